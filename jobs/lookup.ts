@@ -8,7 +8,7 @@ import { DuckmirrorError, isCode } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
 import { askService } from "../src/sync/lookup/ask-service.ts";
-import { answerFromMirror, type LookupFound } from "../src/sync/lookup/mirror-answer.ts";
+import { answerFromMirror, hasAnswered, type LookupFound } from "../src/sync/lookup/mirror-answer.ts";
 import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
 import { redactingArchive } from "../src/sync/recovery/redacted-archive.ts";
 import { takeCalls } from "../src/sync/recovery/take-calls.ts";
@@ -87,7 +87,11 @@ const ask = async (config: Config, question: LookupQuestion, context: LookupCont
   if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
   const { maxCredits, reserveCredits: reserve, dataDir } = config;
   const ledger = createLedger({ clock, maxCredits, reserve });
-  const quota = await ofSnapshot(config, ({ database }) => readLastQuota(database));
+  const known = await ofSnapshot(config, async ({ database }) => ({
+    quota: await readLastQuota(database),
+    answered: await hasAnswered(database),
+  }));
+  const quota = known?.quota ?? null;
   // One request: no earlier response of this command can show the remaining credits.
   if (quota !== null && (quota.resetsAt ?? 0) > clock.now()) ledger.observe(quota, clock.now());
   const redact = await redactorOf(config, await readForgotten(warehousePaths(dataDir).archiveDir));
@@ -101,6 +105,7 @@ const ask = async (config: Config, question: LookupQuestion, context: LookupCont
       clock,
       random,
       signal,
+      addressKnown: known?.answered ?? false,
       timeLimitMs: config.timeouts.totalMs,
     });
   } finally {

@@ -32,7 +32,7 @@ export interface VerdictContext {
   readonly now: number;
   /** Credits left in the service's last report; null without one. */
   readonly remainingCredits: number | null;
-  /** Attempts at a request that fails because of network or service; default 6. */
+  /** Most attempts at a request that fails because of network or service; never more than 6. */
   readonly maxAttempts?: number;
   /** Stream of the request, for messages. */
   readonly stream?: string;
@@ -82,7 +82,7 @@ const mayRepeat = (outcome: ApiOutcome): boolean =>
 const retry =
   (most: number, code: ErrorCode): Decide =>
   (outcome, context) => {
-    const attempts = Math.min(most, context.maxAttempts ?? DEFAULT_MAX_ATTEMPTS);
+    const attempts = Math.min(most, DEFAULT_MAX_ATTEMPTS, context.maxAttempts ?? most);
     if (context.attempt >= attempts || !mayRepeat(outcome)) return give("fail", code)(outcome, context);
     return { kind: "retry", waitMs: backoffMs(context.attempt, context.random) };
   };

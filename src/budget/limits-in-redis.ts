@@ -33,6 +33,8 @@ const watch = z.object({
   found: z.boolean().default(true),
   atLeastMs: z.number(),
   lastResetMs: figure,
+  // Missing in states of older versions.
+  lastResetsAt: figure.default(null),
   refusedMs: z.number(),
   since: z.number(),
   sent: z.number(),

@@ -151,7 +151,7 @@ export const ERRORS = {
   REQUEST_FAILED: row(
     EXIT.streamsFailed,
     "{endpoint} failed: {detail}",
-    "The rest of the mirror is committed. Run sync again to retry; `duckmirror check` tests the connection. If the service fails at large pages, lower `max_page_size`.",
+    "The rest of the mirror is committed. Run sync again to retry; `duckmirror check` tests the connection. If the service fails at large pages, the next sync asks for smaller ones.",
   ),
   ROUTE_NOT_FOUND: row(
     EXIT.streamsFailed,

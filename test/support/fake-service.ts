@@ -16,7 +16,7 @@ export interface FakeOptions {
   readonly included?: "plural" | "singular-array" | "object-map" | "single" | "none" | "refuse";
   /** A contact as an insight brings it along; by default, whole. */
   readonly embedded?: (contact: Row) => Record<string, unknown>;
-  /** `ignore`: lists take no notice of `ids`, `type` and `changeType`. `refuse`: they answer with 400. */
+  /** `ignore`: lists take no notice of `ids`, `type`, `changeType` and, of contacts, `lastChangeDetectedAfter`. `refuse`: they answer with 400. */
   readonly filters?: "obey" | "ignore" | "refuse";
   readonly credits?: number;
   /** The `usage` block and the quota of GET /v1/usage, as they are; unset: those of `credits`. */
@@ -242,7 +242,8 @@ export const createFakeService = (
     }
     if (first === "contacts") {
       const after = query.lastChangeDetectedAfter;
-      const rows = data.contacts.filter((row) => after === undefined || compare(row.lastChangeDetectedOn, after) > 0);
+      const isWanted = (row: Row) => compare(row.lastChangeDetectedOn, after) > 0;
+      const rows = after === undefined || options.filters === "ignore" ? data.contacts : data.contacts.filter(isWanted);
       return second === undefined
         ? list(named(rows, ["type", "changeType"]), query)
         : one(byId(data.contacts, second), query);

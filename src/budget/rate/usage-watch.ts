@@ -16,6 +16,8 @@ export interface UsageWatch {
   /** The longest reset on which two consecutive responses agreed; no window is shorter. */
   readonly atLeastMs: number;
   readonly lastResetMs: number | null;
+  /** The moment of that reset, ms since the epoch. */
+  readonly lastResetsAt: number | null;
   /** An estimated window shorter than this was refused. */
   readonly refusedMs: number;
   /** Start of the present stretch, ms since the epoch. */
@@ -98,7 +100,9 @@ const startWatch = (reading: UsageReading): UsageWatch => {
     announced: reading.windowMs !== null,
     found: reading.windowMs !== null || looksLikeGuess(resetMs),
     atLeastMs: 0,
-    lastResetMs: resetMs,
+    // `withReset` takes the reset of this response. Were it here, too, one response would agree with itself.
+    lastResetMs: null,
+    lastResetsAt: null,
     refusedMs: 0,
     since: reading.now,
     sent: 0,
@@ -115,12 +119,16 @@ export const usedIn = (watch: UsageWatch, remaining: number | null): number | nu
 const withReset = (watch: UsageWatch, reading: UsageReading): UsageWatch => {
   const resetMs = resetOf(reading);
   if (resetMs === null) return watch;
-  // One response may be wrong by chance; only agreement of two in a row counts.
-  const agreed = Math.min(resetMs, watch.lastResetMs ?? 0);
+  // One response may be wrong by chance; only agreement of two in a row counts: on a distance, or, while nothing else is
+  // agreed, on one moment. Later that would only add the delays by which distances are overestimated.
+  const lastMs = watch.lastResetMs ?? 0;
+  const isSameMoment = Math.abs((reading.resetsAt ?? 0) - (watch.lastResetsAt ?? 0)) <= ROUNDING_MS;
+  const agreed = isSameMoment && watch.atLeastMs === 0 ? Math.max(resetMs, lastMs) : Math.min(resetMs, lastMs);
   const atLeastMs = Math.min(Math.max(watch.atLeastMs, agreed), HOUR_MS);
   const longer = !watch.announced && atLeastMs > watch.atLeastMs;
   const windowMs = longer ? Math.max(watch.windowMs, atLeastMs) : watch.windowMs;
-  return { ...watch, found: watch.found || looksLikeGuess(atLeastMs), atLeastMs, lastResetMs: resetMs, windowMs };
+  const found = watch.found || looksLikeGuess(atLeastMs);
+  return { ...watch, found, atLeastMs, lastResetMs: resetMs, lastResetsAt: reading.resetsAt, windowMs };
 };
 
 /** New share of delays, after a stretch in which at least `unused` of the limit was left. */

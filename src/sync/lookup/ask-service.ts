@@ -31,6 +31,8 @@ export interface AskDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly signal: AbortSignal;
+  /** An earlier request was answered, so a 404 is the service's own. */
+  readonly addressKnown: boolean;
   /** Time limit of one request, ms. */
   readonly timeLimitMs: number;
 }

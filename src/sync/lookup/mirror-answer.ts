@@ -123,3 +123,11 @@ export const answerFromMirror = (
   oldest: number,
 ): Promise<LookupFound | null> =>
   kind === "company" ? companyInMirror(database, input, oldest) : accountInMirror(database, input, oldest);
+
+const answeredRow = z.object({ answered: z.boolean() });
+
+/** True when the service has answered a request of this mirror. */
+export const hasAnswered = async (database: Database): Promise<boolean> => {
+  const [row] = await database.query(sqlText("lookup/answered.sql"), [], answeredRow);
+  return row?.answered === true;
+};

@@ -4,7 +4,8 @@ import type { Budgets } from "../../core/config/planning/budget-settings.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { TierAccess } from "../../core/state/tier.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
-import type { ListShape } from "../request/list-shape.ts";
+import { type ListShape, proofOf } from "../request/list-shape.ts";
+import { overlappingPages } from "../strategies/page-geometry.ts";
 import type { UsageOptions } from "./usage-scopes.ts";
 
 /** Way of reading a scope. */
@@ -154,6 +155,13 @@ export const pagesOf = (
   total: number | null,
   count = (rows: number, size: number) => Math.max(1, Math.ceil(rows / size)),
 ): number | null => (total === null ? null : count(total, expectedPageSize(context, stream.name).rows));
+
+/** Pages of a walk: they share rows, unless it is a first one that growing ids join (decision 0020). */
+export const walkPages = (context: Context, stream: StreamSpec, total: number | null): number | null => {
+  const { sort } = context.options.shapes.get(stream.name) ?? { sort: true };
+  const sharing = proofOf(stream, { sort }) === "identity";
+  return pagesOf(context, stream, total, sharing ? overlappingPages : undefined);
+};
 
 /** Shortest time between two readings, so that each takes at most a hundredth of the period's credits, ms. */
 const readingAge = (limit: number | null): number => (limit === null ? 0 : (30 * DAY_MS) / Math.max(1, limit / 100));

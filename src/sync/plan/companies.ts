@@ -4,7 +4,6 @@ import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/stream
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { embedsOf, type ListShape } from "../request/list-shape.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
-import { overlappingPages } from "../strategies/page-geometry.ts";
 import {
   type AccountFact,
   age,
@@ -13,12 +12,12 @@ import {
   isDueByFull,
   type MirrorView,
   maxAge,
-  pagesOf,
   plural,
   type ScopeMode,
   staleness,
   stateKey,
   walkAge,
+  walkPages,
 } from "./candidate.ts";
 import { accountReadWorth, accountWorth, inputWorth } from "./worth.ts";
 
@@ -166,7 +165,6 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
       because: string,
       why: Parameters<typeof accountReadWorth>[2] = "due",
       overlap = false,
-      pages = overlap ? overlappingPages : undefined,
     ): readonly Candidate[] => [
       {
         stream: stream.name,
@@ -174,7 +172,7 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
         mode,
         overlap,
         because,
-        requests: mode === "known" ? 1 : (pagesOf(context, stream, state?.totalCount ?? null, pages) ?? 1),
+        requests: mode === "known" ? 1 : (walkPages(context, stream, state?.totalCount ?? null) ?? 1),
         worth: accountReadWorth(stream.name, account, why),
       },
     ];

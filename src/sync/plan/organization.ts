@@ -12,6 +12,7 @@ import {
   staleness,
   stateKey,
   walkAge,
+  walkPages,
 } from "./candidate.ts";
 import { accountReadWorth, contentWorth, listWorth } from "./worth.ts";
 
@@ -35,7 +36,7 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
   ): readonly Candidate[] => [{ stream: stream.name, scope: "", mode, overlap, because, requests, worth }];
   const unfinished = { worth: listWorth(stream.name, { unfinished: true }) };
   const total = state?.totalCount ?? options.totals?.get(stream.name) ?? null;
-  const whole = pagesOf(context, stream, total);
+  const whole = walkPages(context, stream, total);
   const sharing = pagesOf(context, stream, total, overlappingPages);
   if (state === undefined) return candidate("walk", "never synced", whole, unfinished);
   if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", whole, unfinished);

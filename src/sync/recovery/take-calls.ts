@@ -1,7 +1,9 @@
 // Books the calls that commands made without holding the warehouse: `check`, `feedback`, and whatever ran beside a
 // worker. Each command becomes a run with its ledger rows.
+import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { isStreamName } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
+import type { ErrorCode } from "../../core/errors.ts";
 import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
 import type { ArchivedResponse } from "../../warehouse/archive/read-archive.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
@@ -10,11 +12,14 @@ import type { OutsideCalls, SentCall } from "../../warehouse/journal/call-lines.
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { unansweredRow } from "../request/ledger-rows.ts";
-import { INPUT_SCOPE, unknownInputLoad } from "../rows/loads.ts";
+import { unknownInputLoad } from "../rows/loads.ts";
 import { type LookupOutcome, lookupOutcome, lookupQuestion, outcomeJson } from "../rows/lookup-outcome.ts";
 import { unreadState } from "../task/scope-state.ts";
 import { archivedLoads, parseArchived } from "./archived-answer.ts";
 import { archivedRequest, NO_ANSWER } from "./recover.ts";
+
+const BY_INPUT = ENDPOINTS.resolveCompany.path;
+const ELSEWHERE: ErrorCode = "ROUTE_NOT_FOUND";
 
 const ambiguousCall = ({ requestId, stream, scope, endpoint, url, at }: SentCall, runId: string): RequestRecord =>
   unansweredRow({ requestId, runId, stream, scope, endpoint, url, work: null, startedAt: at }, NO_ANSWER);
@@ -50,10 +55,13 @@ const bookAnswer = async (
   return outcome;
 };
 
-/** Inputs that resolve to no company, which only their own route says: the mirror keeps that, so that not every lookup asks again. */
+/**
+ * Inputs that resolve to no company, which only their own route says: the mirror keeps that, so that not every lookup asks
+ * again. A 404 of a wrong address (ROUTE_NOT_FOUND) says nothing.
+ */
 const unknownInputs = (requests: readonly RequestRecord[]): readonly TableLoad[] =>
   requests
-    .filter(({ status, stream, scope }) => status === 404 && stream === "companies" && scope.startsWith(INPUT_SCOPE))
+    .filter(({ status, endpoint, error }) => status === 404 && endpoint === BY_INPUT && !error?.startsWith(ELSEWHERE))
     .map(({ scope, requestId, startedAt, durationMs }) =>
       unknownInputLoad({ scope, requestId, receivedAt: startedAt + durationMs }),
     );

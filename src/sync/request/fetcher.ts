@@ -10,10 +10,12 @@ import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
+import { createAddressCheck } from "./address-check.ts";
 import { urlOf } from "./calls.ts";
 import { lostRows, requestRow } from "./ledger-rows.ts";
 import { createOutage, type Outage } from "./outage.ts";
 import { createRefusals, type Refusals } from "./refusals.ts";
+import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
 export interface FetcherDeps extends TurnDeps {
@@ -23,6 +25,8 @@ export interface FetcherDeps extends TurnDeps {
   readonly stop: (error: DuckmirrorError) => void;
   /** Credits left by the last report of earlier runs; null or unset: not known. */
   readonly lastRemaining?: number | null;
+  /** False: no earlier run was answered, so a 404 may come from a wrong address. Unset: one was. */
+  readonly addressKnown?: boolean;
 }
 
 export type FetchResult =
@@ -32,7 +36,13 @@ export type FetchResult =
   /** 400 or 422: send another form of the request. */
   | { readonly kind: "adjust"; readonly outcome: RefusedOutcome }
   /** `notFound`: 404 or 410 to a route that names no record or company. */
-  | { readonly kind: "failed"; readonly error: DuckmirrorError; readonly notFound: boolean }
+  | {
+      readonly kind: "failed";
+      readonly error: DuckmirrorError;
+      readonly notFound: boolean;
+      /** A smaller page may be answered; null: the size of the page is not the reason. */
+      readonly size: SizeFailure | null;
+    }
   /** Nothing was sent: no credit is left, and no request in flight can refund one. */
   | { readonly kind: "no-credit"; readonly error: DuckmirrorError }
   /** The run ends, because of this request or another reason. */
@@ -93,7 +103,7 @@ const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number, { stop }:
   if (turn.kind === "unaddressable") {
     const { endpoint, path } = turn.call;
     const context = { endpoint: ENDPOINTS[endpoint].path, detail: `the id in ${path} leads to another route` };
-    return { kind: "failed", error: new DuckmirrorError("REQUEST_FAILED", context), notFound: false };
+    return { kind: "failed", error: new DuckmirrorError("REQUEST_FAILED", context), notFound: false, size: null };
   }
   if (turn.kind === "no-credit" && attempt === 1) return turn;
   stop(turn.error);
@@ -122,7 +132,7 @@ const resultOf = (
     case "fail": {
       const error = new DuckmirrorError(verdict.code, verdict.context);
       const notFound = outcome.kind === "refused" && NOT_FOUND.has(outcome.status);
-      return { kind: "failed", error, notFound };
+      return { kind: "failed", error, notFound, size: sizeFailureOf(outcome) };
     }
     case "stop":
       return { kind: "ended" };
@@ -173,7 +183,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
   const { clock } = deps;
   const refusals = createRefusals();
   const outage = createOutage();
-  let isThere = false;
+  const address = createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId);
 
   return {
     isFailing: outage.isFailing,
@@ -192,18 +202,24 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number, deps) };
         const receivedAt = clock.now();
         const { stream } = turn.order;
-        const most = outage.attempts(stream);
-        const verdict = verdictOf(turn.outcome, {
+        const maxAttempts = Math.min(outage.attempts(stream) ?? Infinity, turn.order.maxAttempts ?? Infinity);
+        let verdict = verdictOf(turn.outcome, {
           attempt: number,
-          ...(most === null ? {} : { maxAttempts: most }),
+          maxAttempts,
           now: receivedAt,
           random: deps.random(),
           remainingCredits: creditsLeft(deps, turn),
           stream,
-          serviceAnswers: isThere,
+          serviceAnswers: address.hasAnswered(),
         });
         inform(turn, verdict, deps, refusals);
-        isThere ||= turn.outcome.kind === "ok";
+        address.note(turn.outcome);
+        if (verdict.kind === "absent") {
+          const checked = await address.check(turn);
+          if (checked.kind === "unanswered") return { requests, result: withoutAnswer(checked.turn, number, deps) };
+          requests.push(...checked.requests);
+          verdict = checked.verdict ?? verdict;
+        }
         await keep(deps, turn, requestId, receivedAt);
         requests.push(...lostRows(turn, requestId), requestRow(turn, requestId, number, verdict));
         const result = resultOf(turn, verdict, requestId, receivedAt);

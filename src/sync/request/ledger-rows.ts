@@ -17,7 +17,8 @@ interface Answered {
 
 const errorText = (outcome: ApiOutcome, verdict: Verdict): string | null => {
   if (outcome.kind === "ok") return null;
-  if (outcome.kind === "refused") return `HTTP ${outcome.status}`;
+  const isDoubted = verdict.kind === "fail" && verdict.code === "ROUTE_NOT_FOUND";
+  if (outcome.kind === "refused") return `${isDoubted ? "ROUTE_NOT_FOUND: " : ""}HTTP ${outcome.status}`;
   return verdict.kind === "fail" ? `${verdict.code}: ${outcome.detail}` : outcome.detail;
 };
 

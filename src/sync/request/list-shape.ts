@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { EmbedSpec, StreamSpec } from "../../catalog/streams.ts";
 import { FEW_RECORDS } from "../rows/granted-fields.ts";
+import type { Proof } from "../strategies/contract.ts";
 
 export const listShapeSchema = z.object({
   perPage: z.number().int().positive(),
@@ -37,11 +38,17 @@ export const listShapeSchema = z.object({
   walkedWith: z.array(z.string()).readonly().default([]),
   /** A page was returned in this shape. */
   settled: z.boolean(),
+  /** Pages of this size failed, and smaller ones are asked for since (smaller-pages.ts). Missing in older versions. */
+  failed: z.object({ perPage: z.number(), at: z.number() }).nullable().default(null),
 });
 export type ListShape = z.infer<typeof listShapeSchema>;
 
+/** What joins the pages of a walk: growing ids, if the service takes the order by id; else only ids that two pages share. */
+export const proofOf = ({ walkOrder }: StreamSpec, { sort }: Pick<ListShape, "sort">): Proof =>
+  walkOrder?.grows === true && sort ? "descending" : "identity";
+
 /** Page sizes to try, largest first. The last ones are below the documented default of 20. */
-const SIZES = [1000, 750, 500, 400, 300, 250, 200, 150, 100, 75, 50, 40, 30, 25, 20, 10, 5, 1];
+export const SIZES = [1000, 750, 500, 400, 300, 250, 200, 150, 100, 75, 50, 40, 30, 25, 20, 10, 5, 1];
 
 export const initialShape = (perPage: number): ListShape => ({
   perPage,
@@ -61,6 +68,7 @@ export const initialShape = (perPage: number): ListShape => ({
   unknown: [],
   walkedWith: [],
   settled: false,
+  failed: null,
 });
 
 /** Parts of the refused request; only these can be at fault. */

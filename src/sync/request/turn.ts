@@ -46,6 +46,8 @@ export interface FetchOrder {
   readonly work: Work;
   /** Detail with which sync can load the response from the archive after a crash. */
   readonly detail: JsonValue;
+  /** Most attempts; unset: those of the retry policy. */
+  readonly maxAttempts?: number;
 }
 
 interface Attempt {

@@ -60,7 +60,7 @@ const nextShape = (
 };
 
 /** Gives all lists of the stream this form, and lets those go on that can. */
-const useShape = async (run: SyncRun, { stream }: ScopeTask, shape: ListShape): Promise<void> => {
+export const useShape = async (run: SyncRun, { stream }: ScopeTask, shape: ListShape): Promise<void> => {
   run.shapes.set(stream.name, shape);
   for (const other of [...run.active.values()].filter((active) => active.stream.name === stream.name)) {
     reshape(other, shape);

@@ -13,6 +13,7 @@ import { readRollOver } from "../plan/quota-readings.ts";
 import { readShapes, rememberTier, rememberWanted, wideningLists } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
+import { withLargePagesAgain } from "../request/smaller-pages.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
 import { createCommitter } from "./state/committer.ts";
 import { embeddableLists } from "./state/embeddable-lists.ts";
@@ -57,9 +58,10 @@ const planRun = async (
   Omit<BegunRun, "run" | "quota"> & Pick<SyncRun, "shapes" | "widening"> & { readonly lastRemaining: number | null }
 > => {
   const { warehouse, tracer = noTracer } = deps;
-  const shapes = await readShapes(warehouse);
-  const stored = { capabilities: await warehouse.capabilities(), states: await warehouse.scopeStates() };
-  const widening = wideningLists(stored, { ...options, shapes }, startedAt);
+  const stored = await readShapes(warehouse);
+  const shapes = new Map([...stored].map(([name, shape]) => [name, withLargePagesAgain(shape, startedAt)]));
+  const known = { capabilities: await warehouse.capabilities(), states: await warehouse.scopeStates() };
+  const widening = wideningLists(known, { ...options, shapes }, startedAt);
   await openScope({ warehouse, rowScope: options.rowScope, runId, now: startedAt }, shapes, widening);
   const planner = createPlanner(warehouse, options);
   const tier = deps.tier.known;
@@ -102,13 +104,23 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     deps: { ...deps, signal, hardSignal },
     ending,
     archive,
-    fetcher: fetcherOf(identity, { ...deps, lastRemaining, signal, hardSignal, stop, archive, onQuota: quota.see }),
+    fetcher: fetcherOf(identity, {
+      ...deps,
+      lastRemaining,
+      addressKnown: lastRemaining !== null,
+      signal,
+      hardSignal,
+      stop,
+      archive,
+      onQuota: quota.see,
+    }),
     committer: createCommitter({ warehouse, archive, runId, takeQuota: quota.take }),
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
     shapes,
     widening,
     granted: new Map(),
+    beforeSmaller: new Map(),
     rows: await readScopeRows(warehouse.database),
     embeddable: embeddableLists(planned.plan.view.states, options),
     active: new Map(),

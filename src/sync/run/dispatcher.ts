@@ -13,13 +13,14 @@ import { readSoFar } from "../strategies/progress.ts";
 import { landed, purposeOf, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
 import { askDifferently } from "./ask-differently.ts";
+import { askForLess, attemptsWhileSmaller } from "./ask-for-less.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { beginAnew } from "./begin-anew.ts";
-import { emitPage } from "./page-events.ts";
 import { hasReady, mostValuable } from "./ready-tasks.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { shapeToAsk } from "./state/learn-shape.ts";
+import { emitPage } from "./state/page-events.ts";
 import { type SyncRun, taskKey } from "./state/run-state.ts";
 import { failTask, noteForbidden, putOff } from "./state/task-ends.ts";
 import { takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
@@ -113,6 +114,7 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       if (read !== null) landed(task, read);
       if (read !== null && result.notFound && (await beginAnew(run, task, read, result.error))) return;
+      if (read !== null && result.size !== null && (await askForLess(run, task, read, result.size))) return;
       return failTask(run, task, result.error, { resumable: true });
     case "ended":
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
@@ -138,7 +140,7 @@ const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () 
   const order = () => {
     // The shape may have become known while the request waited for its turn.
     wanted = call();
-    return { runId: run.runId, stream, scope, walkId: task.walkId, ...wanted };
+    return { runId: run.runId, stream, scope, walkId: task.walkId, ...wanted, ...attemptsWhileSmaller(run, task) };
   };
   const fetched = await run.fetcher.fetch({ order, onLeaving }).finally(() => {
     traffic.flying -= 1;

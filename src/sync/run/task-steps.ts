@@ -5,6 +5,7 @@ import type { ScopedTable } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
 import { rememberShape } from "../plan/remembered.ts";
+import type { ListShape } from "../request/list-shape.ts";
 import type { Step } from "../strategies/contract.ts";
 import { coverageOf } from "../strategies/progress.ts";
 import { readChangesAgain, turnIntoFilter, turnIntoWalk } from "../task/change-course.ts";
@@ -80,9 +81,13 @@ export const advance = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   }
 };
 
-/** Stores that the service does not sort this list by its change date. */
-const rememberUnordered = async (run: SyncRun, stream: StreamName): Promise<void> => {
-  const shape = { ...shapeOf(run, stream), changeOrder: false };
+/** Stores that the service does not sort or filter this list by its change date. */
+const rememberLack = async (
+  run: SyncRun,
+  stream: StreamName,
+  lack: Partial<Pick<ListShape, "changeOrder" | "changeFilter">>,
+): Promise<void> => {
+  const shape = { ...shapeOf(run, stream), ...lack };
   run.shapes.set(stream, shape);
   await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
 };
@@ -139,12 +144,15 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
     case "wait":
       return;
     case "unordered":
-      await rememberUnordered(run, task.candidate.stream);
+      await rememberLack(run, task.candidate.stream, { changeOrder: false });
       if (!step.agrees || task.stream.filter === undefined) return walkInstead(run, task, step.because);
       run.deps.emit({ kind: "note", level: "info", text: `${task.candidate.stream}: filtered, ${step.because}` });
       run.stats.of(task.candidate.stream).modes.add("filter");
       turnIntoFilter(task, shapeOf(run, task.candidate.stream));
       return decide(run, task);
+    case "unfiltered":
+      await rememberLack(run, task.candidate.stream, { changeFilter: false });
+      return walkInstead(run, task, step.because);
     case "again":
       readChangesAgain(task);
       return decide(run, task);

@@ -55,6 +55,8 @@ export type Step =
   | { readonly kind: "again"; readonly because: string }
   /** The list does not show its changes first. `agrees`: its count is the mirror's, so a filter by date may find them. */
   | { readonly kind: "unordered"; readonly because: string; readonly agrees: boolean }
+  /** The service ignores the filter by change date: the list is walked, now and in later syncs. */
+  | { readonly kind: "unfiltered"; readonly because: string }
   /** The scope is up to date. */
   | {
       readonly kind: "done";

@@ -13,7 +13,12 @@ export interface FilterState {
   readonly newest: number | null;
   /** Only these records were asked for (`sync --since`): nothing is concluded about the rest of the list. */
   readonly only: boolean;
+  /** A record was returned that the filter leaves out, so the service ignores it. */
+  readonly ignored: boolean;
 }
+
+/** Records this much older than asked for are no doubt of the filter: it may take days, in any zone. */
+const BY_DAY_MS = 2 * 86_400_000;
 
 export const startFilter = (options: { size: number; since: number; only?: boolean }): FilterState => ({
   kind: "filter",
@@ -21,6 +26,7 @@ export const startFilter = (options: { size: number; since: number; only?: boole
   since: options.since,
   newest: null,
   only: options.only ?? false,
+  ignored: false,
 });
 
 export const acceptFilter = (state: FilterState, read: PageRead): FilterState => {
@@ -30,11 +36,14 @@ export const acceptFilter = (state: FilterState, read: PageRead): FilterState =>
     ...state,
     coverage: addRead(state.coverage, read, "identity"),
     newest: Number.isFinite(newest) ? newest : null,
+    ignored: state.ignored || read.values.some((value) => value === null || value < state.since - BY_DAY_MS),
   };
 };
 
 export const nextFilter = (state: FilterState, facts: MirrorFacts, inFlight: readonly ReadRequest[]): Step => {
   const { coverage } = state;
+  if (state.ignored && !state.only && inFlight.length === 0)
+    return { kind: "unfiltered", because: "the service ignores the filter by change date" };
   if (!coverage.complete) {
     const reads = inFlight.length > 0 ? [] : nextReads(coverage, inFlight, 1);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };

@@ -208,6 +208,7 @@ const stored = z.discriminatedUnion("kind", [
     since: z.number(),
     newest: z.number().nullable(),
     only: z.boolean().default(false),
+    ignored: z.boolean().default(false),
   }),
   z.object({ kind: z.literal("known"), walk }),
   z.object({

@@ -24,9 +24,13 @@ export interface WalkState {
   readonly headJoined: boolean;
 }
 
+/**
+ * Where only shared ids prove that no row was skipped, pages always share a row: an insert and a delete that balance
+ * leave the count as it is. Ids that grow need it only in a walk that may delete (`overlap`).
+ */
 export const startWalk = (options: { size: number; overlap: boolean; proof: Proof }): WalkState => ({
   kind: "walk",
-  coverage: emptyCoverage(options.size, options.overlap),
+  coverage: emptyCoverage(options.size, options.overlap || options.proof === "identity"),
   proof: options.proof,
   ordered: true,
   pass: 1,
@@ -50,7 +54,7 @@ export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
       coverage: { ...state.coverage, total: read.total ?? state.coverage.total, head: read.ids.slice(0, 8) },
     };
   }
-  const coverage = addRead(state.coverage, read, proof);
+  const coverage = addRead({ ...state.coverage, overlap: state.coverage.overlap || proof === "identity" }, read, proof);
   // Pages of one row look ordered whatever the list's order is.
   const showsOrder = coverage.size > 1;
   return {

@@ -1,5 +1,5 @@
 // A task that changes its course while it runs: another strategy, or another shape of its list.
-import type { ListShape } from "../request/list-shape.ts";
+import { type ListShape, proofOf } from "../request/list-shape.ts";
 import { startFilter } from "../strategies/filter.ts";
 import { coverageOf, withPageSize } from "../strategies/progress.ts";
 import { startWalk } from "../strategies/walk.ts";
@@ -9,13 +9,12 @@ import { type ScopeTask, uncountable } from "./scope-task.ts";
 
 /** Turns the task into a walk of the whole list, when the shorter read did not suffice. */
 export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, now: number): void => {
-  const grows = task.stream.walkOrder?.grows === true && shape.sort;
   task.walkId = `${runId}/${task.candidate.stream}/${task.candidate.scope}/walk`;
   task.startedAt = now;
   task.progress = startWalk({
     size: shape.perPage,
     overlap: overlaps(task.candidate, task.rows),
-    proof: grows ? "descending" : "identity",
+    proof: proofOf(task.stream, shape),
   });
   task.pages = 0;
   task.onlyPage = new Set();

@@ -2,7 +2,7 @@
 import type { StreamSpec } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import type { Candidate } from "../plan/candidate.ts";
-import type { ListShape } from "../request/list-shape.ts";
+import { type ListShape, proofOf } from "../request/list-shape.ts";
 import { startFilter } from "../strategies/filter.ts";
 import { startKnown } from "../strategies/known.ts";
 import { startLog } from "../strategies/log.ts";
@@ -19,8 +19,8 @@ export const overlapMs = (stream: StreamSpec) =>
   stream.watermark === "updatedAt" ? WATERMARK_OVERLAP_MS.updatedAt : WATERMARK_OVERLAP_MS.other;
 
 /**
- * Pages share rows in reconciling walks and in every walk that may delete. If an insert and a delete balance, the
- * count stays the same, and only a shared row proves that no row was skipped between two pages.
+ * Pages share rows in reconciling walks and in every walk that may delete, also where growing ids join them. If an
+ * insert and a delete balance, the count stays the same, and only a shared row proves that no row was skipped.
  */
 export const overlaps = (candidate: Candidate, rows: number): boolean => candidate.overlap || rows > 0;
 
@@ -34,10 +34,8 @@ export const startProgress = (
   const size = shape.perPage;
   const since = before?.watermark === undefined || before.watermark === null ? 0 : before.watermark - overlapMs(stream);
   switch (candidate.mode) {
-    case "walk": {
-      const grows = stream.walkOrder?.grows === true && shape.sort;
-      return startWalk({ size, overlap, proof: grows ? "descending" : "identity" });
-    }
+    case "walk":
+      return startWalk({ size, overlap, proof: proofOf(stream, shape) });
     case "watermark":
       return startWatermark({ size, since, thorough: candidate.widens !== undefined });
     case "filter":

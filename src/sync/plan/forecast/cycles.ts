@@ -1,7 +1,7 @@
 // Recurring work of a mirror: what is read how often while the source does not change, and when next. Pure.
 import { type StreamName, type StreamSpec, streamSpec, wantedContent } from "../../../catalog/streams.ts";
 import { overlappingPages } from "../../strategies/page-geometry.ts";
-import { type Candidate, type Context, maxAge, pagesOf, stateKey } from "../candidate.ts";
+import { type Candidate, type Context, maxAge, pagesOf, stateKey, walkPages } from "../candidate.ts";
 import { askable } from "../due.ts";
 import { usageScopes } from "../usage-scopes.ts";
 import { readsProfiles, totalOf, unreadAccounts } from "./follow-up.ts";
@@ -33,7 +33,7 @@ const listCycles = ({ context, due, syncEveryMs }: CycleInput, stream: StreamSpe
   const walk = pagesOf(context, stream, total, overlappingPages) ?? 1;
   const shape = options.shapes.get(stream.name);
   const isWalked = shape?.changeOrder === false && (stream.filter === undefined || !shape.changeFilter);
-  const look = isWalked ? (pagesOf(context, stream, total) ?? 1) : 1;
+  const look = isWalked ? (walkPages(context, stream, total) ?? 1) : 1;
   const isWalkedNow = due.some(
     ({ stream: name, scope, mode }) => name === stream.name && scope === "" && mode === "walk",
   );
@@ -64,7 +64,7 @@ const agedCycles = (
   const cycles = scopes.map((scope): Cycle => {
     const state = view.states.get(stateKey(stream.name, scope));
     const readAt = now.has(scope) ? view.now : (state?.checkedAt ?? view.now);
-    const pages = stream.list === undefined ? 1 : (pagesOf(context, stream, state?.totalCount ?? null) ?? 1);
+    const pages = stream.list === undefined ? 1 : (walkPages(context, stream, state?.totalCount ?? null) ?? 1);
     const credits = 1 + (stream.scope === "company" ? (pages - 1) / WALKS_ARE_RARER : 0);
     return { stream: stream.name, credits, everyMs, nextAt: Math.max(readAt + everyMs, view.now + syncEveryMs) };
   });

@@ -5,6 +5,7 @@ import type { StreamName, StreamSpec } from "../../../catalog/streams.ts";
 import { rememberShape } from "../../plan/remembered.ts";
 import { namedOnDemand } from "../../request/calls.ts";
 import type { ListShape } from "../../request/list-shape.ts";
+import { afterAnswerTo } from "../../request/smaller-pages.ts";
 import { choiceAfter, isChoiceOpen } from "../../rows/field-choice.ts";
 import { grantsAfter } from "../../rows/granted-fields.ts";
 import type { ReadRequest } from "../../strategies/contract.ts";
@@ -47,7 +48,8 @@ export const settleShape = async (
   outcome: OkOutcome,
 ): Promise<boolean> => {
   const { name } = task.stream;
-  const shape = shapeOf(run, name);
+  const asked = shapeOf(run, name);
+  const shape = afterAnswerTo(asked, request.perPage);
   const records = Array.isArray(outcome.data) ? outcome.data : [];
   const { totalCount: total, perPage: saysPerPage } = outcome.page;
   const page = { request, rows: records.length, total, saysPerPage, granted: run.granted.get(name) ?? 0 };
@@ -63,7 +65,7 @@ export const settleShape = async (
   });
   // Until the form is known, the list's other requests wait.
   const next = { ...shape, ...choice, ...learned, perPage, settled: shape.settled || !again };
-  if (!isDeepStrictEqual(next, shape)) await storeShape(run, name, next);
+  if (!isDeepStrictEqual(next, asked)) await storeShape(run, name, next);
   return again;
 };
 

@@ -76,6 +76,18 @@ describe("resets", () => {
     expect(next(twice, { resetsAt: T0 + 20 * SECOND }).windowMs).toBe(250_000);
   });
 
+  test("a first reset that no second one confirms is a guess: the window may turn out to be shorter", () => {
+    const far = first({ resetsAt: T0 + 300 * SECOND });
+    expect([far.windowMs, far.atLeastMs]).toEqual([300_000, 0]);
+    // 40 requests in two minutes, of which the service counts 20: its window is a minute, as its resets say from now on.
+    const now = T0 + 120 * SECOND;
+    const slow = { limit: 100, windowMs: 300_000 };
+    const found = next(sent(far, 40), { now, sentAt: now, remaining: 80, resetsAt: now + 50 * SECOND }, slow);
+    expect([found.windowMs, found.atLeastMs]).toEqual([60_000, 50_000]);
+    // A second response that names the same moment confirms the first distance.
+    expect(next(far, { now: T0 + 9 * SECOND, resetsAt: T0 + 300 * SECOND }).atLeastMs).toBe(300_000);
+  });
+
   test("an announced window does not grow by resets", () => {
     const announced = { windowMs: 10 * SECOND, resetsAt: T0 + 300 * SECOND };
     expect([first(announced).windowMs, next(first(announced), announced).windowMs]).toEqual([10_000, 10_000]);
@@ -86,7 +98,8 @@ describe("a stretch, a little longer than the window", () => {
   test("requests that were forgotten show that the window is shorter than the guess", () => {
     // 40 requests in 20 seconds, of which the service counts 20: its window is 10 seconds.
     const counted = { now: T0 + 20 * SECOND, sentAt: T0 + 20 * SECOND, remaining: 80 };
-    const found = next(sent(first({ resetsAt: T0 + 5 * SECOND }), 40), counted);
+    const near = { resetsAt: T0 + 5 * SECOND };
+    const found = next(sent(next(first(near), near), 40), counted);
     expect(found).toMatchObject({ found: true, windowMs: 10_000, sent: 0, mostUsed: 20, since: counted.now });
     // Without a reset that limits it from below, one stretch changes the estimate by a factor of four at most.
     expect(next(sent(first(), 40), counted).windowMs).toBe(15_000);

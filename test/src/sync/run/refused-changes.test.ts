@@ -65,3 +65,21 @@ test("what a refusal names is stored: the next sync asks without it", async () =
   expect((await rig.sync()).error).toBeNull();
   expect(refused()).toEqual([]);
 });
+
+test("contacts of a service that ignores order and filter are read once a sync, after the sync that shows it", async () => {
+  const service = createFakeService(anOrganization(20), { maxPerPage: 25, sort: "ignore", filters: "ignore" });
+  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "contacts" });
+  onTestFinished(() => rig.close());
+  const credits = async () => {
+    const { error, report } = await rig.sync();
+    expect([error, report.streams[0]?.complete]).toEqual([null, true]);
+    return report.credits.spent;
+  };
+  const walk = await credits();
+  // One page shows that the order is ignored, one that the filter is.
+  expect(await credits()).toBe(2 + walk);
+  expect(await credits()).toBe(walk);
+  Object.assign(service.data.contacts.at(-1) ?? {}, { lastName: "Renamed", lastChangeDetectedOn: LATER });
+  expect(await credits()).toBe(walk);
+  expect(await rig.rows("SELECT id FROM contacts WHERE last_name = 'Renamed'")).toHaveLength(1);
+});

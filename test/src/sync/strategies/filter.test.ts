@@ -16,6 +16,20 @@ test("it reads the filtered list from the head, one page at a time", () => {
   expect(acceptFilter(start, page({ ids: ["f"], values: [null], total: 1 })).newest).toBeNull();
 });
 
+test("a record that the filter leaves out by days, or without a date, shows that it is ignored; an excerpt takes it", () => {
+  const DAY = 86_400_000;
+  const after = (value: number | null, only = false) => {
+    const read = page({ ids: ["a", "b"], values: [30 * DAY, value], total: 2 });
+    return nextFilter(acceptFilter(startFilter({ size: 5, since: 20 * DAY, only }), read), facts({ matching: 2 }), []);
+  };
+  expect([after(18 * DAY), after(18 * DAY - 1), after(null)].map(({ kind }) => kind)).toEqual([
+    "done",
+    "unfiltered",
+    "unfiltered",
+  ]);
+  expect(after(null, true)).toMatchObject({ kind: "done", because: "read since the date" });
+});
+
 test("done when the counts agree, a walk when they do not or the list moved", () => {
   const whole = acceptFilter(start, page({ ids: ["a", "b"], values: [2, 1], total: 2 }));
   expect(nextFilter(whole, facts({ matching: 2 }), [cover(2)])).toEqual({ kind: "wait" });

@@ -136,9 +136,27 @@ describe("a company", () => {
     const first = await lookup("company", "nobody.example");
     expect([first.code, first.found.status, first.found.credits]).toEqual([5, "not_found", 0]);
     expect(first.err).toMatch(/^error COMPANY_UNKNOWN: The service knows no company for nobody.example/);
-    expect(await rows("SELECT status, charge FROM sync.requests")).toEqual([[404, "free"]]);
+    // Nothing had shown that the address is right, so that was asked, too.
+    expect(await rows("SELECT status, charge FROM sync.requests ORDER BY status")).toEqual([
+      [400, "free"],
+      [404, "free"],
+    ]);
     expect((await lookup("company", "nobody.example")).found).toMatchObject({ source: "mirror", credits: 0 });
-    expect(paths).toHaveLength(1);
+    expect(paths).toHaveLength(2);
+    expect((await lookup("company", "nobody-else.example")).found.status).toBe("not_found");
+    expect(paths).toHaveLength(3);
+  });
+
+  test.each([
+    ["lookup", "company", "nobody.example"],
+    ["sync", "companies"],
+  ])("is not taken for unknown because of a wrong address: %s", async (...command) => {
+    const { env, lookup, rows } = aMirror({ DUCKMIRROR_COMPANIES: "nobody.example" });
+    const wrong = { ...env, DUCKMIRROR_BASE_URL: `${sandbox.url}/typo` };
+    const { code, out, err } = await cli([...command, "--json"], { env: wrong });
+    expect([code, `${out}${err}`]).toEqual([5, expect.stringContaining("ROUTE_NOT_FOUND: ")]);
+    expect((await lookup("company", company.domain)).found.status).toBe("found");
+    expect(await rows("SELECT input FROM company_inputs WHERE resolved_at IS NOT NULL")).toEqual([[company.domain]]);
   });
 });
 

@@ -58,11 +58,12 @@ describe("before the first sync", () => {
     ]);
     const { forecast } = planned(aContext(0, { totals }));
     const credits = Object.fromEntries(forecast.streams.map(({ stream, requests }) => [stream, requests]));
-    expect(credits).toMatchObject({ accounts: 1, contacts: 4, signals: 12, account_insights: 40, filings: 40 });
+    // Pages of contacts share a row, so 390 of them take five.
+    expect(credits).toMatchObject({ accounts: 1, contacts: 5, signals: 12, account_insights: 40, filings: 40 });
     expect([forecast.atLeast, forecast.unknown, forecast.requests]).toEqual([
       false,
       [],
-      1 + 4 + 12 + 1 + 5 * 40 + 2 + 4,
+      1 + 5 + 12 + 1 + 5 * 40 + 2 + 4,
     ]);
   });
 

@@ -1,9 +1,9 @@
 // Reports a stream's progress in numbers after every response.
 
-import { pageSizeOf } from "../strategies/page-size.ts";
-import { totalOf } from "../task/scope-state.ts";
-import type { ScopeTask } from "../task/scope-task.ts";
-import type { SyncRun } from "./state/run-state.ts";
+import { pageSizeOf } from "../../strategies/page-size.ts";
+import { totalOf } from "../../task/scope-state.ts";
+import type { ScopeTask } from "../../task/scope-task.ts";
+import type { SyncRun } from "./run-state.ts";
 
 /** Expected pages of a stream: from the list's length if it has one list, else from the number of due lists. */
 const pagesTotal = (run: SyncRun, task: ScopeTask): number | null => {

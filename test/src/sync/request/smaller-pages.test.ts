@@ -1,0 +1,77 @@
+// Pages that fail because they are large, and the size that is asked for instead.
+import { describe, expect, test } from "vitest";
+import type { ApiCall, BrokenOutcome, RefusedOutcome } from "../../../../src/api/outcome.ts";
+import { initialShape } from "../../../../src/sync/request/list-shape.ts";
+import {
+  afterAnswerTo,
+  sizeBelow,
+  sizeFailureOf,
+  withLargePagesAgain,
+  withSmallerPages,
+} from "../../../../src/sync/request/smaller-pages.ts";
+
+const CALL: ApiCall = { endpoint: "listContacts", path: "/v1/contacts", query: {} };
+const refused = (status: number): RefusedOutcome => ({
+  ...{ kind: "refused", call: CALL, status, sentAt: 0, durationMs: 1, bytes: 0, rate: null, excerpt: "", usage: null },
+});
+const broken = (reason: BrokenOutcome["reason"], reached: BrokenOutcome["reached"] = "unknown"): BrokenOutcome => ({
+  ...{ kind: "broken", call: CALL, sentAt: 0, durationMs: 1, reached, status: null, reason, detail: "" },
+});
+const DAY = 86_400_000;
+const T0 = 1_000;
+
+describe("which failures a smaller page may avoid", () => {
+  test.each([500, 502, 503, 413])("status %i", (status) => {
+    expect(sizeFailureOf(refused(status))).toBe("answered");
+  });
+  test.each([408, 504])("status %i, which comes late", (status) => {
+    expect(sizeFailureOf(refused(status))).toBe("slow");
+  });
+  test.each([400, 401, 404, 422, 429, 501])("not status %i", (status) => {
+    expect(sizeFailureOf(refused(status))).toBeNull();
+  });
+  test("a time limit after the request was sent and a body over the limit, but no lost connection", () => {
+    expect(sizeFailureOf(broken("timeout"))).toBe("slow");
+    expect(sizeFailureOf(broken("too_large"))).toBe("answered");
+    expect([broken("timeout", "unsent"), broken("reset"), broken("dns", "unsent")].map(sizeFailureOf)).toEqual([
+      null,
+      null,
+      null,
+    ]);
+  });
+});
+
+test("a size is halved, after a time limit quartered, down to the documented default of 20", () => {
+  expect([1000, 500, 250, 100, 50, 25, 20].map((size) => sizeBelow(size, "answered"))).toEqual([
+    500,
+    250,
+    100,
+    50,
+    25,
+    20,
+    null,
+  ]);
+  expect([1000, 250, 50, 20].map((size) => sizeBelow(size, "slow"))).toEqual([250, 50, 20, null]);
+});
+
+describe("the size that failed", () => {
+  const shape = { ...initialShape(1000), settled: true };
+  const smaller = withSmallerPages(withSmallerPages(shape, 500, T0), 250, T0 + 1);
+
+  test("is the largest one, since its first failure", () => {
+    expect(smaller).toEqual({ ...shape, perPage: 250, settled: false, failed: { perPage: 1000, at: T0 } });
+  });
+
+  test("is excused by an answer to a page as large, not by a smaller one", () => {
+    expect(afterAnswerTo(smaller, 250)).toBe(smaller);
+    expect(afterAnswerTo(smaller, 1000)).toMatchObject({ perPage: 1000, failed: null });
+    expect(afterAnswerTo(shape, 1000)).toBe(shape);
+  });
+
+  test("is tried again after a week", () => {
+    const stored = { ...smaller, settled: true };
+    expect(withLargePagesAgain(stored, T0 + 7 * DAY - 1)).toBe(stored);
+    expect(withLargePagesAgain(stored, T0 + 7 * DAY)).toEqual({ ...shape, settled: false });
+    expect(withLargePagesAgain(shape, T0 + 70 * DAY)).toBe(shape);
+  });
+});

@@ -9,13 +9,16 @@ const RETRY_AFTER_MS = 7 * DAY_MS;
 /** Smaller pages than the documented default are no cure (API.md, "Limits"). */
 const SMALLEST = 20;
 
-/** What a page failed with: an answer, or a time limit, which takes so long that larger steps are taken. */
-export type SizeFailure = "answered" | "slow";
+/**
+ * What a page failed with: an answer, a time limit, or a body over the limit. A time limit takes long and such a body costs a credit, so
+ * larger steps are taken.
+ */
+export type SizeFailure = "answered" | "slow" | "paid";
 
 /** How a page failed if a smaller one may be answered; null: the size of the page is not the reason. */
 export const sizeFailureOf = (outcome: ApiOutcome): SizeFailure | null => {
   if (outcome.kind === "broken") {
-    if (outcome.reason === "too_large") return "answered";
+    if (outcome.reason === "too_large") return "paid";
     return outcome.reason === "timeout" && outcome.reached === "unknown" ? "slow" : null;
   }
   if (outcome.kind !== "refused") return null;
@@ -34,7 +37,7 @@ export const SIZE_FAILURE_CODES: ReadonlySet<string> = new Set([
 /** The page size to try after one that failed; null: none is left. */
 export const sizeBelow = (perPage: number, failure: SizeFailure): number | null => {
   if (perPage <= SMALLEST) return null;
-  const aim = Math.max(SMALLEST, perPage / (failure === "slow" ? 4 : 2));
+  const aim = Math.max(SMALLEST, perPage / (failure === "answered" ? 2 : 4));
   return SIZES.find((size) => size <= aim) ?? null;
 };
 

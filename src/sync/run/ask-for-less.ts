@@ -43,6 +43,8 @@ export const askForLess = async (
   const shape = shapeOf(run, name);
   const before = run.beforeSmaller.get(name);
   if (task.progress === null || task.status !== "active" || before === null) return false;
+  // One company of many may have such a body for ever, and each try is paid.
+  if (failure === "paid" && scope === "company") return false;
   const size = sizeBelow(request.perPage, failure);
   if (shape.settled && scope === "company") return lessOfOne(run, task, size);
   if (before !== undefined && request.perPage > shape.perPage) {

@@ -32,7 +32,7 @@ describe("which failures a smaller page may avoid", () => {
   });
   test("a time limit after the request was sent and a body over the limit, but no lost connection", () => {
     expect(sizeFailureOf(broken("timeout"))).toBe("slow");
-    expect(sizeFailureOf(broken("too_large"))).toBe("answered");
+    expect(sizeFailureOf(broken("too_large"))).toBe("paid");
     expect([broken("timeout", "unsent"), broken("reset"), broken("dns", "unsent")].map(sizeFailureOf)).toEqual([
       null,
       null,

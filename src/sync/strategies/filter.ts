@@ -1,6 +1,7 @@
 // Strategy filter: reads the records that a date filter returns; their count must equal the mirror's for the same
-// filter.
+// filter. Before that, a page of the whole list shows its count: the filter shows neither deletes nor undated records.
 // Pure. For a list that cannot be sorted by its change date (contacts, `lastChangeDetectedAfter`).
+import { counted } from "../../core/text/units.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { addRead, type Coverage, emptyCoverage } from "./coverage.ts";
 import { nextReads } from "./next-reads.ts";
@@ -13,17 +14,30 @@ export interface FilterState {
   readonly newest: number | null;
   /** Only these records were asked for (`sync --since`): nothing is concluded about the rest of the list. */
   readonly only: boolean;
+  /** The next page is the first one of the whole list, which is read for its count alone. */
+  readonly counting: boolean;
+  /** `totalCount` of the whole list; null: not read, or the service counts nothing. */
+  readonly total: number | null;
 }
 
-export const startFilter = (options: { size: number; since: number; only?: boolean }): FilterState => ({
+/** `counted`: the service has counted the list before, so its count is read first. */
+export const startFilter = (options: {
+  size: number;
+  since: number;
+  only?: boolean;
+  counted?: boolean;
+}): FilterState => ({
   kind: "filter",
   coverage: emptyCoverage(options.size, true),
   since: options.since,
   newest: null,
   only: options.only ?? false,
+  counting: options.counted ?? false,
+  total: null,
 });
 
 export const acceptFilter = (state: FilterState, read: PageRead): FilterState => {
+  if (state.counting) return { ...state, counting: false, total: read.total };
   const known = read.values.filter((value) => value !== null);
   const newest = Math.max(state.newest ?? Number.NEGATIVE_INFINITY, ...known);
   return {
@@ -34,7 +48,7 @@ export const acceptFilter = (state: FilterState, read: PageRead): FilterState =>
 };
 
 export const nextFilter = (state: FilterState, facts: MirrorFacts, inFlight: readonly ReadRequest[]): Step => {
-  const { coverage } = state;
+  const { coverage, total } = state;
   if (!coverage.complete) {
     const reads = inFlight.length > 0 ? [] : nextReads(coverage, inFlight, 1);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
@@ -47,6 +61,10 @@ export const nextFilter = (state: FilterState, facts: MirrorFacts, inFlight: rea
       kind: "walk",
       because: `the service counts ${coverage.total} recent changes, the mirror ${facts.matching}`,
     };
+  }
+  // New records that the filter returned are rows by now.
+  if (total !== null && total - facts.rows !== facts.acceptedGap) {
+    return { kind: "walk", because: `the service counts ${counted(total, "row")}, the mirror ${facts.rows}` };
   }
   return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
 };

@@ -13,7 +13,8 @@ const inputSchema = z.object({
   column: z.string().optional(),
 });
 
-const READ_NEXT = "The next `duckmirror sync` reads them.";
+const READ_NEXT =
+  "The next `duckmirror sync` reads them; `duckmirror following` then names those that the service does not know.";
 const NOT_READ = "No sync reads them: the setting `scope` has `companies: {accounts_only: true}`.";
 
 export const command = defineCommand({

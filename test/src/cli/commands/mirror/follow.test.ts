@@ -61,7 +61,9 @@ test("says that no sync reads an input that the scope leaves out, and why it sta
   expect(JSON.parse(out)).toMatchObject([
     { status: "pending", error: "not asked for: the setting `scope` has `companies: {accounts_only: true}`" },
   ]);
-  expect((await cli(["follow", "b.example"], where)).err).toContain("The next `duckmirror sync` reads them.");
+  expect((await cli(["follow", "b.example"], where)).err).toContain(
+    "The next `duckmirror sync` reads them; `duckmirror following` then names those that the service does not know.",
+  );
 });
 
 test("unfollows, and says what it did", async () => {

@@ -67,6 +67,19 @@ const run = async (
   }
 };
 
+interface Replacement {
+  readonly key: string;
+  readonly ttlMs: number;
+  readonly before: string;
+  readonly after: string;
+  readonly fence: Fence | undefined;
+}
+
+const replace = (redis: Redis, { key, ttlMs, before, after, fence }: Replacement): Promise<Reply> =>
+  fence === undefined
+    ? run(redis, REPLACE, [key], [before, after, ttlMs])
+    : run(redis, REPLACE, [key, fence.key], [before, after, ttlMs, fence.value]);
+
 export interface RedisStateOptions<S> {
   readonly connection: RedisConnection;
   readonly key: string;
@@ -97,11 +110,6 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
   const { connection, key, schema, start, ttlMs, clock, patienceMs = PATIENCE_MS, remembers = false } = options;
   const { redis, address, detail } = connection;
   const envelope = z.object({ version: z.literal(VERSION), state: schema });
-
-  const replace = (before: string, after: string, fence: Fence | undefined): Promise<Reply> =>
-    fence === undefined
-      ? run(redis, REPLACE, [key], [before, after, ttlMs])
-      : run(redis, REPLACE, [key, fence.key], [before, after, ttlMs, fence.value]);
 
   const failure = (error: unknown) => {
     const code = detailOf(error).startsWith("OOM") ? "REDIS_FULL" : "REDIS_UNAVAILABLE";
@@ -154,7 +162,7 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
       const text = JSON.stringify({ version: VERSION, mark: randomUUID(), state: next.state });
       const before = found.text;
       sent = { text, result: next.result };
-      found = await tried(() => replace(before, text, fence));
+      found = await tried(() => replace(redis, { key, ttlMs, before, after: text, fence }));
       if (found?.verdict === "replaced") return next.result;
       if (found?.verdict === "fenced") throw new DuckmirrorError("FENCED");
     }

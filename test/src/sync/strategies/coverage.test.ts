@@ -144,7 +144,14 @@ test("a full page beyond its own count leaves the end open, and the page behind 
 });
 
 test("a list that shrank to a round number of covered rows is not ended by an empty page: its end is read again", () => {
-  const thousand = { ...emptyCoverage(100, false), end: 1000, total: 1005, joinedTotal: 1005, tail: ["7"], head: ["9"] };
+  const thousand = {
+    ...emptyCoverage(100, false),
+    end: 1000,
+    total: 1005,
+    joinedTotal: 1005,
+    tail: ["7"],
+    head: ["9"],
+  };
   const shrunk = { ...thousand, total: 1000, moved: true, overlap: true };
   expect(nextReads(shrunk, [], 4)).toEqual([expect.objectContaining({ role: "bridge" })]);
 });

@@ -125,4 +125,5 @@ export const redisLedger = (
     schema: ledgerSchema,
     start: () => openSharedLedger(limits),
     ttlMs: LEDGER_TTL_MS,
+    remembers: true,
   });

@@ -9,6 +9,7 @@ import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { combined } from "./combined.ts";
+import { createLatestReply } from "./latest-reply.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 import type { Fence, StateStore, Stepped } from "./state-store.ts";
 
@@ -66,6 +67,19 @@ const run = async (
   }
 };
 
+interface Replacement {
+  readonly key: string;
+  readonly ttlMs: number;
+  readonly before: string;
+  readonly after: string;
+  readonly fence: Fence | undefined;
+}
+
+const replace = (redis: Redis, { key, ttlMs, before, after, fence }: Replacement): Promise<Reply> =>
+  fence === undefined
+    ? run(redis, REPLACE, [key], [before, after, ttlMs])
+    : run(redis, REPLACE, [key, fence.key], [before, after, ttlMs, fence.value]);
+
 export interface RedisStateOptions<S> {
   readonly connection: RedisConnection;
   readonly key: string;
@@ -80,6 +94,11 @@ export interface RedisStateOptions<S> {
   readonly ttlMs: number;
   readonly clock: Clock;
   readonly patienceMs?: number;
+  /**
+   * A change starts from the state of the latest reply, without reading it again: one round trip while no other process
+   * writes, else two as before. Its time is then an estimate, never ahead of the server's. Unset: it reads first.
+   */
+  readonly remembers?: boolean;
 }
 
 /**
@@ -88,14 +107,9 @@ export interface RedisStateOptions<S> {
  * denied.
  */
 export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S> => {
-  const { connection, key, schema, start, ttlMs, clock, patienceMs = PATIENCE_MS } = options;
+  const { connection, key, schema, start, ttlMs, clock, patienceMs = PATIENCE_MS, remembers = false } = options;
   const { redis, address, detail } = connection;
   const envelope = z.object({ version: z.literal(VERSION), state: schema });
-
-  const replace = (before: string, after: string, fence: Fence | undefined): Promise<Reply> =>
-    fence === undefined
-      ? run(redis, REPLACE, [key], [before, after, ttlMs])
-      : run(redis, REPLACE, [key, fence.key], [before, after, ttlMs, fence.value]);
 
   const failure = (error: unknown) => {
     const code = detailOf(error).startsWith("OOM") ? "REDIS_FULL" : "REDIS_UNAVAILABLE";
@@ -105,6 +119,8 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
   const endsNow = (error: unknown): boolean =>
     connection.closed() || (isReply(error) && !PASSING.test(detailOf(error)));
 
+  const latest = createLatestReply<Reply>(() => performance.now());
+
   const update: StateStore<S>["update"] = async <R>(
     step: (state: S, now: number) => Stepped<S, R>,
     { signal, fence }: { signal?: AbortSignal | undefined; fence?: Fence | undefined } = {},
@@ -113,9 +129,11 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
     /** Sends once; null: try again, starting with a read. */
     const tried = async (send: () => Promise<Reply>): Promise<Reply | null> => {
       signal?.throwIfAborted();
+      const sentAt = performance.now();
       try {
-        return await send();
+        return latest.keep(await send(), sentAt);
       } catch (error) {
+        latest.keep(null, sentAt);
         if (endsNow(error) || clock.now() >= giveUpAt) throw failure(error);
         await clock.sleep(RETRY_MS, signal);
         return null;
@@ -123,7 +141,9 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
     };
     /** The last text sent. If its reply is lost, finding this text shows that it was stored. */
     let sent: { readonly text: string; readonly result: R } | null = null;
-    let found: Reply | null = null;
+    let found: Reply | null = remembers ? latest.read() : null;
+    /** The state may be outdated. A write finds out; a step that writes nothing must be taken again. */
+    let isGuess = found !== null;
     for (;;) {
       found ??= await tried(() => run(redis, READ, [key], []));
       if (found === null) continue;
@@ -131,12 +151,18 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
       const stored = envelope.safeParse(jsonOrNull(found.text));
       const state = stored.success ? stored.data.state : start(found.now);
       const next = step(state, found.now);
-      if (stored.success && next.state === state) return next.result;
+      if (stored.success && next.state === state) {
+        if (!isGuess) return next.result;
+        isGuess = false;
+        found = null;
+        continue;
+      }
+      isGuess = false;
       // The mark makes every text unique, even if two processes reach the same state.
       const text = JSON.stringify({ version: VERSION, mark: randomUUID(), state: next.state });
       const before = found.text;
       sent = { text, result: next.result };
-      found = await tried(() => replace(before, text, fence));
+      found = await tried(() => replace(redis, { key, ttlMs, before, after: text, fence }));
       if (found?.verdict === "replaced") return next.result;
       if (found?.verdict === "fenced") throw new DuckmirrorError("FENCED");
     }

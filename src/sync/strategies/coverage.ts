@@ -9,6 +9,7 @@ import {
   emptyFromAfter,
   followsOnlyPage,
   isEmptyAgain,
+  leavesOpen,
   provesEnd,
   totalAfter,
 } from "./list-end.ts";
@@ -64,6 +65,8 @@ export interface Coverage {
   readonly idle: number;
   /** False once a link was accepted without proof. */
   readonly proven: boolean;
+  /** The last page reached the count and was full: the page behind it shows whether more rows follow. */
+  readonly openEnd: boolean;
   /** The pages that joined by proof end before the service's count does. */
   readonly endsEarly: boolean;
   readonly complete: boolean;
@@ -87,6 +90,7 @@ export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   emptyFrom: null,
   idle: 0,
   proven: true,
+  openEnd: false,
   endsEarly: false,
   complete: false,
 });
@@ -129,6 +133,7 @@ const reachesBeyond = (coverage: Coverage, read: PageRead, proof: Proof): boolea
 
 /** The coverage after a page is joined. A bridge shows where the coverage ends in the list as it is now. */
 const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
+  if (confirmsCount(coverage, read)) return { ...coverage, openEnd: false, bridgeAt: null, bridges: 0, complete: true };
   const end = startOf(read) + read.rows;
   const adds = reachesBeyond(coverage, read, proof) || (read.role === "bridge" && read.ids.length > 0);
   const total = read.total;
@@ -150,7 +155,8 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
     fresh: true,
     bridgeAt: null,
     bridges: 0,
-    proven: coverage.proven && !stuck && (read.refused !== true || confirmsCount(coverage, read)),
+    proven: coverage.proven && !stuck && read.refused !== true,
+    openEnd: leavesOpen(read, coverage.granted),
     endsEarly: coverage.proven && stuck && read.refused !== true && total !== null,
     complete: reachedEnd || stuck,
   };

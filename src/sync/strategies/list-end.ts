@@ -30,9 +30,14 @@ export const countOf = (
   return isCut ? null : totalCount;
 };
 
-/** True when a full page ends at a round count, so that only the page behind it shows whether the count was cut off. */
-const mayBeCut = (read: PageRead, total: number): boolean =>
-  ROUND.has(total) && read.rows === read.perPage && startOf(read) + read.rows === total;
+/**
+ * True when a full page ends at a round count, or goes beyond any count, so that only the page behind it shows where the list
+ * ends.
+ */
+const mayBeCut = (read: PageRead, total: number): boolean => {
+  const end = startOf(read) + read.rows;
+  return read.rows === read.perPage && (end > total || (end === total && ROUND.has(total)));
+};
 
 /**
  * True when no row follows the page. A count decides if there is one. Without it, an empty page is the end, and so is a
@@ -50,22 +55,32 @@ export interface ReadSoFar {
   /** Rows read without a gap, from the head of the list. */
   readonly end: number;
   readonly total: number | null;
+  /** The last page reached the count and was full, so rows may follow. */
+  readonly openEnd: boolean;
 }
 
+/** True when a page reaches the count and does not prove the end. */
+export const leavesOpen = (read: PageRead, granted: number): boolean =>
+  read.total !== null && startOf(read) + read.rows >= read.total && read.rows > 0 && !provesEnd(read, granted);
+
 /**
- * True when a request asks for what follows the last known row of a list without a count, or with a round one. Some
- * services refuse such a page instead of returning an empty one.
+ * True when a request asks for what follows the last known row of a list without a count, or of one whose count may be cut
+ * off. Some services refuse such a page instead of returning an empty one.
  */
-export const asksBeyond = ({ end, total }: ReadSoFar, request: ReadRequest): boolean =>
-  end > 0 && startOf(request) >= end && (total === null || (ROUND.has(total) && end === total));
+export const asksBeyond = ({ end, total, openEnd }: ReadSoFar, request: ReadRequest): boolean =>
+  end > 0 && startOf(request) >= end && (total === null || (openEnd && end >= total));
 
-/** True when every counted row was read, and the page behind a round count must be requested. */
-export const isAtRoundCount = ({ end, total }: ReadSoFar): boolean =>
-  total !== null && ROUND.has(total) && end === total;
+/** True when every counted row was read, and the page behind the count must be requested. */
+export const isAtCount = ({ end, total, openEnd }: ReadSoFar): boolean => openEnd && total !== null && end === total;
 
-/** True for an empty or refused page behind the count: it confirms the count. */
-export const confirmsCount = ({ end, total }: ReadSoFar, read: PageRead): boolean =>
-  read.rows === 0 && isAtRoundCount({ end, total }) && startOf(read) >= end && (read.total ?? total) === total;
+/** True for a page behind the count that confirms it: empty, refused, or the last page again, as some services answer. */
+export const confirmsCount = (soFar: ReadSoFar & { readonly tail: readonly string[] }, read: PageRead): boolean => {
+  if (!isAtCount(soFar) || startOf(read) < soFar.end || (read.total ?? soFar.total) !== soFar.total) return false;
+  return read.rows === 0 || (read.ids.length > 0 && read.ids.at(-1) === soFar.tail.at(-1));
+};
+
+/** True when the page reaches behind the count that it names, in a list whose end is open. */
+export const isBehindCount = ({ end, total, openEnd }: ReadSoFar): boolean => openEnd && total !== null && end > total;
 
 /** `totalCount` after a page: a page of rows behind it shows that it counts no further. */
 export const totalAfter = (total: number | null, read: PageRead): number | null =>

@@ -1,7 +1,7 @@
 // The next pages to request of a list, after those that were read without a gap. Pure.
 import type { ReadRequest } from "./contract.ts";
 import { type Coverage, touchSuffices } from "./coverage.ts";
-import { isAtRoundCount } from "./list-end.ts";
+import { isAtCount, isBehindCount } from "./list-end.ts";
 import { cannotShare, endOf, spanAt, spanFrom, startOf } from "./page-geometry.ts";
 
 /**
@@ -38,14 +38,16 @@ export const nextReads = (
       row = passed.end;
       continue;
     }
-    if (coverage.total !== null && row >= coverage.total) {
-      const isOpen = coverage.fresh && row === coverage.end && isAtRoundCount(coverage);
+    const isBehind = row === coverage.end && isBehindCount(coverage);
+    if (isBehind && reads.length + inFlight.length > 0) break;
+    if (coverage.total !== null && row >= coverage.total && !isBehind) {
+      const isOpen = coverage.fresh && row === coverage.end && isAtCount(coverage);
       if (isOpen && reads.length + inFlight.length === 0) return [{ ...spanFrom(row, coverage.size), role: "cover" }];
       break;
     }
     if (coverage.total === null && reads.length + inFlight.length > 0) break;
     if (coverage.emptyFrom !== null && row >= coverage.emptyFrom && row > coverage.end) break;
-    const shared = coverage.overlap || coverage.total === null || (!coverage.fresh && row === coverage.end);
+    const shared = coverage.overlap || isBehind || coverage.total === null || (!coverage.fresh && row === coverage.end);
     const overlapping = spanAt(shared ? row - 1 : row, coverage.size);
     // Pages of one or two rows cannot share a row and still advance.
     const span = endOf(overlapping) > row ? overlapping : spanAt(row, coverage.size);

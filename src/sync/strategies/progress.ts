@@ -91,9 +91,10 @@ export const inPagesOf = (progress: Progress, size: number): Progress =>
 
 /** How far the list was read. */
 export const readSoFar = (progress: Progress): ReadSoFar => {
-  if (progress.kind === "log") return { end: (progress.page - 1) * progress.size, total: progress.total };
-  const { end, total } = progress.kind === "known" ? progress.walk.coverage : progress.coverage;
-  return { end, total };
+  if (progress.kind === "log")
+    return { end: (progress.page - 1) * progress.size, total: progress.total, openEnd: false };
+  const { end, total, openEnd } = progress.kind === "known" ? progress.walk.coverage : progress.coverage;
+  return { end, total, openEnd };
 };
 
 /** Coverage of the list; null for a log. */
@@ -174,7 +175,8 @@ const coverage = z.object({
   emptyFrom: z.number().nullable().default(null),
   idle: z.number().default(0),
   proven: z.boolean(),
-  // Missing in states of older versions.
+  // Missing in states of older versions, and so is the next one.
+  openEnd: z.boolean().default(false),
   endsEarly: z.boolean().default(false),
   complete: z.boolean(),
 });

@@ -64,6 +64,17 @@ test.each([
   expect([await count(), third.report.credits.spent]).toEqual([rows + 1, 1]);
 });
 
+test("rows behind a count that is cut off at any number are read where a page shows it, at one credit a page", async () => {
+  const service = createFakeService(signals(430), { maxPerPage: 100 });
+  const rig = await startSyncRig(capped(service, 250), { DUCKMIRROR_STREAMS: "signals" });
+  afterTest(() => rig.close());
+  const first = await rig.sync();
+  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM signals")).toEqual([{ n: 430 }]);
+  expect(first.report.credits.spent).toBeLessThanOrEqual(6);
+  expect(first.report.streams[0]).toMatchObject({ complete: false, unconfirmed: 180 });
+  expect((await rig.sync()).report.credits.spent).toBe(1);
+});
+
 test("a service that refuses the page behind a round count confirms it", async () => {
   const service = createFakeService(signals(1_000), { maxPerPage: 100 });
   const strict: FakeService = {

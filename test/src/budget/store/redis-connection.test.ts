@@ -204,6 +204,35 @@ test("a restart with empty memory makes no burst, forgets no rate and no reserva
   expect(await ledger.reserve(ask)).toMatchObject({ ok: false, code: "QUOTA_SPENT", resetsAt: quota.resetsAt });
 });
 
+test("a process that is alone changes credits in one round trip, and one that finds them changed in two", async () => {
+  const redis = await start();
+  const connection = connectPatiently(redis.url);
+  const place = { connection, organization, clock };
+  const ledgerOf = () => createOrganizationLedger({ clock, store: redisLedger(place, GREEDY), limits: GREEDY });
+  const [one, other] = [ledgerOf(), ledgerOf()];
+  const scripts = vi.spyOn(connection.redis, "evalsha");
+  const during = async (work: () => Promise<unknown>) => {
+    const before = scripts.mock.calls.length;
+    await work();
+    return scripts.mock.calls.length - before;
+  };
+  const quota = { limit: 100, used: null, remaining: 2, resetsAt: Date.now() + 86_400_000 };
+  const ask = { owner: "a job", leaseMs: 60_000 };
+  const spend = async (ledger: typeof one) => {
+    const reservation = await ledger.reserve(ask);
+    if (!reservation.ok) throw new Error(reservation.code);
+    await ledger.settle(reservation.id, "spent");
+  };
+  await one.observe(quota, Date.now(), true);
+  expect(await during(() => spend(one))).toBe(2);
+  // The first change reads, for `other` has no reply yet; then it is alone.
+  expect(await during(() => spend(other))).toBe(3);
+  // What `one` remembers is outdated: its change is refused with the present state, which denies. A denial is read.
+  expect(await during(() => one.reserve(ask))).toBeLessThanOrEqual(2);
+  expect(await one.reserve(ask)).toMatchObject({ ok: false, code: "QUOTA_SPENT" });
+  expect(await one.snapshot()).toMatchObject({ reserved: 0, remaining: 0 });
+});
+
 test("no memory left is an error of its own; reading goes on, and so does writing once there is room", async () => {
   const redis = await start();
   const connection = connect(redis.url);

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { PageRead, ReadRequest } from "../../../../src/sync/strategies/contract.ts";
 import { addRead, type Coverage, emptyCoverage, resumedCoverage } from "../../../../src/sync/strategies/coverage.ts";
 import { nextReads } from "../../../../src/sync/strategies/next-reads.ts";
+import { startOf } from "../../../../src/sync/strategies/page-geometry.ts";
 import { numbered, page, twenty } from "./covered.ts";
 import { descending } from "./readings.ts";
 
@@ -121,9 +122,38 @@ test("the first page is the beginning, whatever its ids", () => {
     emptyFrom: null,
     idle: 0,
     proven: true,
+    openEnd: false,
     endsEarly: false,
     complete: false,
   });
+});
+
+test("a full page beyond its own count leaves the end open, and the page behind it is read; a short one ends the list", () => {
+  const counted = { total: 25 };
+  const beyond = [1000, 990, 980].reduce(
+    (coverage, from, at) => addRead(coverage, numbered(at + 1, from, counted), "descending"),
+    emptyCoverage(10, false),
+  );
+  expect(beyond).toMatchObject({ end: 30, openEnd: true, complete: false, proven: true });
+  const reads = nextReads(beyond, [], 8);
+  expect(reads).toHaveLength(1);
+  const [next] = reads;
+  expect(startOf(next ?? { page: 9, perPage: 9 })).toBeLessThan(30);
+  const short = page({ ...next, ids: descending(971, 4), total: 25 });
+  expect(addRead(beyond, short, "descending")).toMatchObject({ openEnd: false, complete: true, proven: true });
+});
+
+test("a list that shrank to a round number of covered rows is not ended by an empty page: its end is read again", () => {
+  const thousand = {
+    ...emptyCoverage(100, false),
+    end: 1000,
+    total: 1005,
+    joinedTotal: 1005,
+    tail: ["7"],
+    head: ["9"],
+  };
+  const shrunk = { ...thousand, total: 1000, moved: true, overlap: true };
+  expect(nextReads(shrunk, [], 4)).toEqual([expect.objectContaining({ role: "bridge" })]);
 });
 
 test("pages ahead wait for their predecessors, in any order, and are joined together", () => {

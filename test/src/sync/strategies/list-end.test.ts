@@ -1,7 +1,13 @@
 // What proves that no row follows a page, with a count and without one.
 import { expect, test } from "vitest";
 import type { PageRead } from "../../../../src/sync/strategies/contract.ts";
-import { asksBeyond, countOf, followsOnlyPage, provesEnd } from "../../../../src/sync/strategies/list-end.ts";
+import {
+  asksBeyond,
+  confirmsCount,
+  countOf,
+  followsOnlyPage,
+  provesEnd,
+} from "../../../../src/sync/strategies/list-end.ts";
 import { descending } from "./readings.ts";
 
 const aRead = (read: Partial<PageRead>): PageRead => ({
@@ -19,6 +25,24 @@ test("a count decides, whatever the page holds", () => {
   expect(provesEnd(aRead({ rows: 100, total: 100 }), 100)).toBe(true);
   expect(provesEnd(aRead({ rows: 99, total: 100 }), 100)).toBe(false);
   expect(provesEnd(aRead({ page: 2, rows: 0, total: 100, more: true }), 100)).toBe(true);
+});
+
+test("a full page that goes beyond the count which it names proves no end, and neither does one that ends at a round count", () => {
+  expect(provesEnd(aRead({ rows: 100, total: 60 }), 100)).toBe(false);
+  expect(provesEnd(aRead({ rows: 99, total: 60 }), 100)).toBe(true);
+  expect(provesEnd(aRead({ page: 10, rows: 100, total: 1_000 }), 100)).toBe(false);
+  expect(provesEnd(aRead({ page: 11, rows: 100, total: 1_100 }), 100)).toBe(true);
+});
+
+test("the page behind a round count confirms it if it is empty, refused, or the last page again", () => {
+  const soFar = { end: 1_000, total: 1_000, openEnd: true, tail: ["b", "a"] };
+  const behind = (read: Partial<PageRead>) => confirmsCount(soFar, aRead({ page: 11, ...read }));
+  expect(behind({ total: 1_000 })).toBe(true);
+  expect(behind({ refused: true })).toBe(true);
+  expect(behind({ total: 1_000, rows: 2, ids: ["b", "a"] })).toBe(true);
+  expect(behind({ total: 1_000, rows: 2, ids: ["a", "z"] })).toBe(false);
+  expect(behind({ total: 999 })).toBe(false);
+  expect(confirmsCount({ ...soFar, openEnd: false }, aRead({ page: 11, total: 1_000 }))).toBe(false);
 });
 
 test("without a count the end is an empty page, or one shorter than a page that the service granted", () => {
@@ -48,10 +72,10 @@ test("a round count counts until the page, or the mirror of a list without a cou
 
 test("a request asks beyond the end only of a list without a count, behind the rows that are read", () => {
   const next = { page: 2, perPage: 100, role: "cover" } as const;
-  expect(asksBeyond({ end: 100, total: null }, next)).toBe(true);
-  expect(asksBeyond({ end: 101, total: null }, next)).toBe(false);
-  expect(asksBeyond({ end: 100, total: 100 }, next)).toBe(false);
-  expect(asksBeyond({ end: 0, total: null }, { ...next, page: 1 })).toBe(false);
+  expect(asksBeyond({ end: 100, total: null, openEnd: false }, next)).toBe(true);
+  expect(asksBeyond({ end: 101, total: null, openEnd: false }, next)).toBe(false);
+  expect(asksBeyond({ end: 100, total: 100, openEnd: false }, next)).toBe(false);
+  expect(asksBeyond({ end: 0, total: null, openEnd: false }, { ...next, page: 1 })).toBe(false);
 });
 
 test("the empty page behind an only page asks for that page once more, if it was read in this run", () => {
@@ -80,8 +104,8 @@ test("without a count, an empty page ends a list, and one shorter than a page th
 
 test("only a page after the last row of a list without a count is refused because it is empty", () => {
   const asked = { page: 3, perPage: 2, role: "cover" } as const;
-  expect(asksBeyond({ end: 4, total: null }, asked)).toBe(true);
-  expect(asksBeyond({ end: 5, total: null }, asked)).toBe(false);
-  expect(asksBeyond({ end: 4, total: 4 }, asked)).toBe(false);
-  expect(asksBeyond({ end: 0, total: null }, { ...asked, page: 1 })).toBe(false);
+  expect(asksBeyond({ end: 4, total: null, openEnd: false }, asked)).toBe(true);
+  expect(asksBeyond({ end: 5, total: null, openEnd: false }, asked)).toBe(false);
+  expect(asksBeyond({ end: 4, total: 4, openEnd: false }, asked)).toBe(false);
+  expect(asksBeyond({ end: 0, total: null, openEnd: false }, { ...asked, page: 1 })).toBe(false);
 });

@@ -50,9 +50,11 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
   const look = { worth: listWorth(stream.name, { sinceCheckMs: view.now - (state.checkedAt ?? 0) }) };
   const shape = options.shapes.get(stream.name);
   if (shape?.changeOrder !== false) return candidate("watermark", "changes since the last sync", 1, look);
-  return stream.filter === undefined || !shape.changeFilter
-    ? candidate("walk", `the service does not sort by ${stream.watermark}`, whole, look)
-    : candidate("filter", "changes since the last sync", 1, look);
+  // A page shows the count of the list, which the filter does not; a page that holds the whole list needs no filter.
+  const isFiltered = stream.filter !== undefined && shape.changeFilter && whole !== 1;
+  return isFiltered
+    ? candidate("filter", "changes since the last sync", total === null ? 1 : 2, look)
+    : candidate("walk", `the service does not sort by ${stream.watermark}`, whole, look);
 };
 
 export const capture = (context: Context, stream: StreamSpec, scope: string, mode: ScopeMode): readonly Candidate[] => {

@@ -24,7 +24,7 @@ const MOST_LATER_REFUSALS = 1;
 
 /** What the refused request may send that only a reading of changes sends. */
 const readingOf = ({ progress, stream, shapeAtRefusal }: ScopeTask): ChangeReading => {
-  const filtered = progress?.kind === "filter" && !progress.only ? stream.filter : undefined;
+  const filtered = progress?.kind === "filter" && !progress.only && !progress.counting ? stream.filter : undefined;
   return { ordered: progress?.kind === "watermark", filter: filtered?.param ?? null, accepted: shapeAtRefusal };
 };
 

@@ -132,7 +132,7 @@ export const reopened = (before: Progress): Progress => {
         : { ...progress, resumed: true };
     case "filter":
       return progress.coverage.complete
-        ? startFilter({ size: progress.coverage.size, since: progress.since })
+        ? startFilter({ size: progress.coverage.size, since: progress.since, counted: progress.total !== null })
         : progress;
     case "log":
       return progress;
@@ -208,7 +208,10 @@ const stored = z.discriminatedUnion("kind", [
     since: z.number(),
     newest: z.number().nullable(),
     only: z.boolean().default(false),
+    // Missing in states of older versions.
     ignored: z.boolean().default(false),
+    counting: z.boolean().default(false),
+    total: z.number().nullable().default(null),
   }),
   z.object({ kind: z.literal("known"), walk }),
   z.object({

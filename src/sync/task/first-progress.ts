@@ -40,7 +40,7 @@ export const startProgress = (
       return startWatermark({ size, since, thorough: candidate.widens !== undefined });
     case "filter":
       return candidate.since === undefined
-        ? startFilter({ size, since })
+        ? startFilter({ size, since, counted: (before?.totalCount ?? null) !== null })
         : startFilter({ size, since: candidate.since, only: true });
     case "known":
       return startKnown({ size });

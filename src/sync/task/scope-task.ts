@@ -194,7 +194,9 @@ export const orderOf = (task: ScopeTask): ListOrder => {
     case "watermark":
       return { kind: "changes" };
     case "filter":
-      return { kind: "filter", after: task.progress.since, exact: !task.progress.only };
+      return task.progress.counting
+        ? { kind: "walk" }
+        : { kind: "filter", after: task.progress.since, exact: !task.progress.only };
     case "log": {
       const { since } = task.progress;
       // The end lies ahead, because the service's clock may, and reading adds entries.

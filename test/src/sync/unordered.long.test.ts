@@ -1,6 +1,6 @@
 // A service that refuses or ignores the order by change date: every change is found, and no page is asked for twice.
 import { describe, expect, onTestFinished, test } from "vitest";
-import { anOrganization } from "../../support/fake-data.ts";
+import { aContact, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeOptions } from "../../support/fake-service.ts";
 import { startSyncRig } from "../../support/sync-rig.ts";
 
@@ -42,5 +42,17 @@ describe.each(["refuse", "ignore"] as const)("sorting: %s", (sort) => {
     await syncAgain();
     expect(await rig.rows("SELECT id FROM accounts WHERE name = 'renamed'")).toHaveLength(1);
     expect(await rig.rows("SELECT id FROM contacts WHERE last_name = 'Renamed'")).toHaveLength(1);
+  });
+
+  test("a contact that is gone, and a new one that never changed, are noticed, for one credit more than the filter", async () => {
+    const { service, rig, syncAgain } = await aMirror(20, { sort });
+    const contacts = (asked: readonly string[]) => asked.filter((line) => line.startsWith("/v1/contacts"));
+    expect(contacts(await syncAgain())).toHaveLength(2);
+    const gone = service.data.contacts.splice(3, 1);
+    await syncAgain();
+    expect(await rig.rows(`SELECT id FROM contacts WHERE id = '${gone[0]?.id}'`)).toEqual([]);
+    service.data.contacts.push({ ...aContact("p_undated"), lastChangeDetectedOn: undefined });
+    await syncAgain();
+    expect(await rig.rows("SELECT id FROM contacts WHERE id = 'p_undated'")).toHaveLength(1);
   });
 });

@@ -32,8 +32,10 @@ const listCycles = ({ context, due, syncEveryMs }: CycleInput, stream: StreamSpe
   const total = totalOf(context, stream.name);
   const walk = pagesOf(context, stream, total, overlappingPages) ?? 1;
   const shape = options.shapes.get(stream.name);
-  const isWalked = shape?.changeOrder === false && (stream.filter === undefined || !shape.changeFilter);
-  const look = isWalked ? (walkPages(context, stream, total) ?? 1) : 1;
+  // Where changes are filtered, a page before them shows the count of the whole list.
+  const isFiltered = stream.filter !== undefined && shape?.changeFilter === true;
+  const pages = walkPages(context, stream, total) ?? 1;
+  const look = shape?.changeOrder !== false ? 1 : isFiltered ? Math.min(2, pages) : pages;
   const isWalkedNow = due.some(
     ({ stream: name, scope, mode }) => name === stream.name && scope === "" && mode === "walk",
   );

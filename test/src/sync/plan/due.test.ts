@@ -110,21 +110,25 @@ test("an interrupted walk goes on before new ones start", () => {
   expect(shown(due)).toContainEqual(["filings", "c_1", "walk", "resumes where it was interrupted"]);
 });
 
-test("a service that does not sort by change date has its lists walked, contacts filtered", () => {
+test("a service that does not sort by change date has its lists walked, contacts filtered and counted", () => {
   const shape = { ...initialShape(100), changeOrder: false, settled: true };
   const shapes = new Map<StreamName, ListShape>([
     ["accounts", shape],
     ["contacts", shape],
   ]);
-  const due = dueCandidates(aView(complete()), { ...OPTIONS, shapes });
-  expect(
-    due
+  const dueWith = (contacts: number | null) => {
+    const states = complete().map((state) =>
+      state.stream === "contacts" ? { ...state, totalCount: contacts } : state,
+    );
+    return dueCandidates(aView(states), { ...OPTIONS, shapes })
       .filter(({ stream }) => stream === "accounts" || stream === "contacts")
-      .map(({ stream, mode }) => [stream, mode]),
-  ).toEqual([
-    ["accounts", "walk"],
-    ["contacts", "filter"],
-  ]);
+      .map(({ stream, mode, requests }) => [stream, mode, requests]);
+  };
+  const accounts = ["accounts", "walk", 1];
+  expect(dueWith(250)).toEqual([accounts, ["contacts", "filter", 2]]);
+  // Nothing is counted; a page holds the whole list.
+  expect(dueWith(null)).toEqual([accounts, ["contacts", "filter", 1]]);
+  expect(dueWith(100)).toEqual([accounts, ["contacts", "walk", 1]]);
 });
 
 test("each input is resolved once; one the service does not know is asked for again after a week", () => {

@@ -1,6 +1,7 @@
 // Strategy filter, decision by decision: changes of a filtered list, and when a walk is needed.
 import { expect, test } from "vitest";
 import { acceptFilter, nextFilter, startFilter } from "../../../../src/sync/strategies/filter.ts";
+import { resumeProgress, serialiseProgress } from "../../../../src/sync/strategies/progress.ts";
 import { cover, facts, page } from "./readings.ts";
 
 const start = startFilter({ size: 5, since: 100 });
@@ -47,4 +48,19 @@ test("done when the counts agree, a walk when they do not or the list moved", ()
     kind: "walk",
     because: "the list moved while its changes were read",
   });
+});
+
+test("a list that is counted is counted first, and walked if the mirror's rows differ after its changes were read", () => {
+  const counting = startFilter({ size: 5, since: 100, counted: true });
+  expect(nextFilter(counting, facts(), [])).toEqual({ kind: "read", reads: [cover(1)] });
+  // Its rows are those of the whole list, so their dates say nothing about the filter.
+  const head = acceptFilter(counting, page({ ids: ["a", "b", "c", "d", "e"], values: [200, null, 1, 1, 1], total: 9 }));
+  expect(nextFilter(head, facts({ rows: 8 }), [])).toEqual({ kind: "read", reads: [cover(1)] });
+  const read = acceptFilter(head, page({ ids: ["f"], values: [300], total: 1 }));
+  expect(read).toMatchObject({ newest: 300, total: 9, coverage: { total: 1, complete: true } });
+  expect(nextFilter(read, facts({ rows: 9, matching: 1 }), [])).toMatchObject({ kind: "done" });
+  expect(nextFilter(read, facts({ rows: 8, acceptedGap: 1, matching: 1 }), [])).toMatchObject({ kind: "done" });
+  const differs = { kind: "walk", because: "the service counts 9 rows, the mirror 10" };
+  expect(nextFilter(read, facts({ rows: 10, matching: 1 }), [])).toEqual(differs);
+  expect(resumeProgress(serialiseProgress(head))).toMatchObject({ counting: false, total: 9 });
 });

@@ -103,7 +103,7 @@ const mayLackData = (endpoint: EndpointName, body: JsonObject): boolean =>
 
 /**
  * Parses the body of a 200. `ok: false` has the problem as text for the user. A list whose `data` is not an array is
- * rejected: as an empty list it would look as if every row was deleted. Throws nothing. Source: API.md, "Conventions
+ * rejected: as an empty list it would look as if every row was deleted. It is empty only if it counts no rows. Throws nothing. Source: API.md, "Conventions
  * common to all endpoints".
  */
 export const readEnvelope = (text: string, endpoint: EndpointName): EnvelopeReading => {
@@ -116,13 +116,16 @@ export const readEnvelope = (text: string, endpoint: EndpointName): EnvelopeRead
   }
   if (!isJsonObject(body)) return invalid(`the body is ${describeKind(body)}, not an object`);
   const { data, included, meta } = body;
-  if (data === undefined && !mayLackData(endpoint, body)) return invalid("the body has no data");
-  if (ENDPOINTS[endpoint].paged && !Array.isArray(data)) return invalid("data is not an array");
   const { timestamp, ...page } = metaSchema.parse(isJsonObject(meta) ? meta : {});
+  const { paged } = ENDPOINTS[endpoint];
+  // Some languages write an empty list as null, or leave it out.
+  const countsNone = paged && (data ?? null) === null && page.totalCount === 0;
+  if (data === undefined && !countsNone && !mayLackData(endpoint, body)) return invalid("the body has no data");
+  if (paged && !countsNone && !Array.isArray(data)) return invalid("data is not an array");
   return {
     ok: true,
     value: {
-      data: data ?? null,
+      data: countsNone ? [] : (data ?? null),
       included: isJsonObject(included) ? included : null,
       page,
       usage: readQuota(body),

@@ -38,6 +38,8 @@ export interface VerdictContext {
   readonly stream?: string;
   /** The service has answered another request of this run, so its address is right. */
   readonly serviceAnswers?: boolean;
+  /** The request names heavy fields, which the organization may not be allowed to read. */
+  readonly namesContent?: boolean;
 }
 
 const DEFAULT_MAX_ATTEMPTS = 6;
@@ -133,6 +135,13 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     follows: "Tried again, at most 3 times in all; then the scope fails.",
     applies: ({ kind }) => kind === "invalid",
     decide: retry(MAX_CHARGED_ATTEMPTS, "RESPONSE_INVALID"),
+  },
+  {
+    when: "402, 403 to a request that names heavy fields",
+    credit: "free",
+    follows: "Asked again without them; if that is refused as well, the run stops.",
+    applies: (outcome, { namesContent = false }) => namesContent && [402, 403].includes(refusedStatus(outcome) ?? 0),
+    decide: (outcome) => ({ kind: "adjust", detail: causeOf(outcome) }),
   },
   {
     when: "401, 403",

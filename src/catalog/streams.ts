@@ -278,6 +278,13 @@ export const wantedContent = (stream: StreamSpec, content: readonly string[]): r
     (field) => isContent(field) && (content.includes(field.name) || content.includes(`${stream.name}.${field.name}`)),
   );
 
+/** True when `onlyWithFields` of a request of this stream names heavy fields. */
+export const namesContent = (name: LedgerStream, onlyWithFields: string | undefined): boolean => {
+  if (name === "feedback" || onlyWithFields === undefined) return false;
+  const names = onlyWithFields.split(",");
+  return tableSpec(streamSpec(name).table).fields.some((field) => isContent(field) && names.includes(field.name));
+};
+
 /** Light fields that a response may lack unless named; naming them is free, so they are always named. */
 export const isNamedAlways = (field: FieldSpec): boolean => (field.detailOnly || field.namedOnly) && !isContent(field);
 

@@ -18,6 +18,10 @@ import { usageScopes } from "./usage-scopes.ts";
 
 const shapeName = (stream: StreamName) => `shape.${stream}`;
 
+/** Content that was forbidden in an earlier run may be allowed by now. */
+const withContentAgain = (shape: ListShape): ListShape =>
+  shape.contentForbidden ? { ...shape, content: true, contentForbidden: false } : shape;
+
 /** Shapes of lists learned by earlier runs. */
 export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamName, ListShape>> => {
   const known = await warehouse.capabilities();
@@ -26,7 +30,7 @@ export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamNam
     const text = known.get(shapeName(stream));
     if (text === undefined) continue;
     const parsed = listShapeSchema.safeParse(JSON.parse(text));
-    if (parsed.success) shapes.set(stream, parsed.data);
+    if (parsed.success) shapes.set(stream, withContentAgain(parsed.data));
   }
   return shapes;
 };

@@ -7,7 +7,7 @@ import { causeOf } from "../../api/outcome-text.ts";
 import { rateSaid } from "../../api/rate-said.ts";
 import { type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
-import type { LedgerStream } from "../../catalog/streams.ts";
+import { type LedgerStream, namesContent } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { createAddressCheck } from "./address-check.ts";
@@ -33,7 +33,7 @@ export type FetchResult =
   | { readonly kind: "answer"; readonly requestId: string; readonly receivedAt: number; readonly outcome: OkOutcome }
   /** 404: the record or company does not exist. */
   | { readonly kind: "absent"; readonly requestId: string; readonly receivedAt: number }
-  /** 400 or 422: send another form of the request. */
+  /** 400 or 422, or heavy fields are not allowed: send another form of the request. */
   | { readonly kind: "adjust"; readonly outcome: RefusedOutcome }
   /** `notFound`: 404 or 410 to a route that names no record or company. */
   | {
@@ -211,6 +211,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
           remainingCredits: creditsLeft(deps, turn),
           stream,
           serviceAnswers: address.hasAnswered(),
+          namesContent: namesContent(stream, turn.outcome.call.query.onlyWithFields),
         });
         inform(turn, verdict, deps, refusals);
         address.note(turn.outcome);

@@ -19,6 +19,8 @@ export const listShapeSchema = z.object({
   without: z.array(z.string()).readonly().default([]),
   /** `onlyWithFields` with opt-in fields is sent. */
   content: z.boolean(),
+  /** They are not sent in this run only, because the organization may not read them: its plan may change. */
+  contentForbidden: z.boolean().default(false),
   /** `onlyWithFields` is sent for light fields that the default response may lack. */
   names: z.boolean().default(true),
   /** Filters of the setting `scope` are sent. */
@@ -58,6 +60,7 @@ export const initialShape = (perPage: number): ListShape => ({
   include: true,
   without: [],
   content: true,
+  contentForbidden: false,
   names: true,
   filters: true,
   grants: [],

@@ -1,4 +1,4 @@
-// After a refusal (400): the same request in another form, or the end of its task.
+// After a refusal (400, or of heavy fields): the same request in another form, or the end of its task.
 import { causeOf } from "../../api/outcome-text.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
@@ -30,15 +30,20 @@ const readingOf = ({ progress, stream, shapeAtRefusal }: ScopeTask): ChangeReadi
 
 type Refusal = Extract<FetchResult, { kind: "adjust" }>["outcome"];
 
+/** A refusal of the heavy fields that the request names: they are not in the organization's plan. */
+const forbidsContent = ({ status }: Refusal): boolean => status === 402 || status === 403;
+
 /** The form to try after a refusal; null: none is left. */
 const nextShape = (
   run: SyncRun,
   task: ScopeTask,
   refused: RefusedRequest & { readonly included: readonly string[] },
-  { excerpt }: Refusal,
+  outcome: Refusal,
 ): ListShape | null => {
   const { name } = task.stream;
   const shape = shapeOf(run, name);
+  if (forbidsContent(outcome)) return { ...shape, content: false, contentForbidden: true };
+  const { excerpt } = outcome;
   const sorts = task.progress?.kind === "watermark" ? shape.changeOrder : shape.sort;
   const embeds = embedsOf(task.stream, shape).map((embed) => embed.include);
   const outdated =
@@ -103,6 +108,10 @@ export const askDifferently = async (
     await failTask(run, task, error, { resumable: true });
     // The other lists of the stream keep the form that the service accepted.
     return accepted === null ? undefined : useShape(run, task, accepted);
+  }
+  if (forbidsContent(outcome) && shape.content) {
+    const text = `${name}: read without the fields that the setting content names, the service forbids them (${outcome.status})`;
+    run.deps.emit({ kind: "note", level: "warn", text });
   }
   task.asked = false;
   return useShape(run, task, next);

@@ -86,6 +86,16 @@ test("included that is no object counts as absent", () => {
   }
 });
 
+test("a list without an array that counts no rows is empty", () => {
+  const meta = { page: 1, perPage: 100, totalCount: 0, totalPages: 0 };
+  for (const body of [{ data: null, meta }, { meta }]) {
+    expect(read(body)).toMatchObject({ ok: true, value: { data: [], page: { totalCount: 0 } } });
+  }
+  for (const data of [{}, "none", 0]) expect(read({ data, meta })).toMatchObject({ ok: false });
+  for (const totalCount of [1, null, -1]) expect(read({ data: null, meta: { totalCount } })).toMatchObject({ ok: false });
+  expect(readEnvelope(JSON.stringify({ data: null, meta }), "getAccount")).toMatchObject({ value: { data: null } });
+});
+
 test("a list without an array is refused, because empty would read as everything deleted", () => {
   for (const data of [null, {}, "none", 0]) expect(read({ data })).toMatchObject({ ok: false, detail: /not an array/ });
   expect(read({ data: {} }, "getSignalCounts")).toMatchObject({ ok: true });

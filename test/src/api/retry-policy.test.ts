@@ -89,9 +89,14 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [invalid(), { kind: "retry", waitMs: 1_000 }, { attempt: 2 }],
     [invalid(), { kind: "fail", code: "RESPONSE_INVALID" }, { attempt: 3 }],
   ],
+  "402, 403 to a request that names heavy fields": [
+    [refused(403), { kind: "adjust" }, { namesContent: true }],
+    [refused(402), { kind: "adjust" }, { namesContent: true }],
+  ],
   "401, 403": [
     [refused(401), { kind: "stop", code: "CREDENTIALS_REFUSED", context: { status: 401 } }],
     [refused(403), { kind: "stop", code: "CREDENTIALS_REFUSED" }],
+    [refused(401), { kind: "stop", code: "CREDENTIALS_REFUSED" }, { namesContent: true }],
   ],
   "402, or 429 with no credits left": [
     [refused(402), { kind: "stop", code: "QUOTA_SPENT" }],

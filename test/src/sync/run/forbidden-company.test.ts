@@ -1,4 +1,4 @@
-// A company that the service forbids ends a sync, but never before all else was read.
+// A company that the service forbids ends a sync, but never before all else was read. Content that it forbids ends none.
 import { expect, test } from "vitest";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAccount, anOrganization } from "../../../support/fake-data.ts";
@@ -31,4 +31,32 @@ test("a forbidden company keeps no other list from being read, in any later sync
   expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM sync.stream_state WHERE error IS NOT NULL")).toEqual([
     { n: 0 },
   ]);
+});
+
+test.each([402, 403])("content that is not in the plan (%i) is left out, at no credit, and asked for again in the next sync", async (status) => {
+  const data = anOrganization(3);
+  for (const lists of Object.values(data.lists)) {
+    for (const article of lists["news-articles"] ?? []) Object.assign(article, { articleBody: "text" });
+  }
+  const service = createFakeService(data, { maxPerPage: 50 });
+  const allowed = service.options;
+  service.options = {
+    ...allowed,
+    before: ({ query }) =>
+      /articleBody|fullContent/.test(query.onlyWithFields ?? "") ? { status, body: { message: "no" } } : undefined,
+  };
+  const rig = await startSyncRig(service, {
+    DUCKMIRROR_STREAMS: "accounts,news_articles,filings",
+    DUCKMIRROR_CONTENT: "articleBody,fullContent",
+  });
+  afterTest(() => rig.close());
+  const { error, report } = await rig.sync();
+  expect(error).toBeNull();
+  expect(report.streams.every(({ complete }) => complete)).toBe(true);
+  expect(report.credits.spent).toBe(1 + 3 + 3);
+  const withBody = "SELECT count(*)::INTEGER AS n FROM news_articles WHERE article_body IS NOT NULL";
+  expect(await rig.rows(withBody)).toEqual([{ n: 0 }]);
+  service.options = allowed;
+  expect((await rig.sync({ full: true })).error).toBeNull();
+  expect((await rig.rows(withBody))[0]?.n).toBeGreaterThan(0);
 });

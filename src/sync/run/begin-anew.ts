@@ -1,14 +1,14 @@
 // A resumed reading of a list whose next page is refused: the list may have become shorter than the cursor, and a
-// service may refuse pages behind its end. It becomes a walk from the head, once in a run. If its first page shows that
-// the list still reaches that far, the service refuses the page itself: the list fails and its cursor stays, so that
-// its pages are not paid for again.
+// service may refuse pages behind its end. Its changes are read, or, without their order, a walk begins at the head, once
+// in a run. If the first page shows that the list still reaches that far, the service refuses the page itself: the list
+// fails and its cursor stays, so that its pages are not paid for again. Else it is walked (decision 0163).
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { PageRead, ReadRequest } from "../strategies/contract.ts";
 import { startOf } from "../strategies/page-geometry.ts";
-import { turnIntoWalk } from "../task/change-course.ts";
+import { turnIntoChangesBeforeEnd, turnIntoWalk } from "../task/change-course.ts";
 import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
 import { type SyncRun, shapeOf } from "./state/run-state.ts";
-import { commitState, failTask } from "./state/task-ends.ts";
+import { failTask } from "./state/task-ends.ts";
 import { advance } from "./task-steps.ts";
 
 /** Pages that a resumed task counts before it has received one. */
@@ -43,19 +43,28 @@ export const beginAnew = async (
   if (task.shapeAtRefusal !== null) run.shapes.set(name, task.shapeAtRefusal);
   task.ready = [];
   task.inFlight = [];
-  turnIntoWalk(task, shapeOf(run, name), run.runId, run.deps.clock.now());
+  const shape = shapeOf(run, name);
+  if (task.stream.watermark !== undefined && shape.changeOrder) {
+    turnIntoChangesBeforeEnd(task, shape, run.runId);
+    run.stats.of(name).modes.add("watermark");
+  } else turnIntoWalk(task, shape, run.runId, run.deps.clock.now());
   task.leftOff = { row: startOf(request), error };
   await advance(run, task);
   return true;
 };
 
-/** After the first page of such a walk. True: the list still reaches to the refused page, and has failed. */
+/** After a page of such a reading. True: the list still reaches to the refused page, and has failed. */
 export const reachesAsFar = async (run: SyncRun, task: ScopeTask, { total }: PageRead): Promise<boolean> => {
-  const { leftOff, before } = task;
-  if (leftOff === null) return false;
+  const { leftOff, progress } = task;
+  // A filtered list counts something else.
+  if (leftOff === null || progress?.kind === "filter") return false;
+  const reaches = total !== null && total > leftOff.row;
+  // It fails once its changes are read.
+  if (reaches && progress?.kind === "watermark") return false;
+  if (reaches) await failTask(run, task, leftOff.error, { resumable: true });
   task.leftOff = null;
-  if (total === null || total <= leftOff.row || before === undefined) return false;
-  await failTask(run, task, leftOff.error, { resumable: true });
-  await commitState(run, { ...before, error: leftOff.error.code });
-  return true;
+  if (!reaches && progress?.kind === "watermark") {
+    turnIntoWalk(task, shapeOf(run, task.stream.name), run.runId, run.deps.clock.now());
+  }
+  return reaches;
 };

@@ -134,6 +134,9 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
     task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);
   }
   const step = stepOf(task, seen, run.options.concurrency);
+  if (task.leftOff !== null && task.progress.kind !== "walk" && step.kind !== "read" && step.kind !== "wait") {
+    return failTask(run, task, task.leftOff.error, { resumable: true });
+  }
   if (task.closing !== null && step.kind !== "read" && step.kind !== "wait") {
     return endLook(run, task, step.kind === "done");
   }

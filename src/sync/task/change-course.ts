@@ -35,6 +35,20 @@ export const turnIntoChanges = (task: ScopeTask, shape: ListShape): void => {
   task.last = null;
 };
 
+/**
+ * Reads the changes of a list whose walk cannot go on: since its last complete walk or such a reading, else since the walk
+ * began.
+ */
+export const turnIntoChangesBeforeEnd = (task: ScopeTask, shape: ListShape, runId: string): void => {
+  task.walkId = `${runId}/${task.candidate.stream}/${task.candidate.scope}/changes`;
+  const since = (task.before?.watermark ?? task.startedAt) - overlapMs(task.stream);
+  task.progress = startWatermark({ size: shape.perPage, since });
+  task.pages = 0;
+  task.onlyPage = new Set();
+  task.newest = null;
+  task.firstNewest = null;
+};
+
 /** Continues a reading of changes by the filter of the list, which needs no order. */
 export const turnIntoFilter = (task: ScopeTask, shape: ListShape): void => {
   if (task.progress?.kind !== "watermark") return;

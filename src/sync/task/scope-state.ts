@@ -29,8 +29,23 @@ export const unreadState = (stream: StreamName, scope: string, runId: string): S
   runId,
 });
 
-/** The task's row of `sync.stream_state` while it is running. */
-export const walkingState = (task: ScopeTask, runId: string): ScopeState => ({
+/** The row of a task whose walk cannot go on. Once every change up to the newest was read, it is the next watermark. */
+const leftOffState = ({ before, progress, newest, startedAt }: ScopeTask): ScopeState | null => {
+  if (before === undefined) return null;
+  const isRead =
+    progress?.kind === "watermark" &&
+    progress.sorted &&
+    progress.coverage.proven &&
+    (progress.reachedKnown || progress.coverage.complete);
+  const isLater = isRead && newest !== null && newest > (before.watermark ?? startedAt);
+  return isLater ? { ...before, watermark: newest } : before;
+};
+
+/** The task's row of `sync.stream_state` while it is running. Of a walk that cannot go on, the cursor stays. */
+export const walkingState = (task: ScopeTask, runId: string): ScopeState =>
+  (task.leftOff === null ? null : leftOffState(task)) ?? ownState(task, runId);
+
+const ownState = (task: ScopeTask, runId: string): ScopeState => ({
   stream: task.candidate.stream,
   scope: task.candidate.scope,
   status: "walking",

@@ -259,6 +259,12 @@ export const countLoad = (task: ScopeTask, counts: LoadCounts): void => {
   task.firstForm = NO_ROWS;
 };
 
+/** The difference between count and rows that asks for nothing. The count of a list that cannot be read to its end never agrees. */
+const expectedGap = ({ closing, leftOff, progress, rows, before }: ScopeTask): number => {
+  const total = leftOff !== null && progress?.kind === "watermark" ? progress.coverage.total : null;
+  return total === null ? (closing ?? acceptedGap(before) ?? 0) : total - rows;
+};
+
 /** The strategy's next step. `seen`: distinct ids of this walk, needed once its coverage is complete. */
 export const stepOf = (task: ScopeTask, seen: number, room: number): Step => {
   if (task.progress === null) return task.asked ? { kind: "wait" } : { kind: "read", reads: [] };
@@ -268,7 +274,7 @@ export const stepOf = (task: ScopeTask, seen: number, room: number): Step => {
     seen,
     rejected: task.rejected + task.forgotten.size,
     last: task.last,
-    acceptedGap: task.closing ?? acceptedGap(task.before) ?? 0,
+    acceptedGap: expectedGap(task),
   };
   const next = nextStep(task.progress, facts, task.inFlight, room, task.stream.watermark ?? "id");
   task.progress = next.progress;

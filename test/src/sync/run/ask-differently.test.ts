@@ -1,4 +1,5 @@
-// A service that returns no page behind some row, and does not say why: one other form is tried, no ladder of page sizes.
+// A service that returns no page behind some row, and does not say why: one other form is tried, no ladder of page sizes,
+// and what changes before that row is read.
 import { expect, test } from "vitest";
 import { overlappingPages } from "../../../../src/sync/strategies/page-geometry.ts";
 import { afterTest } from "../../../support/after-test.ts";
@@ -6,9 +7,11 @@ import { aContact, anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { startSyncRig } from "../../../support/sync-rig.ts";
 
+const OLD = { lastChangeDetectedOn: "2020-01-01T00:00:00.000Z" };
+
 test("a page refused for its depth, without a word about it, costs two refusals a sync, and no page twice", async () => {
   const data = anOrganization(1);
-  data.contacts = Array.from({ length: 100 }, (_, row) => aContact(`p_${String(row).padStart(3, "0")}`));
+  data.contacts = Array.from({ length: 100 }, (_, row) => aContact(`p_${String(row).padStart(3, "0")}`, OLD));
   const service = createFakeService(data, { maxPerPage: 10 });
   service.options = {
     ...service.options,
@@ -32,4 +35,15 @@ test("a page refused for its depth, without a word about it, costs two refusals 
     expect(refusals()).toBeLessThanOrEqual(2 * round);
     expect(report.streams[0]).toMatchObject({ stream: "contacts", complete: false });
   }
+  const changed = { lastName: "Renamed", lastChangeDetectedOn: new Date().toISOString() };
+  Object.assign(data.contacts[3] ?? {}, changed);
+  const { report } = await rig.sync({ full: true });
+  expect([report.credits.spent, report.streams[0]?.updated]).toEqual([1, 1]);
+  Object.assign(data.contacts[4] ?? {}, { ...changed, lastName: "Renamed as well" });
+  expect((await rig.sync()).report.streams[0]).toMatchObject({ updated: 1, complete: false });
+  // The walk goes on once its pages are returned.
+  service.options = { ...service.options, before: () => undefined };
+  const last = await rig.sync();
+  expect([last.error, last.report.streams[0]?.complete]).toEqual([null, true]);
+  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM contacts")).toEqual([{ n: 100 }]);
 });

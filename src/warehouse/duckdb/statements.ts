@@ -67,7 +67,11 @@ export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: numb
   async integers(sql, into) {
     const result = await connection.stream(sql);
     let rows = 0;
-    for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+    for (
+      let chunk = await result.fetchChunk();
+      chunk !== null && chunk.rowCount > 0;
+      chunk = await result.fetchChunk()
+    ) {
       chunk.visitColumnValues(0, (value) => {
         if (typeof value !== "bigint") throw new TypeError("a value is no BIGINT");
         into[rows] = value;

@@ -4,6 +4,7 @@
 import type { Clock } from "../core/clock.ts";
 import { type Answer, dataAnswer, type Quota } from "./envelope.ts";
 import { type Feedback, parseFeedback } from "./feedback.ts";
+import type { ListOrders } from "./list-orders.ts";
 import { type Cut, listAnswer, pageAsked } from "./lists.ts";
 import { Params, type RawQuery } from "./query/params.ts";
 import type { RouteMatch } from "./query/route-match.ts";
@@ -19,6 +20,8 @@ import { lastQuota, limitsAnswer, quotaOf, usageAnswer } from "./usage.ts";
 export interface ReplicaOptions {
   readonly database: Reader;
   readonly clock: Pick<Clock, "now">;
+  /** Orders of its lists; only for a database that never changes. */
+  readonly orders?: ListOrders;
   /** `public`: the five rules for public API-only organizations apply. Called for every request. */
   readonly tier: () => "full" | "public";
   /** A larger `perPage` is refused with 400. Default 1000 (the document shows no maximum). */
@@ -77,7 +80,7 @@ export const createReplica = (options: ReplicaOptions): Replica => {
   const records = createRecords(database);
 
   const list = (route: RouteSpec, params: Params): Promise<Answer> =>
-    listAnswer(route, params, { reader: database, now: clock.now(), maxPerPage, cut });
+    listAnswer(route, params, { reader: database, now: clock.now(), maxPerPage, cut, orders: options.orders ?? null });
 
   const companyList = async (route: RouteSpec, params: Params): Promise<Answer> => {
     await records.checkCompany(route, params.text("companyId") ?? "");

@@ -20,6 +20,7 @@ export interface Snapshot {
   readonly looks: readonly Look[];
   readonly query: Database["query"];
   readonly cells: Database["cells"];
+  readonly integers: Database["integers"];
 }
 
 export interface SnapshotSource {
@@ -138,6 +139,7 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
       looks: looksSince(path),
       query: (sql, params, row) => sideBySide(async () => (await openedOf(version, closed)).query(sql, params, row)),
       cells: (sql, params) => sideBySide(async () => (await openedOf(version, closed)).cells(sql, params)),
+      integers: (sql, into) => sideBySide(async () => (await openedOf(version, closed)).integers(sql, into)),
     };
     const version: Version = { snapshot, database: null, readers: 0, superseded: false, idle: null };
     return version;

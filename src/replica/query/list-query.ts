@@ -33,7 +33,7 @@ const where = (conditions: readonly string[]): string =>
   conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition})`).join(" AND ")}`;
 
 /** NULLs last in both directions; the key breaks ties, so that pages neither overlap nor skip rows. */
-const orderBy = ({ table, sortBy, sortOrder }: ListRequest): string => {
+export const orderBy = ({ table, sortBy, sortOrder }: Pick<ListRequest, "table" | "sortBy" | "sortOrder">): string => {
   const direction = sortOrder === "asc" ? "ASC" : "DESC";
   const key = tableSpec(table).key.filter((column) => column !== sortBy.column);
   return [

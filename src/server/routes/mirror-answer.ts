@@ -2,8 +2,10 @@
 // it already.
 import { createHash, randomUUID } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { createKept } from "../../core/kept.ts";
 import { type Coding, codingFor, compressed } from "../../replica/compress.ts";
 import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
+import { createListOrders, type KnownOrder } from "../../replica/list-orders.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";
 import { createReplica, type ReplicaRequest } from "../../replica/replica.ts";
 import { lastQuota, quotaOf } from "../../replica/usage.ts";
@@ -18,6 +20,8 @@ export const JSON_TYPE = "application/json; charset=utf-8";
 export const MOST_PER_PAGE = 1000;
 /** Most bytes of answers that are kept, of all profiles together. */
 const MOST_KEPT_BYTES = 32 * 1024 * 1024;
+/** Most bytes of orders of lists that are kept, of all profiles together: 8 a row, for each order that is asked for often. */
+const MOST_ORDER_BYTES = 128 * 1024 * 1024;
 
 /** The latest reading: that of the last look, else the snapshot's. */
 const readQuota = perSnapshot(async (snapshot: Snapshot) => {
@@ -101,9 +105,23 @@ const sendKept = async (
 
 /** Answers a request below `prefix` from a mirror. Throws `Refusal`. */
 export const createMirrorAnswer = ({ clock, version }: ServerContext) => {
-  const replicaOf = perSnapshot(async (snapshot: Snapshot) =>
-    createReplica({ database: snapshot, clock, tier: () => "full", maxPerPage: MOST_PER_PAGE }),
-  );
+  const orders = createKept<KnownOrder>(MOST_ORDER_BYTES);
+  const replicaOf = perSnapshot(async (snapshot: Snapshot) => {
+    // Those of the snapshot before.
+    orders.dropAll(`${snapshot.path} `);
+    return createReplica({
+      database: snapshot,
+      clock,
+      tier: () => "full",
+      maxPerPage: MOST_PER_PAGE,
+      orders: createListOrders({
+        reader: snapshot,
+        kept: orders,
+        mostBytes: MOST_ORDER_BYTES,
+        name: `${snapshot.path} ${snapshot.version}`,
+      }),
+    });
+  });
   const cache = createAnswerCache(MOST_KEPT_BYTES);
 
   return async (mirror: Mirror, request: FastifyRequest, prefix: string, reply: FastifyReply) => {

@@ -14,6 +14,11 @@ export interface Sql {
   query<T>(sql: string, params: readonly SqlValue[], row: z.ZodType<T>): Promise<T[]>;
   /** Rows of a statement as arrays of plain values, unparsed; TIMESTAMPTZ as ISO 8601 text, the rest as `query`. */
   cells(sql: string, params: readonly SqlValue[]): Promise<readonly (readonly OutValue[])[]>;
+  /**
+   * Fills `into` with the first column of a statement's rows, BIGINT and never NULL, a few thousand at a time. Throws if
+   * there are more or fewer rows than places.
+   */
+  integers(sql: string, into: BigInt64Array): Promise<void>;
   /** Runs one statement, or several if there are no parameters. Returns the number of changed rows. */
   run(sql: string, params?: readonly SqlValue[]): Promise<number>;
   /** Appends chunks whose columns are the table's columns, in order. */
@@ -58,6 +63,22 @@ export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: numb
   async cells(sql, params) {
     const rows = await (await runWith(connection, sql, params)).getRows();
     return rows.map((cells) => cells.map((cell) => fromDuck(cell, "iso")));
+  },
+  async integers(sql, into) {
+    const result = await connection.stream(sql);
+    let rows = 0;
+    for (
+      let chunk = await result.fetchChunk();
+      chunk !== null && chunk.rowCount > 0;
+      chunk = await result.fetchChunk()
+    ) {
+      chunk.visitColumnValues(0, (value) => {
+        if (typeof value !== "bigint") throw new TypeError("a value is no BIGINT");
+        into[rows] = value;
+        rows += 1;
+      });
+    }
+    if (rows !== into.length) throw new TypeError(`${rows} rows for ${into.length} places`);
   },
   async run(sql, params = []) {
     return (await runWith(connection, sql, params)).rowsChanged;

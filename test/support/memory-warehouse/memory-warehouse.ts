@@ -149,6 +149,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       return answer(params).map((found) => row.parse(found));
     },
     cells: () => Promise.reject(new TypeError("no cells here")),
+    integers: () => Promise.reject(new TypeError("no integers here")),
     run: async (sql) => {
       alive();
       // Rows in memory have no marks: trials have no scope.

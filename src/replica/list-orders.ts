@@ -1,0 +1,102 @@
+// Keys of whole lists in their order, in memory: the keys of a page are a slice, and no statement has to read and sort the
+// table for it. Only for a reader whose rows never change, and for tables whose key is one whole number.
+// An order is made in the background, once so many pages were found by statements that it is worth it.
+import type { Kept } from "../core/kept.ts";
+import type { Sql } from "../warehouse/duckdb/statements.ts";
+import { hasNumberKey, keysInOrder, type ListOrder, listSizes } from "./query/order-query.ts";
+
+/** Keys of a list's page, and the number of rows of the whole list. */
+export interface PageKeys {
+  readonly total: number;
+  readonly keys: readonly string[];
+}
+
+export interface ListOrders {
+  /**
+   * A page of the list with this value in the column `order.per` (any value for the whole list); undefined: the order is
+   * not known yet.
+   */
+  page(order: ListOrder, value: string, offset: number, limit: number): PageKeys | undefined;
+}
+
+/** Keys of one list after the other, and the place of each list. */
+export interface KnownOrder {
+  readonly keys: BigInt64Array;
+  readonly lists: ReadonlyMap<string, { readonly from: number; readonly rows: number }>;
+}
+
+/** Pages found by statements before an order is made: it costs as much as 50 to 150 of them. */
+const WORTH_AFTER = 50;
+/** What a list takes beside its keys. */
+const LIST_BYTES = 160;
+
+const bytesOf = (rows: number, lists: number): number => rows * BigInt64Array.BYTES_PER_ELEMENT + lists * LIST_BYTES;
+
+const nameOf = ({ table, sortBy, sortOrder, per }: ListOrder): string =>
+  [table, sortBy.column, sortOrder, per ?? ""].join(" ");
+
+const cut = ({ keys, lists }: KnownOrder, value: string, offset: number, limit: number): PageKeys => {
+  const { from, rows } = lists.get(value) ?? { from: 0, rows: 0 };
+  const page = keys.subarray(from + Math.min(offset, rows), from + Math.min(offset + limit, rows));
+  return { total: rows, keys: Array.from(page, String) };
+};
+
+export interface OrdersOptions {
+  /** Rows that never change. */
+  readonly reader: Pick<Sql, "cells" | "integers">;
+  /** Where orders are kept, also those of other readers. */
+  readonly kept: Kept<KnownOrder>;
+  /** Most bytes of one order. */
+  readonly mostBytes: number;
+  /** Name of the reader among the kept orders. */
+  readonly name: string;
+}
+
+/** Orders of the lists of one reader. */
+export const createListOrders = ({ reader, kept, mostBytes, name }: OrdersOptions): ListOrders => {
+  /** Order → pages found by statements since it was last known. */
+  const asked = new Map<string, number>();
+  let making = false;
+
+  const read = async (order: ListOrder): Promise<KnownOrder | null> => {
+    const lists = new Map<string, { from: number; rows: number }>();
+    let from = 0;
+    for (const [value, count] of await reader.cells(listSizes(order), [])) {
+      const rows = Number(count);
+      lists.set(String(value), { from, rows });
+      from += rows;
+    }
+    if (bytesOf(from, lists.size) > mostBytes) return null;
+    const keys = new BigInt64Array(from);
+    await reader.integers(keysInOrder(order), keys);
+    return { keys, lists };
+  };
+  const make = async (order: ListOrder): Promise<void> => {
+    const known = await read(order);
+    if (known === null) return;
+    asked.delete(nameOf(order));
+    kept.set(`${name} ${nameOf(order)}`, known, bytesOf(known.keys.length, known.lists.size));
+  };
+  const startMaking = (order: ListOrder): void => {
+    // Counts no further: an order that is too large, or cannot be read, is not tried again. Its pages are found by statements.
+    asked.set(nameOf(order), Number.NEGATIVE_INFINITY);
+    making = true;
+    void make(order)
+      .catch(() => undefined)
+      .finally(() => {
+        making = false;
+      });
+  };
+
+  return {
+    page: (order, value, offset, limit) => {
+      if (!hasNumberKey(order.table)) return undefined;
+      const known = kept.get(`${name} ${nameOf(order)}`);
+      if (known !== undefined) return cut(known, value, offset, limit);
+      const times = (asked.get(nameOf(order)) ?? 0) + 1;
+      asked.set(nameOf(order), times);
+      if (times > WORTH_AFTER && !making) startMaking(order);
+      return undefined;
+    },
+  };
+};

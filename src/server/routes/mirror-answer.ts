@@ -2,9 +2,9 @@
 // it already.
 import { createHash, randomUUID } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { createKept } from "../../core/kept.ts";
 import { type Coding, codingFor, compressed } from "../../replica/compress.ts";
 import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
+import { createKept } from "../../replica/kept.ts";
 import { createListOrders, type KnownOrder } from "../../replica/list-orders.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";
 import { createReplica, type ReplicaRequest } from "../../replica/replica.ts";

@@ -11,6 +11,7 @@ const noting = () => {
   const sql: Sql = {
     query: none,
     cells: none,
+    integers: none,
     run: none,
     append: async (_, __, pieces) => void chunks.push(...pieces),
   };

@@ -1,6 +1,6 @@
 // Keys of whole lists in their order, in memory: the keys of a page are a slice, and no statement has to read and sort the
 // table for it. Only for a reader whose rows never change, and for tables whose key is one whole number.
-// An order is made in the background, once so many pages were found by statements that it is worth it.
+// An order is made in the background, once enough pages were found by statements to be worth it.
 import type { Kept } from "../core/kept.ts";
 import type { Sql } from "../warehouse/duckdb/statements.ts";
 import { hasNumberKey, keysInOrder, type ListOrder, listSizes } from "./query/order-query.ts";

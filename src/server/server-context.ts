@@ -1,6 +1,6 @@
 // Context of the server's routes.
 import type { AlertFigures } from "../../jobs/alerts.ts";
-import { briefly } from "../core/briefly.ts";
+import { briefly } from "../core/async/briefly.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/secrets/tls-files.ts";
 import { DuckmirrorError } from "../core/errors.ts";

@@ -1,7 +1,7 @@
 // Settings about the server of `serve` and `worker`: where it answers, and who may ask.
 
+import { keyProblem } from "./key-text.ts";
 import { parseListen } from "./listen-address.ts";
-import { keyProblem } from "./secrets/key-text.ts";
 import { flaw, one, text, yesNo } from "./setting-parsers.ts";
 
 export const serverSettings = {

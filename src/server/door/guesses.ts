@@ -1,5 +1,5 @@
 // Counts wrong keys by address. The right key is always accepted, so nobody can lock others out;
-// core/config/secrets/key-text.ts ensures that a key is hard to guess.
+// core/config/key-text.ts ensures that a key is hard to guess.
 
 /** Number of wrong keys from an address within a minute before it must wait. */
 const MOST_WRONG = 20;

@@ -7,6 +7,7 @@ import { detailCall, listCall, namesLightFields, namesUnknownFields } from "../r
 import { initialShape, type ListShape, shapeAfterRefusal } from "../request/list-shape.ts";
 import { acceptedGap } from "../rows/accepted-gap.ts";
 import { guardDeletes, PROBES } from "../run/settle/delete-guard.ts";
+import { isDescending } from "../strategies/id-order.ts";
 import type { Check } from "./checks.ts";
 import type { Difference } from "./report.ts";
 import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";
@@ -78,10 +79,6 @@ const askPage = async (run: VerifyRun, question: (shape: ListShape) => Question)
   }
 };
 
-const isDescending = (ids: readonly bigint[]) => ids.every((id, index) => index === 0 || id < (ids[index - 1] ?? id));
-const numbers = (ids: readonly string[]): readonly bigint[] | null =>
-  ids.every((id) => /^-?\d{1,18}$/.test(id)) ? ids.map(BigInt) : null;
-
 /** Mirrored rows that belong on this page and are not there; null when the page cannot show it. */
 const unseen = async (
   run: VerifyRun,
@@ -93,9 +90,10 @@ const unseen = async (
   const { ids, total } = page;
   const company = stream.scope === "company" ? { company: scope } : {};
   if (new Set(ids).size >= total) return mirroredBeside(database, stream.table, ids, company);
-  const sorted = stream.walkOrder?.grows === true ? numbers(ids) : null;
-  const [highest, lowest] = [sorted?.[0], sorted?.at(-1)];
-  if (sorted === null || highest === undefined || lowest === undefined || !isDescending(sorted)) return null;
+  const [first, last] = [ids[0], ids.at(-1)];
+  const inOrder = stream.walkOrder?.grows === true && isDescending(ids);
+  if (!inOrder || first === undefined || last === undefined) return null;
+  const [highest, lowest] = [BigInt(first), BigInt(last)];
   const between = [page.number * page.perPage >= total ? null : lowest, page.number === 1 ? null : highest] as const;
   return mirroredBeside(database, stream.table, ids, { between });
 };

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { DuckmirrorError, detailOf } from "../../errors.ts";
 import { Secret } from "../../secret.ts";
 import type { Config } from "../config.ts";
+import { keyProblem } from "../key-text.ts";
 import { isLoopbackHost, listenText } from "../listen-address.ts";
-import { keyProblem } from "./key-text.ts";
 
 const readKeyFile = async (path: string): Promise<Secret> => {
   let text: string;

@@ -1,6 +1,6 @@
 // Server keys that people choose.
 import { expect, test } from "vitest";
-import { keyProblem } from "../../../../../src/core/config/secrets/key-text.ts";
+import { keyProblem } from "../../../../src/core/config/key-text.ts";
 
 test.each(["7f3c9a1be0d24c58a6b1f09d3e7c2a41", "Correct-Horse-Battery-9"])("%s is taken", (key) => {
   expect(keyProblem(key)).toBeNull();

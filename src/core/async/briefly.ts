@@ -1,5 +1,5 @@
 // Shares one reading among those who ask within a moment.
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 
 /** `read` with its latest result kept for `keptMs`; a failure is not kept. */
 export const briefly = <T>(read: () => Promise<T>, clock: Pick<Clock, "now">, keptMs: number): (() => Promise<T>) => {

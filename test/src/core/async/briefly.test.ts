@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { briefly } from "../../../src/core/briefly.ts";
+import { briefly } from "../../../../src/core/async/briefly.ts";
 
 const counted = () => {
   let now = 1_000_000;

@@ -1,0 +1,69 @@
+// What opt-in content costs that is not configured yet, by what the service was seen to grant.
+import { describe, expect, test } from "vitest";
+import type { Context, DueOptions } from "../../../../../src/sync/plan/candidate.ts";
+import { contentPerhaps, contentPrices } from "../../../../../src/sync/plan/forecast/content-prices.ts";
+import { initialShape, type ListShape } from "../../../../../src/sync/request/list-shape.ts";
+import { dueOptions, idleState, viewOf } from "../planning-input.ts";
+
+const NOW = Date.UTC(2026, 10, 21);
+const DAY = 86_400_000;
+const lacking = ["1", "2", "3"].map((id) => ({ id, accountId: "a", updatedAt: null }));
+const aShape = (more: Partial<ListShape>): ListShape => ({ ...initialShape(100), settled: true, ...more });
+
+/** A mirror whose signals were read, three of them without full content. */
+const aContext = (shape: Partial<ListShape>, options: Partial<DueOptions> = {}): Context => {
+  const state = idleState({ stream: "signals", scope: "", at: NOW - DAY }, { totalCount: 250 });
+  return {
+    view: viewOf(NOW, [state], { signalsWithoutContent: lacking }),
+    options: dueOptions({ streams: ["signals"], shapes: new Map([["signals", aShape(shape)]]), ...options }),
+  };
+};
+const priceOf = (shape: Partial<ListShape>) => contentPrices(aContext(shape), ["signals.fullContent"])[0];
+
+describe("full content of signals", () => {
+  test("that the list returns costs one walk of it, beyond the look that is due anyway", () => {
+    expect(priceOf({ grants: ["fullContent"] })).toEqual({
+      stream: "signals",
+      field: "fullContent",
+      way: "list",
+      records: 3,
+      credits: 2,
+      atMost: 2,
+    });
+  });
+
+  test("that every row was read with costs nothing", () => {
+    expect(priceOf({ grants: ["fullContent"], walkedWith: ["fullContent"] })).toMatchObject({
+      way: "list",
+      credits: 0,
+    });
+  });
+
+  test.each([{ lacks: ["fullContent"] }, { content: false }])(
+    "that it does not return costs a request each: %j",
+    (shape) => {
+      expect(priceOf(shape)).toMatchObject({ way: "record", records: 3, credits: 3, atMost: 3 });
+    },
+  );
+
+  test("of which nothing is known costs as many at most", () => {
+    expect(priceOf({})).toMatchObject({ way: "unknown", records: 3, credits: null, atMost: 3 });
+  });
+});
+
+test("configured content may cost that much while it is not known", () => {
+  const content = ["signals.fullContent"];
+  expect(contentPerhaps(aContext({}, { content }), "signals")).toBe(3);
+  expect(contentPerhaps(aContext({ grants: ["fullContent"] }, { content }), "signals")).toBe(0);
+  expect(contentPerhaps(aContext({}), "signals")).toBe(0);
+  expect(contentPerhaps(aContext({}, { content }), "accounts")).toBe(0);
+});
+
+test("content of a company's list comes with it, unless the service refused it; insights come with profiles", () => {
+  const [article] = contentPrices(aContext({}), ["news_articles.articleBody"]);
+  expect(article).toMatchObject({ way: "list", credits: 0 });
+  const refused = aContext({}, { shapes: new Map([["news_articles", aShape({ content: false })]]) });
+  expect(contentPrices(refused, ["news_articles.articleBody"])[0]).toMatchObject({ way: "refused" });
+  const unread = aContext({}, { streams: ["accounts"], totals: new Map([["accounts", 40]]) });
+  expect(contentPrices(unread, ["companies.insights"])[0]).toMatchObject({ way: "record", credits: null, atMost: 40 });
+});

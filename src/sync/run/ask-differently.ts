@@ -110,7 +110,7 @@ export const askDifferently = async (
     return accepted === null ? undefined : useShape(run, task, accepted);
   }
   if (forbidsContent(outcome) && shape.content) {
-    const text = `${name}: read without the fields that the setting content names, the service forbids them (${outcome.status})`;
+    const text = `${name}: asked for again without the fields that the setting content names, they were refused (${outcome.status})`;
     run.deps.emit({ kind: "note", level: "warn", text });
   }
   task.asked = false;

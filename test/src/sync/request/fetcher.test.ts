@@ -1,0 +1,160 @@
+// One request until it has a final response: what is repeated, what ends the run, and what each attempt leaves behind.
+import { expect, test } from "vitest";
+import type { ApiOutcome, OkOutcome } from "../../../../src/api/outcome.ts";
+import { createLedger } from "../../../../src/budget/credits/local-ledger.ts";
+import type { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { createFetcher } from "../../../../src/sync/request/fetcher.ts";
+import type { Sender, Sending } from "../../../../src/sync/request/sender.ts";
+import { createMemoryArchive } from "../../../support/memory-archive.ts";
+
+const NO_PAGE = { page: null, perPage: null, totalCount: null, totalPages: null };
+const list = { endpoint: "listSignals", path: "/v1/signals", query: {} } as const;
+const record = { endpoint: "getCompany", path: "/v1/companies/c_1", query: {} } as const;
+const ok: OkOutcome = {
+  kind: "ok",
+  call: list,
+  status: 200,
+  sentAt: 5,
+  durationMs: 1,
+  bytes: 2,
+  rate: null,
+  data: [],
+  included: null,
+  page: NO_PAGE,
+  usage: null,
+  timestamp: null,
+  envelope: {},
+  wire: { bytes: Buffer.from("{}"), encoding: "identity" },
+};
+const refused = (status: number): ApiOutcome => ({ ...ok, kind: "refused", status, excerpt: "", usage: null });
+const invalid: ApiOutcome = { ...ok, kind: "invalid", detail: "no JSON" };
+
+/** A fetcher whose service gives these outcomes, the last one again and again; notes what happens. */
+const fetcherOf = (
+  outcomes: readonly ApiOutcome[],
+  { maxCredits = 9, more = {} }: { maxCredits?: number; more?: object } = {},
+) => {
+  const log: string[] = [];
+  const clock = { now: () => 7, sleep: async () => undefined };
+  const archive = createMemoryArchive(() => undefined);
+  const left = [...outcomes];
+  const answer = (): Sending => {
+    const outcome = left.length > 1 ? left.shift() : left[0];
+    if (outcome === undefined) throw new Error("nothing to answer");
+    return { kind: "outcome", outcome, lostAttempts: 0, kept: () => void log.push("kept"), ...more };
+  };
+  const sender: Sender = {
+    turn: async () => undefined,
+    nextTurnAt: () => 0,
+    send: async () => answer(),
+    observe: () => void log.push("observed"),
+    backOff: () => undefined,
+  };
+  const stops: DuckmirrorError[] = [];
+  const { signal } = new AbortController();
+  const fetcher = createFetcher(
+    {
+      sender,
+      archive: archive.open({ runId: "r", now: 0 }),
+      ledger: createLedger({ clock, maxCredits }),
+      clock,
+      emit: (event) => void log.push(event.kind === "waiting" ? `waits: ${event.why}` : event.kind),
+      onQuota: () => undefined,
+      signal,
+      hardSignal: signal,
+      random: () => 0,
+      stop: (error) => void stops.push(error),
+    },
+    (
+      (n) => () =>
+        `q${++n}`
+    )(0),
+  );
+  let decided = 0;
+  const fetch = (call: typeof list | typeof record = list) =>
+    fetcher.fetch({
+      order: () => {
+        decided += 1;
+        return { runId: "r", stream: "signals", scope: "", walkId: null, call, work: "walk", detail: null };
+      },
+      onLeaving: () => void log.push("leaves"),
+    });
+  return { fetch, fetcher, log, archive, codes: () => stops.map(({ code }) => code), decided: () => decided };
+};
+
+test("an answer is archived before its sender may drop it, with one row in the ledger", async () => {
+  const { fetch, log, archive, codes } = fetcherOf([ok]);
+  const { result, requests } = await fetch();
+  expect(result).toMatchObject({ kind: "answer", requestId: "q1", receivedAt: 7 });
+  expect(requests).toMatchObject([{ requestId: "q1", status: 200, charge: "spent", attempt: 1, error: null }]);
+  expect(archive.holds("q1")).toBe(true);
+  expect([log, codes()]).toEqual([["leaves", "observed", "kept"], []]);
+});
+
+test("a failure of the service is tried again, as the same request and with an id of its own", async () => {
+  const { fetch, log, decided } = fetcherOf([refused(503), refused(503), ok]);
+  const { result, requests } = await fetch();
+  expect(result.kind).toBe("answer");
+  expect(requests.map(({ requestId, attempt, charge }) => [requestId, attempt, charge])).toEqual([
+    ["q1", 1, "free"],
+    ["q2", 2, "free"],
+    ["q3", 3, "spent"],
+  ]);
+  expect([decided(), log.filter((what) => what === "leaves"), log.filter((what) => what === "waits: retry")]).toEqual([
+    1,
+    ["leaves"],
+    ["waits: retry", "waits: retry"],
+  ]);
+});
+
+test("a paid body that is no envelope is archived each time, and asked for a few times only", async () => {
+  const { fetch, archive, codes } = fetcherOf([invalid]);
+  const { result, requests } = await fetch();
+  expect(result).toMatchObject({ kind: "failed", error: { code: "RESPONSE_INVALID" }, notFound: false });
+  expect(requests).toHaveLength(3);
+  expect(requests.every(({ requestId, charge }) => charge === "spent" && archive.holds(requestId))).toBe(true);
+  expect(codes()).toEqual([]);
+});
+
+test("refused parameters are for the caller, a missing record is certain; neither is archived or repeated", async () => {
+  const adjusted = fetcherOf([refused(400)]);
+  expect((await adjusted.fetch()).result.kind).toBe("adjust");
+  expect(adjusted.archive.holds("q1")).toBe(false);
+  const absent = await fetcherOf([{ ...refused(404), call: record }]).fetch(record);
+  expect(absent.result).toMatchObject({ kind: "absent", requestId: "q1" });
+  expect(absent.requests).toHaveLength(1);
+});
+
+test("a verdict that ends the run ends it at once", async () => {
+  const { fetch, codes } = fetcherOf([refused(401)]);
+  const { result, requests } = await fetch();
+  expect(result).toEqual({ kind: "ended" });
+  expect(requests).toMatchObject([{ status: 401, charge: "free" }]);
+  expect(codes()).toEqual(["CREDENTIALS_REFUSED"]);
+});
+
+test("without a credit nothing is sent; between two attempts it ends the run, since nothing else could use one better", async () => {
+  const none = fetcherOf([ok], { maxCredits: 0 });
+  expect((await none.fetch()).result).toMatchObject({ kind: "no-credit", error: { code: "BUDGET_SPENT" } });
+  expect(none.codes()).toEqual([]);
+  const one = fetcherOf([invalid], { maxCredits: 1 });
+  expect((await one.fetch()).result).toEqual({ kind: "ended" });
+  expect(one.codes()).toEqual(["BUDGET_SPENT"]);
+});
+
+test("attempts of senders that died have rows and intents of their own, so that a killed run still books them", async () => {
+  const { fetch, archive } = fetcherOf([ok], { more: { lostAttempts: 2 } });
+  const { requests } = await fetch();
+  expect(requests.map(({ charge }) => charge)).toEqual(["ambiguous", "ambiguous", "spent"]);
+  const noted = (await archive.intents("r")).map(({ requestId }) => requestId);
+  expect(requests.filter(({ requestId }) => !noted.includes(requestId))).toEqual([]);
+});
+
+test("a stream whose requests fail one after the other is failing, until one is answered", async () => {
+  const failing = [1, 2, 3].flatMap(() => Array<ApiOutcome>(6).fill(refused(500)));
+  const { fetch, fetcher } = fetcherOf([...failing, ok]);
+  for (const _ of [1, 2, 3]) expect((await fetch()).result.kind).toBe("failed");
+  expect(fetcher.isFailing("signals")).toBe(true);
+  while ((await fetch()).result.kind !== "answer");
+  expect(fetcher.isFailing("signals")).toBe(false);
+});

@@ -30,7 +30,8 @@ describe.each(["refuse", "ignore"] as const)("sorting: %s", (sort) => {
   test("lists of one page cost one credit each when nothing changed", async () => {
     const { syncAgain } = await aMirror(3, { sort });
     const asked = await syncAgain();
-    expect(asked.map((line) => line.split(" ")[0])).toEqual(["/v1/accounts", "/v1/contacts", "/v1/signals"]);
+    // They are sent side by side, so their order on arrival is chance.
+    expect(asked.map((line) => line.split(" ")[0]).sort()).toEqual(["/v1/accounts", "/v1/contacts", "/v1/signals"]);
   });
 
   test("lists of many pages: a change on the last page is found, and no page is asked for twice", async () => {

@@ -7,6 +7,8 @@ import type { Proof } from "../strategies/contract.ts";
 
 export const listShapeSchema = z.object({
   perPage: z.number().int().positive(),
+  /** The service takes pages of that size only. Missing in older versions. */
+  fixed: z.boolean().default(false),
   /** The order of walks is sent. */
   sort: z.boolean(),
   /** The service sorts by the stream's change date. */
@@ -54,6 +56,7 @@ export const SIZES = [1000, 750, 500, 400, 300, 250, 200, 150, 100, 75, 50, 40, 
 
 export const initialShape = (perPage: number): ListShape => ({
   perPage,
+  fixed: false,
   sort: true,
   changeOrder: true,
   changeFilter: true,
@@ -107,6 +110,17 @@ const namedMaxima = (text: string, limit: number): readonly number[] => {
   return [...text.replaceAll(TAG, " ").matchAll(named)]
     .map((match) => Number(match[1]))
     .filter((value) => value >= 1 && value < limit);
+};
+
+/**
+ * The shape with pages of one size, after a later page of another size was refused. The first page was accepted in this form, so the
+ * size is tried first. null: the response blames something else, or that was tried.
+ */
+export const withFixedPages = (shape: ListShape, refused: RefusedRequest, excerpt: string): ListShape | null => {
+  const words = excerpt.toLowerCase();
+  const mayBeSize = refused.later === true && refused.perPage < shape.perPage && !shape.fixed;
+  const blamesOther = TOO_DEEP.test(words) || namedMaxima(words, refused.perPage).length > 0;
+  return mayBeSize && !blamesOther ? { ...shape, fixed: true } : null;
 };
 
 /**

@@ -4,7 +4,13 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
 import { type ChangeReading, withoutChanges } from "../request/changes-refused.ts";
 import type { FetchResult } from "../request/fetcher.ts";
-import { embedsOf, type ListShape, type RefusedRequest, shapeAfterRefusal } from "../request/list-shape.ts";
+import {
+  embedsOf,
+  type ListShape,
+  type RefusedRequest,
+  shapeAfterRefusal,
+  withFixedPages,
+} from "../request/list-shape.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
 import { inPagesOf } from "../strategies/progress.ts";
@@ -48,6 +54,7 @@ const nextShape = (
   const embeds = embedsOf(task.stream, shape).map((embed) => embed.include);
   const outdated =
     refused.perPage > shape.perPage ||
+    (shape.fixed && refused.perPage > 0 && refused.perPage !== shape.perPage) ||
     (refused.sort && !sorts) ||
     (refused.unknown === true && shape.unknown === null) ||
     refused.included.some((include) => !embeds.includes(include));
@@ -56,6 +63,7 @@ const nextShape = (
   if (task.laterRefusals > MOST_LATER_REFUSALS) return null;
   const elsewhere = settledLists(run).map((other) => other.perPage);
   return (
+    withFixedPages(shape, refused, excerpt) ??
     withoutChanges(shape, refused, excerpt, readingOf(task)) ??
     shapeAfterRefusal(shape, refused, excerpt, {
       largest: run.options.largestPage,

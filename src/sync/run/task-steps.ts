@@ -7,7 +7,7 @@ import { countChangedContacts } from "../plan/mirror-view.ts";
 import { rememberShape } from "../plan/remembered.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import type { Step } from "../strategies/contract.ts";
-import { coverageOf } from "../strategies/progress.ts";
+import { coverageOf, inFixedPages } from "../strategies/progress.ts";
 import { readChangesAgain, turnIntoFilter, turnIntoWalk } from "../task/change-course.ts";
 import { finishedState } from "../task/scope-state.ts";
 import { become, isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
@@ -123,6 +123,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (task.uncommitted > 0 && (complete || task.progress.kind !== "walk")) return;
   if (complete && task.inFlight.length > 0) return;
   const { name } = task.stream;
+  task.progress = inFixedPages(task.progress, shapeOf(run, name).fixed);
   const doubt = doubtIn(run, task);
   if (doubt !== null) {
     // Pages under way belong to the list as it was asked for so far.

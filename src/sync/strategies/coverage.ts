@@ -34,6 +34,8 @@ const MAX_REPAIRS = 200;
 export interface Coverage {
   /** Largest page the service grants. */
   readonly size: number;
+  /** The service takes pages of that size only, so no two pages share a row. */
+  readonly fixed: boolean;
   /** Largest page of this stream that the service has returned in this run, rows. */
   readonly granted: number;
   /** Neighbouring pages share a row: from the first sign of change, and in reconciling walks. */
@@ -74,6 +76,7 @@ export interface Coverage {
 
 export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   size,
+  fixed: false,
   granted: 0,
   overlap,
   end: 0,
@@ -207,8 +210,8 @@ const isUnchanged = ({ fresh, moved, joinedTotal }: Coverage, read: PageRead): b
 
 /** The waiting page to try next, bridges first. A page that only touches the end may have to wait for another. */
 const nextToJoin = (coverage: Coverage): PageRead | undefined => {
-  const { end, size, waiting } = coverage;
-  const touches = end === 0 || touchSuffices(coverage) || cannotShare(end, size);
+  const { end, size, fixed, waiting } = coverage;
+  const touches = end === 0 || touchSuffices(coverage) || cannotShare(end, size, fixed);
   const reaches = waiting.filter(
     (read) => startOf(read) < end || (startOf(read) === end && (touches || confirmsCount(coverage, read))),
   );
@@ -249,7 +252,11 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
     if (joins(coverage, next, proof)) {
       bridged = bridged || next.role === "bridge";
       coverage = extend({ ...coverage, waiting: rest }, next, proof);
-    } else if (next.role !== "bridge" && startOf(next) === coverage.end && cannotShare(coverage.end, coverage.size)) {
+    } else if (
+      next.role !== "bridge" &&
+      startOf(next) === coverage.end &&
+      cannotShare(coverage.end, coverage.size, coverage.fixed)
+    ) {
       if (followsOnlyPage(coverage, next) && !bridged) return { ...coverage, bridgeAt: 0 };
       const isSame = bridged && coverage.tail.join() === before.tail.join();
       const proven = coverage.proven && (isSame || isUnchanged(coverage, next));

@@ -19,7 +19,7 @@ export const nextReads = (
   }
   if (coverage.bridgeAt !== null) {
     if (inFlight.some((read) => read.role === "bridge")) return [];
-    return [{ ...spanAt(coverage.bridgeAt, coverage.size), role: "bridge" }];
+    return [{ ...spanAt(coverage.bridgeAt, coverage.size, coverage.fixed), role: "bridge" }];
   }
   const reads: ReadRequest[] = [];
   const taken = [
@@ -30,7 +30,7 @@ export const nextReads = (
   while (reads.length < room) {
     const position = row;
     const suffices = position === coverage.end ? touchSuffices(coverage) : !coverage.overlap;
-    const touches = suffices || cannotShare(position, coverage.size);
+    const touches = suffices || cannotShare(position, coverage.size, coverage.fixed);
     const passed = taken.find(
       (span) => (span.start < position || (touches && span.start === position)) && span.end > position,
     );
@@ -42,22 +42,23 @@ export const nextReads = (
     if (isBehind && reads.length + inFlight.length > 0) break;
     if (coverage.total !== null && row >= coverage.total && !isBehind) {
       const isOpen = coverage.fresh && row === coverage.end && isAtCount(coverage);
-      if (isOpen && reads.length + inFlight.length === 0) return [{ ...spanFrom(row, coverage.size), role: "cover" }];
+      if (isOpen && reads.length + inFlight.length === 0)
+        return [{ ...spanFrom(row, coverage.size, coverage.fixed), role: "cover" }];
       break;
     }
     if (coverage.total === null && reads.length + inFlight.length > 0) break;
     if (coverage.emptyFrom !== null && row >= coverage.emptyFrom && row > coverage.end) break;
     const shared = coverage.overlap || isBehind || coverage.total === null || (!coverage.fresh && row === coverage.end);
-    const overlapping = spanAt(shared ? row - 1 : row, coverage.size);
-    // Pages of one or two rows cannot share a row and still advance.
-    const span = endOf(overlapping) > row ? overlapping : spanAt(row, coverage.size);
+    const overlapping = spanAt(shared ? row - 1 : row, coverage.size, coverage.fixed);
+    // Pages of one or two rows, or of one size, cannot share a row and still advance.
+    const span = endOf(overlapping) > row ? overlapping : spanAt(row, coverage.size, coverage.fixed);
     reads.push({ ...span, role: "cover" });
     row = endOf(span);
   }
   // The list shrank to the covered length, but no page proves it: read its end once more.
   if (reads.length === 0 && inFlight.length === 0) {
     const last = Math.max(0, Math.min(coverage.end, coverage.total ?? coverage.end) - 1);
-    return [{ ...spanAt(last, coverage.size), role: "bridge" }];
+    return [{ ...spanAt(last, coverage.size, coverage.fixed), role: "bridge" }];
   }
   return reads;
 };

@@ -16,9 +16,11 @@ export const endOf = (span: PageSpan): number => span.page * span.perPage;
 /**
  * The page that starts at row `at`, or as little before it as possible, and reaches furthest, with `perPage` between
  * half of `size` and `size`. `at = end` continues without overlap where possible; `at = end - 1` overlaps by one row.
+ * `fixed`: the service takes pages of `size` rows only.
  */
-export const spanAt = (at: number, size: number): PageSpan => {
+export const spanAt = (at: number, size: number, fixed = false): PageSpan => {
   if (at <= 0) return { page: 1, perPage: size };
+  if (fixed) return { page: Math.floor(at / size) + 1, perPage: size };
   let best = size;
   let bestReach = -1;
   for (let perPage = size; perPage >= Math.ceil(size / 2); perPage--) {
@@ -45,12 +47,14 @@ export const overlappingPages = (total: number, size: number): number => {
   return pages;
 };
 
-/** The largest page that starts exactly at `row`. */
-export const spanFrom = (row: number, size: number): PageSpan => {
+/** The largest page that starts exactly at `row`; if `fixed`, the page that holds it. */
+export const spanFrom = (row: number, size: number, fixed = false): PageSpan => {
+  if (fixed) return spanAt(row, size, fixed);
   let perPage = size;
   while (row % perPage !== 0) perPage -= 1;
   return { page: row / perPage + 1, perPage };
 };
 
 /** True when no page holds the rows on both sides of `row`: each page size that the service grants divides it. */
-export const cannotShare = (row: number, size: number): boolean => row > 0 && endOf(spanAt(row - 1, size)) <= row;
+export const cannotShare = (row: number, size: number, fixed = false): boolean =>
+  row > 0 && endOf(spanAt(row - 1, size, fixed)) <= row;

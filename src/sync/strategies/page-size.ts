@@ -20,6 +20,16 @@ export const pageSizeOf = (progress: Progress): number =>
   progress.kind === "log" ? progress.size : (coverageOf(progress)?.size ?? 0);
 
 /**
+ * True when the service answered a request for a page of fewer rows than `largest`, which it has returned, with fewer still although
+ * more follow: it takes pages of some sizes only, and the rows are those of another page.
+ */
+export const isOtherPage = ({ request, rows, total, saysPerPage, granted }: ReturnedPage, largest: number): boolean => {
+  const isSmaller = request.page > 1 && request.perPage < largest && granted >= largest;
+  const isShort = rows > 0 && rows < request.perPage && total !== null && startOf(request) + rows < total;
+  return isSmaller && isShort && (saysPerPage === null || saysPerPage === rows);
+};
+
+/**
  * Page size that the service grants to every list of the stream, null if this page proves none. A first page with fewer rows
  * than the service counts proves nothing alone: a service may count records that it never returns, and only rows behind
  * the page, or the service's own word, show that it was cut. `before`: how far the list was read before the page.

@@ -85,6 +85,12 @@ export const withPageSize = (progress: Progress, size: number): Progress =>
     ? { ...progress, size: Math.min(progress.size, size) }
     : withCoverage(progress, (coverage) => ({ ...coverage, size: Math.min(coverage.size, size) }));
 
+/** The progress in pages of one size, if the service takes no other. */
+export const inFixedPages = (progress: Progress, fixed: boolean): Progress =>
+  progress.kind === "log" || coverageOf(progress)?.fixed === fixed
+    ? progress
+    : withCoverage(progress, (coverage) => ({ ...coverage, fixed }));
+
 /** The same in pages of a size that the service accepted before smaller ones were tried. */
 export const inPagesOf = (progress: Progress, size: number): Progress =>
   progress.kind === "log" ? { ...progress, size } : withCoverage(progress, (coverage) => ({ ...coverage, size }));
@@ -157,7 +163,8 @@ const pageRead = z.object({
 });
 const coverage = z.object({
   size: z.number(),
-  // Missing in states of older versions.
+  // Missing in states of older versions, and so is the next one.
+  fixed: z.boolean().default(false),
   granted: z.number().default(0),
   overlap: z.boolean(),
   end: z.number(),

@@ -9,7 +9,7 @@ import { afterAnswerTo } from "../../request/smaller-pages.ts";
 import { choiceAfter, isChoiceOpen } from "../../rows/field-choice.ts";
 import { grantsAfter } from "../../rows/granted-fields.ts";
 import type { ReadRequest } from "../../strategies/contract.ts";
-import { provenPageSize } from "../../strategies/page-size.ts";
+import { isOtherPage, provenPageSize } from "../../strategies/page-size.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import type { WantedCall } from "../../task/wanted-call.ts";
 import { type SyncRun, shapeOf } from "./run-state.ts";
@@ -37,8 +37,8 @@ export const shapeToAsk = (run: SyncRun, stream: StreamSpec): ListShape => {
 
 /**
  * A page was returned in the present shape. Its rows show the fields that the list returns, and may prove a silently
- * reduced page size. Returns true if the page must be asked for again, because the default response lacks fields that
- * the list may return by name.
+ * reduced page size. Returns true if the page must be asked for again: the default response lacks fields that the list may
+ * return by name, or the service took another page size than the request's.
  */
 export const settleShape = async (
   run: SyncRun,
@@ -53,6 +53,10 @@ export const settleShape = async (
   const records = Array.isArray(outcome.data) ? outcome.data : [];
   const { totalCount: total, perPage: saysPerPage } = outcome.page;
   const page = { request, rows: records.length, total, saysPerPage, granted: run.granted.get(name) ?? 0 };
+  if (isOtherPage(page, shape.perPage)) {
+    if (!shape.fixed) await storeShape(run, name, { ...shape, fixed: true });
+    return true;
+  }
   const proven = task.progress === null ? null : provenPageSize(task.progress, page);
   const perPage = Math.min(shape.perPage, proven ?? shape.perPage);
   const learned = grantsAfter(shape, task.stream, query, { records, included: outcome.included });

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { initialShape, type ListShape, shapeAfterRefusal } from "../../../../src/sync/request/list-shape.ts";
+import {
+  initialShape,
+  type ListShape,
+  shapeAfterRefusal,
+  withFixedPages,
+} from "../../../../src/sync/request/list-shape.ts";
 
 const full = { sort: true, include: true, content: false, names: false, filters: false };
 const options = { largest: 1000, elsewhere: null };
@@ -77,4 +82,23 @@ test("a refusal without words ends with sorting, then embedding given up, each f
 
 test("what another list was granted is tried next, after the largest page was refused", () => {
   expect(negotiate((shape) => shape.perPage <= 50, "", 50)).toMatchObject({ shape: { perPage: 50 }, refusals: 1 });
+});
+
+test("a later page of another size is asked for in the size of the first, once, unless the refusal names a maximum or the depth", () => {
+  const shape = { ...initialShape(100), settled: true };
+  const refused = {
+    perPage: 99,
+    sort: true,
+    include: false,
+    content: false,
+    names: false,
+    filters: false,
+    later: true,
+  };
+  expect(withFixedPages(shape, refused, "perPage must be one of 10, 20, 50, 100")).toEqual({ ...shape, fixed: true });
+  expect(withFixedPages({ ...shape, fixed: true }, refused, "")).toBeNull();
+  expect(withFixedPages(shape, { ...refused, perPage: 100 }, "")).toBeNull();
+  expect(withFixedPages(shape, { ...refused, later: false }, "")).toBeNull();
+  expect(withFixedPages(shape, refused, "perPage must be at most 50")).toBeNull();
+  expect(withFixedPages(shape, refused, "result window is too large")).toBeNull();
 });

@@ -106,6 +106,7 @@ test("a refusal ends a list without a count, but does not prove its end", () => 
 test("the first page is the beginning, whatever its ids", () => {
   expect(addRead(emptyCoverage(10, false), numbered(1, 1000), "descending")).toEqual({
     size: 10,
+    fixed: false,
     granted: 10,
     overlap: false,
     end: 10,

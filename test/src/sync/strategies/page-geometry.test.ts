@@ -1,6 +1,13 @@
 // Where a page begins and ends, and which page reaches furthest from a row.
 import { expect, test } from "vitest";
-import { endOf, overlappingPages, spanAt, startOf } from "../../../../src/sync/strategies/page-geometry.ts";
+import {
+  cannotShare,
+  endOf,
+  overlappingPages,
+  spanAt,
+  spanFrom,
+  startOf,
+} from "../../../../src/sync/strategies/page-geometry.ts";
 
 test("a page starts where the one before ends", () => {
   expect([startOf({ page: 1, perPage: 7 }), endOf({ page: 1, perPage: 7 })]).toEqual([0, 7]);
@@ -47,4 +54,11 @@ test("the page at a row starts there or before it, reaches beyond it, and no oth
       expect(span.perPage).toBeLessThanOrEqual(size);
     }
   }
+});
+
+test("pages of one size only: the page that holds a row, and none shares a row with its neighbour", () => {
+  expect([0, 99, 100, 199, 250].map((row) => spanAt(row, 100, true).page)).toEqual([1, 1, 2, 2, 3]);
+  expect(spanFrom(250, 100, true)).toEqual({ page: 3, perPage: 100 });
+  expect([100, 150, 200].map((row) => cannotShare(row, 100, true))).toEqual([true, false, true]);
+  expect([100, 150, 200].map((row) => cannotShare(row, 100))).toEqual([false, false, false]);
 });

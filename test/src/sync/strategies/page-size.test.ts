@@ -1,6 +1,6 @@
 // The page size that is remembered for a stream: only one that something proves (docs/decisions/0140).
 import { expect, test } from "vitest";
-import { provenPageSize } from "../../../../src/sync/strategies/page-size.ts";
+import { isOtherPage, provenPageSize } from "../../../../src/sync/strategies/page-size.ts";
 import { acceptRead } from "../../../../src/sync/strategies/progress.ts";
 import { startWalk } from "../../../../src/sync/strategies/walk.ts";
 import { afterTest } from "../../../support/after-test.ts";
@@ -28,6 +28,16 @@ test("rows behind a short first page prove its size; an empty page there, or kno
 
 test("no size below that of another page of the run is proven", () => {
   expect(provenPageSize(start(), { ...first, saysPerPage: 3, granted: 60 })).toBe(60);
+});
+
+test("a smaller page that is cut although more rows follow is a page of another size", () => {
+  const request = { page: 2, perPage: 99, role: "cover" } as const;
+  const page = { request, rows: 20, total: 260, saysPerPage: 20, granted: 100 };
+  expect(isOtherPage(page, 100)).toBe(true);
+  expect(isOtherPage({ ...page, saysPerPage: null }, 100)).toBe(true);
+  const others = [{ saysPerPage: 99 }, { rows: 99 }, { rows: 0 }, { total: 119 }, { total: null }, { granted: 20 }];
+  for (const other of others) expect(isOtherPage({ ...page, ...other }, 100)).toBe(false);
+  expect(isOtherPage({ ...page, request: { ...request, perPage: 100 } }, 100)).toBe(false);
 });
 
 test("a list that counts a record which it never returns makes no other list cost more", async () => {

@@ -1,0 +1,53 @@
+// A service that takes pages of some sizes only, such as 10, 20, 50 and 100: no two pages of it share a row.
+import { expect, test } from "vitest";
+import { afterTest } from "../../support/after-test.ts";
+import { anOrganization } from "../../support/fake-data.ts";
+import { createFakeService, type FakeService } from "../../support/fake-service.ts";
+import { startSyncRig } from "../../support/sync-rig.ts";
+
+const SIZES = ["10", "20", "50", "100"];
+type Query = Readonly<Record<string, string>>;
+const isOdd = ({ perPage }: Query) => perPage !== undefined && !SIZES.includes(perPage);
+
+const refusing = (service: FakeService): FakeService => {
+  service.options = {
+    ...service.options,
+    before: ({ query }) =>
+      isOdd(query) ? { status: 400, body: { message: "perPage must be one of 10, 20, 50, 100" } } : undefined,
+  };
+  return service;
+};
+
+/** Answers in the default size to every size that it does not take, but for one above the largest, which it refuses. */
+const defaulting = (service: FakeService): FakeService => {
+  const answer = (path: string, query: Query) =>
+    service.answer(path, isOdd(query) && Number(query.perPage) < 100 ? { ...query, perPage: "20" } : query);
+  return Object.create(service, { answer: { value: answer } });
+};
+
+const started = async (kind: (service: FakeService) => FakeService) => {
+  const data = anOrganization(65);
+  const rig = await startSyncRig(kind(createFakeService(data, { maxPerPage: 100 })), {
+    DUCKMIRROR_STREAMS: "accounts,contacts,signals",
+  });
+  afterTest(() => rig.close());
+  return { data, rig };
+};
+
+test.each([
+  ["refuses", refusing, 0],
+  ["answers in its default size to", defaulting, 2],
+] as const)("a service that %s other sizes is mirrored whole, and so are its deletes", async (_, kind, most) => {
+  const { data, rig } = await started(kind);
+  const first = await rig.sync();
+  expect([first.error, first.report.streams.map(({ complete }) => complete)]).toEqual([null, [true, true, true]]);
+  const pages = Math.ceil(data.accounts.length / 100) + Math.ceil(data.contacts.length / 100);
+  expect(first.report.credits.spent).toBeLessThanOrEqual(pages + Math.ceil(data.signals.length / 100) + most);
+  data.contacts.splice(30, 1);
+  for (const full of [false, true]) {
+    const { error, report } = await rig.sync({ full });
+    expect([error, report.streams.map(({ complete }) => complete)]).toEqual([null, [true, true, true]]);
+  }
+  const kept = await rig.rows("SELECT id FROM contacts ORDER BY id");
+  expect(kept.map(({ id }) => id)).toEqual(data.contacts.map(({ id }) => String(id)).sort());
+});

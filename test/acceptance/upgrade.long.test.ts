@@ -1,6 +1,6 @@
 // A rolling upgrade: this build beside one of the first payload version, and beside one whose asks and requests only it can
 // read. Nothing fails, and a client that waits for a sync gets its report.
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Queue } from "bullmq";
@@ -22,7 +22,9 @@ const changedBuild = (change: (code: string) => string): string => {
   const folder = tempFolder();
   cpSync(join(dirname(inject("builtCli")), "../.."), folder, { recursive: true });
   symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"));
-  const path = join(folder, "src/queue/payloads.js");
+  const name = readdirSync(join(folder, "bundle")).find((file) => /^payloads-.*\.js$/.test(file));
+  expect(name).toBeDefined();
+  const path = join(folder, "bundle", name ?? "");
   writeFileSync(path, change(readFileSync(path, "utf8")));
   return join(folder, "src/cli/main.js");
 };
@@ -39,8 +41,8 @@ const nextBuild = (): string =>
     const bumped = code
       .replace(VERSION, `const VERSION = ${version};`)
       .replace(
-        /const SINCE = \{ ask: \d+, (.*), request: \d+,/,
-        `const SINCE = { ask: ${version}, $1, request: ${version},`,
+        /const SINCE = \{\s*ask: \d+,([^}]*?)request: \d+,/,
+        `const SINCE = { ask: ${version},$1request: ${version},`,
       );
     expect(bumped).toContain(`const SINCE = { ask: ${version},`);
     return bumped;

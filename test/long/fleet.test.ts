@@ -97,7 +97,8 @@ test(`${COUNT} syncs are asked for at once; no one waits for the huge, hanging, 
   process.stdout.write(`${JSON.stringify(figures)}\n`);
   expect(await run("hangs")).toMatchObject({ state: "running" });
   await expect.poll(() => run("poor")).toMatchObject({ state: "stopped", error: { code: "QUOTA_SPENT" } });
-  await expect.poll(async () => (await run("broken")).state, { timeout: 120_000 }).toBe("partial");
+  const broken = { state: "failed", error: { code: "SERVICE_FAILING" } };
+  await expect.poll(() => run("broken"), { timeout: 120_000 }).toMatchObject(broken);
   expect(figures.largePages).toBeGreaterThan(10);
   expect(service.refusals()).toBe(0);
   expect(figures.fairness).toBeLessThan(20);

@@ -5,7 +5,6 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { rolldown } from "rolldown";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const out = process.argv[2] === undefined ? at("dist") : resolve(process.argv[2]);
@@ -44,6 +43,8 @@ const isOutside = (id) => /^[@a-z]/.test(id) && !BUNDLED.includes(packageOf(id))
 
 /** Programs that are started as a process: each becomes one file, with parts that are loaded when they are needed. */
 const PROGRAMS = ["src/cli/main", "src/warehouse/box/program", "src/warehouse/duckdb/extended/program"];
+// Loaded only here: without the packages the message above is wanted.
+const { rolldown } = await import("rolldown");
 const bundle = await rolldown({
   input: Object.fromEntries(PROGRAMS.map((name) => [name, join(out, `${name}.js`)])),
   platform: "node",

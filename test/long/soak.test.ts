@@ -75,6 +75,15 @@ const growth = (values: readonly number[]): number => {
   return median(values.slice(-quarter)) / median(values.slice(quarter, 2 * quarter));
 };
 
+/**
+ * Fewest of the last quarter beside the fewest of the second quarter. What is left open stays open, so it raises the fewest; on a
+ * busy machine more syncs are under way at once, which raises the others.
+ */
+const fewestGrowth = (values: readonly number[]): number => {
+  const quarter = values.length >> 2;
+  return Math.min(...values.slice(-quarter)) / Math.min(...values.slice(quarter, 2 * quarter));
+};
+
 const runsOf = async (snapshot: string): Promise<number> => {
   const { rows } = await runQuery({ snapshot, sql: "SELECT count(*)::INTEGER FROM sync.runs WHERE status = 'done'" });
   return Number(rows[0]?.[0]);
@@ -206,7 +215,7 @@ test(
     expect((late.files - early.files) / syncs, "files a sync, kept for 90 days").toBeLessThan(FILES_A_SYNC);
     for (const { samples, rssMiB, openFiles } of processes.filter(({ samples }) => samples >= JUDGED)) {
       expect(growth(rssMiB), `memory of a process in ${samples} samples: ${rssMiB}`).toBeLessThan(1.25);
-      expect(growth(openFiles), `its open files: ${openFiles}`).toBeLessThan(1.25);
+      expect(fewestGrowth(openFiles), `its open files: ${openFiles}`).toBeLessThan(1.25);
     }
   },
   (MINUTES + 20) * 60_000,

@@ -13,6 +13,7 @@ import {
 } from "../request/list-shape.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
+import { pageSizeOf } from "../strategies/page-size.ts";
 import { inPagesOf } from "../strategies/progress.ts";
 import { reshape } from "../task/change-course.ts";
 import { landed, type ScopeTask } from "../task/scope-task.ts";
@@ -54,7 +55,7 @@ const nextShape = (
   const embeds = embedsOf(task.stream, shape).map((embed) => embed.include);
   const outdated =
     refused.perPage > shape.perPage ||
-    (shape.fixed && refused.perPage > 0 && refused.perPage !== shape.perPage) ||
+    (shape.fixed && task.progress !== null && refused.perPage > 0 && refused.perPage < pageSizeOf(task.progress)) ||
     (refused.sort && !sorts) ||
     (refused.unknown === true && shape.unknown === null) ||
     refused.included.some((include) => !embeds.includes(include));

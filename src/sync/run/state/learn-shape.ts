@@ -9,7 +9,7 @@ import { afterAnswerTo } from "../../request/smaller-pages.ts";
 import { choiceAfter, isChoiceOpen } from "../../rows/field-choice.ts";
 import { grantsAfter } from "../../rows/granted-fields.ts";
 import type { ReadRequest } from "../../strategies/contract.ts";
-import { isOtherPage, provenPageSize } from "../../strategies/page-size.ts";
+import { isOtherPage, pageSizeOf, provenPageSize } from "../../strategies/page-size.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import type { WantedCall } from "../../task/wanted-call.ts";
 import { type SyncRun, shapeOf } from "./run-state.ts";
@@ -53,7 +53,8 @@ export const settleShape = async (
   const records = Array.isArray(outcome.data) ? outcome.data : [];
   const { totalCount: total, perPage: saysPerPage } = outcome.page;
   const page = { request, rows: records.length, total, saysPerPage, granted: run.granted.get(name) ?? 0 };
-  if (isOtherPage(page, shape.perPage)) {
+  // Beside the size of this list, which may be smaller: else a page in that size would be asked for again for ever.
+  if (task.progress !== null && isOtherPage(page, pageSizeOf(task.progress))) {
     if (!shape.fixed) await storeShape(run, name, { ...shape, fixed: true });
     return true;
   }

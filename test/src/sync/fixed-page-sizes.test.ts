@@ -1,7 +1,7 @@
 // A service that takes pages of some sizes only, such as 10, 20, 50 and 100: no two pages of it share a row.
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
-import { anOrganization } from "../../support/fake-data.ts";
+import { aJob, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
 import { startSyncRig } from "../../support/sync-rig.ts";
 
@@ -51,3 +51,38 @@ test.each([
   const kept = await rig.rows("SELECT id FROM contacts ORDER BY id");
   expect(kept.map(({ id }) => id)).toEqual(data.contacts.map(({ id }) => String(id)).sort());
 });
+
+const jobs = (name: string, count: number) => Array.from({ length: count }, (_, at) => aJob(`${name}${at}`));
+
+/** Company 2's first page stops at 50 of its 130 openings, and says so; no later page has that size. */
+const cuttingOneList = (service: FakeService): FakeService => {
+  const answer = (path: string, query: Query) => {
+    if (service.log.length > 200) return { status: 401, body: { message: "asked for again and again" } };
+    if (path !== "/v1/companies/c_2/job-openings") return service.answer(path, query);
+    return service.answer(path, { ...query, perPage: query.perPage === "100" ? "50" : "51" });
+  };
+  return Object.create(service, { answer: { value: answer } });
+};
+
+test.each([
+  ["refused", refusing, "REQUEST_FAILED"],
+  ["answered in the default size", defaulting, undefined],
+] as const)(
+  "a list whose own pages are smaller is not read again and again where that size is %s",
+  async (_, kind, code) => {
+    const data = anOrganization(2);
+    data.lists.c_1 = { "job-openings": jobs("first", 250) };
+    data.lists.c_2 = { "job-openings": jobs("second", 130) };
+    const rig = await startSyncRig(cuttingOneList(kind(createFakeService(data, { maxPerPage: 100 }))), {
+      DUCKMIRROR_STREAMS: "accounts,job_openings",
+    });
+    afterTest(() => rig.close());
+    const [, ofCompanies] = (await rig.sync()).report.streams;
+    expect(ofCompanies?.error?.split(":")[0]).toBe(code);
+    expect(ofCompanies?.complete).toBe(code === undefined);
+    const lists = await rig.rows(
+      "SELECT count(*)::INT AS jobs FROM job_openings GROUP BY company_id ORDER BY company_id",
+    );
+    expect(lists.map(({ jobs }) => jobs)).toEqual([250, code === undefined ? 130 : 50]);
+  },
+);

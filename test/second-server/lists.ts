@@ -68,10 +68,15 @@ const sorted = (route: ListRoute, query: URLSearchParams, traits: Traits, versio
   });
 };
 
+const DEFAULT_SIZE = 20;
+const SIZES = [10, DEFAULT_SIZE, 50, 100];
+
 const pageSize = (asked: string | null, largest: number, traits: Traits): number | null => {
-  const size = asked === null ? 20 : Number(asked);
+  const size = asked === null ? DEFAULT_SIZE : Number(asked);
   if (!Number.isInteger(size) || size < 1) return null;
-  if (size <= largest) return size;
+  const { sizes } = traits.pages;
+  if (size <= largest && (sizes === null || size === largest || SIZES.includes(size))) return size;
+  if (size <= largest) return sizes === "others-refused" ? null : Math.min(DEFAULT_SIZE, largest);
   return traits.pages.tooLarge.startsWith("refused") ? null : largest;
 };
 

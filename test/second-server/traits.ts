@@ -38,9 +38,19 @@ const countsOf = (seed: string) => {
   return { counts: false, tooLarge: "clamped-unsaid" as const, ...most };
 };
 
+/**
+ * Whether lists take pages of some sizes only, and what they do with others; null: of all sizes. Where nothing is counted,
+ * or a page has another size than it says, such pages cannot be joined.
+ */
+const sizesOf = (seed: string, joins: boolean) => {
+  const chance = chanceOf(`${seed}/sizes`);
+  if (!joins || !chance.often(0.1)) return { sizes: null };
+  return { sizes: chance.pick(["others-refused", "others-in-default"] as const) };
+};
+
 const pagesOf = (seed: string) => {
   const chance = chanceOf(`${seed}/pages`);
-  return {
+  const pages = {
     /** Largest page: 10 to 1,000; small ones are usual, since the lists here are short. */
     largest: chance.weigh([
       [3, 10],
@@ -67,6 +77,7 @@ const pagesOf = (seed: string) => {
     pagesOfNothing: chance.pick([0, 1]),
     ...countsOf(seed),
   };
+  return { ...pages, ...sizesOf(seed, pages.counts && pages.tooLarge !== "clamped-unsaid") };
 };
 
 const ORDERS = ["oldest-first", "newest-first", "hidden", "reshuffled"] as const;

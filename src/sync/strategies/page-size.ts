@@ -20,13 +20,13 @@ export const pageSizeOf = (progress: Progress): number =>
   progress.kind === "log" ? progress.size : (coverageOf(progress)?.size ?? 0);
 
 /**
- * True when the service answered a request for a page of fewer rows than `largest`, which it has returned, with fewer still although
- * more follow: it takes pages of some sizes only, and the rows are those of another page.
+ * True when the service answered a request for a later page of fewer rows than `largest`, which it has returned, with more rows,
+ * or with too few and another size than asked: it takes pages of some sizes only, and the rows are those of another page.
  */
 export const isOtherPage = ({ request, rows, total, saysPerPage, granted }: ReturnedPage, largest: number): boolean => {
   const isSmaller = request.page > 1 && request.perPage < largest && granted >= largest;
   const isShort = rows > 0 && rows < request.perPage && total !== null && startOf(request) + rows < total;
-  return isSmaller && isShort && (saysPerPage === null || saysPerPage === rows);
+  return isSmaller && (rows > request.perPage || (isShort && saysPerPage !== request.perPage));
 };
 
 /**

@@ -9,6 +9,8 @@ const SIZES = ["10", "20", "50", "100"];
 type Query = Readonly<Record<string, string>>;
 const isOdd = ({ perPage }: Query) => perPage !== undefined && !SIZES.includes(perPage);
 
+const largestOf = ({ options }: FakeService): number => options.maxPerPage ?? 100;
+
 const refusing = (service: FakeService): FakeService => {
   service.options = {
     ...service.options,
@@ -18,31 +20,37 @@ const refusing = (service: FakeService): FakeService => {
   return service;
 };
 
-/** Answers in the default size to every size that it does not take, but for one above the largest, which it refuses. */
+/** Answers in the default size, 20, to every size that it does not take, but for one above the largest. */
 const defaulting = (service: FakeService): FakeService => {
   const answer = (path: string, query: Query) =>
-    service.answer(path, isOdd(query) && Number(query.perPage) < 100 ? { ...query, perPage: "20" } : query);
+    service.answer(
+      path,
+      isOdd(query) && Number(query.perPage) < largestOf(service) ? { ...query, perPage: "20" } : query,
+    );
   return Object.create(service, { answer: { value: answer } });
 };
 
-const started = async (kind: (service: FakeService) => FakeService) => {
+const started = async (kind: (service: FakeService) => FakeService, maxPerPage: number) => {
   const data = anOrganization(65);
-  const rig = await startSyncRig(kind(createFakeService(data, { maxPerPage: 100 })), {
+  const rig = await startSyncRig(kind(createFakeService(data, { maxPerPage })), {
     DUCKMIRROR_STREAMS: "accounts,contacts,signals",
   });
   afterTest(() => rig.close());
   return { data, rig };
 };
 
+// Above one page for each full one: those that were under way in another size when the first of them was answered.
 test.each([
-  ["refuses", refusing, 0],
-  ["answers in its default size to", defaulting, 2],
-] as const)("a service that %s other sizes is mirrored whole, and so are its deletes", async (_, kind, most) => {
-  const { data, rig } = await started(kind);
+  ["refuses", refusing, 100, 0],
+  ["answers in its default size to", defaulting, 100, 2],
+  ["answers in its default size, which is its largest, to", defaulting, 20, 14],
+] as const)("a service that %s other sizes is mirrored whole, and so are its deletes", async (_, kind, size, most) => {
+  const { data, rig } = await started(kind, size);
   const first = await rig.sync();
   expect([first.error, first.report.streams.map(({ complete }) => complete)]).toEqual([null, [true, true, true]]);
-  const pages = Math.ceil(data.accounts.length / 100) + Math.ceil(data.contacts.length / 100);
-  expect(first.report.credits.spent).toBeLessThanOrEqual(pages + Math.ceil(data.signals.length / 100) + most);
+  const lists = [data.accounts, data.contacts, data.signals];
+  const pages = lists.reduce((sum, { length }) => sum + Math.ceil(length / size), 0);
+  expect(first.report.credits.spent).toBeLessThanOrEqual(pages + most);
   data.contacts.splice(30, 1);
   for (const full of [false, true]) {
     const { error, report } = await rig.sync({ full });

@@ -38,6 +38,15 @@ test("a smaller page that is cut although more rows follow is a page of another 
   const others = [{ saysPerPage: 99 }, { rows: 99 }, { rows: 0 }, { total: 119 }, { total: null }, { granted: 20 }];
   for (const other of others) expect(isOtherPage({ ...page, ...other }, 100)).toBe(false);
   expect(isOtherPage({ ...page, request: { ...request, perPage: 100 } }, 100)).toBe(false);
+  const last = { ...page, rows: 4, total: 124 };
+  expect(isOtherPage(last, 100)).toBe(true);
+  expect(isOtherPage({ ...last, total: 103 }, 100)).toBe(false);
+});
+
+test("a smaller page with more rows than asked is a page of another size, whatever it says", () => {
+  const page = { request: { page: 2, perPage: 19, role: "cover" }, rows: 20, total: 65, granted: 20 } as const;
+  for (const saysPerPage of [20, 19, null]) expect(isOtherPage({ ...page, saysPerPage }, 20)).toBe(true);
+  expect(isOtherPage({ ...page, saysPerPage: 20, rows: 19 }, 20)).toBe(false);
 });
 
 test("a list that counts a record which it never returns makes no other list cost more", async () => {

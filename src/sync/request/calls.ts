@@ -25,7 +25,7 @@ export interface CallOptions {
 
 /** Order of a list: the walk's order, by change date, filtered by change date, or a span of time. */
 export type ListOrder =
-  | { readonly kind: "walk" }
+  | { readonly kind: "walk"; readonly ascending?: boolean }
   | { readonly kind: "changes" }
   /** `after`: ms since the epoch; `exact`: the service's count is compared with the mirror's. */
   | { readonly kind: "filter"; readonly after: number; readonly exact: boolean }
@@ -139,7 +139,9 @@ export const listCall = (
     query: {
       page: String(read.page),
       perPage: String(read.perPage),
-      ...(sortBy !== undefined && sorts ? { sortBy, sortOrder: "desc" } : {}),
+      ...(sortBy !== undefined && sorts
+        ? { sortBy, sortOrder: order.kind === "walk" && order.ascending ? "asc" : "desc" }
+        : {}),
       ...(order.kind === "span" && shape.content
         ? { window: "custom", from: new Date(order.from).toISOString(), to: new Date(order.to).toISOString() }
         : {}),

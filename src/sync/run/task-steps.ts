@@ -13,6 +13,7 @@ import { finishedState } from "../task/scope-state.ts";
 import { become, isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
+import { failsAtOtherEnd, readOtherEnd } from "./state/other-end.ts";
 import { isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
 import { markReturned } from "./state/scope-marks.ts";
 import { closeTask, commitState, failTask } from "./state/task-ends.ts";
@@ -124,6 +125,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (complete && task.inFlight.length > 0) return;
   const { name } = task.stream;
   task.progress = inFixedPages(task.progress, shapeOf(run, name).fixed);
+  if (await failsAtOtherEnd(run, task)) return;
   const doubt = doubtIn(run, task);
   if (doubt !== null) {
     // Pages under way belong to the list as it was asked for so far.
@@ -136,6 +138,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   }
   const step = stepOf(task, seen, run.options.concurrency);
   if (task.leftOff !== null && task.progress.kind !== "walk" && step.kind !== "read" && step.kind !== "wait") {
+    if (readOtherEnd(run, task, task.leftOff.walk)) return decide(run, task);
     return failTask(run, task, task.leftOff.error, { resumable: true });
   }
   if (task.closing !== null && step.kind !== "read" && step.kind !== "wait") {

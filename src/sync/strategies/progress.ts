@@ -7,6 +7,7 @@ import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filte
 import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
 import type { ReadSoFar } from "./list-end.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
+import { emptyOtherEnd } from "./other-end.ts";
 import { acceptWalk, nextWalk, secondPass, type WalkState, wantsComparison, wantsSecondPass } from "./walk.ts";
 import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } from "./watermark.ts";
 
@@ -127,6 +128,8 @@ export const reopened = (before: Progress): Progress => {
       : withCoverage(before, (coverage) => ({ ...coverage, granted: 0 }));
   switch (progress.kind) {
     case "walk":
+      // Both parts must meet in the list as it is now.
+      if (progress.fromHead !== null) return { ...progress, coverage: emptyOtherEnd(progress.coverage) };
       return progress.coverage.complete ? { ...progress, coverage: reopenedCoverage(progress.coverage) } : progress;
     case "known": {
       const { coverage } = progress.walk;
@@ -195,6 +198,8 @@ const walk = z.object({
   pass: z.number(),
   headReads: z.number(),
   headJoined: z.boolean(),
+  // Missing in states of older versions.
+  fromHead: z.object({ coverage, joined: z.boolean() }).nullable().default(null),
 });
 const stored = z.discriminatedUnion("kind", [
   walk,

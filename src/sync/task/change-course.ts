@@ -1,11 +1,11 @@
 // A task that changes its course while it runs: another strategy, or another shape of its list.
 import { type ListShape, proofOf } from "../request/list-shape.ts";
 import { startFilter } from "../strategies/filter.ts";
-import { coverageOf, withPageSize } from "../strategies/progress.ts";
-import { startWalk } from "../strategies/walk.ts";
+import { coverageOf, inPagesOf, withPageSize } from "../strategies/progress.ts";
+import { fromOtherEnd, hasOtherEnd, mayTurnRound, startWalk } from "../strategies/walk.ts";
 import { readHeadAgain, startWatermark } from "../strategies/watermark.ts";
 import { overlapMs, overlaps, startProgress } from "./first-progress.ts";
-import { type ScopeTask, uncountable } from "./scope-task.ts";
+import { type ScopeTask, uncountable, type WalkSoFar } from "./scope-task.ts";
 
 /** Turns the task into a walk of the whole list, when the shorter read did not suffice. */
 export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, now: number): void => {
@@ -47,6 +47,42 @@ export const turnIntoChangesBeforeEnd = (task: ScopeTask, shape: ListShape, runI
   task.onlyPage = new Set();
   task.newest = null;
   task.firstNewest = null;
+};
+
+/** What the task has read of its list. */
+export const walkSoFar = ({
+  progress,
+  walkId,
+  startedAt,
+  newest,
+  firstNewest,
+  firstMirror,
+  ...task
+}: ScopeTask): WalkSoFar => {
+  const { pages, onlyPage, rejected, misfits, forgotten, content } = task;
+  return {
+    ...{ progress, walkId, startedAt, newest, firstNewest, firstMirror },
+    ...{ pages, onlyPage, rejected, misfits, forgotten, content },
+  };
+};
+
+/** Whether the rest of the walk can be read in ascending order. `later`: once more was read from the head. */
+export const canTurnRound = (
+  { stream, candidate }: Pick<ScopeTask, "stream" | "candidate">,
+  { progress }: Pick<WalkSoFar, "progress">,
+  { sort }: Pick<ListShape, "sort">,
+): "now" | "later" | "never" => {
+  const isSorted = stream.walkOrder !== undefined && sort && candidate.widens === undefined;
+  if (progress?.kind !== "walk" || !isSorted || !mayTurnRound(progress)) return "never";
+  return hasOtherEnd(progress) ? "now" : "later";
+};
+
+/** Reads the rest of the walk from the other end, in pages of the size that the service returned. */
+export const turnRound = (task: ScopeTask, walk: WalkSoFar, { perPage }: ListShape): void => {
+  Object.assign(task, walk);
+  task.leftOff = null;
+  const progress = walk.progress === null ? null : inPagesOf(walk.progress, perPage);
+  if (progress?.kind === "walk") task.progress = fromOtherEnd(progress);
 };
 
 /** Continues a reading of changes by the filter of the list, which needs no order. */

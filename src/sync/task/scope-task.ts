@@ -87,11 +87,18 @@ export interface ScopeTask {
   shapeAtRefusal: ListShape | null;
   /** Refusals of later pages, whose form the service accepted for the first page. */
   laterRefusals: number;
-  /** Set while a resumed walk begins anew: the row at which the service refused its cursor's page, from 0, and the failure. */
-  leftOff: { readonly row: number; readonly error: DuckmirrorError } | null;
+  /** Set while a resumed walk begins anew: the row at which the service refused its cursor's page, from 0, the failure, and the walk. */
+  leftOff: { readonly row: number; readonly error: DuckmirrorError; readonly walk: WalkSoFar } | null;
   /** Changed by `become` only. */
   status: TaskStatus;
 }
+
+/** What a task has read of its list, to go on with after another reading. */
+export type WalkSoFar = Pick<
+  ScopeTask,
+  | ("progress" | "walkId" | "startedAt" | "newest" | "firstNewest" | "firstMirror")
+  | ("pages" | "onlyPage" | "rejected" | "misfits" | "forgotten" | "content")
+>;
 
 type TaskStatus = "active" | "deleting" | "finished" | "failed";
 
@@ -202,6 +209,8 @@ export const orderOf = (task: ScopeTask): ListOrder => {
       // The end lies ahead, because the service's clock may, and reading adds entries.
       return since === null ? { kind: "walk" } : { kind: "span", from: since, to: task.startedAt + SPAN_AHEAD_MS };
     }
+    case "walk":
+      return task.progress.fromHead === null ? { kind: "walk" } : { kind: "walk", ascending: true };
     default:
       return { kind: "walk" };
   }

@@ -34,6 +34,8 @@ export interface VerdictContext {
   readonly remainingCredits: number | null;
   /** Most attempts at a request that fails because of network or service; never more than 6. */
   readonly maxAttempts?: number;
+  /** Most attempts that may be paid; never more than 3. */
+  readonly maxPaidAttempts?: number;
   /** Stream of the request, for messages. */
   readonly stream?: string;
   /** The service has answered another request of this run, so its address is right. */
@@ -89,6 +91,11 @@ const retry =
     return { kind: "retry", waitMs: backoffMs(context.attempt, context.random) };
   };
 
+const retryPaid =
+  (code: ErrorCode): Decide =>
+  (outcome, context) =>
+    retry(Math.min(MAX_CHARGED_ATTEMPTS, context.maxPaidAttempts ?? Infinity), code)(outcome, context);
+
 const waitForRate: Decide = (outcome, context) => {
   const { attempt, random, now } = context;
   if (attempt >= MAX_RATE_ATTEMPTS) return give("fail", "REQUEST_FAILED")(outcome, context);
@@ -134,7 +141,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     credit: "spent",
     follows: "Tried again, at most 3 times in all; then the scope fails.",
     applies: ({ kind }) => kind === "invalid",
-    decide: retry(MAX_CHARGED_ATTEMPTS, "RESPONSE_INVALID"),
+    decide: retryPaid("RESPONSE_INVALID"),
   },
   {
     when: "402, 403 to a request that names heavy fields",
@@ -257,7 +264,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     credit: "spent",
     follows: "Tried again, at most 3 times in all; then the scope fails.",
     applies: (outcome) => isBroken(outcome, ({ status }) => status === 200),
-    decide: retry(MAX_CHARGED_ATTEMPTS, "REQUEST_FAILED"),
+    decide: retryPaid("REQUEST_FAILED"),
   },
   {
     when: "a connection that ended, or a time limit, before any answer",

@@ -176,7 +176,12 @@ export const ERRORS = {
   RESPONSE_INVALID: row(
     EXIT.streamsFailed,
     "{endpoint} answered with something other than the documented JSON: {detail}",
-    "The body is kept in the archive. Check that `base_url` points at the service and not at a proxy or login page.",
+    "The body is kept in the archive. Check that `base_url` points at the service and not at a proxy or login page. The next sync tries once more, later ones less and less often.",
+  ),
+  ANSWERS_UNUSABLE: row(
+    EXIT.streamsFailed,
+    "{stream}: not asked for again before {until}, because the answers to {count:request} could not be used, and each try costs a credit.",
+    "The bodies are kept in the archive. Check `base_url`, and tell the service's operator. `duckmirror sync {stream}` asks at once.",
   ),
   RESPONSE_TOO_LARGE: row(
     EXIT.streamsFailed,

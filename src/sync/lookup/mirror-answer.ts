@@ -126,7 +126,7 @@ export const answerFromMirror = (
 
 const answeredRow = z.object({ answered: z.boolean() });
 
-/** True when the service has answered a request of this mirror. */
+/** True when a 404 of the service is believed without another request (sql/lookup/answered.sql). */
 export const hasAnswered = async (database: Database): Promise<boolean> => {
   const [row] = await database.query(sqlText("lookup/answered.sql"), [], answeredRow);
   return row?.answered === true;

@@ -1,6 +1,7 @@
 // Makes the plan from the mirror's state and the configuration. `plan` and `sync` both use it, so a sync does what
 // `plan` announces.
 import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { splitWaiting, type Unusable, type Waiting } from "../../core/state/unusable-answers.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import {
   type Candidate,
@@ -12,7 +13,7 @@ import {
 } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
-import { changedScopes, wideningLists } from "./remembered.ts";
+import { changedScopes, unusableIn, wideningLists } from "./remembered.ts";
 import { lengthsOf, type ResetList, resetCandidates, withoutStates } from "./reset.ts";
 import { sinceCandidates } from "./since.ts";
 
@@ -29,6 +30,8 @@ export interface PlanOptions extends Omit<DueOptions, "shapes" | "access"> {
 export interface Plan {
   /** All due work, most valuable first. */
   readonly candidates: readonly Candidate[];
+  /** What is due and waits, because its answers could not be used. */
+  readonly waiting: readonly Waiting[];
   /** The state of the mirror that the plan is based on. */
   readonly view: MirrorView;
   /** The same state with the options of the plan. */
@@ -39,6 +42,8 @@ export interface Plan {
 export interface Known extends Pick<DueOptions, "shapes" | "access"> {
   /** Lists of which a run reads only what their wider scope adds; unset: decided by the plan. */
   readonly widening?: ReadonlyMap<StreamName, Widening>;
+  /** Lists and records whose answers could not be used; unset: what the mirror remembers. */
+  readonly unusable?: readonly Unusable[];
 }
 
 /** Reads the mirror's state and returns the due work, as often as a run asks. Sends nothing. */
@@ -48,7 +53,9 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
   const wantsContent =
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
   const viewAt = mirrorViews(warehouse, { content: wantsContent, rowScope: options.rowScope });
-  return async ({ widening, ...known }, now) => {
+  // What the command names is asked for at once.
+  const waits = !options.full && !options.named && options.reset.length === 0;
+  return async ({ widening, unusable, ...known }, now) => {
     // A list with another scope counts as never read.
     const capabilities = await warehouse.capabilities();
     const changed = changedScopes(capabilities, options.rowScope);
@@ -60,7 +67,8 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
     const view = withoutStates(unknown, options.reset, options.syncId ?? null);
     const totals = new Map([...(options.totals ?? []), ...lengthsOf(mirrored, options.reset)]);
     const context = { view, options: { ...options, ...known, totals } };
-    if (options.since != null) return { candidates: sinceCandidates(context, options.since), view, context };
+    if (options.since != null)
+      return { candidates: sinceCandidates(context, options.since), waiting: [], view, context };
     const readBefore = unread.filter(({ stream, scope }) => mirrored.states.has(stateKey(stream, scope)));
     const due = dueCandidates(view, context.options).map((candidate) => {
       if (!readBefore.some(({ stream, scope }) => stream === candidate.stream && scope === candidate.scope))
@@ -75,10 +83,9 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
             because: "its scope is wider: what that adds is read, then the changes",
           };
     });
-    return {
-      candidates: options.reset.length === 0 ? due : resetCandidates(due, options.reset, context),
-      view,
-      context,
-    };
+    const candidates = options.reset.length === 0 ? due : resetCandidates(due, options.reset, context);
+    if (!waits) return { candidates, waiting: [], view, context };
+    const split = splitWaiting(candidates, unusable ?? unusableIn(capabilities), now);
+    return { candidates: split.due, waiting: split.waiting, view, context };
   };
 };

@@ -5,6 +5,7 @@ import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { KnownTier } from "../../core/state/tier.ts";
+import { type Unusable, unusablesSchema } from "../../core/state/unusable-answers.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
@@ -38,6 +39,25 @@ export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamNam
 /** Stores the shape that this run learned for a list. */
 export const rememberShape = (warehouse: Warehouse, stream: StreamName, shape: ListShape, now: number): Promise<void> =>
   warehouse.setCapability(shapeName(stream), JSON.stringify(shape), now);
+
+const UNUSABLE = "unusable";
+
+/** Lists and records whose answers earlier runs paid for and could not use. */
+export const unusableIn = (capabilities: ReadonlyMap<string, string>): readonly Unusable[] => {
+  const { success, data } = unusablesSchema.safeParse(JSON.parse(capabilities.get(UNUSABLE) ?? "[]"));
+  return success ? data : [];
+};
+
+/** Stores them for later runs. */
+export const rememberUnusable = async (
+  warehouse: Warehouse,
+  unusable: readonly Unusable[],
+  now: number,
+): Promise<void> => {
+  const value = JSON.stringify(unusable);
+  if (((await warehouse.capabilities()).get(UNUSABLE) ?? "[]") !== value)
+    await warehouse.setCapability(UNUSABLE, value, now);
+};
 
 /** Stores the organization's tier for readers of the snapshot. */
 export const rememberTier = async (warehouse: Warehouse, tier: KnownTier | null, now: number): Promise<void> => {

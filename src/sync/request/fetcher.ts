@@ -5,7 +5,7 @@ import { openAgainAt } from "../../api/limits/quota-signs.ts";
 import type { OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
 import { causeOf } from "../../api/outcome-text.ts";
 import { rateSaid } from "../../api/rate-said.ts";
-import { type Verdict, verdictOf } from "../../api/retry-policy.ts";
+import { chargeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { type LedgerStream, namesContent } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
@@ -42,6 +42,8 @@ export type FetchResult =
       readonly notFound: boolean;
       /** A smaller page may be answered; null: the size of the page is not the reason. */
       readonly size: SizeFailure | null;
+      /** The last attempt cost a credit. */
+      readonly paid: boolean;
     }
   /** Nothing was sent: no credit is left, and no request in flight can refund one. */
   | { readonly kind: "no-credit"; readonly error: DuckmirrorError }
@@ -103,7 +105,13 @@ const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number, { stop }:
   if (turn.kind === "unaddressable") {
     const { endpoint, path } = turn.call;
     const context = { endpoint: ENDPOINTS[endpoint].path, detail: `the id in ${path} leads to another route` };
-    return { kind: "failed", error: new DuckmirrorError("REQUEST_FAILED", context), notFound: false, size: null };
+    return {
+      kind: "failed",
+      error: new DuckmirrorError("REQUEST_FAILED", context),
+      notFound: false,
+      size: null,
+      paid: false,
+    };
   }
   if (turn.kind === "no-credit" && attempt === 1) return turn;
   stop(turn.error);
@@ -132,7 +140,8 @@ const resultOf = (
     case "fail": {
       const error = new DuckmirrorError(verdict.code, verdict.context);
       const notFound = outcome.kind === "refused" && NOT_FOUND.has(outcome.status);
-      return { kind: "failed", error, notFound, size: sizeFailureOf(outcome) };
+      const paid = chargeOf(outcome) === "spent";
+      return { kind: "failed", error, notFound, size: sizeFailureOf(outcome), paid };
     }
     case "stop":
       return { kind: "ended" };
@@ -202,10 +211,12 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number, deps) };
         const receivedAt = clock.now();
         const { stream } = turn.order;
+        if (turn.outcome.kind !== "ok" && chargeOf(turn.outcome) === "spent") outage.wasted(stream);
         const maxAttempts = Math.min(outage.attempts(stream) ?? Infinity, turn.order.maxAttempts ?? Infinity);
         let verdict = verdictOf(turn.outcome, {
           attempt: number,
           maxAttempts,
+          maxPaidAttempts: Math.min(outage.paidAttempts(stream) ?? Infinity, turn.order.maxPaidAttempts ?? Infinity),
           now: receivedAt,
           random: deps.random(),
           remainingCredits: creditsLeft(deps, turn),

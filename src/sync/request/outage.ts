@@ -10,6 +10,8 @@ import type { LedgerStream } from "../../catalog/streams.ts";
 /** Failures of a stream in a row after which it comes last, and after which its requests are tried once. */
 const MANY_OF_STREAM = 3;
 const MOST_OF_STREAM = 20;
+/** Answers of a stream in a row that were paid and could not be used, after which each of its requests is paid once. */
+const MANY_WASTED = 30;
 /** Failures in a row without a connection after which the run ends. */
 const MOST_UNREACHABLE = 3;
 /**
@@ -28,6 +30,10 @@ export interface Outage {
   isFailing(stream: LedgerStream): boolean;
   /** Most attempts at a request of the stream; null: those of the retry policy. */
   attempts(stream: LedgerStream): number | null;
+  /** Most paid attempts at a request of the stream; null: those of the retry policy. */
+  paidAttempts(stream: LedgerStream): number | null;
+  /** An answer of the stream was paid and cannot be used. */
+  wasted(stream: LedgerStream): void;
   /** A request of the stream showed a sign of life. */
   alive(stream: LedgerStream): void;
   /** A request of the stream failed for good. Returns the reason to end the run, or null. */
@@ -36,6 +42,7 @@ export interface Outage {
 
 export const createOutage = (): Outage => {
   const inARowOf = new Map<LedgerStream, number>();
+  const wastedOf = new Map<LedgerStream, number>();
   const sinceAlive = new Set<LedgerStream>();
   let inARow = 0;
   let unreachable = 0;
@@ -46,8 +53,11 @@ export const createOutage = (): Outage => {
   return {
     isFailing: (stream) => failuresOf(stream) >= MANY_OF_STREAM,
     attempts: (stream) => (failsEverywhere(MANY) || failuresOf(stream) >= MOST_OF_STREAM ? 1 : null),
+    paidAttempts: (stream) => ((wastedOf.get(stream) ?? 0) >= MANY_WASTED ? 1 : null),
+    wasted: (stream) => void wastedOf.set(stream, (wastedOf.get(stream) ?? 0) + 1),
     alive: (stream) => {
       inARowOf.delete(stream);
+      wastedOf.delete(stream);
       sinceAlive.clear();
       inARow = 0;
       unreachable = 0;

@@ -48,6 +48,8 @@ export interface FetchOrder {
   readonly detail: JsonValue;
   /** Most attempts; unset: those of the retry policy. */
   readonly maxAttempts?: number;
+  /** Most attempts that may be paid; unset: those of the retry policy. */
+  readonly maxPaidAttempts?: number;
 }
 
 interface Attempt {

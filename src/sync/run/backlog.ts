@@ -117,7 +117,9 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       run.replan = false;
       const access = accessIn(run);
       awaitsTier = access === "unknown";
-      const plan = await planner({ shapes: run.shapes, access, widening: run.widening }, deps.clock.now());
+      const { shapes, widening, unusable } = run;
+      const plan = await planner({ shapes, access, widening, unusable: unusable.known() }, deps.clock.now());
+      run.waiting = plan.waiting;
       states = plan.view.states;
       return enqueue(plan.candidates);
     },
@@ -127,7 +129,8 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
         if (candidate === undefined) return;
         pending.splice(pending.indexOf(candidate), 1);
         if (isUseless(run, candidate)) continue;
-        if (isOverBudget(run, candidate)) leaveToLater(run, candidate);
+        if (run.unusable.isShut(candidate)) run.stats.of(candidate.stream).left = true;
+        else if (isOverBudget(run, candidate)) leaveToLater(run, candidate);
         else await start(run, candidate, states);
       }
     },

@@ -10,7 +10,7 @@ import { ratesOf, readPastRuns } from "../plan/forecast/past-runs.ts";
 import { createPlanner, type Plan, type Planner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
 import { readRollOver } from "../plan/quota-readings.ts";
-import { readShapes, rememberTier, rememberWanted, wideningLists } from "../plan/remembered.ts";
+import { readShapes, rememberTier, rememberWanted, unusableIn, wideningLists } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { withLargePagesAgain } from "../request/smaller-pages.ts";
@@ -22,6 +22,7 @@ import type { SyncDeps, SyncOptions, SyncRun } from "./state/run-state.ts";
 import { createRunStats } from "./state/run-stats.ts";
 import { openScope } from "./state/scope-marks.ts";
 import { noteTier } from "./state/tier-book.ts";
+import { createUnusableBook } from "./state/unusable-book.ts";
 
 /** A run under way, with what its report needs in the end. */
 export interface BegunRun {
@@ -117,6 +118,8 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     committer: createCommitter({ warehouse, archive, runId, takeQuota: quota.take }),
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
+    unusable: createUnusableBook(unusableIn(await warehouse.capabilities()), clock.now),
+    waiting: planned.plan.waiting,
     shapes,
     widening,
     granted: new Map(),

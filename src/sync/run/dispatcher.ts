@@ -21,7 +21,7 @@ import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { shapeToAsk } from "./state/learn-shape.ts";
 import { emitPage } from "./state/page-events.ts";
-import { type SyncRun, taskKey } from "./state/run-state.ts";
+import { hasGoneOn, type SyncRun, taskKey } from "./state/run-state.ts";
 import { failTask, noteForbidden, putOff } from "./state/task-ends.ts";
 import { takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { advance } from "./task-steps.ts";
@@ -111,6 +111,8 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
       return;
     }
     case "failed":
+      // Before the commit: until then further requests of a stream are sent whose answers cannot be used.
+      if (result.paid) run.unusable.failed(task.candidate, hasGoneOn(run, task));
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       if (read !== null) landed(task, read);
       if (read !== null && result.notFound && (await beginAnew(run, task, read, result.error))) return;
@@ -140,7 +142,11 @@ const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () 
   const order = () => {
     // The shape may have become known while the request waited for its turn.
     wanted = call();
-    return { runId: run.runId, stream, scope, walkId: task.walkId, ...wanted, ...attemptsWhileSmaller(run, task) };
+    const attempts = {
+      ...attemptsWhileSmaller(run, task),
+      ...run.unusable.attempts(task.candidate, hasGoneOn(run, task)),
+    };
+    return { runId: run.runId, stream, scope, walkId: task.walkId, ...wanted, ...attempts };
   };
   const fetched = await run.fetcher.fetch({ order, onLeaving }).finally(() => {
     traffic.flying -= 1;
@@ -184,13 +190,14 @@ const goOn = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
   return run.active.size > 0;
 };
 
-/** Leaves tasks whose budget is spent to a later run, once nothing of them is in progress. */
-const leaveOverBudget = (run: SyncRun): void => {
+/** Leaves tasks to a later run whose budget is spent, or whose stream is shut, once nothing of them is in progress. */
+const leaveForbidden = (run: SyncRun): void => {
   for (const task of [...run.active.values()]) {
     const purpose = purposeOf(task);
     const waits = hasReady(task) && task.inFlight.length === task.ready.length && task.uncommitted === 0;
-    if (!waits || task.deciding || run.budgets.room(purpose) !== "spent") continue;
-    run.budgets.leaveOut(purpose);
+    const isShut = run.unusable.isShut(task.candidate);
+    if (!waits || task.deciding || (!isShut && run.budgets.room(purpose) !== "spent")) continue;
+    if (!isShut) run.budgets.leaveOut(purpose);
     putOff(run, task);
   }
 };
@@ -200,7 +207,7 @@ const loop = async (run: SyncRun, traffic: Traffic, backlog: Backlog): Promise<v
   const { signal } = run.deps;
   while (!signal.aborted) {
     if (run.replan) await backlog.replan();
-    leaveOverBudget(run);
+    leaveForbidden(run);
     await backlog.promote(run.options.concurrency + MOST_UNCOMMITTED);
     const waits = traffic.penniless && traffic.open > 0;
     traffic.penniless = false;

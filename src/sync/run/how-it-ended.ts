@@ -5,6 +5,7 @@ import type { RunStatus } from "../../core/report/sync-report.ts";
 import { readLastQuota } from "../plan/mirror-view.ts";
 import { missingParents, readCompleteness } from "./state/completeness.ts";
 import type { SyncRun } from "./state/run-state.ts";
+import { reportWaiting } from "./state/unusable-book.ts";
 
 export interface End {
   readonly status: RunStatus;
@@ -58,6 +59,7 @@ export const endOf = async (run: SyncRun): Promise<End> => {
       return { status: "interrupted", error: new DuckmirrorError("INTERRUPTED") };
     case undefined: {
       await noteMissingParents(run);
+      reportWaiting(run.waiting, { streams: run.options.streams, of: run.stats.of, emit: run.deps.emit });
       const cut = run.budgets.cut();
       const failed = run.options.streams.filter((stream) => run.stats.of(stream).failed !== null);
       if (failed.length === 0 && cut.length > 0) {

@@ -11,8 +11,9 @@ const READY_TASKS = 4;
 /** True when the task has a request to send: a page, or its single request. */
 export const hasReady = (task: ScopeTask): boolean => task.ready.length > 0 || (task.progress === null && !task.asked);
 
-/** True when no budget forbids the task's next request. */
-const hasBudget = (run: SyncRun, task: ScopeTask): boolean => run.budgets.room(purposeOf(task)) === "some";
+/** True when no budget forbids the task's next request, and its stream's answers can be used. */
+const mayAsk = (run: SyncRun, task: ScopeTask): boolean =>
+  run.budgets.room(purposeOf(task)) === "some" && !run.unusable.isShut(task.candidate);
 
 /** What one pass over the tasks needs to know of the whole run. */
 interface Overview {
@@ -45,7 +46,7 @@ export const enoughReady = (run: SyncRun): boolean => {
   let ready = 0;
   for (const task of run.active.values()) {
     if (run.fetcher.isFailing(task.candidate.stream)) continue;
-    if (hasReady(task) && !waitsForShape(run, task, overview) && hasBudget(run, task)) ready += 1;
+    if (hasReady(task) && !waitsForShape(run, task, overview) && mayAsk(run, task)) ready += 1;
     if (ready === READY_TASKS) return true;
   }
   return false;
@@ -79,7 +80,7 @@ export const mostValuable = (run: SyncRun): ScopeTask | null => {
   let best: ScopeTask | null = null;
   for (const task of run.active.values()) {
     if (task.candidate.worth < least || (best !== null && !comesBefore(run, task, best))) continue;
-    if (hasReady(task) && !waitsForShape(run, task, overview) && hasBudget(run, task)) best = task;
+    if (hasReady(task) && !waitsForShape(run, task, overview) && mayAsk(run, task)) best = task;
   }
   return best;
 };

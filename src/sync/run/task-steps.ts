@@ -14,7 +14,7 @@ import { become, isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
 import { failsAtOtherEnd, readOtherEnd } from "./state/other-end.ts";
-import { isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
+import { hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
 import { markReturned } from "./state/scope-marks.ts";
 import { closeTask, commitState, failTask } from "./state/task-ends.ts";
 import { afterPart, doubtIn, endWidening, giveUpWidening, readsWiderChanges } from "./widen-scope.ts";
@@ -136,7 +136,9 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (complete && task.progress.kind === "filter" && !task.progress.only) {
     task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);
   }
-  const step = stepOf(task, seen, run.options.concurrency);
+  // A page that could not be used the last time is asked for alone: those behind it would be paid for again each time.
+  const isAlone = run.unusable.has(task.candidate) && !hasGoneOn(run, task);
+  const step = stepOf(task, seen, isAlone ? 1 : run.options.concurrency);
   if (task.leftOff !== null && task.progress.kind !== "walk" && step.kind !== "read" && step.kind !== "wait") {
     if (readOtherEnd(run, task, task.leftOff.walk)) return decide(run, task);
     return failTask(run, task, task.leftOff.error, { resumable: true });

@@ -1,7 +1,8 @@
 // Verification plan: chooses the requests that compare most of the mirror per credit. Pure: takes facts about the
 // mirror and random numbers, returns checks, the most valuable first. A page of a list shows its count and hundreds
 // of records, so every list is checked by one random page; single records come last.
-import { ORGANIZATION_LISTS, type StreamName } from "../../catalog/streams.ts";
+import { ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../catalog/streams.ts";
+import type { TierAccess } from "../../core/state/tier.ts";
 
 type RecordStream = "contacts" | "signals";
 
@@ -66,6 +67,10 @@ const inTurn = (groups: readonly (readonly Check[])[]): readonly Check[] => {
 
 const isOrganization = (stream: StreamName) => ORGANIZATION_LISTS.includes(stream);
 
+/** Streams to compare. Without Full Access its routes answer with nothing, which proves nothing and costs credits. */
+export const comparable = (streams: readonly StreamName[], access: TierAccess): readonly StreamName[] =>
+  access === "closed" || access === "probe" ? streams.filter((name) => streamSpec(name).tier === "public") : streams;
+
 /** All checks in order; the credits decide how many are made. */
 export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): readonly Check[] => {
   const { streams, sample, random } = options;
@@ -86,9 +91,10 @@ export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): read
   });
   /** True when a list needs several pages. One page compares a shorter list completely. */
   const long = (stream: StreamName) => own.some((list) => list.stream === stream && pagesOf(list) > 1);
-  // The service counts signals alone, so one request compares both streams.
+  // The service counts signals alone, so one request compares both streams, if there are signals to compare it with.
+  const isCounted = streams.includes("signals") || streams.includes("signal_counts");
   const counts: readonly Check[] =
-    own.some(({ stream }) => stream === "signals") || streams.includes("signal_counts")
+    isCounted && facts.lists.some(({ stream }) => stream === "signals")
       ? [{ kind: "signal-counts", stream: "signals" }]
       : [];
   const byId: readonly Check[] = long("accounts")
@@ -113,7 +119,7 @@ export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): read
     long(stream) ? ids.map((id): Check => ({ kind: "detail", stream, id })) : [];
   return [
     ...inTurn(drawnPages.map((pages) => pages.slice(0, 1))),
-    ...(streams.includes("signals") || streams.includes("signal_counts") ? counts : []),
+    ...counts,
     ...byId,
     ...inTurn([
       companyLists,

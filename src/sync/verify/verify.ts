@@ -3,6 +3,7 @@
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { accessOf } from "../../core/state/tier.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { isoTimeOrNull } from "../../core/time.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
@@ -18,7 +19,7 @@ import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.
 import { createEnding } from "../run/state/ending.ts";
 import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
 import { closeScope, openScope } from "../run/state/scope-marks.ts";
-import { type Check, planChecks, type VerifyFacts } from "./checks.ts";
+import { type Check, comparable, planChecks, type VerifyFacts } from "./checks.ts";
 import { readFacts } from "./facts.ts";
 import { differencesError, distinct, earlyEnd, type Findings } from "./findings.ts";
 import { makeChecks } from "./make-checks.ts";
@@ -70,6 +71,19 @@ interface Prepared {
   readonly checks: readonly Check[];
 }
 
+/** The streams to compare; reports those that the organization's tier leaves out. */
+const comparedStreams = (
+  { streams, allowMassDelete }: SyncOptions,
+  { tier, emit }: SyncDeps,
+  now: number,
+): readonly StreamName[] => {
+  const compared = comparable(streams, accessOf(tier.known, now, allowMassDelete));
+  const others = streams.filter((name) => !compared.includes(name));
+  const text = `not compared, as the organization has no Full Access: ${others.join(", ")}. \`duckmirror check --probe\` asks again.`;
+  if (others.length > 0) emit({ kind: "note", level: "info", text });
+  return compared;
+};
+
 const prepare = async (
   options: VerifyOptions,
   deps: SyncDeps,
@@ -84,7 +98,7 @@ const prepare = async (
   const budgets = await openBudgets(options.sync.budgets, deps);
   const pageSize = (stream: StreamName) => shapes.get(stream)?.perPage ?? options.sync.largestPage;
   const facts = await readFacts(deps, options.sample, states, pageSize);
-  const { streams } = options.sync;
+  const streams = comparedStreams(options.sync, deps, startedAt);
   const checks = planChecks(facts, { streams, sample: options.sample, random: deps.random });
   return { states, shapes, budgets, facts, checks };
 };

@@ -6,6 +6,7 @@ import type { ScopedTable } from "../../../catalog/tables.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { ProgressSink } from "../../../core/report/progress-events.ts";
 import type { KnownTier, TierEvidence } from "../../../core/state/tier.ts";
+import type { Waiting } from "../../../core/state/unusable-answers.ts";
 import type { Tracer } from "../../../core/tracing.ts";
 import type { Archive } from "../../../warehouse/archive/archive.ts";
 import type { ArchiveStore } from "../../../warehouse/archive/archive-store.ts";
@@ -24,6 +25,7 @@ import type { ScopeTask } from "../../task/scope-task.ts";
 import type { Committer } from "./committer.ts";
 import type { Ending } from "./ending.ts";
 import type { RunStats } from "./run-stats.ts";
+import type { UnusableBook } from "./unusable-book.ts";
 
 export interface DeleteGuard {
   /** Largest share of the compared rows that may be deleted at once. */
@@ -99,6 +101,10 @@ export interface SyncRun {
   readonly committer: Committer;
   readonly stats: RunStats;
   readonly budgets: BudgetBook;
+  /** Lists and records whose answers could not be used. */
+  readonly unusable: UnusableBook;
+  /** Those of them that the latest plan left out. */
+  waiting: readonly Waiting[];
   readonly shapes: Map<StreamName, ListShape>;
   /** Lists of which only what their wider scope adds is read; a list that is done, or read whole after all, leaves. */
   readonly widening: Map<StreamName, Widening>;
@@ -141,5 +147,8 @@ export const settledLists = (run: SyncRun): readonly ListShape[] =>
 /** True when the stream's list is read with the filters of the setting `scope`. */
 export const isFiltered = (run: SyncRun, stream: StreamName): stream is ScopedTable =>
   shapeOf(run, stream).filters && filtersOf(run.options.rowScope, stream) !== null;
+
+/** True when this run has read a page of the task's list. */
+export const hasGoneOn = (run: SyncRun, task: ScopeTask): boolean => task.readAt >= run.startedAt;
 
 export const taskKey = (task: ScopeTask): string => stateKey(task.candidate.stream, task.candidate.scope);

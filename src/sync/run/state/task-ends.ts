@@ -47,6 +47,7 @@ export const noteForbidden = async (run: SyncRun, task: ScopeTask): Promise<void
 export const closeTask = (run: SyncRun, task: ScopeTask): void => {
   if (!become(task, "finished")) return;
   run.active.delete(taskKey(task));
+  if (run.unusable.read(task.candidate)) run.replan = true;
   offerList(run, task);
   if (isExcerpt(task)) return;
   // If the list turned out to return content that its rows lack, it is read completely once.

@@ -59,3 +59,14 @@ test("twelve failures in a row of three streams end the run; a sign of life begi
   expect(fail(11)).not.toContain("failing");
   expect(fail(1)).toEqual(["failing"]);
 });
+
+test("after thirty paid answers of a stream in a row that cannot be used, its requests are paid once, until one can", () => {
+  const outage = createOutage();
+  const seen = Array.from({ length: 30 }, () => {
+    outage.wasted("filings");
+    return outage.paidAttempts("filings");
+  });
+  expect([seen[28], seen[29], outage.paidAttempts("accounts")]).toEqual([null, 1, null]);
+  outage.alive("filings");
+  expect(outage.paidAttempts("filings")).toBeNull();
+});

@@ -1,7 +1,7 @@
 // Which checks a verification makes, in which order.
 import { expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../../src/catalog/streams.ts";
-import { planChecks, type VerifyFacts } from "../../../../src/sync/verify/checks.ts";
+import { comparable, planChecks, type VerifyFacts } from "../../../../src/sync/verify/checks.ts";
 import { seededRandom } from "../../../support/sync-rig.ts";
 
 const facts = (more: Partial<VerifyFacts> = {}): VerifyFacts => ({
@@ -64,4 +64,18 @@ test("what one page shows completely is not asked for again by id, filter or det
 test("only the streams that are wanted are looked at", () => {
   const checks = planChecks(facts(), { streams: ["filings"], sample: 10, random: seededRandom(1) });
   expect(checks).toEqual([{ kind: "page", stream: "filings", scope: "c_1", page: 1 }]);
+});
+
+test("the number of signals is asked for only where signals are mirrored", () => {
+  const companies = { lists: [{ stream: "filings", scope: "c_1", rows: 3 }] } as const;
+  expect(plan(companies).filter(({ kind }) => kind === "signal-counts")).toEqual([]);
+  const counts = planChecks(facts(), { streams: ["signal_counts"], sample: 1, random: seededRandom(1) });
+  expect(counts).toEqual([{ kind: "signal-counts", stream: "signals" }]);
+});
+
+test("without Full Access only public company streams are compared", () => {
+  const some = ["accounts", "signal_counts", "companies", "filings"] as const;
+  expect(comparable(some, "closed")).toEqual(["companies", "filings"]);
+  expect(comparable(some, "probe")).toEqual(["companies", "filings"]);
+  expect([comparable(some, "open"), comparable(some, "unknown")]).toEqual([some, some]);
 });

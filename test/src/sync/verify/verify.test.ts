@@ -180,3 +180,15 @@ test("nothing mirrored, nothing to verify", async () => {
   rig = mirror;
   await expect(mirror.verify()).rejects.toSatisfy((error) => isCode(error, "SNAPSHOT_MISSING"));
 });
+
+test("an organization without Full Access pays for its companies alone", async () => {
+  const service = createFakeService({ ...anOrganization(2), accounts: [], contacts: [], signals: [], insights: {} });
+  const mirror = await startSyncRig(service, { DUCKMIRROR_COMPANIES: "c_1" });
+  rig = mirror;
+  await mirror.sync();
+  const { length } = service.log;
+  await mirror.verify();
+  const paths = service.log.slice(length).map(({ path }) => path);
+  expect(paths.length).toBeGreaterThan(3);
+  expect(paths.filter((path) => !path.startsWith("/v1/companies/"))).toEqual([]);
+});

@@ -160,6 +160,15 @@ describe("a company", () => {
   });
 });
 
+test("a company is not taken for unknown when the address becomes wrong later, with Full Access", async () => {
+  const { env, rows } = aMirror();
+  await cli(["sync", "accounts", "account_insights", "--max-credits", "3"], { env });
+  const wrong = { ...env, DUCKMIRROR_BASE_URL: `${sandbox.url}/typo` };
+  const { code, err } = await cli(["lookup", "company", "nobody.example"], { env: wrong });
+  expect([code, err]).toEqual([5, expect.stringContaining("ROUTE_NOT_FOUND: ")]);
+  expect(await rows("SELECT input FROM company_inputs WHERE resolved_at IS NOT NULL")).toEqual([]);
+});
+
 describe("an account", () => {
   test("is found by domain: its insight is kept, and the next sync does not pay for it again", async () => {
     const { env, lookup, rows } = aMirror();

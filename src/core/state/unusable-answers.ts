@@ -1,0 +1,93 @@
+// Lists and records whose answers cost a credit and could not be used: when each is asked for again. A service that keeps
+// such an answer would be paid for it in every sync. Pure; sync stores the entries in the mirror.
+// docs/decisions/0184-answers-that-cannot-be-used.md.
+import { z } from "zod";
+
+const HOUR_MS = 3_600_000;
+const LONGEST_WAIT_MS = 7 * 24 * HOUR_MS;
+/** Lists or records of a stream after which its others count as unusable, too. */
+export const MANY_OF_STREAM = 20;
+
+/** A list or record. The scope of the organization's own list is empty. */
+export interface Place {
+  readonly stream: string;
+  readonly scope: string;
+}
+
+const unusableSchema = z.object({
+  stream: z.string(),
+  scope: z.string(),
+  /** Syncs in a row in which it could not be used. */
+  times: z.number().int().positive(),
+  /** The last of these times, ms since the epoch. */
+  at: z.number(),
+});
+export const unusablesSchema = z.array(unusableSchema);
+export type Unusable = z.output<typeof unusableSchema>;
+
+/** A stream with lists or records that are not asked for yet. */
+export interface Waiting {
+  readonly stream: string;
+  readonly places: number;
+  /** When the first of them is asked for again, ms since the epoch. */
+  readonly until: number;
+}
+
+export const isSame = (one: Place, other: Place): boolean => one.stream === other.stream && one.scope === other.scope;
+
+/** The next sync tries once more; after that, an hour must pass, then two, four, ... up to a week. */
+export const nextTryAt = ({ times, at }: Unusable): number =>
+  times < 2 ? at : at + Math.min(LONGEST_WAIT_MS, HOUR_MS * 2 ** Math.min(times - 2, 10));
+
+/** The entries after an answer of `place` could not be used. `goneOn`: the list was read further than the last time. */
+export const withUnusable = (
+  known: readonly Unusable[],
+  { stream, scope }: Place,
+  now: number,
+  goneOn: boolean,
+): readonly Unusable[] => {
+  const before = known.find((entry) => isSame(entry, { stream, scope }));
+  const times = before === undefined || goneOn ? 1 : before.times + 1;
+  return [...known.filter((entry) => entry !== before), { stream, scope, times, at: now }];
+};
+
+/** True when MANY_OF_STREAM lists or records of the stream are unusable: then one of them is tried for all. */
+export const isClosed = (known: readonly Unusable[], stream: string): boolean =>
+  known.filter((entry) => entry.stream === stream && entry.scope !== "").length >= MANY_OF_STREAM;
+
+/** The entries after `place` was read. If one was tried for its whole stream, the others may be tried, too. */
+export const withUsable = (known: readonly Unusable[], place: Place): readonly Unusable[] => {
+  const opens = place.scope !== "" && isClosed(known, place.stream);
+  return known.filter((entry) => !isSame(entry, place) && !(opens && entry.stream === place.stream));
+};
+
+/** When the place is asked for again if it waits, null if it is due. `probe`: it is tried for its whole stream. */
+const waitsUntil = (known: readonly Unusable[], place: Place, now: number, probe: boolean): number | null => {
+  const entries = known.filter(({ stream }) => stream === place.stream);
+  const own = entries.find((entry) => isSame(entry, place));
+  const closed = place.scope !== "" && isClosed(entries, place.stream);
+  const until = closed ? Math.max(...entries.map(nextTryAt)) : own === undefined ? now : nextTryAt(own);
+  return until > now || (closed && !probe) ? until : null;
+};
+
+/** Splits due work, most valuable first, into what is asked for now and what waits. */
+export const splitWaiting = <T extends Place>(
+  candidates: readonly T[],
+  known: readonly Unusable[],
+  now: number,
+): { readonly due: readonly T[]; readonly waiting: readonly Waiting[] } => {
+  const waiting = new Map<string, Waiting>();
+  const probed = new Set<string>();
+  const due = candidates.filter((candidate) => {
+    const { stream, scope } = candidate;
+    const until = waitsUntil(known, candidate, now, !probed.has(stream));
+    if (until === null) {
+      if (scope !== "") probed.add(stream);
+      return true;
+    }
+    const others = waiting.get(stream);
+    waiting.set(stream, { stream, places: (others?.places ?? 0) + 1, until: Math.min(until, others?.until ?? until) });
+    return false;
+  });
+  return { due, waiting: [...waiting.values()] };
+};

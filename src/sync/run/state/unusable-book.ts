@@ -1,0 +1,74 @@
+// What a run knows of answers that cost a credit and could not be used (core/state/unusable-answers.ts): how often a request
+// is tried, which streams end for this run, and what the mirror remembers.
+import type { StreamName } from "../../../catalog/streams.ts";
+import { DuckmirrorError } from "../../../core/errors.ts";
+import type { ProgressSink } from "../../../core/report/progress-events.ts";
+import {
+  isSame,
+  MANY_OF_STREAM,
+  type Place,
+  type Unusable,
+  type Waiting,
+  withUnusable,
+  withUsable,
+} from "../../../core/state/unusable-answers.ts";
+import { isoTime } from "../../../core/time.ts";
+
+export interface UnusableBook {
+  known(): readonly Unusable[];
+  /** An earlier sync could not use the place's answers. */
+  has(place: Place): boolean;
+  /** Most attempts that may be paid; empty: the retry policy decides. `goneOn`: this run has read a page of the list. */
+  attempts(place: Place, goneOn: boolean): { readonly maxPaidAttempts?: number };
+  /** True when nothing more of the place's stream is asked for in this run. The organization's own list always is. */
+  isShut(place: Place): boolean;
+  failed(place: Place, goneOn: boolean): void;
+  /** Returns true if others of its stream need not wait any more. */
+  read(place: Place): boolean;
+}
+
+export const createUnusableBook = (stored: readonly Unusable[], now: () => number): UnusableBook => {
+  let known = stored;
+  const inARow = new Map<string, number>();
+  const has = (place: Place) => known.some((entry) => isSame(entry, place));
+  const failuresOf = ({ stream, scope }: Place) => (scope === "" ? 0 : (inARow.get(stream) ?? 0));
+  return {
+    known: () => known,
+    has,
+    attempts: (place, goneOn) => (has(place) && !goneOn ? { maxPaidAttempts: 1 } : {}),
+    isShut: (place) => failuresOf(place) >= MANY_OF_STREAM,
+    failed: (place, goneOn) => {
+      known = withUnusable(known, place, now(), goneOn);
+      if (place.scope !== "") inARow.set(place.stream, failuresOf(place) + 1);
+    },
+    read: (place) => {
+      const before = known.length;
+      known = withUsable(known, place);
+      inARow.delete(place.stream);
+      return before - known.length > 1;
+    },
+  };
+};
+
+/** Reports lists or records that wait as failures of their streams, unless the run had another one. */
+export const reportWaiting = (
+  waiting: readonly Waiting[],
+  {
+    streams,
+    of,
+    emit,
+  }: {
+    readonly streams: readonly StreamName[];
+    readonly of: (stream: StreamName) => { failed: string | null };
+    readonly emit: ProgressSink;
+  },
+): void => {
+  for (const { stream: name, places, until } of waiting) {
+    const stream = streams.find((wanted) => wanted === name);
+    const stats = stream === undefined ? null : of(stream);
+    if (stream === undefined || stats === null || stats.failed !== null) continue;
+    const error = new DuckmirrorError("ANSWERS_UNUSABLE", { stream, count: places, until: isoTime(until) });
+    stats.failed = `${error.code}: ${error.message}`;
+    emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });
+  }
+};

@@ -1,0 +1,60 @@
+// When lists and records are asked for again whose answers were paid and could not be used.
+import { expect, test } from "vitest";
+import {
+  isClosed,
+  MANY_OF_STREAM,
+  nextTryAt,
+  splitWaiting,
+  type Unusable,
+  withUnusable,
+  withUsable,
+} from "../../../../src/core/state/unusable-answers.ts";
+
+const HOUR_MS = 3_600_000;
+const place = { stream: "filings", scope: "c_1" };
+const failing = (times: number): readonly Unusable[] => {
+  let known: readonly Unusable[] = [];
+  for (let time = 1; time <= times; time++) known = withUnusable(known, place, 0, false);
+  return known;
+};
+const manyOf = (stream: string): readonly Unusable[] =>
+  Array.from({ length: MANY_OF_STREAM }, (_, n) => ({ stream, scope: `c_${n}`, times: 2, at: 0 }));
+
+test("the next sync tries again; after that the wait doubles from an hour to a week", () => {
+  const waits = [1, 2, 3, 4, 9, 10, 99].map((times) => Math.max(...failing(times).map(nextTryAt)) / HOUR_MS);
+  expect(waits).toEqual([0, 1, 2, 4, 128, 168, 168]);
+});
+
+test("a list that was read further, or to its end, begins anew", () => {
+  expect(withUnusable(failing(5), place, 3, true)).toEqual([{ ...place, times: 1, at: 3 }]);
+  expect(withUsable(failing(5), place)).toEqual([]);
+  expect(withUsable(failing(5), { ...place, scope: "c_2" })).toEqual(failing(5));
+});
+
+test("what waits is left out and counted, with the time of the first of it", () => {
+  const other = { stream: "filings", scope: "c_2" };
+  const known = [...failing(3), { ...other, times: 2, at: 0 }];
+  const all = [place, other, { stream: "filings", scope: "c_3" }];
+  expect(splitWaiting(all, known, HOUR_MS - 1)).toEqual({
+    due: [all[2]],
+    waiting: [{ stream: "filings", places: 2, until: HOUR_MS }],
+  });
+  expect(splitWaiting(all, known, 2 * HOUR_MS)).toEqual({ due: all, waiting: [] });
+});
+
+test("where many lists of a stream cannot be used, one is tried for all of them", () => {
+  const known = manyOf("filings");
+  const all = ["c_1", "c_2", "c_99"].map((scope) => ({ stream: "filings", scope }));
+  const elsewhere = { stream: "news_articles", scope: "c_1" };
+  expect(splitWaiting([...all, elsewhere], known, 0).due).toEqual([elsewhere]);
+  const probed = splitWaiting(all, known, HOUR_MS);
+  expect([probed.due, probed.waiting[0]?.places]).toEqual([[all[0]], 2]);
+  expect([isClosed(known, "filings"), isClosed(known.slice(1), "filings")]).toEqual([true, false]);
+  expect(withUsable(known, { stream: "filings", scope: "c_99" })).toEqual([]);
+});
+
+test("the organization's own list waits only for itself", () => {
+  const known = manyOf("signals").map((entry) => ({ ...entry, scope: `detail:${entry.scope}` }));
+  const own = { stream: "signals", scope: "" };
+  expect(splitWaiting([own, { stream: "signals", scope: "detail:99" }], known, 0).due).toEqual([own]);
+});

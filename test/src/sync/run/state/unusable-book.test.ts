@@ -1,0 +1,79 @@
+// Lists whose answers are paid and cannot be used are asked for less and less often, and the report says so.
+import { expect, test } from "vitest";
+import { createUnusableBook } from "../../../../../src/sync/run/state/unusable-book.ts";
+import { afterTest } from "../../../../support/after-test.ts";
+import { anOrganization } from "../../../../support/fake-data.ts";
+import { createFakeService, type FakeRequest } from "../../../../support/fake-service.ts";
+import { simulatedClock, startSyncRig } from "../../../../support/sync-rig.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** A service whose answers to some requests are no envelopes. */
+const started = async (accounts: number, streams: string, isWrong: (request: FakeRequest) => boolean) => {
+  const service = createFakeService(anOrganization(accounts));
+  const right = service.options;
+  service.options = {
+    ...right,
+    before: (request) => (isWrong(request) ? { status: 200, body: { items: [] } } : undefined),
+  };
+  const clock = simulatedClock();
+  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: streams }, clock);
+  afterTest(() => rig.close());
+  const stream = async (name: string, request: Parameters<typeof rig.sync>[0] = {}) => {
+    const { error, report } = await rig.sync(request);
+    await clock.sleep(HOUR_MS);
+    const found = report.streams.find((known) => known.stream === name);
+    return { code: error?.code, credits: found?.credits, complete: found?.complete, error: found?.error };
+  };
+  const mend = () => {
+    service.options = right;
+  };
+  return { stream, mend };
+};
+
+test("a list of another shape costs three credits once, then one at growing intervals; named, it is read at once", async () => {
+  const { stream, mend } = await started(2, "contacts", () => true);
+  const syncs = [
+    await stream("contacts"),
+    await stream("contacts"),
+    await stream("contacts"),
+    await stream("contacts"),
+  ];
+  expect(syncs.map(({ credits }) => credits)).toEqual([3, 1, 1, 0]);
+  expect(syncs.map(({ code }) => code)).toEqual(Array(4).fill("STREAMS_FAILED"));
+  expect(syncs.map(({ error }) => error?.split(":")[0])).toEqual([
+    ...Array(3).fill("RESPONSE_INVALID"),
+    "ANSWERS_UNUSABLE",
+  ]);
+  mend();
+  expect(await stream("contacts", { streams: ["contacts"] })).toMatchObject({ code: undefined, complete: true });
+  expect(await stream("contacts")).toMatchObject({ code: undefined, credits: 1 });
+});
+
+test("a stream none of whose records can be used ends after twenty of them; then one is tried for all", async () => {
+  const isInsight = ({ path }: FakeRequest) => path === "/v1/account-insights";
+  const { stream, mend } = await started(100, "accounts,account_insights", isInsight);
+  // Twenty that fail, 32 in flight meanwhile, and 29 that were repeated before it was clear that none can be used.
+  expect((await stream("account_insights")).credits).toBeLessThanOrEqual(20 + 32 + 29);
+  expect((await stream("account_insights")).credits).toBe(1);
+  mend();
+  await stream("account_insights");
+  expect(await stream("account_insights")).toMatchObject({ code: undefined, complete: true });
+});
+
+test("a list that was read further than the last time is tried as often as any other", () => {
+  const book = createUnusableBook([{ stream: "news_articles", scope: "c_1", times: 4, at: 0 }], () => 7);
+  const place = { stream: "news_articles", scope: "c_1" };
+  expect([book.attempts(place, false), book.attempts(place, true)]).toEqual([{ maxPaidAttempts: 1 }, {}]);
+  book.failed(place, true);
+  expect(book.known()).toEqual([{ ...place, times: 1, at: 7 }]);
+});
+
+test("the organization's own list is asked for whatever became of single records", () => {
+  const book = createUnusableBook([], () => 0);
+  for (let record = 0; record < 20; record++) book.failed({ stream: "signals", scope: `detail:${record}` }, false);
+  const isShut = (scope: string) => book.isShut({ stream: "signals", scope });
+  expect([isShut("detail:99"), isShut("")]).toEqual([true, false]);
+  expect(book.read({ stream: "signals", scope: "detail:99" })).toBe(true);
+  expect([isShut("detail:99"), book.known()]).toEqual([false, []]);
+});

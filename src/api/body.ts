@@ -55,7 +55,9 @@ type Layer =
   | { readonly kind: "packed"; readonly bytes: Buffer; readonly coding: Coding }
   | { readonly kind: "plain" }
   | { readonly kind: "too_large" }
-  | { readonly kind: "encoding" | "foreign"; readonly detail: string };
+  | { readonly kind: "encoding"; readonly detail: string }
+  /** Named with an encoding that nobody here knows. */
+  | { readonly kind: "foreign"; readonly detail: string };
 
 /** Removes one layer. */
 const unpackLayer = async (bytes: Buffer, named: string | undefined, limit: number): Promise<Layer> => {

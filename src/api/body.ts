@@ -1,33 +1,102 @@
-// Response bodies: first read, then decoded, each within a size limit. undici does not decompress; without the second limit
-// 291 KB of gzip became 300 MB in a test.
+// Response bodies: first read, then unpacked, each within a size limit. undici does not decompress; without the second limit
+// 291 KB of gzip became 300 MB in a test. The bytes decide where they contradict the Content-Encoding, because proxies
+// change one without the other.
 import { isUtf8 } from "node:buffer";
 import { promisify } from "node:util";
-import { brotliDecompress, gunzip } from "node:zlib";
+import { brotliDecompress, gunzip, inflate, inflateRaw } from "node:zlib";
 import { detailOf } from "../core/errors.ts";
 import type { OkOutcome } from "./outcome.ts";
 
+/** Encodings in which a body is kept as received. */
 export type Encoding = OkOutcome["wire"]["encoding"];
 
-const inflaters = { gzip: promisify(gunzip), br: promisify(brotliDecompress) } as const;
+type Coding = "gzip" | "br" | "zlib" | "deflate";
 
-/** The Content-Encoding, if it is one of those requested; null for any other. */
-export const encodingOf = (header: string | string[] | undefined): Encoding | null => {
-  const name = (Array.isArray(header) ? header.join(",") : (header ?? "")).trim().toLowerCase();
-  if (name === "" || name === "identity") return "identity";
-  if (name === "gzip" || name === "x-gzip") return "gzip";
-  return name === "br" ? "br" : null;
-};
+const unpackers = {
+  gzip: promisify(gunzip),
+  br: promisify(brotliDecompress),
+  zlib: promisify(inflate),
+  deflate: promisify(inflateRaw),
+} as const satisfies Record<Coding, unknown>;
+
+/** More layers than any chain of proxies makes. */
+const MOST_LAYERS = 4;
+
+/** The names in a Content-Encoding, in the order in which a sender applied them. */
+const codingsIn = (header: string): string[] =>
+  header
+    .toLowerCase()
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "" && name !== "identity");
+
+/** True if a Content-Encoding names none. */
+export const isBare = (header: string): boolean => codingsIn(header).length === 0;
 
 /** Bytes 1f 8b begin every gzip stream, and no JSON text. */
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
-/** The start of a JSON text that is an object or a list. */
-const isJson = (bytes: Buffer): boolean => /^(\u00EF\u00BB\u00BF)?\s*[{[]/.test(bytes.toString("latin1", 0, 64));
+/** A zlib stream begins with 78, and its first two bytes are a multiple of 31; no JSON text begins so. */
+const isZlib = (bytes: Buffer): boolean => bytes[0] === 0x78 && bytes.length > 2 && bytes.readUInt16BE(0) % 31 === 0;
+/** The start of a JSON object or list, or of a page of HTML. */
+const isText = (bytes: Buffer): boolean => /^(\u00EF\u00BB\u00BF)?\s*[{[<]/.test(bytes.toString("latin1", 0, 64));
 
-/** The Content-Encoding of a body whose header may be wrong: some proxies unpack a body and keep the header, or the reverse. */
-export const actualEncoding = (header: string, bytes: Buffer): string => {
-  const named = encodingOf(header);
-  if (named === "identity" && isGzip(bytes)) return "gzip";
-  return named === "gzip" && !isGzip(bytes) && isJson(bytes) ? "" : header;
+/** How the outermost layer of a body may be packed, most likely first; empty: it is not. */
+const codingsOf = (bytes: Buffer, named: string | undefined): readonly Coding[] => {
+  const marked: Coding[] = isGzip(bytes) ? ["gzip"] : isZlib(bytes) ? ["zlib"] : [];
+  // Nothing marks brotli, and it may begin like gzip.
+  if (named === "br") return ["br", ...marked];
+  // Some servers send `deflate` without the header of zlib.
+  if (named === "deflate") return [...marked, "deflate"];
+  if (named !== "gzip" && named !== "x-gzip") return marked;
+  return marked.length > 0 || isText(bytes) ? marked : ["gzip"];
+};
+
+type Layer =
+  | { readonly kind: "packed"; readonly bytes: Buffer; readonly coding: Coding }
+  | { readonly kind: "plain" }
+  | { readonly kind: "too_large" }
+  | { readonly kind: "encoding"; readonly detail: string }
+  /** Named with an encoding that nobody here knows. */
+  | { readonly kind: "foreign"; readonly detail: string };
+
+/** Removes one layer. */
+const unpackLayer = async (bytes: Buffer, named: string | undefined, limit: number): Promise<Layer> => {
+  let problem: string | null = null;
+  for (const coding of codingsOf(bytes, named)) {
+    try {
+      return { kind: "packed", bytes: await unpackers[coding](bytes, { maxOutputLength: limit }), coding };
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      if (code === "ERR_BUFFER_TOO_LARGE") return { kind: "too_large" };
+      problem ??= `the ${named ?? coding} body is damaged or cut short: ${detailOf(error)}`;
+    }
+  }
+  if (isText(bytes)) return { kind: "plain" };
+  if (problem !== null) return { kind: "encoding", detail: problem };
+  return named === undefined
+    ? { kind: "plain" }
+    : { kind: "foreign", detail: `the body has the content encoding ${named}` };
+};
+
+type Unpacked =
+  | { readonly kind: "plain"; readonly bytes: Buffer; readonly wire: Encoding | null }
+  | Exclude<Layer, { kind: "packed" | "plain" }>;
+
+/** `wire`: the encoding of the body as received, if it can be kept so; null: its layers must go. Throws nothing. */
+const unpack = async (wire: Buffer, header: string, limit: number): Promise<Unpacked> => {
+  if (wire.length === 0) return { kind: "plain", bytes: wire, wire: "identity" };
+  const names = codingsIn(header);
+  const removed: Coding[] = [];
+  let bytes = wire;
+  while (removed.length < MOST_LAYERS) {
+    const layer = await unpackLayer(bytes, names.pop(), limit);
+    if (layer.kind === "plain") break;
+    if (layer.kind !== "packed") return layer;
+    bytes = layer.bytes;
+    removed.push(layer.coding);
+  }
+  const [first = "identity", ...more] = removed;
+  return { kind: "plain", bytes, wire: more.length > 0 || first === "zlib" || first === "deflate" ? null : first };
 };
 
 /** The charset in a Content-Type, if it names another one than UTF-8; null: none. */
@@ -51,12 +120,10 @@ const textIn = (charset: string, bytes: Buffer): string | null => {
  */
 export const asUtf8 = async (wire: Buffer, header: string, contentType: string, limit: number) => {
   const charset = otherCharset(contentType);
-  const encoding = encodingOf(header);
-  if (charset === null || encoding === null) return null;
-  const plain =
-    encoding === "identity" ? wire : await inflaters[encoding](wire, { maxOutputLength: limit }).catch(() => null);
-  if (plain === null || isUtf8(plain)) return null;
-  const text = textIn(charset, plain);
+  if (charset === null) return null;
+  const unpacked = await unpack(wire, header, limit);
+  if (unpacked.kind !== "plain" || isUtf8(unpacked.bytes)) return null;
+  const text = textIn(charset, unpacked.bytes);
   return text === null ? null : Buffer.from(text);
 };
 
@@ -86,25 +153,30 @@ export const readWire = async (body: AsyncIterable<unknown>, limit: number): Pro
 };
 
 export type TextReading =
-  | { readonly kind: "text"; readonly text: string; readonly bytes: number }
-  | { readonly kind: "too_large" }
-  | { readonly kind: "encoding"; readonly detail: string };
+  | { readonly kind: "text"; readonly text: string; readonly bytes: number; readonly wire: Encoding | null }
+  | Exclude<Unpacked, { kind: "plain" }>;
+
+/** UTF-16 with a byte order mark, which some services send without naming it, else UTF-8. */
+const textOf = (bytes: Buffer): string => {
+  const mark = bytes.length < 2 ? 0 : bytes.readUInt16BE(0);
+  if (mark !== 0xfffe && mark !== 0xfeff) return bytes.toString("utf8");
+  return new TextDecoder(mark === 0xfffe ? "utf-16le" : "utf-16be").decode(bytes);
+};
 
 /**
- * Decodes a received body to text of at most `limit` bytes; one without encoding is as long as `readWire` let it.
- * Throws nothing.
+ * Unpacks a received body to text of at most `limit` bytes; one without encoding is as long as `readWire` let it. `wire` is
+ * the encoding of the body as received; null: it must be kept as this text. Throws nothing.
  */
-export const decode = async (wire: Buffer, encoding: Encoding, limit: number): Promise<TextReading> => {
-  if (encoding === "identity" || wire.length === 0) {
-    return { kind: "text", text: wire.toString("utf8"), bytes: wire.length };
-  }
-  try {
-    const plain = await inflaters[encoding](wire, { maxOutputLength: limit });
-    return { kind: "text", text: plain.toString("utf8"), bytes: plain.length };
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    return code === "ERR_BUFFER_TOO_LARGE"
-      ? { kind: "too_large" }
-      : { kind: "encoding", detail: `the ${encoding} body is damaged or cut short: ${detailOf(error)}` };
-  }
+export const decode = async (wire: Buffer, header: string, limit: number): Promise<TextReading> => {
+  const unpacked = await unpack(wire, header, limit);
+  if (unpacked.kind !== "plain") return unpacked;
+  const { bytes } = unpacked;
+  const text = textOf(bytes);
+  const isWide = bytes[0] === 0xff || bytes[0] === 0xfe;
+  return {
+    kind: "text",
+    text,
+    bytes: isWide ? Buffer.byteLength(text) : bytes.length,
+    wire: isWide ? null : unpacked.wire,
+  };
 };

@@ -7,7 +7,7 @@ import type { Clock } from "../core/clock.ts";
 import { detailOf } from "../core/errors.ts";
 import { createScrubber, type Secret } from "../core/secret.ts";
 import { exactJson } from "../core/text/exact-json.ts";
-import { actualEncoding, asUtf8, readWire } from "./body.ts";
+import { asUtf8, readWire } from "./body.ts";
 import { type Deadline, withDeadline } from "./deadline.ts";
 import { parseRateHeaders } from "./limits/rate-headers.ts";
 import type { ApiCall, ApiOutcome, BrokenOutcome } from "./outcome.ts";
@@ -158,8 +158,7 @@ const readOk = async (line: Line, exchange: Exchange, response: Dispatcher.Respo
   const wire = await readWire(response.body, line.limit);
   if (wire.kind === "too_large") return beyond();
   if (wire.kind === "broken") return failure(line, exchange, wire.error, 200);
-  const named = String(response.headers["content-encoding"] ?? "").slice(0, 100);
-  const header = actualEncoding(named, wire.bytes);
+  const header = String(response.headers["content-encoding"] ?? "").slice(0, 100);
   const text = await asUtf8(wire.bytes, header, String(response.headers["content-type"] ?? ""), line.limit);
   return {
     kind: "wire",

@@ -89,7 +89,8 @@ const describeText = (text: string, problem: string): string => {
     .trim();
   if (/^\s*</.test(text))
     return title ? `the body is a page of HTML or XML titled "${title}"` : "the body is HTML or XML";
-  return `the body is not valid JSON: ${problem}`;
+  // The problem quotes the body, which must not control a terminal.
+  return `the body is not valid JSON: ${problem.replace(/\p{Cc}+/gu, "\uFFFD")}`;
 };
 
 const describeKind = (value: JsonValue): string => {
@@ -120,7 +121,9 @@ export const readEnvelope = (text: string, endpoint: EndpointName): EnvelopeRead
   const { paged } = ENDPOINTS[endpoint];
   // Some languages write an empty list as null, or leave it out.
   const countsNone = paged && (data ?? null) === null && page.totalCount === 0;
-  if (data === undefined && !countsNone && !mayLackData(endpoint, body)) return invalid("the body has no data");
+  // An insight of null without a status would replace the stored one by nothing.
+  const isMissing = data === undefined || (data === null && endpoint === "getAccountInsight");
+  if (isMissing && !countsNone && !mayLackData(endpoint, body)) return invalid("the body has no data");
   if (paged && !countsNone && !Array.isArray(data)) return invalid("data is not an array");
   return {
     ok: true,

@@ -1,7 +1,7 @@
 // Reads responses other than 200: enough of the body to show it and to detect a spent quota. They cost nothing, and a
 // body that breaks off does not matter, because the status suffices.
 import type { Dispatcher } from "undici";
-import { decode, encodingOf, readWire } from "./body.ts";
+import { decode, readWire } from "./body.ts";
 import { readAnswerId, readQuota } from "./envelope.ts";
 import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
 import type { AnswerId, Quota } from "./outcome.ts";
@@ -55,9 +55,7 @@ export const readRefusal = async (
   if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === "string") {
     return { ...UNREAD, excerpt: `redirect to ${scrub(redirectTarget(location, base))}` };
   }
-  const encoding = encodingOf(response.headers["content-encoding"]);
-  if (encoding === null) return UNREAD;
-  const text = await decode(wire.bytes, encoding, MAX_READ_BYTES);
+  const text = await decode(wire.bytes, String(response.headers["content-encoding"] ?? ""), MAX_READ_BYTES);
   if (text.kind !== "text") return UNREAD;
   // Scrub before cutting, so that no half token remains at the end.
   const { usage, id } = saidIn(scrub(text.text));

@@ -1,6 +1,6 @@
 // A 200 as received, and its parser, which is used both on arrival and on another machine that receives the bytes.
 import { constants } from "node:buffer";
-import { decode, encodingOf } from "./body.ts";
+import { decode } from "./body.ts";
 import { readEnvelope } from "./envelope.ts";
 import type { ApiCall, ApiOutcome, BrokenOutcome, RateInfo, RefusedOutcome } from "./outcome.ts";
 
@@ -51,14 +51,12 @@ export const readWireAnswer = async (
   { limitBytes, scrub }: ReadingOptions,
 ): Promise<ApiOutcome> => {
   const { kind: _, contentEncoding, bytes: received, ...common } = answer;
-  const encoding = encodingOf(contentEncoding);
-  if (encoding === null) {
-    const detail = `the body has the content encoding ${contentEncoding}`;
-    return { kind: "invalid", ...common, bytes: received.length, detail, wire: null };
-  }
   // A longer body would not fit into a string.
-  const text = await decode(received, encoding, Math.min(limitBytes, constants.MAX_STRING_LENGTH));
+  const text = await decode(received, contentEncoding, Math.min(limitBytes, constants.MAX_STRING_LENGTH));
   if (text.kind === "too_large") return tooLarge(answer, limitBytes);
+  if (text.kind === "foreign") {
+    return { kind: "invalid", ...common, bytes: received.length, detail: text.detail, wire: null };
+  }
   if (text.kind === "encoding") {
     const { rate: __, ...exchange } = common;
     return { kind: "broken", ...exchange, reached: "unknown", reason: "encoding", detail: scrub(text.detail) };
@@ -66,8 +64,8 @@ export const readWireAnswer = async (
   // A service that repeats the token in its response must not cause it to be stored.
   const plain = scrub(text.text);
   const wire =
-    plain === text.text
-      ? { bytes: received, encoding }
+    plain === text.text && text.wire !== null
+      ? { bytes: received, encoding: text.wire }
       : ({ bytes: Buffer.from(plain), encoding: "identity" } as const);
   const reading = readEnvelope(plain, answer.call.endpoint);
   if (!reading.ok) return { kind: "invalid", ...common, bytes: text.bytes, detail: scrub(reading.detail), wire };

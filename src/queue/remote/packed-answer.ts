@@ -2,7 +2,7 @@
 // them with the same code as its own responses. Excluded and hashed fields are removed before.
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { encodingOf } from "../../api/body.ts";
+import { isBare } from "../../api/body.ts";
 import type { ApiOutcome, RateInfo } from "../../api/outcome.ts";
 import { type Redactor, redactOutcome } from "../../api/redact.ts";
 import { type RawAnswer, type ReadingOptions, readWireAnswer, type WireAnswer } from "../../api/wire-answer.ts";
@@ -53,7 +53,7 @@ export const packAnswer = async (
   switch (answer.kind) {
     case "wire": {
       const { kind, durationMs, rate, bytes, contentEncoding } = answer;
-      const bare = encodingOf(contentEncoding) === "identity" && bytes.length >= WORTH_BYTES;
+      const bare = isBare(contentEncoding) && bytes.length >= WORTH_BYTES;
       return {
         note: note({ kind, durationMs, rate, contentEncoding: bare ? "gzip" : contentEncoding }),
         body: bare ? await gzipAsync(bytes) : bytes,

@@ -1,49 +1,59 @@
 // Bodies of responses: whatever a proxy did to the header, the text comes out, within its limit.
 
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { actualEncoding, asUtf8, decode, encodingOf, readWire } from "../../../src/api/body.ts";
+import { asUtf8, decode, type Encoding, isBare, readWire } from "../../../src/api/body.ts";
 
 const TEXT = '{"data":["ü"]}';
 const LIMIT = 1_000;
 
+const unpacked = (wire: Buffer, header: string) => decode(wire, header, LIMIT);
+
 test.each([
-  [undefined, "identity"],
-  ["", "identity"],
-  ["Identity", "identity"],
-  [" GZIP ", "gzip"],
-  ["x-gzip", "gzip"],
-  ["br", "br"],
-  ["deflate", null],
-  ["gzip, br", null],
-])("the header %j means %s", (header, encoding) => {
-  expect(encodingOf(header)).toBe(encoding);
+  ["", true],
+  ["Identity", true],
+  [" GZIP ", false],
+  ["deflate", false],
+])("the header %j names no encoding: %s", (header, bare) => {
+  expect(isBare(header)).toBe(bare);
 });
 
-test("a header given twice means neither", () => {
-  expect(encodingOf(["gzip", "br"])).toBeNull();
-});
+const PLAIN = Buffer.from(TEXT);
 
-test.each<[string, string, Buffer, string]>([
+test.each<[string, string, Buffer, Encoding | null]>([
   ["gzip without a header", "", gzipSync(TEXT), "gzip"],
-  ["JSON that a proxy unpacked", "gzip", Buffer.from(TEXT), ""],
-  ["a list that a proxy unpacked, behind a mark of its byte order", "gzip", Buffer.from("\ufeff [1]"), ""],
-  ["gzip with its header", "gzip", gzipSync(TEXT), "gzip"],
-  ["damage, which is no JSON", "gzip", Buffer.from("damaged"), "gzip"],
-  ["brotli, whose bytes nothing marks", "br", brotliCompressSync(TEXT), "br"],
-])("%s", (_, header, bytes, encoding) => {
-  expect(actualEncoding(header, bytes)).toBe(encoding);
+  ["JSON that a proxy unpacked", "gzip", PLAIN, "identity"],
+  ["gzip with its header", "x-gzip", gzipSync(TEXT), "gzip"],
+  ["brotli with its header", "BR", brotliCompressSync(TEXT), "br"],
+  ["gzip named brotli", "br", gzipSync(TEXT), "gzip"],
+  ["JSON named deflate", "deflate", PLAIN, "identity"],
+  ["JSON with a name that is no encoding", "aws-chunked", PLAIN, "identity"],
+  ["deflate with the header of zlib", "deflate", deflateSync(TEXT), null],
+  ["deflate without it", "deflate", deflateRawSync(TEXT), null],
+  ["deflate without a name", "", deflateSync(TEXT), null],
+  ["gzip named deflate", "deflate", gzipSync(TEXT), "gzip"],
+  ["gzip twice", "gzip, gzip", gzipSync(gzipSync(TEXT)), null],
+  ["gzip twice, named once", "gzip", gzipSync(gzipSync(TEXT)), null],
+  ["gzip once, named twice", "gzip, gzip", gzipSync(TEXT), "gzip"],
+  ["brotli within gzip", "br, gzip", gzipSync(brotliCompressSync(TEXT)), null],
+  ["UTF-16 with its mark", "", Buffer.from(`\ufeff${TEXT}`, "utf16le"), null],
+])("%s becomes text", async (_, header, bytes, wire) => {
+  expect(await unpacked(bytes, header)).toEqual({ kind: "text", text: TEXT, bytes: PLAIN.length, wire });
+});
+
+test("an encoding that nobody knows, or too many of them, is no text", async () => {
+  const detail = "the body has the content encoding zstd";
+  expect(await unpacked(Buffer.from("(\xb5/\xfd"), "zstd")).toEqual({ kind: "foreign", detail });
+  const layers = [1, 2, 3, 4, 5].reduce((bytes) => gzipSync(bytes), PLAIN);
+  expect(await unpacked(layers, "gzip")).not.toMatchObject({ text: TEXT });
+});
+
+test("each layer keeps to the limit", async () => {
+  const bomb = gzipSync(gzipSync("x".repeat(LIMIT + 1)));
+  expect(await unpacked(bomb, "gzip, gzip")).toEqual({ kind: "too_large" });
 });
 
 describe("a decoded body", () => {
-  test.each([
-    ["identity", Buffer.from(TEXT)],
-    ["gzip", gzipSync(TEXT)],
-    ["br", brotliCompressSync(TEXT)],
-  ] as const)("is text: %s", async (encoding, wire) => {
-    expect(await decode(wire, encoding, LIMIT)).toEqual({ kind: "text", text: TEXT, bytes: Buffer.byteLength(TEXT) });
-  });
-
   test("may be as long as the limit, and no longer", async () => {
     expect(await decode(gzipSync("x".repeat(LIMIT)), "gzip", LIMIT)).toMatchObject({ kind: "text" });
     expect(await decode(gzipSync("x".repeat(LIMIT + 1)), "gzip", LIMIT)).toEqual({ kind: "too_large" });
@@ -54,7 +64,7 @@ describe("a decoded body", () => {
       kind: "encoding",
       detail: expect.stringMatching(/^the gzip body is damaged or cut short: /),
     });
-    expect(await decode(Buffer.alloc(0), "gzip", LIMIT)).toEqual({ kind: "text", text: "", bytes: 0 });
+    expect(await decode(Buffer.alloc(0), "gzip", LIMIT)).toMatchObject({ kind: "text", text: "", bytes: 0 });
   });
 });
 
@@ -77,8 +87,9 @@ describe("a body in another charset", () => {
   });
 
   test("that cannot be unpacked stays as it is", async () => {
-    expect(await utf8(latin, "text/plain; charset=iso-8859-1", "gzip")).toBeUndefined();
-    expect(await utf8(latin, "text/plain; charset=iso-8859-1", "deflate")).toBeUndefined();
+    const damaged = gzipSync(latin).subarray(1, 12);
+    expect(await utf8(damaged, "text/plain; charset=iso-8859-1", "gzip")).toBeUndefined();
+    expect(await utf8(damaged, "text/plain; charset=iso-8859-1", "zstd")).toBeUndefined();
   });
 });
 

@@ -105,5 +105,11 @@ test("a list without an array is refused, because empty would read as everything
 test("only an insight may lack data, and only with a status", () => {
   expect(read({ status: "not_found" }, "getAccountInsight")).toMatchObject({ ok: true, value: { data: null } });
   expect(read({ meta: {} }, "getAccountInsight")).toMatchObject({ ok: false });
+  expect(read({ data: null, meta: {} }, "getAccountInsight")).toMatchObject({ ok: false });
   expect(read({ status: "error" }, "getAccount")).toMatchObject({ ok: false, detail: "the body has no data" });
+});
+
+test("a body quoted in a problem does not control a terminal", () => {
+  const reading = readEnvelope("\u001b[31m\u0007\n", "listAccounts");
+  expect(reading).toMatchObject({ ok: false, detail: expect.not.stringMatching(/\p{Cc}/u) });
 });

@@ -1,6 +1,6 @@
 // A 200 as received becomes an outcome, here or on another machine; the token never comes along.
 
-import { gzipSync } from "node:zlib";
+import { deflateSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { readWireAnswer, type WireAnswer } from "../../../src/api/wire-answer.ts";
 
@@ -39,10 +39,19 @@ test("a paid body that is no envelope is kept, too", async () => {
   expect(JSON.stringify(await read(answer("<html>t0ken")))).not.toContain("t0ken");
 });
 
-test("an encoding that was not asked for, damage and size have outcomes of their own", async () => {
-  expect(await read(answer(FOUND, "deflate"))).toMatchObject({
+test("a body of another encoding than the archive knows is kept unpacked", async () => {
+  expect(await read(answer(deflateSync(FOUND), "deflate"))).toMatchObject({
+    kind: "ok",
+    data: [{ id: 1 }],
+    bytes: FOUND.length,
+    wire: { bytes: Buffer.from(FOUND), encoding: "identity" },
+  });
+});
+
+test("an unknown encoding, damage and size have outcomes of their own", async () => {
+  expect(await read(answer("(\xb5/\xfd", "zstd"))).toMatchObject({
     kind: "invalid",
-    detail: "the body has the content encoding deflate",
+    detail: "the body has the content encoding zstd",
     wire: null,
   });
   expect(await read(answer("damaged", "gzip"))).toMatchObject({

@@ -1,7 +1,7 @@
-// A resumed reading of a list whose next page is refused: the list may have become shorter than the cursor, and a
-// service may refuse pages behind its end. Its changes are read, or, without their order, a walk begins at the head, once
-// in a run. If the first page shows that the list still reaches that far, the service refuses the page itself: the list
-// fails and its cursor stays, so that its pages are not paid for again. Else it is walked (decision 0163).
+// A resumed walk whose next page the service refuses. Either the list has become shorter than the cursor, or the service
+// refuses this page for another reason. To find out, the run reads the list's changes, or walks it from the head if the
+// list has no order by change date; once in a run. If the list still has the refused page, it fails and keeps its cursor,
+// so that its pages are not paid for again. If not, it is walked from the head (decision 0163).
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { PageRead, ReadRequest } from "../strategies/contract.ts";
 import { startOf } from "../strategies/page-geometry.ts";
@@ -11,11 +11,11 @@ import { type SyncRun, shapeOf } from "./state/run-state.ts";
 import { failTask } from "./state/task-ends.ts";
 import { advance } from "./task-steps.ts";
 
-/** Pages that a resumed task counts before it has received one. */
+/** `pages` of a resumed task that has not received a page yet. */
 const PAGES_AT_RESUME = 2;
 
-/** True when the page is asked for by a cursor of an earlier run, and none was received since. */
-const isCursors = (task: ScopeTask, request: ReadRequest): boolean => {
+/** True when the cursor of an earlier run asks for the page, and this run has received no page yet. */
+const isResumedPage = (task: ScopeTask, request: ReadRequest): boolean => {
   const { progress, before, walkId, pages } = task;
   return (
     progress !== null &&
@@ -28,14 +28,14 @@ const isCursors = (task: ScopeTask, request: ReadRequest): boolean => {
   );
 };
 
-/** Begins the walk anew after a refusal of its cursor's page. False: it is no such page. */
+/** After the refusal of a resumed page: reads the changes, or walks from the head. False: the request is for another page. */
 export const beginAnew = async (
   run: SyncRun,
   task: ScopeTask,
   request: ReadRequest,
   error: DuckmirrorError,
 ): Promise<boolean> => {
-  if (!isCursors(task, request)) return false;
+  if (!isResumedPage(task, request)) return false;
   // Another page may be answered; else the last refusal decides.
   if (task.inFlight.length > task.ready.length) return true;
   const { name } = task.stream;
@@ -53,8 +53,8 @@ export const beginAnew = async (
   return true;
 };
 
-/** After a page of such a reading. True: the list still reaches to the refused page, and has failed. */
-export const reachesAsFar = async (run: SyncRun, task: ScopeTask, { total }: PageRead): Promise<boolean> => {
+/** Call it after each page that is read since. True: the list still has the refused page, so it has failed now. */
+export const failIfPageExists = async (run: SyncRun, task: ScopeTask, { total }: PageRead): Promise<boolean> => {
   const { leftOff, progress } = task;
   // A filtered list counts something else.
   if (leftOff === null || progress?.kind === "filter") return false;

@@ -73,20 +73,19 @@ const sendFeedback = async (body: unknown, receive: ReplicaOptions["feedback"]):
   return dataAnswer(JSON.stringify(await receive(parseFeedback(body))), false);
 };
 
-export const createReplica = (options: ReplicaOptions): Replica => {
-  const { database, clock, maxPerPage = DEFAULT_MAX_PER_PAGE } = options;
-  const slice = options.slice ?? ((page, perPage) => ({ offset: (page - 1) * perPage, limit: perPage, perPage }));
+/** Position of a page as the document has it. */
+const documentedSlice = (page: number, perPage: number): PageSlice => ({
+  offset: (page - 1) * perPage,
+  limit: perPage,
+  perPage,
+});
 
+export const createReplica = (options: ReplicaOptions): Replica => {
+  const { database, clock, orders = null, slice = documentedSlice, maxPerPage = DEFAULT_MAX_PER_PAGE } = options;
   const records = createRecords(database);
 
   const list = (route: RouteSpec, params: Params): Promise<Answer> =>
-    listAnswer(route, params, {
-      reader: database,
-      now: clock.now(),
-      maxPerPage,
-      slice,
-      orders: options.orders ?? null,
-    });
+    listAnswer(route, params, { reader: database, now: clock.now(), maxPerPage, slice, orders });
 
   const companyList = async (route: RouteSpec, params: Params): Promise<Answer> => {
     await records.checkCompany(route, params.text("companyId") ?? "");

@@ -10,7 +10,10 @@ export interface Deadline {
   release(): void;
 }
 
-/** A signal that aborts with the caller's or after `ms`, and leaves no listener once released. */
+/**
+ * A signal that aborts with the caller's or after `ms`, and leaves no listener once released. It does not notice a signal
+ * that has aborted before the call: the caller checks that.
+ */
 export const withDeadline = (signal: AbortSignal | undefined, ms: number): Deadline => {
   const stop = new AbortController();
   const onAbort = () => stop.abort();

@@ -1,4 +1,5 @@
-// JSON without loss: integers beyond 2^53 become bigint, numbers beyond the range of a double keep their text.
+// JSON without loss: integers beyond 2^53 become bigint, numbers beyond the range of a double,
+// NaN and Infinity keep their text.
 // The native parser is used unless the text holds such a number, which is rare.
 import { parse as parseExact } from "lossless-json";
 import { detailOf } from "../core/errors.ts";

@@ -53,7 +53,7 @@ export const SCOPED_TABLES = ["accounts", "contacts", "signals"] as const;
 export type ScopedTable = (typeof SCOPED_TABLES)[number];
 export const isScopedTable = (name: string): name is ScopedTable => SCOPED_TABLES.some((table) => table === name);
 
-/** Tables whose rows follow accounts and companies inside it. */
+/** Tables whose rows are inside the scope if their account or company is. */
 const FOLLOWING_TABLES = [
   "companies",
   "news_articles",

@@ -1,6 +1,6 @@
-// What deliveries to a destination came to, in state/deliveries/<destination>.json: figures for status, page and metrics.
-// Nothing is decided by it: how far a destination has come, it says itself (decision 0125). Error texts are not kept: they
-// may hold values of rows.
+// Results of the deliveries to each destination, in state/deliveries/<destination>.json: figures for status, page and
+// metrics. No delivery depends on them: the destination itself stores its position (decision 0125). Error texts are not
+// kept, because they may hold values of rows.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -96,7 +96,7 @@ export const noteAfter = (before: DeliveryNote | null, outcome: DeliveryOutcome)
 export const behindMs = ({ note }: DeliveryState, publishedAt: number): number | null =>
   note === null || note.held === null ? null : Math.max(0, publishedAt - note.held.publishedAt);
 
-/** What is to be said of a destination beside a snapshot. PURE. */
+/** Figures of a destination, compared with the published snapshot. PURE. */
 export const deliveryFigures = (state: DeliveryState, publishedAt: number) => {
   const { name, kind, note } = state;
   const { held = null, failing = null } = note ?? {};

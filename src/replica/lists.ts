@@ -1,5 +1,5 @@
-// The list routes: one statement counts and finds the page's keys, where they are not known (list-orders.ts), one reads its
-// records, then related records follow (API.md, "Endpoints").
+// The list routes (API.md, "Endpoints"). Unless the list's order is in memory (list-orders.ts), one statement counts its rows
+// and finds the page's keys. Another reads the page's records by key. Then related records are read.
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
@@ -12,10 +12,10 @@ import { type Reader, readStatement } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
 import { LINK_COLUMNS, readLinked } from "./related.ts";
 import type { RouteName, RouteSpec } from "./routes.ts";
-import { inSpan, spanOf } from "./usage.ts";
+import { inTimeSpan, timeSpanOf } from "./usage.ts";
 
 /** Position of a page, and the value of `meta.perPage`. */
-export interface Cut {
+export interface PageSlice {
   readonly offset: number;
   readonly limit: number;
   readonly perPage: number;
@@ -26,7 +26,7 @@ export interface ListContext {
   /** ms since the epoch. */
   readonly now: number;
   readonly maxPerPage: number;
-  readonly cut: (page: number, perPage: number) => Cut;
+  readonly slice: (page: number, perPage: number) => PageSlice;
   readonly orders: ListOrders | null;
 }
 
@@ -35,7 +35,7 @@ interface ListSpec {
   /** Order of a route that has no sortBy: newest first. */
   readonly order?: string;
   readonly filters?: Conditions;
-  /** Parameter for the ids of one column, and the column: a list of one id may have its order kept. */
+  /** Parameter that filters by the ids of a column, and that column: the order of one id's list may be in memory. */
   readonly per?: { readonly param: string; readonly column: string };
 }
 
@@ -116,7 +116,7 @@ export const pageAsked = (params: Params, maxPerPage: number): { page: number; p
 
 /** Response of a list route. Throws 400 refusals for parameters that do not fit the resource. */
 export const listAnswer = async (route: RouteSpec, params: Params, context: ListContext): Promise<Answer> => {
-  const { reader, now, cut } = context;
+  const { reader, now, slice } = context;
   const spec = LISTS[route.name];
   if (spec === undefined) throw new TypeError(`${route.name} is no list`);
   const asked = pageAsked(params, context.maxPerPage);
@@ -124,8 +124,8 @@ export const listAnswer = async (route: RouteSpec, params: Params, context: List
   const binds = new Binds();
   const conditions = [...(spec.filters?.(params, binds) ?? [])];
   if (route.tier === "public") conditions.push(`t.company_id = ${binds.bind(params.text("companyId") ?? "")}`);
-  if (route.tier === "any") conditions.push(...inSpan(spanOf(params, now), binds));
-  const { offset, limit, perPage } = cut(asked.page, asked.perPage);
+  if (route.tier === "any") conditions.push(...inTimeSpan(timeSpanOf(params, now), binds));
+  const { offset, limit, perPage } = slice(asked.page, asked.perPage);
   const includes = params.list("include");
   const request: ListRequest = {
     table: spec.table,

@@ -5,7 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { type Answer, dataAnswer, type Quota } from "./envelope.ts";
 import { type Feedback, parseFeedback } from "./feedback.ts";
 import type { ListOrders } from "./list-orders.ts";
-import { type Cut, listAnswer, pageAsked } from "./lists.ts";
+import { listAnswer, type PageSlice, pageAsked } from "./lists.ts";
 import { Params, type RawQuery } from "./query/params.ts";
 import type { RouteMatch } from "./query/route-match.ts";
 import type { Reader } from "./reader.ts";
@@ -32,8 +32,8 @@ export interface ReplicaOptions {
   readonly quota?: () => Quota;
   /** Receives feedback; its result becomes `data`. Default: 405, because a mirror takes no feedback. */
   readonly feedback?: (feedback: Feedback) => Promise<Readonly<Record<string, unknown>>>;
-  /** Cuts pages differently from the document (fault injection). */
-  readonly cut?: (page: number, perPage: number) => Cut;
+  /** Position of a page, if it differs from the document (fault injection). */
+  readonly slice?: (page: number, perPage: number) => PageSlice;
 }
 
 export interface ReplicaRequest {
@@ -73,14 +73,19 @@ const sendFeedback = async (body: unknown, receive: ReplicaOptions["feedback"]):
   return dataAnswer(JSON.stringify(await receive(parseFeedback(body))), false);
 };
 
-export const createReplica = (options: ReplicaOptions): Replica => {
-  const { database, clock, maxPerPage = DEFAULT_MAX_PER_PAGE } = options;
-  const cut = options.cut ?? ((page, perPage) => ({ offset: (page - 1) * perPage, limit: perPage, perPage }));
+/** Position of a page as the document has it. */
+const documentedSlice = (page: number, perPage: number): PageSlice => ({
+  offset: (page - 1) * perPage,
+  limit: perPage,
+  perPage,
+});
 
+export const createReplica = (options: ReplicaOptions): Replica => {
+  const { database, clock, orders = null, slice = documentedSlice, maxPerPage = DEFAULT_MAX_PER_PAGE } = options;
   const records = createRecords(database);
 
   const list = (route: RouteSpec, params: Params): Promise<Answer> =>
-    listAnswer(route, params, { reader: database, now: clock.now(), maxPerPage, cut, orders: options.orders ?? null });
+    listAnswer(route, params, { reader: database, now: clock.now(), maxPerPage, slice, orders });
 
   const companyList = async (route: RouteSpec, params: Params): Promise<Answer> => {
     await records.checkCompany(route, params.text("companyId") ?? "");

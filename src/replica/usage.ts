@@ -9,7 +9,7 @@ import type { Reader } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Half-open span of time, ms since the epoch. */
-export interface Span {
+export interface TimeSpan {
   readonly name: "daily" | "monthly" | "custom";
   readonly from: number;
   readonly to: number;
@@ -31,7 +31,7 @@ const toMs = (text: string): number => {
 };
 
 /** The requested window; undefined: all time. Bounds without a window mean a custom one. */
-export const spanOf = (params: Params, now: number): Span | undefined => {
+export const timeSpanOf = (params: Params, now: number): TimeSpan | undefined => {
   const from = params.text("from");
   const to = params.text("to");
   const window = params.text("window");
@@ -44,8 +44,8 @@ export const spanOf = (params: Params, now: number): Span | undefined => {
   return undefined;
 };
 
-/** Conditions on `t.occurred_at`. */
-export const inSpan = (span: Span | undefined, binds: Binds): readonly string[] =>
+/** Conditions on `t.occurred_at`; undefined: all time. */
+export const inTimeSpan = (span: TimeSpan | undefined, binds: Binds): readonly string[] =>
   span === undefined
     ? []
     : [
@@ -67,11 +67,11 @@ const GROUPS: Readonly<Record<string, string>> = {
   day: "strftime(t.occurred_at AT TIME ZONE 'UTC', '%Y-%m-%d')",
 };
 
-const readBreakdown = (reader: Reader, group: string, span: Span) => {
+const readBreakdown = (reader: Reader, group: string, span: TimeSpan) => {
   const binds = new Binds();
   return reader.query(
     `SELECT coalesce(${group}, 'unknown') AS key, ${COUNTS} FROM main.usage_requests AS t
-     WHERE ${inSpan(span, binds).join(" AND ")} GROUP BY 1 ORDER BY 1`,
+     WHERE ${inTimeSpan(span, binds).join(" AND ")} GROUP BY 1 ORDER BY 1`,
     binds.values,
     z.object({ key: z.string(), ...figures }),
   );
@@ -103,10 +103,10 @@ export const quotaOf = (last: Awaited<ReturnType<typeof lastQuota>>, now: number
 
 /** GET /v1/usage. */
 export const usageAnswer = async (reader: Reader, params: Params, now: number, quota: Quota): Promise<Answer> => {
-  const span = spanOf(params, now) ?? { name: "monthly", from: monthStart(now), to: monthStart(now, 1) };
+  const span = timeSpanOf(params, now) ?? { name: "monthly", from: monthStart(now), to: monthStart(now, 1) };
   const binds = new Binds();
   const totals = await reader.query(
-    `SELECT ${COUNTS} FROM main.usage_requests AS t WHERE ${inSpan(span, binds).join(" AND ")}`,
+    `SELECT ${COUNTS} FROM main.usage_requests AS t WHERE ${inTimeSpan(span, binds).join(" AND ")}`,
     binds.values,
     z.object(figures),
   );

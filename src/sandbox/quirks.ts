@@ -1,7 +1,7 @@
 // Quirks: deviations of real services from their documents, for tests and demonstrations. Each changes the request
 // before it is handled, or the response before it is sent.
 import type { IncludedShape } from "../replica/envelope.ts";
-import type { Cut } from "../replica/lists.ts";
+import type { PageSlice } from "../replica/lists.ts";
 import type { RawQuery } from "../replica/query/params.ts";
 import { Refusal } from "../replica/refusal.ts";
 import type { RouteSpec } from "../replica/routes.ts";
@@ -53,9 +53,9 @@ export const quirkyQuery = (quirks: Quirks, route: RouteSpec, query: RawQuery): 
 };
 
 /** Position of pages. */
-export const quirkyCut =
+export const quirkySlice =
   (quirks: Quirks) =>
-  (page: number, perPage: number): Cut => {
+  (page: number, perPage: number): PageSlice => {
     const clamp = quirks.silentClamp;
     if (clamp === undefined) return { offset: (page - 1) * perPage, limit: perPage, perPage };
     const { rows, offsets, meta } =

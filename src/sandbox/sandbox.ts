@@ -13,7 +13,7 @@ import { organizationOf } from "./generate/world.ts";
 import { createHttp } from "./http.ts";
 import { openCredits } from "./limits/credits.ts";
 import { resolveOptions, type SandboxOptions } from "./options.ts";
-import { type Quirks, quirkyCut } from "./quirks.ts";
+import { type Quirks, quirkySlice } from "./quirks.ts";
 import { createRequestLog } from "./request-log.ts";
 import { createService, type Faults, type Intercept, type ServiceOptions, type ServiceStats } from "./service.ts";
 import { sandboxToken } from "./tokens.ts";
@@ -104,7 +104,7 @@ const serviceOver = (
     organizationId,
     quota: () => service.quota(),
     feedback: async () => ({ received: true }),
-    cut: (page, perPage) => quirkyCut(rest.faults.quirks)(page, perPage),
+    slice: (page, perPage) => quirkySlice(rest.faults.quirks)(page, perPage),
   });
   const service = createService({
     ...rest,

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { ALERTS } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
-import { syncPath } from "../../core/state/sync-path.ts";
+import { flushToDisk } from "../../core/state/durable-file.ts";
 import { replaceFile } from "../../warehouse/archive/replace-file.ts";
 import { type Message, messageSchema } from "../message.ts";
 
@@ -143,7 +143,7 @@ export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
       const from = to === "dead" ? "waiting" : "dead";
       await write(from, stored);
       await rename(fileOf(from, stored.seq), fileOf(to, stored.seq));
-      await syncPath(join(folder, to));
+      await flushToDisk(join(folder, to));
     },
   };
 };

@@ -18,8 +18,8 @@ import {
 import { type Charge, type Denial, type LedgerSnapshot, type Limits, snapshotOf } from "./ledger.ts";
 
 /**
- * Life of a reservation without renewal, ms, and the interval of renewals. Until the first figure of the service only one
- * request is sent, so that of a killed process delays the others for this long.
+ * Life of a reservation without renewal, ms, and the interval of renewals. Until the service has reported its credits, one
+ * request is sent at a time, so the request of a killed process delays the others for this long.
  */
 export const LEASE_MS = 20_000;
 export const RENEW_MS = LEASE_MS / 4;
@@ -84,14 +84,15 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
   /** Open reservations of this process, in case the store loses its memory. */
   const held = new Map<string, Omit<Lease, "until">>();
 
-  const taken = (stored: SharedLedger, now: number): SharedLedger => {
+  /** The stored state with the reservations that this process still holds, and its limits. */
+  const currentOf = (stored: SharedLedger, now: number): SharedLedger => {
     const state = restoreLeases(stored, [...held.values()], now);
     return { ...state, ledger: { ...state.ledger, limits } };
   };
 
   const change = (step: (state: SharedLedger, now: number, skewMs: number) => SharedLedger): Promise<void> =>
     store.update((stored, now) => ({
-      state: step(taken(stored, now), now, now - clock.now()),
+      state: step(currentOf(stored, now), now, now - clock.now()),
       result: undefined,
     }));
 
@@ -102,7 +103,7 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
         const reservation = await store.update<SharedReservation>(
           (stored, now) => {
             const skewMs = now - clock.now();
-            const result = reserveLease(taken(stored, now), lease, now, since + skewMs);
+            const result = reserveLease(currentOf(stored, now), lease, now, since + skewMs);
             if (result.ok) return { state: result.state, result: { ok: true, id: lease.id } };
             const { code, settling } = result;
             const resetsAt = result.state.ledger.period?.resetsAt ?? null;
@@ -135,7 +136,7 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
     renew: (owner) => change((state, now) => renewLeases(state, owner, now)),
     snapshot: () =>
       store.update((stored, now) => {
-        const state = lapse(taken(stored, now), now);
+        const state = lapse(currentOf(stored, now), now);
         return { state: stored, result: snapshotOf(state.ledger, now) };
       }),
   };

@@ -1,4 +1,4 @@
-// One HTTP exchange with a worker, over TLS where it has a certificate.
+// One HTTP exchange with a worker, over TLS if it has a certificate.
 import { type ClientRequest, request } from "node:http";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { listenText } from "../../core/config/listen-address.ts";
@@ -29,7 +29,7 @@ const answerTo = (sent: ClientRequest): Promise<{ readonly status: number; reado
     });
   });
 
-/** Rejects where no complete answer comes before `signal` aborts. Follows no redirect. */
+/** Rejects if no complete answer comes before `signal` aborts. Follows no redirect. */
 export const callWorker = async ({ address, cert }: WorkerPlace, call: WorkerCall, signal: AbortSignal) => {
   const { method, path, body } = call;
   const headers = {

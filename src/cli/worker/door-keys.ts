@@ -1,5 +1,5 @@
-// Keys for `serve` and `worker`: the configured one, the named ones, or, with `require_key` and neither of them, one
-// that is created at the first start beside the working database.
+// Keys and certificate of `serve` and `worker`. The keys are the configured one and the named ones; with `require_key` and
+// neither of them, a key is created at the first start beside the working database.
 import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -69,10 +69,10 @@ const doorKeys = async (config: Config, listen: ListenAddress): Promise<DoorKeys
  * Keys and certificates of a server. Throws CONFIG_INVALID, SERVER_KEY_MISSING, DATA_DIR_UNWRITABLE: call it before
  * anything starts.
  */
-export const openDoor = async (config: Config, listen: ListenAddress, scrubber: Pick<Scrubber, "hide">) => {
+export const resolveDoor = async (config: Config, listen: ListenAddress, scrubber: Pick<Scrubber, "hide">) => {
   const keys = await doorKeys(config, listen);
   const tls = await resolveTls(config);
   if (keys.key !== null) scrubber.hide(keys.key);
   return { ...keys, tls };
 };
-export type Door = Awaited<ReturnType<typeof openDoor>>;
+export type Door = Awaited<ReturnType<typeof resolveDoor>>;

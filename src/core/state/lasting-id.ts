@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { link, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
-import { createDurably } from "./sync-path.ts";
+import { createDurably } from "./durable-file.ts";
 import { unwritable } from "./unwritable.ts";
 
 /** File with the id of the mirror's history, which destinations keep (docs/decisions/0125-position.md). */

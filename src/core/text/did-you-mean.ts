@@ -22,7 +22,7 @@ const distance = (a: string, b: string): number => {
 /** Without case, hyphens and underscores, which people confuse most. */
 const plain = (name: string) => name.toLowerCase().replace(/[-_\s]/g, "");
 
-/** The closest of `known`; null when none is close (a third of the letters wrong is too far). */
+/** The closest of `known`; null when none is close (at most a third of the letters may be wrong, or one of a short name). */
 export const closest = (name: string, known: readonly string[]): string | null => {
   let best: string | null = null;
   let bestEdits = Number.POSITIVE_INFINITY;

@@ -7,7 +7,7 @@ import { copyFile, readdir, readFile, rename, rm, writeFile } from "node:fs/prom
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
-import { syncPath } from "../../core/state/sync-path.ts";
+import { flushToDisk } from "../../core/state/durable-file.ts";
 import { openError } from "../../warehouse/duckdb/duck-errors.ts";
 import { modesOf, refuseLinks } from "../../warehouse/export/swap.ts";
 import { takeWriterLock } from "../../warehouse/file/writer-lock.ts";
@@ -43,13 +43,13 @@ const placed = async (dir: string, key: string, fill: (path: string) => Promise<
   try {
     await fill(fresh);
     chmodSync(fresh, modes.file);
-    await syncPath(fresh);
+    await flushToDisk(fresh);
     await rename(fresh, path);
   } catch (error) {
     rmSync(fresh, { force: true });
     throw error;
   }
-  await syncPath(dirname(path));
+  await flushToDisk(dirname(path));
 };
 
 /** Runs `work` while no other process writes under a condition; null when another does. */

@@ -19,7 +19,7 @@ const isCode = (code: string): code is keyof typeof ERRORS => Object.hasOwn(ERRO
  * Problem in a stored failure or in the error of a stored run; null without one. Hints with unfilled gaps are
  * omitted.
  */
-export const toldFailure = (text: string): Problem | null => {
+export const storedProblem = (text: string): Problem | null => {
   if (text === "") return null;
   const [, code = "", message = ""] = /^([A-Z_]+)(?:: (.*))?$/s.exec(text) ?? [];
   if (!isCode(code)) return { code: "UNEXPECTED", message: text, hint: ERRORS.UNEXPECTED.hint };

@@ -4,7 +4,7 @@ import { snapshotPath } from "../../core/data-dir.ts";
 import type { AskedSync } from "../../core/report/triggers.ts";
 import { readRun } from "../../warehouse/read/read-run.ts";
 import { endedState } from "./asks.ts";
-import { toldFailure } from "./failures.ts";
+import { storedProblem } from "./failures.ts";
 
 /**
  * Searches the run in every profile's snapshot; null when none has it, or when a kill ended it (recover.ts): nobody
@@ -18,8 +18,8 @@ export const findStored = async (profiles: readonly Config[], runId: string): Pr
     const base = { runId, profile, askedAt: run.startedAt, report: run.report };
     // A verification has a different report; a finished one may have differences as its error.
     if (run.report === null)
-      return { ...base, state: run.status === "done" ? "done" : "failed", error: toldFailure(run.error ?? "") };
-    return { ...base, state: endedState(run.report.status), error: toldFailure(run.error ?? "") };
+      return { ...base, state: run.status === "done" ? "done" : "failed", error: storedProblem(run.error ?? "") };
+    return { ...base, state: endedState(run.report.status), error: storedProblem(run.error ?? "") };
   }
   return null;
 };

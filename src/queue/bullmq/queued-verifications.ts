@@ -18,7 +18,7 @@ import {
   WRITTEN,
 } from "../asking/payloads.ts";
 import { JOB_OPTIONS, MOST_VERIFY_STALLS, type Queues } from "../redis/queues.ts";
-import { toldVerifyFailure } from "../verifying/lost.ts";
+import { storedVerifyProblem } from "../verifying/lost.ts";
 import { cancelledOf, markCancelled, timesOf } from "./redis-board.ts";
 
 export interface QueuedVerificationsDeps {
@@ -45,10 +45,10 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
       return { ...base, state: ended, report, error: problem };
     }
     if (state === "failed")
-      return { ...base, state, error: toldVerifyFailure(job.failedReason, runId, MOST_VERIFY_STALLS + 1) };
+      return { ...base, state, error: storedVerifyProblem(job.failedReason, runId, MOST_VERIFY_STALLS + 1) };
     const { startedAt } = await timesOf(redis, runId);
     if (startedAt !== null) return { ...base, state: "running" };
-    // It never starts, whenever a worker takes it.
+    // A worker that takes it does not start it.
     if (await isCancelled(runId))
       return { ...base, state: "cancelled", error: problemOf(new DuckmirrorError("INTERRUPTED")) };
     return { ...base, state: "queued", paused: await queue.isPaused() };
@@ -79,7 +79,7 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
       if (found?.state !== "queued" && found?.state !== "running") return false;
       const job: Job | undefined = await queue.getJob(runId);
       await markCancelled(redis, runId);
-      // The next request is for another verification.
+      // A later request starts another verification.
       await job?.removeDeduplicationKey();
       if (await job?.isDelayed()) await job?.promote().catch(() => undefined);
       return true;

@@ -1,5 +1,5 @@
 // Access to the service for a worker that sends its requests itself (role all): rate and credits are shared through Redis by
-// all processes with the same token. If a loader served the mirror before, its place and its late responses are taken over.
+// all processes with the same token. If a loader of the mirror was killed, its claim and its late responses are taken over.
 import { setTimeout as delay } from "node:timers/promises";
 import { clientOf, type OpenAccess } from "../../../jobs/service-access.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
@@ -18,8 +18,8 @@ const SETTLING_MS = 200;
 const quotaIn = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
 
 /**
- * Time limit for settlements after a run, and for giving back the place of a loader, ms; reservations without
- * settlement expire.
+ * Time limit for settlements after a run, and for giving up the claim of a loader, ms; reservations without settlement
+ * expire.
  */
 const CLOSING_MS = 300;
 

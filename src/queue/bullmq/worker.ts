@@ -11,7 +11,7 @@ import { enterFleet } from "../fleet/fleet.ts";
 import { atRedis } from "../redis/queue-connections.ts";
 import { keepResult } from "../taking/run-family.ts";
 import { startChores } from "./running/chores.ts";
-import { CLOSING_MS, type OpenWorker, openWorker } from "./running/opened.ts";
+import { CLOSING_MS, type OpenWorker, openWorker } from "./running/open-worker.ts";
 import { JOBS_PER_SYNC, takeQueues } from "./running/take-queues.ts";
 import { settleSchedules } from "./schedules.ts";
 import { createTaking, endTaking, takeAtOnce } from "./take-jobs.ts";

@@ -9,7 +9,7 @@ import type { Config } from "../../core/config/config.ts";
 import { isCode } from "../../core/errors.ts";
 import { EXPORT_FORMATS } from "../../warehouse/export/tables.ts";
 import type { Triggers } from "../asking/asks.ts";
-import { toldFailure } from "../asking/failures.ts";
+import { storedProblem } from "../asking/failures.ts";
 import {
   exportPayload,
   familyProgress,
@@ -55,7 +55,7 @@ const endsOf = async (taken: Taken, sync: SyncPayload, deps: PublishDeps): Promi
     if (family === undefined) return [];
     const end = ends.get(name);
     const kept = familyProgress.safeParse(end?.progress).data;
-    const failed = end?.failure == null || kept !== undefined ? null : toldFailure(end.failure);
+    const failed = end?.failure == null || kept !== undefined ? null : storedProblem(end.failure);
     const streams = family.streams.filter((stream) => sync.streams.includes(stream));
     return [{ streams, results: kept?.results ?? [], problem: failed ?? kept?.problem ?? null }];
   });

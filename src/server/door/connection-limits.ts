@@ -14,7 +14,7 @@ export interface ConnectionLimits {
   readonly idleMs: number;
   readonly connections: number;
   readonly perAddress: number;
-  /** Requests under way on one connection; more were sent without waiting for responses. */
+  /** Requests under way on one connection. A client exceeds it only if it does not wait for responses. */
   readonly perConnection: number;
 }
 

@@ -3,7 +3,7 @@ import { badge, byId, make, ofKind } from "./dom.ts";
 import { ago, counted } from "./format.ts";
 import { type Abilities, type ActiveRun, ask, chosenProfile, Refused, send } from "./wire.ts";
 
-const LOOK_MS = 1500;
+const POLL_MS = 1500;
 /** A worker without a sign of life for this long may be lost. */
 const SILENT_MS = 20_000;
 const WAITS: Readonly<Record<string, string>> = { rate: "the rate limit", retry: "another try", quota: "credits" };
@@ -77,7 +77,7 @@ const look = async (): Promise<void> => {
   showActive();
   const open = [...followed.values()].some(({ run }) => run === null || !OVER.includes(run.state));
   looking = open;
-  if (open) setTimeout(() => void look(), LOOK_MS);
+  if (open) setTimeout(() => void look(), POLL_MS);
 };
 
 const follow = (runId: string): void => {

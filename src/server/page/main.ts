@@ -6,13 +6,13 @@ import { startFeedback } from "./feedback.ts";
 import { listen, rest } from "./live.ts";
 import { startTheme } from "./theme.ts";
 import { redrawPlots } from "./views/charts.ts";
-import { showCredits, showGrowth, showRate } from "./views/credit-plots.ts";
 import { showDestinations } from "./views/destinations.ts";
 import { startFleet } from "./views/fleet.ts";
 import { showFollowing } from "./views/following.ts";
 import { showRuns, startRuns } from "./views/run-views.ts";
 import { showFindings, showPlan } from "./views/side-views.ts";
 import { showFreshness, showTiles } from "./views/tiles.ts";
+import { showCredits, showGrowth, showRate } from "./views/time-plots.ts";
 import { type Abilities, ask, chooseProfile, chosenProfile, type Growth, type Overview, Refused } from "./wire.ts";
 
 let version: string | null | undefined;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { HttpRefusal } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 /** Shorter than the minute after which proxies close an idle connection. */
 const HEARTBEAT_MS = 15_000;
 const MOST_LISTENERS = 200;
@@ -33,7 +33,7 @@ export const eventRoutes = (app: FastifyInstance, context: ServerContext): void 
       if (found === version) return;
       version = found;
       raw.write(eventText("snapshot", { version }));
-    }, LOOK_MS);
+    }, POLL_MS);
     const beat = setInterval(() => raw.write(": still here\n\n"), HEARTBEAT_MS);
     const stopListening = context.triggers?.listen?.((event, { runId, profile }) => {
       if (profile === name) raw.write(eventText("run", { run_id: runId, ...event }));

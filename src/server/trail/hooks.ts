@@ -72,10 +72,47 @@ const resultOf = (request: FastifyRequest, reply: FastifyReply, payload: unknown
   return { outcome: outcome ?? (statusCode < 400 ? "ok" : `HTTP_${statusCode}`), rows, runId, bytes: sizeOf(payload) };
 };
 
+/** A failed write changes no answer here, because the request is refused anyway. */
+const tryNote = (
+  context: ServerContext,
+  trail: AuditTrail | undefined,
+  deed: Deed,
+  result: Result,
+  startedAt: number,
+) => {
+  try {
+    trail?.note(deed, result, startedAt);
+  } catch (error) {
+    context.onFault(error);
+  }
+};
+
+/** Lines about refused requests, as many as `countRefusal` allows; `close` writes how many had none since the last line. */
+const createRefusedNotes = (context: ServerContext) => {
+  let refusals = NO_REFUSALS;
+  return {
+    note: (request: FastifyRequest, result: Result, trail: AuditTrail | undefined): void => {
+      const { unwritten } = refusals;
+      const { write, next } = countRefusal(refusals, context.clock.now());
+      refusals = next;
+      if (!write) return;
+      const counted = { ...result, unwritten: unwritten || null };
+      tryNote(context, trail, deedOf(request), counted, notesOf(request).startedAt);
+    },
+    close: (): void => {
+      const { unwritten } = refusals;
+      if (unwritten === 0) return;
+      const deed: Deed = { actor: "unknown", way: "refused", action: "request" };
+      const result = { outcome: "UNAUTHORIZED", unwritten };
+      tryNote(context, context.mirrors[0]?.audit, deed, result, context.clock.now());
+    },
+  };
+};
+
 /** Adds the hooks. Add them after the access check. */
 export const recordRequests = (app: FastifyInstance, context: ServerContext): void => {
   const begun = new WeakMap<FastifyRequest, Map<string, (result: Result) => void>>();
-  let refusals = NO_REFUSALS;
+  const refused = createRefusedNotes(context);
 
   app.addHook("preHandler", async (request) => {
     const action = actionOf(request.method, templateOf(request));
@@ -87,22 +124,6 @@ export const recordRequests = (app: FastifyInstance, context: ServerContext): vo
     }
   });
 
-  /** A failed write changes no answer here, because the request is refused anyway. */
-  const tryNote = (trail: AuditTrail | undefined, deed: Deed, result: Result, startedAt: number) => {
-    try {
-      trail?.note(deed, result, startedAt);
-    } catch (error) {
-      context.onFault(error);
-    }
-  };
-  const noteRefused = (request: FastifyRequest, result: Result, trail: AuditTrail | undefined) => {
-    const { unwritten } = refusals;
-    const { write, next } = countRefusal(refusals, context.clock.now());
-    refusals = next;
-    if (!write) return;
-    tryNote(trail, deedOf(request), { ...result, unwritten: unwritten || null }, notesOf(request).startedAt);
-  };
-
   const note = (request: FastifyRequest, result: Result): void => {
     const { access, denied, startedAt } = notesOf(request);
     const action = actionOf(request.method, templateOf(request));
@@ -113,7 +134,7 @@ export const recordRequests = (app: FastifyInstance, context: ServerContext): vo
     const { runIds } = notesOf(request);
     if (ends !== undefined)
       for (const [name, end] of ends) end({ ...result, runId: runIds.get(name) ?? result.runId ?? null });
-    else if (access === null) noteRefused(request, result, trail);
+    else if (access === null) refused.note(request, result, trail);
     else trail?.note(deedOf(request), result, startedAt);
   };
 
@@ -130,10 +151,5 @@ export const recordRequests = (app: FastifyInstance, context: ServerContext): vo
     }
   });
 
-  app.addHook("onClose", async () => {
-    const { unwritten } = refusals;
-    if (unwritten === 0) return;
-    const deed: Deed = { actor: "unknown", way: "refused", action: "request" };
-    tryNote(context.mirrors[0]?.audit, deed, { outcome: "UNAUTHORIZED", unwritten }, context.clock.now());
-  });
+  app.addHook("onClose", async () => refused.close());
 };

@@ -1,4 +1,4 @@
-// The quota of GET /v1/usage as members of a reading. Pure.
+// Fields of `usage_snapshots` from the quota of GET /v1/usage. Pure.
 import { meansUnlimited } from "../../api/envelope.ts";
 import type { JsonObject } from "../../core/json.ts";
 

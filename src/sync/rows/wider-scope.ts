@@ -6,13 +6,16 @@ import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { filtersOf } from "./row-scope.ts";
 
 interface Widenable {
-  /** Settings whose values a list may gain; true: the document says that the service takes several. */
+  /** Settings that may get more values; true: the document says that the service takes several. */
   readonly gains: Readonly<Record<string, boolean>>;
   /** Other settings that may limit the list. A row enters or leaves them only by a change that its change date shows. */
   readonly keeps: readonly string[];
 }
 
-/** Signals decide on `signals_of_type`, without a change of the account; `text` is judged by the service alone. */
+/**
+ * Not here: `signals_of_type`, because a new signal can move an account into the scope without a change of the account;
+ * `text`, because only the service can judge it.
+ */
 const WIDENABLE: Readonly<Partial<Record<ScopedTable, Widenable>>> = {
   accounts: { gains: { ids: true, type: false }, keeps: ["priority", "owner_id"] },
   signals: { gains: { type: true }, keeps: ["since"] },

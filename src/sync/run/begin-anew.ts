@@ -1,8 +1,8 @@
-// A list whose next page is refused: a service may return no page behind some row. The rest is then read from the other end
-// (decision 0189). A resumed list may have become shorter than its cursor: its changes are read first, or, without
-// their order, a walk begins at the head, once in a run. If the first page shows that the list still reaches that far, the
-// rest is read from the other end, or the list fails and its cursor stays, so that its pages are not paid for again. Else
-// it is walked (decision 0163).
+// A walk whose next page the service refuses. If it returns no page behind some row, the rest is read from the other end
+// (decision 0189). A resumed list may have become shorter than its cursor: to find out, the run reads its changes, or walks it
+// from the head if the list has no order by change date; once in a run. If the list still has the refused page, the rest is
+// read from the other end, or it fails and keeps its cursor, so that its pages are not paid for again. If not, it is
+// walked from the head (decision 0163).
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { PageRead, ReadRequest } from "../strategies/contract.ts";
 import { startOf } from "../strategies/page-geometry.ts";
@@ -13,11 +13,11 @@ import { type SyncRun, shapeOf } from "./state/run-state.ts";
 import { failTask } from "./state/task-ends.ts";
 import { advance } from "./task-steps.ts";
 
-/** Pages that a resumed task counts before it has received one. */
+/** `pages` of a resumed task that has not received a page yet. */
 const PAGES_AT_RESUME = 2;
 
-/** True when the page is asked for by a cursor of an earlier run, and none was received since. */
-const isCursors = (task: ScopeTask, request: ReadRequest): boolean => {
+/** True when the cursor of an earlier run asks for the page, and this run has received no page yet. */
+const isResumedPage = (task: ScopeTask, request: ReadRequest): boolean => {
   const { progress, before, walkId, pages } = task;
   return (
     progress !== null &&
@@ -39,7 +39,7 @@ export const beginAnew = async (
 ): Promise<boolean> => {
   const { name } = task.stream;
   const shape = task.shapeAtRefusal ?? shapeOf(run, name);
-  const isResumed = isCursors(task, request);
+  const isResumed = isResumedPage(task, request);
   const turn = request.page === 1 ? "never" : canTurnRound(task, task, shape);
   if (!isResumed && turn === "never") return false;
   // Another page may be answered; else the last refusal decides.
@@ -60,8 +60,8 @@ export const beginAnew = async (
   return true;
 };
 
-/** After a page of such a reading. True: the list still reaches to the refused page, and goes on elsewhere or has failed. */
-export const reachesAsFar = async (run: SyncRun, task: ScopeTask, { total }: PageRead): Promise<boolean> => {
+/** Call it after each page that is read since. True: the list still has the refused page; it goes on elsewhere or has failed. */
+export const turnOrFailIfPageExists = async (run: SyncRun, task: ScopeTask, { total }: PageRead): Promise<boolean> => {
   const { leftOff, progress } = task;
   // A filtered list counts something else.
   if (leftOff === null || progress?.kind === "filter") return false;

@@ -16,7 +16,7 @@ import { pageReadOf, refusedPage } from "../task/page-read.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
 import { become, countFirstForm, countLoad, isExcerpt, landed, type ScopeTask, takePage } from "../task/scope-task.ts";
 import { rowScopeOf, type WantedCall, whereOf } from "../task/wanted-call.ts";
-import { reachesAsFar } from "./begin-anew.ts";
+import { turnOrFailIfPageExists } from "./begin-anew.ts";
 import { settleForm, settleShape, storeShape } from "./state/learn-shape.ts";
 import { type SyncRun, shapeOf } from "./state/run-state.ts";
 import { closeTask, failTask } from "./state/task-ends.ts";
@@ -161,7 +161,7 @@ export const takeListAnswer = async (
   });
   if (again) return advance(run, task);
   await learnFrom(run, task, read);
-  if (await reachesAsFar(run, task, read)) return;
+  if (await turnOrFailIfPageExists(run, task, read)) return;
   await advance(run, task);
 };
 

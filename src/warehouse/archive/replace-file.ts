@@ -1,7 +1,7 @@
 // Replaces a file as a whole: a crash, a kill or a full disk leaves the old content or the new one, never a part.
 import { type FileHandle, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { createDurably, syncPath } from "../../core/state/sync-path.ts";
+import { createDurably, flushToDisk } from "../../core/state/durable-file.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 
 /**
@@ -15,7 +15,7 @@ export const rewriteWith = async (file: string, write: (fresh: FileHandle) => Pr
     await rm(fresh, { force: true });
     await createDurably(fresh, write);
     await rename(fresh, file);
-    await syncPath(dirname(file));
+    await flushToDisk(dirname(file));
   } catch (error) {
     await rm(fresh, { force: true }).catch(() => undefined);
     throw statementError(error);

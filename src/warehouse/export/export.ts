@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
-import { syncPath } from "../../core/state/sync-path.ts";
+import { flushToDisk } from "../../core/state/durable-file.ts";
 import { unwritable } from "../../core/state/unwritable.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
@@ -132,7 +132,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
     signal?.throwIfAborted();
     const target = join(staging, `${index}.part`);
     const written = await writePart(database, part, target, style, mode);
-    await syncPath(target);
+    await flushToDisk(target);
     const { table, file, partition, rows, fingerprint } = part;
     entries.set(part, { file, table: table.label, partition, rows, ...written, run, fingerprint });
   });

@@ -7,7 +7,7 @@ import { chmodSync, lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSyn
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
-import { syncPath } from "../../core/state/sync-path.ts";
+import { flushToDisk } from "../../core/state/durable-file.ts";
 import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.ts";
 
 const PLAN_NAME = "plan.json";
@@ -82,7 +82,7 @@ const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
       ifThere(() => rmdirSync(left), "ENOTEMPTY", "EEXIST", "EBUSY");
     }
   }
-  for (const folder of folders) await syncPath(folder);
+  for (const folder of folders) await flushToDisk(folder);
   await rm(staging, { recursive: true, force: true });
 };
 
@@ -91,9 +91,9 @@ export const swapIn = async (dir: string, plan: SwapPlan): Promise<void> => {
   const staging = stagingDir(dir);
   const file = join(staging, PLAN_NAME);
   writeFileSync(`${file}.new`, JSON.stringify(plan), { mode: 0o600, flag: "wx" });
-  await syncPath(`${file}.new`);
+  await flushToDisk(`${file}.new`);
   renameSync(`${file}.new`, file);
-  await syncPath(staging);
+  await flushToDisk(staging);
   await carryOut(dir, plan);
 };
 

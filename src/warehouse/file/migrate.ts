@@ -37,7 +37,8 @@ export const migrate = async (
   // The tables of a new file have no rows to fill.
   const isNew = applied.length === 0;
   for (const { number, name, sql, checksum } of missing) {
-    const isCommitted = async (sql: Sql) => (await readAppliedMigrations(sql)).some((row) => row.number === number);
+    const isCommitted = async (reader: Sql) =>
+      (await readAppliedMigrations(reader)).some((row) => row.number === number);
     await database.transaction(
       async (tx) => {
         const before = isNew ? null : await readColumns(tx);

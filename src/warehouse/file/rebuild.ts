@@ -5,7 +5,7 @@ import { rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { syncPath } from "../../core/state/sync-path.ts";
+import { flushToDisk } from "../../core/state/durable-file.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
 import type { Database } from "../duckdb/database.ts";
@@ -88,7 +88,7 @@ const takePlace = async (fresh: string, working: string, now: number): Promise<s
   if (await exists(`${working}.wal`)) await rename(`${working}.wal`, `${working}.${stamp}.old.wal`);
   if (kept !== null) await rename(working, kept);
   await rename(fresh, working);
-  await syncPath(dirname(working));
+  await flushToDisk(dirname(working));
   return kept;
 };
 
@@ -164,7 +164,7 @@ export const rebuildWarehouse = async <T>(
     return await besides(working, async (fresh) => {
       const { result, counts } = await fill(fresh, options, build);
       await check(fresh, options, counts);
-      await syncPath(fresh);
+      await flushToDisk(fresh);
       const kept = await takePlace(fresh, working, options.clock.now());
       return { result, tables: counts, kept, published: await publishRebuilt(options) };
     });

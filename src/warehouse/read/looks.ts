@@ -15,14 +15,14 @@ export const looksFile = (dataDir: string): string => join(dataDir, "state", LOO
 
 const count = z.number();
 /** ms since the epoch. */
-const instant = z.number().nullable();
+const time = z.number();
+const instant = time.nullable();
 
 const headSchema = z.object({
   v: z.literal(1),
   /** `fileVersion` of the snapshot. */
   snapshot: z.string(),
-  /** ms since the epoch. */
-  published_at: z.number(),
+  published_at: time,
   /** What the snapshot's readers see (sql/warehouse/news.sql). */
   news: z.string(),
   /** The working file after its last rewrite. Older versions did not note it. */
@@ -33,7 +33,7 @@ export const lookRunRow = z.object({
   run_id: z.string(),
   mode: z.string(),
   status: z.string(),
-  started_at: count,
+  started_at: time,
   finished_at: instant,
   error: z.string().nullable(),
   /** The report, as JSON text. */
@@ -64,7 +64,7 @@ export const lookCreditsRow = z.object({
   used: count.nullable(),
   remaining: count,
   resets_at: instant,
-  captured_at: count,
+  captured_at: time,
   spent_here: count,
   ambiguous_here: count,
   late_here: count,

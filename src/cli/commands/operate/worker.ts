@@ -7,7 +7,7 @@ import type { Logger } from "../../../core/log.ts";
 import type { Tracer } from "../../../core/tracing.ts";
 import type { RunningWorker } from "../../../queue/asking/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { type Door, openDoor } from "../../worker/door-keys.ts";
+import { type Door, resolveDoor } from "../../worker/door-keys.ts";
 import { fetchUntilStopped } from "../../worker/fetching.ts";
 import { identityOf } from "../../worker/identity.ts";
 import { createWorkerLog, faultLog } from "../../worker/log.ts";
@@ -138,7 +138,7 @@ const serveUntilStopped = async (
 
 const syncUntilStopped = async (syncing: Syncing, context: CommandContext, ended: AbortSignal): Promise<void> => {
   const { config, listen, logger } = syncing;
-  const door = await openDoor(config, listen, context.scrubber);
+  const door = await resolveDoor(config, listen, context.scrubber);
   const log = createWorkerLog(logger, context.clock, config.logFormat);
   const worker = await startSyncing(syncing, log.emit, context, ended);
   try {

@@ -7,7 +7,7 @@ import { type ListenAddress, parseListen } from "../../../core/config/listen-add
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { startServer } from "../../../server/listen.ts";
 import { defineCommand } from "../../command.ts";
-import { openDoor } from "../../worker/door-keys.ts";
+import { resolveDoor } from "../../worker/door-keys.ts";
 import { faultLog } from "../../worker/log.ts";
 import { servedProfile } from "../../worker/served-profile.ts";
 
@@ -37,7 +37,7 @@ export const command = defineCommand({
     const [config] = configs;
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
     const listen = listenOf(input, config);
-    const { key, keyFile, open, madeIn, tls } = await openDoor(config, listen, scrubber);
+    const { key, keyFile, open, madeIn, tls } = await resolveDoor(config, listen, scrubber);
     const logger = await context.logger(config);
     const server = await startServer(
       {

@@ -1,4 +1,5 @@
-// Setting `scope`: which rows of accounts, contacts and signals to mirror, and for which companies.
+// Setting `scope`: which rows of accounts, contacts and signals to mirror, for which companies, and which signals get their
+// full content.
 import { z } from "zod";
 import { timeMs } from "../../time.ts";
 import { plainText, shown, textList } from "../setting-parsers.ts";

@@ -1,5 +1,5 @@
-// Destination of kind postgres: the tables of the mirror in a schema. One transaction takes rows and position; other readers
-// see the tables before or after it. New tables are filled at once; of others, rows are staged, then merged.
+// Destination of kind postgres: the tables of the mirror in a schema. One transaction writes rows and position, so readers
+// see the tables as they were before it or after it. A new table is filled directly; rows of an existing table are staged, then merged.
 import { catalogTables, commentOf } from "../../../catalog/dictionary.ts";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
@@ -27,7 +27,7 @@ interface Held {
   readonly columns: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Staged rows from which the planner needs figures. */
+/** Bytes of staged rows above which the planner of Postgres needs statistics of them. */
 const MANY_BYTES = 1_000_000;
 
 const readColumns = async (session: Session, schema: string): Promise<Held["columns"]> => {
@@ -128,7 +128,7 @@ const stage = async (table: DeliveredTable, delivering: Delivering): Promise<Bro
   return { table, bytes, merge };
 };
 
-/** Postgres's words for rows that do not fit an altered table name no table. */
+/** Adds the table to an error, because Postgres does not name it when rows do not fit a table that was altered. */
 const tableError = (error: unknown, table: string, { name, signal }: Delivering): unknown => {
   signal.throwIfAborted();
   const failure = postgresError(name, error);
@@ -137,7 +137,7 @@ const tableError = (error: unknown, table: string, { name, signal }: Delivering)
   return new DuckmirrorError("DESTINATION_FAILED", { name, detail }, { cause: error });
 };
 
-/** Throws unless the table is ours or missing. */
+/** Throws if the schema holds a table of this name that duckmirror did not make. */
 const assertOwn = (table: string, { own, columns }: Held, { name, schema }: SettingsOf<"postgres">): void => {
   if (own.includes(table) || !columns.has(table)) return;
   const detail = `the schema ${schema} holds a table ${table} that duckmirror did not make; set another \`schema\``;
@@ -165,8 +165,8 @@ const deliverTables = async (
   return { tables: rows, bytes: brought.reduce((sum, { bytes }) => sum + bytes, 0) };
 };
 
-/** Waits for other deliveries to this schema, and makes what is missing. */
-const enter = async (session: Session, schema: string): Promise<void> => {
+/** Begins the transaction, waits for other deliveries to this schema, and creates the schema if it is missing. */
+const beginDelivery = async (session: Session, schema: string): Promise<void> => {
   await session.ask("BEGIN");
   await session.ask(
     "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL TimeZone = 'UTC'",
@@ -184,7 +184,7 @@ export const openPostgres = async (settings: SettingsOf<"postgres">): Promise<De
   const session = await connect(packages, settings);
 
   const deliver = async (source: DeliverySource, signal: AbortSignal): Promise<Delivered> => {
-    await enter(session, schema);
+    await beginDelivery(session, schema);
     const held = await readHeld(session, schema);
     const base = { from: held.position, to: source.position };
     const tables = await source.tablesSince(held.position);
@@ -209,7 +209,7 @@ export const openPostgres = async (settings: SettingsOf<"postgres">): Promise<De
       }
     },
     deliver: async (source, signal) => {
-      // The server ends the transaction when the connection breaks; a long statement hears of nothing else.
+      // Only a broken connection stops a long statement; the server then rolls the transaction back.
       const stop = () => session.cut();
       signal.addEventListener("abort", stop, { once: true });
       try {

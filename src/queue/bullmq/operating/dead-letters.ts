@@ -7,7 +7,7 @@ import { DuckmirrorError } from "../../../core/errors.ts";
 import type { Started } from "../../../core/report/triggers.ts";
 import { askAlert } from "../../alerting/queued-alerts.ts";
 import type { Triggers } from "../../asking/asks.ts";
-import { toldFailure } from "../../asking/failures.ts";
+import { storedProblem } from "../../asking/failures.ts";
 import {
   alertPayload,
   deliverPayload,
@@ -19,7 +19,7 @@ import {
 } from "../../asking/payloads.ts";
 import { askDelivery } from "../../delivering/queued-deliveries.ts";
 import { MOST_VERIFY_STALLS, QUEUE, type QueueName, type Queues } from "../../redis/queues.ts";
-import { toldVerifyFailure } from "../../verifying/lost.ts";
+import { storedVerifyProblem } from "../../verifying/lost.ts";
 import { isLive } from "../syncs/live-syncs.ts";
 
 export interface DeadLetter {
@@ -59,7 +59,7 @@ const letterOf = (queue: QueueName, job: Job): DeadLetter => {
     profile: profileIn(job.data),
     runId: queue === "schedule" || queue === "alert" ? null : runIdOf(queue, job),
     failedAt: job.finishedOn ?? job.timestamp,
-    problem: queue === "verify" ? toldVerifyFailure(failure, id, MOST_VERIFY_STALLS + 1) : toldFailure(failure),
+    problem: queue === "verify" ? storedVerifyProblem(failure, id, MOST_VERIFY_STALLS + 1) : storedProblem(failure),
   };
 };
 

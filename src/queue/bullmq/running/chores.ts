@@ -8,7 +8,7 @@ import { cancelledOf, keepProgress, renewClaims } from "../redis-board.ts";
 import { settleSchedules } from "../schedules.ts";
 import type { Taking } from "../take-jobs.ts";
 import type { WorkerDeps } from "../worker-deps.ts";
-import type { OpenWorker } from "./opened.ts";
+import type { OpenWorker } from "./open-worker.ts";
 import type { TakenQueues } from "./take-queues.ts";
 
 /** How often a claim is renewed while it lasts. */

@@ -14,7 +14,7 @@ import { dropTimes } from "../redis-board.ts";
 import { holdBackBy } from "../syncs/hold-back.ts";
 import type { Taking } from "../take-jobs.ts";
 import type { WorkerDeps } from "../worker-deps.ts";
-import type { OpenWorker } from "./opened.ts";
+import type { OpenWorker } from "./open-worker.ts";
 
 /** Jobs taken at once per sync that may run: six families, and as many waiting for them. */
 export const JOBS_PER_SYNC = 12;

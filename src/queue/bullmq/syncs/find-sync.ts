@@ -7,7 +7,7 @@ import type { Config } from "../../../core/config/config.ts";
 import { isCode } from "../../../core/errors.ts";
 import type { AskedSync } from "../../../core/report/triggers.ts";
 import { endedState } from "../../asking/asks.ts";
-import { toldFailure } from "../../asking/failures.ts";
+import { storedProblem } from "../../asking/failures.ts";
 import { parsePayload, syncHead, syncOutcome, syncPayload } from "../../asking/payloads.ts";
 import { findStored } from "../../asking/stored-syncs.ts";
 import { isPaused } from "../../fleet/pauses.ts";
@@ -46,7 +46,7 @@ const described = async (job: Job, state: string, deps: FinderDeps): Promise<Ask
   // Also of one that a newer program queued: its worker does what this one cannot read.
   const sync = syncHead.safeParse(job.data).data ?? parsePayload(syncPayload, job.id ?? "", job.data);
   const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
-  if (state === "failed") return { ...base, state: "failed", report: null, error: toldFailure(job.failedReason) };
+  if (state === "failed") return { ...base, state: "failed", report: null, error: storedProblem(job.failedReason) };
   if (state !== "completed") return describedLive(sync, deps);
   const { report, problem, cancelled } = parsePayload(syncOutcome, sync.syncId, job.returnvalue);
   return { ...base, state: cancelled ? "cancelled" : endedState(report.status), report, error: problem };

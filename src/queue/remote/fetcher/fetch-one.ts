@@ -20,7 +20,7 @@ import { type Packed, packAnswer, packDenial } from "../packed-answer.ts";
 import { patiently } from "../patience.ts";
 import { sealAnswer } from "../sealed-answers.ts";
 
-/** Longest wait for a new slot, because the request's place in the fetcher is worth more. */
+/** Longest wait for a new slot, ms. A longer one would keep the fetcher from other requests. */
 const SLOT_WAIT_MS = 100;
 /**
  * Delays before trying again: while credits may be refunded, while the loader is behind, while the limiter holds
@@ -29,7 +29,7 @@ const SLOT_WAIT_MS = 100;
 const SETTLING_MS = 150;
 const FULL_MS = 500;
 const LONGEST_SLOT_DELAY_MS = 1_000;
-/** If the process paused this long between the last check and the call, it checks again. */
+/** If recording the departure took longer, ms, the process was paused: the departure is recorded and checked again. */
 const PAUSE_MS = 1_000;
 /** Time for which a paid response is kept while Redis is away. */
 const DELIVERY_PATIENCE_MS = 600_000;

@@ -1,5 +1,5 @@
-// What a run holds of its mirror's place in Redis: connections, the queue of the fetchers, its mailbox, and the fence
-// that keeps requests of another loader for the same mirror from being sent.
+// Link of a run to its mirror's keys in Redis: connections, the queue of the fetchers, the mailbox, and the fence that
+// keeps requests of another loader of the same mirror from being sent.
 import { randomUUID } from "node:crypto";
 import { Queue } from "bullmq";
 import type { AccessContext } from "../../../../jobs/service-access.ts";
@@ -24,10 +24,10 @@ export interface RemoteAccessOptions {
   readonly warn: (text: string) => void;
 }
 
-/** Place of a mirror in Redis. */
+/** What a run uses of Redis for its mirror. */
 export interface MirrorLink {
   readonly clock: Clock;
-  /** Redis's time, known after `hearTime`. */
+  /** Redis's time, known after `readRedisTime`. */
   readonly storeClock: StoreClock;
   readonly config: Config;
   /** Id of the mirror. */
@@ -54,7 +54,7 @@ const DROP_FENCE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c
 
 const fenceOf = ({ organization, mirror }: MirrorLink): string => names.fenceKeyOf(organization, mirror);
 
-/** The place of the mirror `mirror`, over a connection that stays the caller's. */
+/** Link to the mirror with the id `mirror`. The caller closes the connection. */
 export const mirrorLink = (
   { asking, warn }: { readonly asking: RedisConnection; readonly warn: (text: string) => void },
   mirror: string,
@@ -94,7 +94,8 @@ export const openLink = async (
   return { ...mirrorLink({ asking, warn }, mirror, config, context), working };
 };
 
-export const hearTime = async ({ asking, storeClock }: MirrorLink): Promise<void> => {
+/** Corrects `storeClock` by Redis's time. */
+export const readRedisTime = async ({ asking, storeClock }: MirrorLink): Promise<void> => {
   const [seconds = 0, micros = 0] = await asking.redis.time();
   storeClock.correct(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
 };
@@ -107,7 +108,7 @@ export const claim = async (link: MirrorLink): Promise<void> => {
   await registerMirror(asking.redis, mirror, config.profile);
 };
 
-/** Gives both back: requests still in the queue must not be sent after the run has ended. */
+/** Gives up fence and mailbox: requests still in the queue must not be sent after the run has ended. */
 export const resign = async (link: MirrorLink): Promise<void> => {
   const { asking, mailbox, epoch, warn } = link;
   await mailbox

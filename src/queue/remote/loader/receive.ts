@@ -6,7 +6,7 @@ import { PREFIX, pagesQueue } from "../../redis/queues.ts";
 import { pagePayload } from "../messages.ts";
 import * as names from "../names.ts";
 import type { Arrivals } from "./arrivals.ts";
-import { claim, hearTime, type LoaderLink } from "./link.ts";
+import { claim, type LoaderLink, readRedisTime } from "./link.ts";
 import type { RemoteSender } from "./remote-sender.ts";
 import { createWatch } from "./watch.ts";
 
@@ -46,7 +46,7 @@ export const keepLooking = (link: LoaderLink, arrivals: Arrivals, sender: Remote
   const looking = (async () => {
     while (!over.signal.aborted) {
       // Redis may be away; the next check finds the state of the requests.
-      await hearTime(link)
+      await readRedisTime(link)
         .then(() => watch.look())
         .catch((error: unknown) => warn(asking.detail(error)));
       await clock.sleep(LOOK_EVERY_MS, over.signal).catch(() => undefined);

@@ -28,8 +28,8 @@ import {
 } from "./outstanding.ts";
 
 /** Intervals for checking whether a queued request was sent, ms; short at first. */
-const FIRST_LOOK_MS = 4;
-const LONGEST_LOOK_MS = 250;
+const FIRST_POLL_MS = 4;
+const LONGEST_POLL_MS = 250;
 /** Time for which Redis may be away before a request counts as unsendable. */
 const REDIS_PATIENCE_MS = 60_000;
 
@@ -84,8 +84,8 @@ const heed = ({ heeded, outstanding, deps }: Loader, signal: AbortSignal): void 
 
 const untilLeft = async ({ deps, outstanding: { queued } }: Loader, signal: AbortSignal): Promise<void> => {
   const { clock, mailbox } = deps;
-  for (let lookMs = FIRST_LOOK_MS; queued.size > 0; lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
-    await clock.sleep(lookMs, signal);
+  for (let pollMs = FIRST_POLL_MS; queued.size > 0; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
+    await clock.sleep(pollMs, signal);
     // While Redis is away nothing is sent, so the check continues until the turn is abandoned.
     const left = await untilAborted(mailbox.departed([...queued]), signal).catch(() => new Set<string>());
     for (const requestId of left) queued.delete(requestId);

@@ -9,7 +9,7 @@ import { untilAborted } from "../../../core/until-aborted.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import { ENDED, openMailbox } from "../mailbox.ts";
 import { patiently } from "../patience.ts";
-import { claim, hearTime, type MirrorLink, mirrorLink, resign } from "./link.ts";
+import { claim, type MirrorLink, mirrorLink, readRedisTime, resign } from "./link.ts";
 import { mirrorIdOf } from "./mirror-id.ts";
 import { type TakeOverDeps, takeOver } from "./take-over.ts";
 
@@ -31,7 +31,7 @@ export const takeMirror = async (
   const { signal } = reader;
   const patience = { clock, forMs: CLAIM_PATIENCE_MS, signal };
   const claimed = async () => {
-    await patiently(() => hearTime(link).then(() => claim(link)), patience);
+    await patiently(() => readRedisTime(link).then(() => claim(link)), patience);
     return patiently(() => takeOver(warehouse, { ...link, ...reader }), patience);
   };
   return untilAborted(claimed(), signal);

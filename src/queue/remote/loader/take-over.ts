@@ -21,7 +21,7 @@ import { account, accountLost, deliveriesOf, strangeAnswer } from "./arrivals.ts
 
 /** Time limit for requests in flight at a fetcher, ms. */
 const WAIT_MS = 15_000;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
 export interface TakeOverDeps {
   readonly clock: Clock;
@@ -122,7 +122,7 @@ const awaitResponses = async (
     const states = await Promise.all(awaited.map((requestId) => queue.getJobState(requestId)));
     return states.includes("active");
   };
-  while (departed.size > 0 && clock.now() < waitUntil && (await onTheirWay())) await clock.sleep(LOOK_MS, signal);
+  while (departed.size > 0 && clock.now() < waitUntil && (await onTheirWay())) await clock.sleep(POLL_MS, signal);
 };
 
 /** Archives a response for the recovery of its run. */

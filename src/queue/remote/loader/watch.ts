@@ -4,7 +4,7 @@ import type { Queue } from "bullmq";
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { errorOf } from "../../asking/asks.ts";
-import { toldFailure } from "../../asking/failures.ts";
+import { storedProblem } from "../../asking/failures.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { type Arrivals, deliveriesOf } from "./arrivals.ts";
 import { vanished } from "./outstanding.ts";
@@ -33,7 +33,7 @@ export interface Watch {
 
 /** Reason why no fetcher takes a request, from the failed job. */
 const refusal = (reason: string): DuckmirrorError => {
-  const failure = toldFailure(reason);
+  const failure = storedProblem(reason);
   const detail = failure?.message ?? "a fetcher could not take the request";
   if (failure === null || failure.code === "UNEXPECTED") return new DuckmirrorError("UNEXPECTED", { detail });
   if (failure.code === "PROFILE_UNKNOWN") {

@@ -4,7 +4,7 @@ import { badge, byId, fillTable, make, ofKind } from "../dom.ts";
 import { ago, count, counted, span } from "../format.ts";
 import { ask } from "../wire.ts";
 
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 
 const pauseText = ({ kind, name, since }: Pause, now: number): string =>
   `${kind === "fleet" ? "The fleet" : `${kind === "profile" ? "Profile" : "Queue"} ${name ?? "?"}`} is paused${
@@ -77,5 +77,5 @@ export const startFleet = async (offered: boolean): Promise<void> => {
   if (!offered) return;
   await look();
   // A page in the background asks nothing.
-  setInterval(() => void (document.hidden || look()), LOOK_MS);
+  setInterval(() => void (document.hidden || look()), POLL_MS);
 };

@@ -71,7 +71,7 @@ export const createBudgetBook = (input: {
       }
     },
     leaveOut: (purpose) => {
-      for (const { cap } of under(purpose).filter(isSpent)) cut.add(cap.budget);
+      for (const { cap } of under(purpose).filter(isSpent)) cut.add(cap.name);
     },
     cut: () => [...cut],
   };

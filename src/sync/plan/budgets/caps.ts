@@ -6,7 +6,7 @@ import type { Candidate, ScopeMode } from "../candidate.ts";
 /** One limit, of a stream or a kind of work. */
 export interface Cap {
   /** Its name in the configuration, e.g. `account_insights.per_day`. */
-  readonly budget: string;
+  readonly name: string;
   readonly of: { readonly stream: string } | { readonly work: Work };
   readonly per: "day" | "period";
   readonly allowed: CreditCap;
@@ -24,8 +24,9 @@ export interface Spent extends Purpose {
   readonly ofPeriod: number;
 }
 
-/** A budget, and the credits of due work that it leaves out. */
+/** A cap, and the credits of due work that it leaves out. */
 export interface Cut {
+  /** Name of the cap. */
   readonly budget: string;
   /** Credits that it allows per day or period. */
   readonly allowed: number;
@@ -60,7 +61,7 @@ export const capsOf = (budgets: Budgets): readonly Cap[] =>
   Object.entries(budgets).flatMap(([name, { perDay, perPeriod }]): readonly Cap[] => {
     const of = isBudgetedWork(name) ? { work: WORK_OF_BUDGET[name] } : { stream: name };
     const cap = (per: Cap["per"], allowed: CreditCap | null): readonly Cap[] =>
-      allowed === null ? [] : [{ budget: `${name}.per_${per}`, of, per, allowed }];
+      allowed === null ? [] : [{ name: `${name}.per_${per}`, of, per, allowed }];
     return [...cap("day", perDay), ...cap("period", perPeriod)];
   });
 
@@ -109,6 +110,6 @@ export const withinBudgets = (
   });
   const cuts = caps
     .filter(({ leftOut }) => leftOut > 0)
-    .map(({ cap, allowed, before, leftOut }) => ({ budget: cap.budget, allowed, spent: before, leftOut }));
+    .map(({ cap, allowed, before, leftOut }) => ({ budget: cap.name, allowed, spent: before, leftOut }));
   return { candidates: within, cuts };
 };

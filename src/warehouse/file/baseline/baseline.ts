@@ -8,7 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../../core/own-files.ts";
-import { syncPath } from "../../../core/state/sync-path.ts";
+import { flushToDisk } from "../../../core/state/durable-file.ts";
 import { replaceFile } from "../../archive/replace-file.ts";
 import { openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
@@ -74,7 +74,7 @@ export const proveBaseline = async ({ path, bytes, sha256 }: Baseline): Promise<
 export const copyDurably = async (from: string, to: string): Promise<void> => {
   await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
   await chmod(to, 0o600);
-  await syncPath(to);
+  await flushToDisk(to);
 };
 
 const tableRow = z.object({ path: z.string() });

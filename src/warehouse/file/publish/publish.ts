@@ -6,7 +6,7 @@ import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { READING_OWN } from "../../../core/own-files.ts";
-import { syncPath } from "../../../core/state/sync-path.ts";
+import { flushToDisk } from "../../../core/state/durable-file.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { readApplied } from "../../journal/journal.ts";
@@ -58,7 +58,7 @@ export const publishSnapshot = async (
   const temporary = join(dirname(snapshot), temporaryName(snapshot));
   try {
     await database.offline(() => copyAside(database.file, temporary));
-    const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), syncPath(temporary)]);
+    const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), flushToDisk(temporary)]);
     if (proof.status === "rejected") throw proof.reason;
     if (durable.status === "rejected") throw durable.reason;
     // A WAL beside the snapshot is not ours, and the next reader would apply it.
@@ -68,7 +68,7 @@ export const publishSnapshot = async (
     await rm(temporary, { force: true });
     throw statementError(error);
   }
-  await syncPath(dirname(snapshot));
+  await flushToDisk(dirname(snapshot));
   const { size } = await stat(snapshot);
   return { path: snapshot, bytes: size, durationMs: Math.round(monotonicMs() - start) };
 };

@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { syncPath } from "../../../core/state/sync-path.ts";
+import { flushToDisk } from "../../../core/state/durable-file.ts";
 import { literal } from "../../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
@@ -68,12 +68,12 @@ export const rewriteFile = async (database: Database, means: RewriteMeans): Prom
       try {
         await copyContents(file, fresh, means);
         await chmod(fresh, 0o600);
-        await syncPath(fresh);
+        await flushToDisk(fresh);
         await rename(fresh, file);
       } catch (error) {
         throw statementError(error);
       }
-      await syncPath(dirname(file));
+      await flushToDisk(dirname(file));
     }),
   );
 };

@@ -1,4 +1,5 @@
-// What a worker with Redis holds open: two connections, queues, triggers and its board; closed in any state of Redis.
+// Opens what a worker with Redis uses: two connections, the queues, triggers, and the shared marks of syncs (redis-board.ts).
+// `release` closes them, even while Redis does not answer.
 import { randomUUID } from "node:crypto";
 import { noTracer } from "../../../core/tracing.ts";
 import { tracedTriggers } from "../../asking/traced-triggers.ts";
@@ -24,7 +25,7 @@ export const openWorker = async (deps: WorkerDeps) => {
   const working = openWorking(redisUrl, complain);
   const workerId = randomUUID();
   const board = createRedisBoard(asking, queues, { worker: workerId, claimMs: times.lock });
-  /** Commands of BullMQ wait for Redis without a limit. */
+  /** Has a time limit, because commands of BullMQ wait for Redis without one. */
   const release = async (): Promise<void> => {
     await Promise.race([closeQueues(queues).then(() => triggers.close()), clock.sleep(CLOSING_MS)]).catch(complain);
     working.end();

@@ -45,7 +45,7 @@ export interface VerdictContext {
 }
 
 const DEFAULT_MAX_ATTEMPTS = 6;
-/** Attempts at a response that was, or may have been, charged. */
+/** Attempts at a response that was, or may have been, charged, and at what a gateway may call gone. */
 const MAX_CHARGED_ATTEMPTS = 3;
 /** Together with the waits, five to ten minutes: before a run whose every request is refused ends (RATE_REFUSED). */
 const MAX_RATE_ATTEMPTS = 15;
@@ -62,6 +62,9 @@ const isBroken = (outcome: ApiOutcome, fits: (broken: BrokenOutcome) => boolean)
   outcome.kind === "broken" && fits(outcome);
 
 const isGone = (outcome: ApiOutcome): boolean => [404, 410].includes(refusedStatus(outcome) ?? 0);
+/** "All bodies are JSON" (API.md), so a gateway may have sent another one. */
+const isProse = (outcome: ApiOutcome): boolean =>
+  outcome.kind === "refused" && outcome.excerpt !== "" && !/^[{["]/.test(outcome.excerpt);
 /** Routes with a record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
 const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");
 /** A 404 of a list means that its route is missing; one of a single account's insight need not (API.md does not say). */
@@ -186,9 +189,12 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
   {
     when: "404, 410 where the path names a record or company",
     credit: "free",
-    follows: "It does not exist.",
+    follows: "It does not exist. A body that is no JSON may be a gateway's: asked for 3 times before that is believed.",
     applies: (outcome) => isGone(outcome) && namesOneThing(outcome),
-    decide: () => ({ kind: "absent" }),
+    decide: (outcome, context) =>
+      isProse(outcome) && context.attempt < Math.min(MAX_CHARGED_ATTEMPTS, context.maxAttempts ?? Infinity)
+        ? retry(MAX_CHARGED_ATTEMPTS, "REQUEST_FAILED")(outcome, context)
+        : { kind: "absent" },
   },
   {
     when: "400, 422",

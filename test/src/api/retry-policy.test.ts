@@ -128,6 +128,11 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(404, { endpoint: "getAccount" }), { kind: "absent" }],
     [refused(404, { endpoint: "listFilings" }), { kind: "absent" }],
     [refused(410, { endpoint: "resolveCompany" }), { kind: "absent" }],
+    [refused(404, { endpoint: "listFilings", excerpt: '{"error":"no such company"}' }), { kind: "absent" }],
+    [refused(404, { endpoint: "listFilings", excerpt: "404 page not found" }), { kind: "retry" }],
+    [refused(404, { endpoint: "listFilings", excerpt: "<html>" }), { kind: "retry" }, { attempt: 2 }],
+    [refused(404, { endpoint: "listFilings", excerpt: "<html>" }), { kind: "absent" }, { attempt: 3 }],
+    [refused(404, { endpoint: "listFilings", excerpt: "<html>" }), { kind: "absent" }, { maxAttempts: 1 }],
   ],
   "400, 422": [
     [refused(400, { excerpt: "perPage too large" }), { kind: "adjust", detail: "status 400, perPage too large" }],

@@ -1,0 +1,30 @@
+// A gateway that answers some requests with a 404 of its own: nothing is deleted.
+import { expect, test } from "vitest";
+import { afterTest } from "../../support/after-test.ts";
+import { anOrganization } from "../../support/fake-data.ts";
+import { createFakeService } from "../../support/fake-service.ts";
+import { startSyncRig } from "../../support/sync-rig.ts";
+
+test("a gateway's 404 to the first two requests for every list of a company deletes no row", async () => {
+  const service = createFakeService(anOrganization(4));
+  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,news_articles,job_openings,filings" });
+  afterTest(() => rig.close());
+  expect((await rig.sync()).error).toBeNull();
+  const counts = () =>
+    rig.rows(
+      "SELECT (SELECT count(*) FROM news_articles)::INT AS news, (SELECT count(*) FROM job_openings)::INT AS jobs",
+    );
+  const before = await counts();
+  const asked = new Map<string, number>();
+  service.options = {
+    ...service.options,
+    before: ({ path }) => {
+      const times = (asked.get(path) ?? 0) + 1;
+      asked.set(path, times);
+      return path.startsWith("/v1/companies/") && times < 3 ? { status: 404, body: "404 page not found" } : undefined;
+    },
+  };
+  const { error, report } = await rig.sync({ full: true });
+  expect([error, report.streams.map(({ deleted }) => deleted)]).toEqual([null, [0, 0, 0, 0]]);
+  expect(await counts()).toEqual(before);
+});

@@ -2,9 +2,16 @@
 -- month before resets_at; without resets_at the month before the reading is shown. late_here: spent requests that were
 -- answered so shortly before the reading, or after it, that the service may not have counted them yet. Grain: at most
 -- one row. Readers: src/warehouse/read/read-credits.ts, src/warehouse/file/publish-news.ts.
-WITH reading AS (
+WITH latest AS MATERIALIZED (
+  SELECT "limit" AS credit_limit, used, remaining, resets_at, captured_at
+  FROM main.usage_snapshots
+  WHERE remaining IS NOT NULL
+  ORDER BY captured_at DESC
+  LIMIT 1
+),
+reading AS (
   SELECT
-    "limit" AS credit_limit,
+    credit_limit,
     used,
     remaining,
     -- As in plan/last-quota.sql.
@@ -17,10 +24,7 @@ WITH reading AS (
       )
     ) AS resets_at,
     captured_at
-  FROM main.usage_snapshots AS latest
-  WHERE remaining IS NOT NULL
-  ORDER BY captured_at DESC
-  LIMIT 1
+  FROM latest
 )
 SELECT
   reading.credit_limit,

@@ -40,12 +40,18 @@ export const beginAnew = async (
   const { name } = task.stream;
   const shape = task.shapeAtRefusal ?? shapeOf(run, name);
   const isResumed = isResumedPage(task, request);
+  const row = Math.min(task.refused?.row ?? startOf(request), startOf(request));
+  if (request.page > 1 && !isResumed) task.refused = { row, error };
   const turn = request.page === 1 ? "never" : canTurnRound(task, task, shape);
   if (!isResumed && turn === "never") return false;
+  // The forms that were tried in between say nothing about the list.
+  if (turn === "later") run.shapes.set(name, shape);
   // Another page may be answered; else the last refusal decides.
   if (task.inFlight.length > task.ready.length) return true;
-  if (!isResumed && turn === "later") return false;
-  // The forms that were tried in between say nothing about the list.
+  if (!isResumed && turn === "later") {
+    await advance(run, task);
+    return true;
+  }
   run.shapes.set(name, shape);
   task.ready = [];
   task.inFlight = [];

@@ -8,7 +8,7 @@ import { rememberShape } from "../plan/remembered.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import type { Step } from "../strategies/contract.ts";
 import { coverageOf, inFixedPages } from "../strategies/progress.ts";
-import { readChangesAgain, turnIntoFilter, turnIntoWalk } from "../task/change-course.ts";
+import { readChangesAgain, turnIntoFilter, turnIntoWalk, walkSoFar, withoutRefused } from "../task/change-course.ts";
 import { finishedState } from "../task/scope-state.ts";
 import { become, isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
@@ -114,6 +114,12 @@ const countScope = async (
   task.rows = await warehouse.countRows(name);
 };
 
+/** After a page that is refused in each form: the rest is read from the other end, or the list fails. */
+const goOnOrFail = async (run: SyncRun, task: ScopeTask, { walk, error }: NonNullable<ScopeTask["leftOff"]>) => {
+  if (readOtherEnd(run, task, walk)) return decide(run, task);
+  await failTask(run, task, error, { resumable: true });
+};
+
 const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (task.status !== "active" || task.progress === null) return;
   // Reads that were decided but not sent are decided again, because the list may have changed.
@@ -140,16 +146,16 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   const isAlone = run.unusable.has(task.candidate) && !hasGoneOn(run, task);
   const step = stepOf(task, seen, isAlone ? 1 : run.options.concurrency);
   if (task.leftOff !== null && task.progress.kind !== "walk" && step.kind !== "read" && step.kind !== "wait") {
-    if (readOtherEnd(run, task, task.leftOff.walk)) return decide(run, task);
-    return failTask(run, task, task.leftOff.error, { resumable: true });
+    return goOnOrFail(run, task, task.leftOff);
   }
   if (task.closing !== null && step.kind !== "read" && step.kind !== "wait") {
     return endLook(run, task, step.kind === "done");
   }
   switch (step.kind) {
     case "read":
-      task.ready = step.reads;
-      return;
+      task.ready = withoutRefused(task, step.reads);
+      if (task.inFlight.length > 0 || task.refused === null) return;
+      return goOnOrFail(run, task, { ...task.refused, walk: walkSoFar(task) });
     case "wait":
       return;
     case "unordered":

@@ -140,11 +140,12 @@ export const nextWalk = (
 const repeatsGap = ({ endsEarly, total }: Coverage, { rows, seen, acceptedGap }: MirrorFacts): boolean =>
   endsEarly && total !== null && total - rows === acceptedGap && seen >= rows;
 
-/** True when the list is ordered by id, so that the rest of it may be read from the other end. */
-export const mayTurnRound = ({ fromHead, ordered }: WalkState): boolean => fromHead === null && ordered;
-
-/** True when the rest is shorter than what was read, too. */
-export const hasOtherEnd = (state: WalkState): boolean => mayTurnRound(state) && reachesFromEnd(state.coverage);
+/**
+ * True when the list is ordered by id, and what is left of it, once it is read up to `row`, is shorter than what was read: it
+ * may be read from the other end.
+ */
+export const hasOtherEnd = ({ fromHead, ordered, coverage }: WalkState, row = coverage.end): boolean =>
+  fromHead === null && ordered && reachesFromEnd({ ...coverage, end: row });
 
 /** What was read from the head, after the service did not return the list in ascending order; null: it did. */
 export const withoutOtherEnd = (state: WalkState): WalkState | null =>

@@ -1,8 +1,10 @@
 // A task that changes its course while it runs: another strategy, or another shape of its list.
 import { type ListShape, proofOf } from "../request/list-shape.ts";
+import type { ReadRequest } from "../strategies/contract.ts";
 import { startFilter } from "../strategies/filter.ts";
+import { startOf } from "../strategies/page-geometry.ts";
 import { coverageOf, inPagesOf, withPageSize } from "../strategies/progress.ts";
-import { fromOtherEnd, hasOtherEnd, mayTurnRound, startWalk } from "../strategies/walk.ts";
+import { fromOtherEnd, hasOtherEnd, startWalk } from "../strategies/walk.ts";
 import { readHeadAgain, startWatermark } from "../strategies/watermark.ts";
 import { overlapMs, overlaps, startProgress } from "./first-progress.ts";
 import { type ScopeTask, uncountable, type WalkSoFar } from "./scope-task.ts";
@@ -66,15 +68,17 @@ export const walkSoFar = ({
   };
 };
 
-/** Whether the rest of the walk can be read in ascending order. `later`: once more was read from the head. */
+/** Whether the rest of the walk can be read in ascending order. `later`: once it is read up to the refused row. */
 export const canTurnRound = (
-  { stream, candidate }: Pick<ScopeTask, "stream" | "candidate">,
+  { stream, candidate, refused }: Pick<ScopeTask, "stream" | "candidate" | "refused">,
   { progress }: Pick<WalkSoFar, "progress">,
-  { sort }: Pick<ListShape, "sort">,
+  { sort, perPage }: Pick<ListShape, "sort" | "perPage">,
 ): "now" | "later" | "never" => {
   const isSorted = stream.walkOrder !== undefined && sort && candidate.widens === undefined;
-  if (progress?.kind !== "walk" || !isSorted || !mayTurnRound(progress)) return "never";
-  return hasOtherEnd(progress) ? "now" : "later";
+  if (progress?.kind !== "walk" || !isSorted) return "never";
+  if (hasOtherEnd(progress)) return "now";
+  // A page that begins a little before the refused one may be returned.
+  return refused !== null && hasOtherEnd(progress, refused.row + perPage) ? "later" : "never";
 };
 
 /** Reads the rest of the walk from the other end, in pages of the size that the service returned. */
@@ -83,6 +87,15 @@ export const turnRound = (task: ScopeTask, walk: WalkSoFar, { perPage }: ListSha
   task.leftOff = null;
   const progress = walk.progress === null ? null : inPagesOf(walk.progress, perPage);
   if (progress?.kind === "walk") task.progress = fromOtherEnd(progress);
+};
+
+/** The requested reads, without those that begin where a page was refused. */
+export const withoutRefused = (task: ScopeTask, reads: readonly ReadRequest[]): readonly ReadRequest[] => {
+  const { refused, progress } = task;
+  if (refused === null || progress?.kind !== "walk" || progress.fromHead !== null) return reads;
+  const left = reads.filter((read) => startOf(read) < refused.row);
+  task.inFlight = task.inFlight.filter((read) => left.includes(read) || !reads.includes(read));
+  return left;
 };
 
 /** Continues a reading of changes by the filter of the list, which needs no order. */

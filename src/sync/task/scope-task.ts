@@ -87,6 +87,8 @@ export interface ScopeTask {
   shapeAtRefusal: ListShape | null;
   /** Refusals of later pages, whose form the service accepted for the first page. */
   laterRefusals: number;
+  /** The lowest row, from 0, whose page was refused in each form, and the failure. No page from there on is requested. */
+  refused: { readonly row: number; readonly error: DuckmirrorError } | null;
   /** Set while a resumed walk begins anew: the row at which the service refused its cursor's page, from 0, the failure, and the walk. */
   leftOff: { readonly row: number; readonly error: DuckmirrorError; readonly walk: WalkSoFar } | null;
   /** Changed by `become` only. */
@@ -182,6 +184,7 @@ export const createTask = (input: {
     closing: null,
     shapeAtRefusal: null,
     laterRefusals: 0,
+    refused: null,
     leftOff: null,
     status: "active",
   };

@@ -11,7 +11,7 @@ const OLD = { lastChangeDetectedOn: "2020-01-01T00:00:00.000Z" };
 
 test("a page refused for its depth, without a word about it, costs two refusals a sync, and no page twice", async () => {
   const data = anOrganization(1);
-  data.contacts = Array.from({ length: 130 }, (_, row) => aContact(`p_${String(row).padStart(3, "0")}`, OLD));
+  data.contacts = Array.from({ length: 160 }, (_, row) => aContact(`p_${String(row).padStart(3, "0")}`, OLD));
   const service = createFakeService(data, { maxPerPage: 10 });
   service.options = {
     ...service.options,
@@ -45,5 +45,5 @@ test("a page refused for its depth, without a word about it, costs two refusals 
   service.options = { ...service.options, before: () => undefined };
   const last = await rig.sync();
   expect([last.error, last.report.streams[0]?.complete]).toEqual([null, true]);
-  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM contacts")).toEqual([{ n: 130 }]);
+  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM contacts")).toEqual([{ n: 160 }]);
 });

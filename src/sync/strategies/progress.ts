@@ -129,7 +129,10 @@ export const reopened = (before: Progress): Progress => {
   switch (progress.kind) {
     case "walk":
       // Both parts must meet in the list as it is now.
-      if (progress.fromHead !== null) return { ...progress, coverage: emptyOtherEnd(progress.coverage) };
+      if (progress.fromHead !== null) {
+        const fromHead = { ...progress.fromHead, joined: false };
+        return { ...progress, fromHead, coverage: emptyOtherEnd(progress.coverage) };
+      }
       return progress.coverage.complete ? { ...progress, coverage: reopenedCoverage(progress.coverage) } : progress;
     case "known": {
       const { coverage } = progress.walk;

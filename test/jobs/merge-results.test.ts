@@ -1,9 +1,7 @@
 // One report of a sync out of its families' runs.
 import { expect, test } from "vitest";
-import { FAMILIES, familiesOf } from "../../jobs/families.ts";
-import { failureOf, problemOf } from "../../jobs/family.ts";
+import { problemOf } from "../../jobs/family.ts";
 import { type FamilyEnd, mergeResults } from "../../jobs/merge-results.ts";
-import { STREAM_NAMES } from "../../src/catalog/streams.ts";
 import { DuckmirrorError } from "../../src/core/errors.ts";
 import { aReport } from "../support/reports.ts";
 
@@ -13,11 +11,6 @@ const ended = (streams: FamilyEnd["streams"], ...results: FamilyEnd["results"]):
   streams,
   results,
   problem: null,
-});
-
-test("every stream belongs to exactly one family", () => {
-  expect(FAMILIES.flatMap(({ streams }) => streams).sort()).toEqual([...STREAM_NAMES].sort());
-  expect(familiesOf(["signal_counts", "usage"]).map(({ family }) => family)).toEqual(["signals", "usage"]);
 });
 
 test("a run that families shared is counted once", () => {
@@ -63,18 +56,6 @@ test("a family that never ran is reported by its streams", () => {
     problem: { code: "DISK_FULL" },
   });
   expect(merged({ streams: ["accounts"], results: [], problem: null }).report.status).toBe("interrupted");
-});
-
-test("a family fails by its own streams or by the whole run, not by a spent budget", () => {
-  const problem = problemOf(new DuckmirrorError("CREDENTIALS_REFUSED", { status: 401, endpoint: "/v1/me" }));
-  expect(failureOf({ report: aReport({ status: "failed", streams: ["accounts"] }, "stopped"), problem })?.code).toBe(
-    "CREDENTIALS_REFUSED",
-  );
-  expect(failureOf({ report: aReport({ status: "partial", streams: ["accounts"] }), problem: null })).toBeNull();
-  expect(
-    failureOf({ report: aReport({ status: "partial", streams: ["accounts"] }, "failed"), problem: null })?.code,
-  ).toBe("STREAMS_FAILED");
-  expect(failureOf({ report: aReport({ status: "stopped", streams: ["accounts"] }, "stopped"), problem })).toBeNull();
 });
 
 test("what a run did that was killed before its report is counted by what the mirror knows of it", () => {

@@ -5,18 +5,9 @@ import displayWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { renderSummary } from "../../../../src/cli/terminal/summary.ts";
 import { renderTable } from "../../../../src/cli/terminal/table.ts";
-import { outputWidth } from "../../../../src/cli/terminal/terminal.ts";
 import { type SyncReport, syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 
 const widest = (text: string) => Math.max(...text.split("\n").map(displayWidth));
-
-test("the width is what COLUMNS asks for, else the terminal's, and without a terminal nothing is cut", () => {
-  expect(outputWidth({ COLUMNS: "60" }, 120)).toBe(60);
-  expect(outputWidth({ COLUMNS: "60" }, null)).toBe(60);
-  expect(outputWidth({}, 120)).toBe(120);
-  expect(outputWidth({ COLUMNS: "" }, 120)).toBe(120);
-  expect(outputWidth({ COLUMNS: "wide" }, null)).toBeGreaterThan(5000);
-});
 
 describe("renderTable", () => {
   test("aligns numbers to the right", () => {

@@ -1,7 +1,6 @@
 // Levels of a worker's log: faults that it survives are warnings of one line each; an error needs a person.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { faultLog } from "../../../../src/cli/worker/log.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { DuckmirrorError, type ErrorCode } from "../../../../src/core/errors.ts";
@@ -133,18 +132,4 @@ test("what the next sync mends is a warning, everything else an error", () => {
   );
   expect([levelOf(new Error("a fault")), levelOfCode("")]).toEqual(["error", "error"]);
   expect(levelOf(Object.assign(new Error("Missing lock for job"), { code: -2 }))).toBe("warn");
-});
-
-test("a known failure of a request is one line with code and hint, without a stack", () => {
-  const lines: unknown[][] = [];
-  const log = faultLog({
-    warn: (...args: unknown[]) => void lines.push(["warn", ...args]),
-    error: (...args: unknown[]) => void lines.push(["error", ...args]),
-  });
-  log(new DuckmirrorError("DISK_FULL", { detail: "no space" }));
-  log(new DuckmirrorError("REQUEST_FAILED", { endpoint: "e", detail: "d" }));
-  expect(lines).toEqual([
-    ["error", expect.stringMatching(/^a request failed: DISK_FULL: .* Free some space/)],
-    ["warn", expect.stringMatching(/^a request failed: REQUEST_FAILED: /)],
-  ]);
 });

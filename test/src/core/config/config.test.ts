@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Config, type FlagValues, loadConfig, resolveConfig } from "../../../../src/core/config/config.ts";
 import { parseConfigFile } from "../../../../src/core/config/config-file.ts";
-import { settingList, settingsJsonSchema } from "../../../../src/core/config/settings.ts";
+import { settingList } from "../../../../src/core/config/settings.ts";
 import { DuckmirrorError, isCode } from "../../../../src/core/errors.ts";
 
 const vocabulary = {
@@ -307,21 +307,5 @@ describe("files on disk", () => {
     expect(() => loadConfig({ env: {}, cwd, vocabulary, configPath: "gone.yaml" })).toThrow(
       /gone\.yaml cannot be read/,
     );
-  });
-});
-
-describe("the JSON Schema", () => {
-  test("describes every setting and allows no other", () => {
-    const schema = settingsJsonSchema();
-    expect(schema.additionalProperties).toBe(false);
-    expect(Object.keys(schema.properties ?? {})).toEqual([...settingList().map(({ name }) => name), "profiles"]);
-    for (const setting of settingList()) expect(setting.description, setting.name).toMatch(/^[A-Z`a-z].*\.$/);
-  });
-
-  test("carries defaults and examples", () => {
-    expect(settingsJsonSchema().properties).toMatchObject({
-      max_page_size: { default: 1000 },
-      base_url: { examples: ["https://api.example.com"] },
-    });
   });
 });

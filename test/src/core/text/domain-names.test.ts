@@ -4,6 +4,10 @@ import { bareAddress, domainCandidates } from "../../../../src/core/text/domain-
 
 test.each<[string, readonly string[]]>([
   ["https://www.Shop.Acme.co.uk/x?y", ["shop.acme.co.uk", "acme.co.uk", "co.uk"]],
+  ["ACME.com", ["acme.com"]],
+  ["https://www.shop.acme.co.uk:8443/x?y#z", ["shop.acme.co.uk", "acme.co.uk", "co.uk"]],
+  ["user@acme.com", ["acme.com"]],
+  ["Acme Corp.", []],
   ["acme.com.", ["acme.com"]],
   ["acme.com:8080", ["acme.com"]],
   ["mailto://me@acme.com", ["acme.com"]],
@@ -19,6 +23,8 @@ test.each<[string, readonly string[]]>([
 
 test.each([
   ["https://www.Acme.com/About/?x#y", "acme.com/about"],
+  ["https://www.Network.example/company/acme/", "network.example/company/acme"],
+  ["network.example/company/acme?ref=1#top", "network.example/company/acme"],
   ["acme.com//", "acme.com"],
   ["http://acme.com/a#b/c", "acme.com/a"],
 ])("%s is %s", (input, bare) => {

@@ -3,9 +3,8 @@ import { expect, test } from "vitest";
 import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import type { SyncAsk } from "../../../../src/core/report/triggers.ts";
-import { askDigest, payloadOf } from "../../../../src/queue/asking/asks.ts";
+import { payloadOf } from "../../../../src/queue/asking/asks.ts";
 import { covers } from "../../../../src/queue/asking/extents.ts";
-import { readability } from "../../../../src/queue/asking/payloads.ts";
 
 const config = resolveConfig({ flags: {}, env: {}, file: null, cwd: "/", vocabulary: vocabulary() });
 const anAsk = (more: Partial<SyncAsk>): SyncAsk => ({
@@ -34,15 +33,6 @@ test.each<[string, Partial<SyncAsk>, Partial<SyncAsk>, boolean]>([
   expect(covers(syncOf(sync), syncOf(other))).toBe(expected);
 });
 
-test("only a sync of a part is kept from workers of version 1", () => {
-  const { since: plain, ...rest } = syncOf({ full: true });
-  expect([plain, "reset" in rest, "datedAfter" in rest]).toEqual([1, false, false]);
-  expect(syncOf({ reset: ["signals"] })).toMatchObject({ v: 2, since: 2, streams: ["signals"], reset: ["signals"] });
-  const dated = syncOf({ since: "2026-11-01" });
-  expect(dated).toMatchObject({ v: 2, since: 2, streams: ["contacts", "signals"], datedAfter: "2026-11-01" });
-  expect(readability(dated)).toBe("readable");
-});
-
 test.each<[Partial<SyncAsk>, string]>([
   [{ reset: ["signal"] }, "--reset signal: signal is not a stream. Did you mean signals?"],
   [{ reset: ["signals"], streams: ["accounts"] }, "--reset names its streams itself: give no other"],
@@ -51,12 +41,4 @@ test.each<[Partial<SyncAsk>, string]>([
   [{ since: "2026-11-01", streams: ["accounts"] }, "accounts"],
 ])("refused as by sync: %o", (ask, message) => {
   expect(() => syncOf(ask)).toThrow(message);
-});
-
-test("the digest of a request knows lists and days, and is that of earlier versions without them", () => {
-  const digest = (more: Partial<SyncAsk>) => askDigest(anAsk(more));
-  const reset = digest({ reset: ["signals", "accounts"] });
-  expect(new Set([digest({}), reset, digest({ reset: ["signals"] }), digest({ since: "2026-11-01" })]).size).toBe(4);
-  expect(digest({ reset: ["accounts", "signals", "signals"] })).toBe(reset);
-  expect(digest({ reset: [], since: undefined })).toBe(digest({}));
 });

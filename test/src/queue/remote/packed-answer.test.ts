@@ -2,12 +2,11 @@
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ApiCall, ApiOutcome } from "../../../../src/api/outcome.ts";
+import type { ApiOutcome } from "../../../../src/api/outcome.ts";
 import { createRedactor, type Redactor } from "../../../../src/api/redact.ts";
 import { type RawAnswer, readWireAnswer } from "../../../../src/api/wire-answer.ts";
-import { paramsOf, pathOf } from "../../../../src/catalog/endpoints.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { callOf, noteSchema, requestOf } from "../../../../src/queue/remote/messages.ts";
+import { noteSchema, requestOf } from "../../../../src/queue/remote/messages.ts";
 import { packAnswer, packDenial, unpackAnswer } from "../../../../src/queue/remote/packed-answer.ts";
 import { aParcel } from "./remote-rig.ts";
 
@@ -115,28 +114,4 @@ test("a body that cannot be read, and so not cut, stays with the fetcher; its ch
   expect(await travel(body("<p>Ann"), 1, cutting)).toMatchObject({
     outcome: { kind: "invalid", status: 200, bytes: 6, wire: null, sentAt: 1_000 },
   });
-});
-
-test("a request travels as endpoint and parameters; what the catalog does not know does not travel", () => {
-  const call: ApiCall = {
-    endpoint: "resolveCompany",
-    path: pathOf("resolveCompany", { input: "https://a.b/ c" }),
-    query: {},
-  };
-  const sent = requestOf({ ...parcel, call });
-  expect(sent).toMatchObject({ endpoint: "resolveCompany", params: { input: "https://a.b/ c" } });
-  expect(callOf(JSON.parse(JSON.stringify(sent)))).toEqual(call);
-  expect(() => requestOf({ ...parcel, call: { ...call, path: "/internal/admin/users" } })).toThrow(TypeError);
-  expect(() => requestOf({ ...parcel, call: { ...call, query: { admin: "1" } } })).toThrow(TypeError);
-  const feedback: ApiCall = { endpoint: "sendFeedback", path: "/v1/feedback", query: {}, body: {} };
-  expect(() => requestOf({ ...parcel, call: feedback })).toThrow(TypeError);
-});
-
-test("any parameter comes back from its path, but for those that no path segment can carry", () => {
-  fc.assert(
-    fc.property(fc.string({ unit: "binary" }), (id) => {
-      const carried = id !== "" && id !== "." && id !== "..";
-      expect(paramsOf("getContact", pathOf("getContact", { id }))).toEqual(carried ? { id } : null);
-    }),
-  );
 });

@@ -1,6 +1,6 @@
 // Each filter of the list routes, held against the same condition evaluated here over the whole list.
 import { expect, test } from "vitest";
-import { first, get, many, type Row, sharedSandbox, walk } from "./sandbox-client.ts";
+import { first, get, many, type Row, sharedSandbox, walk } from "../../sandbox/sandbox-client.ts";
 
 const sandbox = sharedSandbox();
 

@@ -6,7 +6,6 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { addKey, keysPath, type Role } from "../../../../src/server/door/key-store.ts";
 import { type RunningServer, startServer } from "../../../../src/server/listen.ts";
 import type { ServerOptions } from "../../../../src/server/server-context.ts";
-import { countRefusal, NO_REFUSALS } from "../../../../src/server/trail/refusal-lines.ts";
 import { lastOfEach } from "../../../../src/warehouse/audit/audit-line.ts";
 import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
 import { openTrail } from "../../../../src/warehouse/audit/trail.ts";
@@ -229,13 +228,6 @@ describe("refusals", () => {
     expect(await linesOf()).toHaveLength(60);
     await server.close();
     expect((await linesOf()).at(-1)).toMatchObject({ unwritten: 10 });
-  });
-
-  test("the next minute begins with the number of those without a line", () => {
-    let lines = NO_REFUSALS;
-    for (let nth = 0; nth < 65; nth++) lines = countRefusal(lines, 100_000).next;
-    expect(lines.unwritten).toBe(5);
-    expect(countRefusal(lines, 160_000)).toEqual({ write: true, next: { since: 160_000, lines: 1, unwritten: 0 } });
   });
 });
 

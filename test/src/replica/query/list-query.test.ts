@@ -1,7 +1,7 @@
 // Paging and sorting: complete, stable and cheap to ask for, whatever the page size.
 import { expect, test } from "vitest";
-import { signal } from "../../../src/catalog/resources.ts";
-import { get, many, sharedSandbox, walk } from "./sandbox-client.ts";
+import { signal } from "../../../../src/catalog/resources.ts";
+import { get, many, sharedSandbox, walk } from "../../sandbox/sandbox-client.ts";
 
 const sandbox = sharedSandbox();
 

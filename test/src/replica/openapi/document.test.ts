@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { openApiDocument } from "../../../src/replica/openapi/document.ts";
-import { ROUTES } from "../../../src/replica/routes.ts";
-import { first, get, send, sharedSandbox, walk } from "./sandbox-client.ts";
+import { openApiDocument } from "../../../../src/replica/openapi/document.ts";
+import { ROUTES } from "../../../../src/replica/routes.ts";
+import { first, get, send, sharedSandbox, walk } from "../../sandbox/sandbox-client.ts";
 
 const sandbox = sharedSandbox();
 
@@ -80,7 +80,7 @@ test("every endpoint has every parameter, and there are no others", () => {
 });
 
 test("the list above is API.md's, where the document is at hand", () => {
-  const file = new URL("../../../../shared/API.md", import.meta.url);
+  const file = new URL("../../../../../shared/API.md", import.meta.url);
   const text = existsSync(file) ? readFileSync(file, "utf8") : Object.keys(DOCUMENTED).join("\n");
   const paths = [...text.matchAll(/(?:### |^\| |^)((?:GET |POST )?\/v1\/[^\s|`]+)/gm)].map(([, path = ""]) =>
     /^(GET|POST) /.test(path) ? path : `GET ${path}`,

@@ -1,6 +1,6 @@
 // The usage routes tell the truth about what was asked before.
 import { expect, test } from "vitest";
-import { fakeClock, get, many, NOW, one, send, walk, withSandbox } from "./sandbox-client.ts";
+import { fakeClock, get, many, NOW, one, send, walk, withSandbox } from "../sandbox/sandbox-client.ts";
 
 const HOUR = 3_600_000;
 

@@ -1,0 +1,34 @@
+// Requests for a sync: what is stored of one, what is refused, and its digest.
+import { expect, test } from "vitest";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { resolveConfig } from "../../../../src/core/config/config.ts";
+import type { SyncAsk } from "../../../../src/core/report/triggers.ts";
+import { askDigest, payloadOf } from "../../../../src/queue/asking/asks.ts";
+import { readability } from "../../../../src/queue/asking/payloads.ts";
+
+const config = resolveConfig({ flags: {}, env: {}, file: null, cwd: "/", vocabulary: vocabulary() });
+const anAsk = (more: Partial<SyncAsk>): SyncAsk => ({
+  streams: [],
+  full: false,
+  profile: null,
+  idempotencyKey: null,
+  ...more,
+});
+const syncOf = (more: Partial<SyncAsk>) => payloadOf(anAsk(more), config, 0, () => 0.5);
+
+test("only a sync of a part is kept from workers of version 1", () => {
+  const { since: plain, ...rest } = syncOf({ full: true });
+  expect([plain, "reset" in rest, "datedAfter" in rest]).toEqual([1, false, false]);
+  expect(syncOf({ reset: ["signals"] })).toMatchObject({ v: 2, since: 2, streams: ["signals"], reset: ["signals"] });
+  const dated = syncOf({ since: "2026-11-01" });
+  expect(dated).toMatchObject({ v: 2, since: 2, streams: ["contacts", "signals"], datedAfter: "2026-11-01" });
+  expect(readability(dated)).toBe("readable");
+});
+
+test("the digest of a request knows lists and days, and is that of earlier versions without them", () => {
+  const digest = (more: Partial<SyncAsk>) => askDigest(anAsk(more));
+  const reset = digest({ reset: ["signals", "accounts"] });
+  expect(new Set([digest({}), reset, digest({ reset: ["signals"] }), digest({ since: "2026-11-01" })]).size).toBe(4);
+  expect(digest({ reset: ["accounts", "signals", "signals"] })).toBe(reset);
+  expect(digest({ reset: [], since: undefined })).toBe(digest({}));
+});

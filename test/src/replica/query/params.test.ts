@@ -1,0 +1,47 @@
+// Parameters of a request: read, or refused. Pure, so tested without a server.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Params } from "../../../../src/replica/query/params.ts";
+import { Refusal } from "../../../../src/replica/refusal.ts";
+import { ROUTES, routeSpec } from "../../../../src/replica/routes.ts";
+
+describe("parameters", () => {
+  test("whatever a client sends is either read or refused with 400", () => {
+    const anyQuery = fc.dictionary(
+      fc.constantFrom(...new Set(ROUTES.flatMap(({ query }) => query.map(({ name }) => name)))),
+      fc.oneof(fc.string(), fc.nat().map(String), fc.constantFrom("2026-02-29", "2024-02-29", "1,2", "default", "asc")),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...ROUTES), anyQuery, (route, query) => {
+        try {
+          Params.parse(route, {}, query);
+        } catch (error) {
+          expect(error).toBeInstanceOf(Refusal);
+        }
+      }),
+    );
+  });
+
+  test.each([
+    ["2026-05-01", true],
+    ["2024-02-29", true],
+    ["2026-02-29", false],
+    ["2026-13-01", false],
+    ["2026-05-01T10:00:00Z", true],
+    ["2026-05-01T10:00:00.123456+02:00", true],
+    ["2026-05-01 10:00", true],
+    ["2026-05-01T25:00:00Z", false],
+    ["1746057600", false],
+    ["May 2026", false],
+  ])("the date %s is accepted: %s", (value, accepted) => {
+    const parse = () => Params.parse(routeSpec("signals"), {}, { afterDate: value });
+    if (accepted) expect(parse().text("afterDate")).toBe(value);
+    else expect(parse).toThrow(Refusal);
+  });
+
+  test("64-bit ids are taken exactly, larger ones refused", () => {
+    const ids = (value: string) => Params.parse(routeSpec("accounts"), {}, { ids: value }).ids("ids");
+    expect(ids("9223372036854775807, 1")).toEqual(["9223372036854775807", "1"]);
+    expect(() => ids("9223372036854775808")).toThrow(Refusal);
+  });
+});

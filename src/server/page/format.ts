@@ -8,8 +8,10 @@ export const count = (value: number | null | undefined): string =>
 
 /** Whole units only: `4m`, `3h`, `12d`. */
 export const span = (ms: number): string => {
-  const seconds = Math.max(0, ms) / 1000;
-  if (seconds < 1) return `${Math.round(ms)}ms`;
+  // A time just ahead, by another machine's clock, is now.
+  const passedMs = Math.max(0, ms);
+  const seconds = passedMs / 1000;
+  if (seconds < 1) return `${Math.round(passedMs)}ms`;
   if (seconds < 90) return `${Math.round(seconds)}s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)}m`;
   if (seconds < 129_600) return `${Math.round(seconds / 3600)}h`;

@@ -1,0 +1,43 @@
+// Failures as one stored line, and what is read from it.
+import { expect, test } from "vitest";
+import { DuckmirrorError, ERRORS } from "../../../../src/core/errors.ts";
+import { createScrubber, Secret } from "../../../../src/core/secret.ts";
+import { failureToKeep, storedProblem } from "../../../../src/queue/asking/failures.ts";
+
+test("a failure is kept as one line with its code, without stack and secret", () => {
+  const scrubber = createScrubber();
+  scrubber.hide(new Secret("hush-hush-hush").reveal());
+  const kept = failureToKeep(new DuckmirrorError("DISK_FULL", { detail: "at hush-hush-hush" }), scrubber);
+  expect(kept.message).toMatch(/^DISK_FULL: The disk is full: at /);
+  expect(`${kept.message}${kept.stack}`).not.toContain("hush-hush");
+  expect(kept.stack).toBe(kept.message);
+  expect(failureToKeep(new TypeError("x is undefined"), scrubber).message).toBe("UNEXPECTED: x is undefined");
+});
+
+test("a stored failure is the problem that it was, with a hint where the hint needs nothing more", () => {
+  expect(storedProblem("DISK_FULL: The disk is full: no space")).toEqual({
+    code: "DISK_FULL",
+    message: "The disk is full: no space",
+    hint: ERRORS.DISK_FULL.hint,
+  });
+  expect(storedProblem("INTERRUPTED")).toEqual({
+    code: "INTERRUPTED",
+    message: ERRORS.INTERRUPTED.message,
+    hint: ERRORS.INTERRUPTED.hint,
+  });
+});
+
+test("no gap of a message or hint is shown unfilled", () => {
+  const gaps = Object.keys(ERRORS).map((code) => storedProblem(code));
+  expect(gaps.filter((problem) => /\{\w+\}/.test(`${problem?.message}${problem?.hint}`))).toEqual([]);
+});
+
+test("a line without a known code is unexpected, as it is; nothing is no problem", () => {
+  const unexpected = (message: string) => ({ code: "UNEXPECTED", message, hint: ERRORS.UNEXPECTED.hint });
+  expect(storedProblem("NO_SUCH_CODE: x")).toEqual(unexpected("NO_SUCH_CODE: x"));
+  expect(storedProblem("job stalled more than allowable limit")).toEqual(
+    unexpected("job stalled more than allowable limit"),
+  );
+  expect(storedProblem("toString")).toEqual(unexpected("toString"));
+  expect(storedProblem("")).toBeNull();
+});

@@ -1,0 +1,64 @@
+// Which program reads which payload, and the error for one that this program cannot read.
+import { expect, test } from "vitest";
+import { z } from "zod";
+import {
+  isForOtherFetchers,
+  isForOthers,
+  parsePayload,
+  readability,
+  syncPayload,
+  WRITTEN,
+} from "../../../../src/queue/asking/payloads.ts";
+
+test.each([
+  [{}, "none"],
+  [{ v: 0 }, "none"],
+  [{ v: "1" }, "none"],
+  [null, "none"],
+  [{ v: 1 }, "readable"],
+  [WRITTEN.ask, "readable"],
+  [WRITTEN.part, "readable"],
+  [{ v: 99, since: 1 }, "readable"],
+  [{ v: 99, since: 99 }, "newer"],
+  [{ v: 99 }, "newer"],
+])("%j is %s", (payload, expected) => {
+  expect(readability(payload)).toBe(expected);
+});
+
+test("a newer payload is left to another program, a broken one is nobody's", () => {
+  expect([isForOthers({ v: 99 }), isForOthers({ v: 1 }), isForOthers({})]).toEqual([true, false, false]);
+});
+
+test("a fetcher leaves newer requests to others, and takes those of every loader that reads its answers", () => {
+  expect([isForOtherFetchers({ v: 99 }), isForOtherFetchers({ v: 1 }), isForOtherFetchers({})]).toEqual([
+    ...[true, false, false],
+  ]);
+});
+
+test("a sync of a part is not for programs of version 1, which would read all that is due", () => {
+  expect([WRITTEN.ask.since, WRITTEN.part.since]).toEqual([1, 2]);
+});
+
+test("the error names the job, its version, and the first thing that does not fit", () => {
+  const schema = z.object({ v: z.int(), name: z.string() });
+  expect(parsePayload(schema, "job-1", { v: 1, name: "a" })).toEqual({ v: 1, name: "a" });
+  const failure = (payload: unknown) => {
+    try {
+      return parsePayload(schema, "job-1", payload);
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(failure({ v: 1, name: 7 })).toMatchObject({
+    code: "JOB_VERSION",
+    context: { job: "job-1", found: expect.stringMatching(/^1, but name: /) },
+  });
+  // It fits by chance: a newer program may mean something else by the same names.
+  expect(failure({ v: 99, name: "a" })).toMatchObject({ code: "JOB_VERSION", context: { found: "99" } });
+  expect(failure("text")).toMatchObject({ context: { found: "none" } });
+});
+
+test("a payload with a stream that does not exist is refused", () => {
+  const { error } = syncPayload.safeParse({ v: 1, streams: ["signal"] });
+  expect(error?.issues.some(({ path, message }) => path[0] === "streams" && message === "is not a stream")).toBe(true);
+});

@@ -22,7 +22,12 @@ export const problemJson = (problem: DuckmirrorError, scrubber: Scrubber) => ({
 });
 
 /** Writes the failure to stderr; with `verbose` also its stack. */
-export const writeProblem = (problem: DuckmirrorError, terminal: Terminal, scrubber: Scrubber, verbose: boolean) => {
+export const writeProblem = (
+  problem: DuckmirrorError,
+  terminal: Pick<Terminal, "err" | "errColours">,
+  scrubber: Scrubber,
+  verbose: boolean,
+) => {
   const { red, dim } = terminal.errColours;
   const lines = [
     `${red(`error ${problem.code}:`)} ${visible(problem.message)}`,

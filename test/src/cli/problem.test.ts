@@ -1,0 +1,48 @@
+// How a failure is shown.
+import { CommanderError } from "commander";
+import pc from "picocolors";
+import { expect, test } from "vitest";
+import { asProblem, problemJson, writeProblem } from "../../../src/cli/problem.ts";
+import { DuckmirrorError } from "../../../src/core/errors.ts";
+import { createScrubber } from "../../../src/core/secret.ts";
+
+const SECRET = "hush-hush-hush";
+const scrubber = createScrubber();
+scrubber.hide(SECRET);
+
+const written = (problem: DuckmirrorError, verbose = false): string => {
+  const texts: string[] = [];
+  const terminal = { errColours: pc.createColors(false), err: (text: string) => void texts.push(text) };
+  writeProblem(problem, terminal, scrubber, verbose);
+  return texts.join("");
+};
+
+test("a failure of this program stays as it is, a wrong option is a usage error on one line", () => {
+  const own = new DuckmirrorError("INTERRUPTED");
+  expect(asProblem(own)).toBe(own);
+  const typed = new CommanderError(1, "x", "error: unknown option '--x'\n(Did you mean --y?)");
+  expect(asProblem(typed)).toMatchObject({
+    code: "USAGE",
+    context: { detail: "unknown option '--x' (Did you mean --y?)" },
+  });
+});
+
+test("anything else is unexpected, with what was thrown as its cause", () => {
+  const thrown = new TypeError("x is undefined");
+  expect(asProblem(thrown)).toMatchObject({ code: "UNEXPECTED", cause: thrown });
+  expect(asProblem("a text")).toMatchObject({ code: "UNEXPECTED" });
+});
+
+test("people see code, message and hint; stacks only on request", () => {
+  const problem = new DuckmirrorError("DISK_FULL", { detail: "no space" }, { cause: new Error("ENOSPC") });
+  expect(written(problem)).toMatch(/^error DISK_FULL: The disk is full: no space\nhint: .+\n$/);
+  expect(written(problem)).not.toContain("ENOSPC");
+  expect(written(problem, true)).toContain("Error: ENOSPC");
+});
+
+test("neither a secret nor a sign that steers the terminal is shown", () => {
+  const problem = new DuckmirrorError("DISK_FULL", { detail: `${SECRET}\u001b[2J` });
+  expect(written(problem, true)).not.toMatch(new RegExp(`${SECRET}|\\u001b`));
+  expect(JSON.stringify(problemJson(problem, scrubber))).not.toContain(SECRET);
+  expect(problemJson(problem, scrubber).error.code).toBe("DISK_FULL");
+});

@@ -15,8 +15,10 @@ interface Kept {
 /** Forecasts kept at once, the latest ones: with other content it is another forecast. */
 const MOST_KEPT = 100;
 
+type PlannedMirror = Pick<Mirror, "name" | "plan"> & { readonly snapshots: Pick<Mirror["snapshots"], "version"> };
+
 /** The plan of a mirror with this opt-in content; null if the server shows none. */
-export type PlanOf = (mirror: Mirror, withContent: readonly string[]) => Promise<unknown> | null;
+export type PlanOf = (mirror: PlannedMirror, withContent: readonly string[]) => Promise<unknown> | null;
 
 /** Plans reject with their error; the next reader tries again. */
 export const createPlans = (clock: Clock): PlanOf => {

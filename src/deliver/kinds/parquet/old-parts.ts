@@ -39,7 +39,7 @@ export const isSweepDue = (swept: string, now: number): boolean => isDue(swept, 
  * only parts older than a day go. `named`: keys that a manifest names.
  */
 export const sweep = async (
-  store: ObjectStore,
+  store: Pick<ObjectStore, "list" | "delete">,
   named: ReadonlySet<string>,
   options: { readonly graceMs: number; readonly now: number },
   signal: AbortSignal,

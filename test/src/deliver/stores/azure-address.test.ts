@@ -1,0 +1,42 @@
+// Addresses of containers, as people and engines write them.
+import { expect, test } from "vitest";
+import { engineLocation, parseAzure } from "../../../../src/deliver/stores/azure-address.ts";
+
+test.each([
+  ["lake", "lake", ""],
+  ["lake-1//a//b/", "lake-1", "a/b"],
+  ["$web/a", "$web", "a"],
+])("az://%s is a container and a prefix", (rest, container, prefix) => {
+  expect(parseAzure("az", rest)).toEqual({ container, prefix, account: null, endpoint: null });
+});
+
+test("Hadoop's form names the account, also in another cloud", () => {
+  expect(parseAzure("abfss", "lake@acme1.dfs.core.chinacloudapi.cn/a")).toEqual({
+    container: "lake",
+    prefix: "a",
+    account: "acme1",
+    endpoint: "https://acme1.blob.core.chinacloudapi.cn",
+  });
+});
+
+test.each(["la", "Lake", "-lake", "la--ke", "lake_1", "a".repeat(64), "", "lake@acme.example.com"])(
+  "%j names no container",
+  (rest) => {
+    expect(parseAzure("az", rest)).toContain("it names no container: write az://container/prefix");
+    expect(parseAzure("abfss", rest)).toContain("write abfss://");
+  },
+);
+
+test("a signature in the address is refused before anything reads it", () => {
+  expect(parseAzure("az", "lake/set?sig=x")).toContain("AZURE_STORAGE_SAS_TOKEN");
+  expect(parseAzure("az", "lake#x")).toContain("AZURE_STORAGE_SAS_TOKEN");
+});
+
+test("engines know an az:// address with its account only; every other address stays", () => {
+  expect(engineLocation("azure://lake/a/b", "acme")).toBe("abfss://lake@acme.dfs.core.windows.net/a/b");
+  expect(engineLocation("az://lake", "acme")).toBe("abfss://lake@acme.dfs.core.windows.net");
+  for (const url of ["s3://lake/a", "abfss://lake@x.dfs.core.windows.net/a"]) {
+    expect(engineLocation(url, "acme")).toBe(url);
+  }
+  expect(engineLocation("az://lake/a", null)).toBe("az://lake/a");
+});

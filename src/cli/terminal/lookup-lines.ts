@@ -28,7 +28,7 @@ const membersOf = (value: JsonValue): readonly string[] =>
 /** The result as text, with its source and cost. `now`: ms since the epoch. */
 export const lookupLines = (result: LookupResult, now: number): string => {
   const { source, credits, asOf, kept, record, latestEarningsCall: call, candidates } = result;
-  const age = source === "mirror" ? `, as of ${formatDuration(Math.max(0, now - asOf))} ago` : "";
+  const age = source === "mirror" ? `, as of ${formatDuration(now - asOf)} ago` : "";
   const later = kept ? "" : "; it enters the mirror when the process that holds the warehouse publishes";
   return [
     ...membersOf(record),

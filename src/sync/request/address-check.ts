@@ -19,7 +19,7 @@ const KNOWS_ROUTE: ReadonlySet<number> = new Set([400, 401, 402, 403, 422]);
 const LACKS_ROUTE: ReadonlySet<number> = new Set([301, 302, 303, 307, 308, 404, 405, 410]);
 
 /** What the answer to the question says about the 404 `absent`; null: the service is there. */
-const verdictAfter = (absent: ApiOutcome, outcome: ApiOutcome): Verdict | null => {
+export const verdictAfter = (absent: ApiOutcome, outcome: ApiOutcome): Verdict | null => {
   if (outcome.kind === "ok" || (outcome.kind === "refused" && KNOWS_ROUTE.has(outcome.status))) return null;
   const context = (detail: string) => ({ endpoint: endpointOf(absent, undefined), detail });
   if (outcome.kind === "invalid" || (outcome.kind === "refused" && LACKS_ROUTE.has(outcome.status))) {

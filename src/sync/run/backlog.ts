@@ -59,8 +59,11 @@ const takeNew = (run: SyncRun, candidates: readonly Candidate[]): readonly Candi
   return fresh;
 };
 
+/** What decides which candidate starts next. */
+type Busy = Pick<SyncRun, "active"> & { readonly fetcher: Pick<SyncRun["fetcher"], "isFailing"> };
+
 /** The candidate to start next, of a failing stream only if there is no other; undefined: none may start yet. */
-const nextOf = (pending: readonly Candidate[], run: SyncRun): Candidate | undefined => {
+export const nextOf = (pending: readonly Candidate[], run: Busy): Candidate | undefined => {
   const isBusyBefore = (turn: number) => [...run.active.values()].some((task) => turnOf(task.candidate) < turn);
   for (const turn of TURNS) {
     const candidate =

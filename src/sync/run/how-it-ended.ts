@@ -13,21 +13,24 @@ export interface End {
   readonly error: DuckmirrorError | null;
 }
 
+/** The error of a run without credits, with the end of the period; `report`: the one that the time comes from. */
+export const untilReset = (stop: DuckmirrorError, resetsAt: number, report: "own" | "earlier"): DuckmirrorError => {
+  if (stop.context.until) return stop;
+  const end = new Date(resetsAt).toISOString();
+  // An earlier report may be outdated, because credits can be bought.
+  const until = report === "own" ? ` until ${end}` : `; by its last report the period ends at ${end}`;
+  return new DuckmirrorError("QUOTA_SPENT", { until });
+};
+
 /** Adds the end of the quota period to the error of a run without credits, from this run's or an earlier report. */
 const tellReset = async (run: SyncRun, stop: DuckmirrorError): Promise<DuckmirrorError> => {
   const { ledger, warehouse, clock, emit } = run.deps;
   if (stop.code !== "QUOTA_SPENT") return stop;
-  const earlier = ledger.snapshot().resetsAt === null ? await readLastQuota(warehouse.database) : null;
-  const resetsAt = ledger.snapshot().resetsAt ?? earlier?.resetsAt ?? null;
+  const own = ledger.snapshot().resetsAt;
+  const resetsAt = own ?? (await readLastQuota(warehouse.database))?.resetsAt ?? null;
   if (resetsAt === null || resetsAt <= clock.now()) return stop;
   emit({ kind: "waiting", why: "quota", until: resetsAt, stream: null });
-  if (stop.context.until) return stop;
-  // An earlier report may be outdated, because credits can be bought.
-  const until =
-    earlier === null
-      ? ` until ${new Date(resetsAt).toISOString()}`
-      : `; by its last report the period ends at ${new Date(resetsAt).toISOString()}`;
-  return new DuckmirrorError("QUOTA_SPENT", { until });
+  return untilReset(stop, resetsAt, own === null ? "earlier" : "own");
 };
 
 /** Marks streams below accounts or companies as failed, with advice, when none of these are known. */
@@ -45,6 +48,15 @@ const noteMissingParents = async (run: SyncRun): Promise<void> => {
   }
 };
 
+/** End of a run that nothing stopped. `failed`: streams; `cut`: budgets that left work out. */
+export const endOfWork = (failed: readonly string[], cut: readonly string[]): End => {
+  if (failed.length > 0) {
+    return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
+  }
+  if (cut.length === 0) return { status: "done", error: null };
+  return { status: "stopped", error: new DuckmirrorError("BUDGET_REACHED", { budgets: cut.join(", ") }) };
+};
+
 /** End of the run, from failed streams and the reason for stopping. Throws the fault that ended it. */
 export const endOf = async (run: SyncRun): Promise<End> => {
   const reason = run.ending.reason();
@@ -60,13 +72,8 @@ export const endOf = async (run: SyncRun): Promise<End> => {
     case undefined: {
       await noteMissingParents(run);
       reportWaiting(run.waiting, { streams: run.options.streams, of: run.stats.of, emit: run.deps.emit });
-      const cut = run.budgets.cut();
       const failed = run.options.streams.filter((stream) => run.stats.of(stream).failed !== null);
-      if (failed.length === 0 && cut.length > 0) {
-        return { status: "stopped", error: new DuckmirrorError("BUDGET_REACHED", { budgets: cut.join(", ") }) };
-      }
-      if (failed.length === 0) return { status: "done", error: null };
-      return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
+      return endOfWork(failed, run.budgets.cut());
     }
     default:
       return reason satisfies never;

@@ -3,7 +3,15 @@
 import type { StreamName } from "../../catalog/streams.ts";
 import { LIST_WORTH } from "../plan/worth.ts";
 import { purposeOf, type ScopeTask } from "../task/scope-task.ts";
-import { type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
+import { type KnownShapes, type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
+
+/** What decides the order of requests. */
+type RunningTasks = KnownShapes &
+  Pick<SyncRun, "active"> & {
+    readonly budgets: Pick<SyncRun["budgets"], "room">;
+    readonly unusable: Pick<SyncRun["unusable"], "isShut">;
+    readonly fetcher: Pick<SyncRun["fetcher"], "isFailing">;
+  };
 
 /** Ready tasks to keep available, so that the next request is known when the rate allows it. */
 const READY_TASKS = 4;
@@ -12,7 +20,7 @@ const READY_TASKS = 4;
 export const hasReady = (task: ScopeTask): boolean => task.ready.length > 0 || (task.progress === null && !task.asked);
 
 /** True when no budget forbids the task's next request, and its stream's answers can be used. */
-const mayAsk = (run: SyncRun, task: ScopeTask): boolean =>
+const mayAsk = (run: RunningTasks, task: ScopeTask): boolean =>
   run.budgets.room(purposeOf(task)) === "some" && !run.unusable.isShut(task.candidate);
 
 /** What one pass over the tasks needs to know of the whole run. */
@@ -23,7 +31,7 @@ interface Overview {
   readonly anySettled: boolean;
 }
 
-const overviewOf = (run: SyncRun): Overview => {
+const overviewOf = (run: RunningTasks): Overview => {
   const underWay = new Set<StreamName>();
   for (const task of run.active.values()) {
     if (task.progress !== null && task.inFlight.length > task.ready.length) underWay.add(task.stream.name);
@@ -35,13 +43,13 @@ const overviewOf = (run: SyncRun): Overview => {
  * While a list's shape is unknown, one request of its stream is enough; while no shape is known, one request in
  * total, because the others profit from its result.
  */
-const waitsForShape = (run: SyncRun, task: ScopeTask, { underWay, anySettled }: Overview): boolean => {
+const waitsForShape = (run: RunningTasks, task: ScopeTask, { underWay, anySettled }: Overview): boolean => {
   if (task.progress === null || shapeOf(run, task.stream.name).settled) return false;
   return anySettled ? underWay.has(task.stream.name) : underWay.size > 0;
 };
 
 /** True when no further candidate needs to start. Tasks of failing streams do not count: others may still answer. */
-export const enoughReady = (run: SyncRun): boolean => {
+export const enoughReady = (run: RunningTasks): boolean => {
   const overview = overviewOf(run);
   let ready = 0;
   for (const task of run.active.values()) {
@@ -60,7 +68,7 @@ const isUndecided = ({ status, pages, ready, inFlight }: ScopeTask): boolean =>
  * Lowest worth to spend a credit on. Until the first page of every organization list shows how many follow, credits are
  * kept for these lists.
  */
-const leastWorth = (run: SyncRun): number => {
+const leastWorth = (run: RunningTasks): number => {
   for (const task of run.active.values()) {
     if (task.candidate.worth >= LIST_WORTH && isUndecided(task)) return LIST_WORTH;
   }
@@ -68,13 +76,13 @@ const leastWorth = (run: SyncRun): number => {
 };
 
 /** True when `task` is sent before `other`: streams whose latest requests failed come last, whatever they are worth. */
-const comesBefore = (run: SyncRun, { candidate: one }: ScopeTask, { candidate: other }: ScopeTask): boolean => {
+const comesBefore = (run: RunningTasks, { candidate: one }: ScopeTask, { candidate: other }: ScopeTask): boolean => {
   const failing = run.fetcher.isFailing(one.stream);
   return failing === run.fetcher.isFailing(other.stream) ? one.worth > other.worth : !failing;
 };
 
 /** The most valuable task that may send now, the first of equals; null when none may. */
-export const mostValuable = (run: SyncRun): ScopeTask | null => {
+export const mostValuable = (run: RunningTasks): ScopeTask | null => {
   const least = leastWorth(run);
   const overview = overviewOf(run);
   let best: ScopeTask | null = null;

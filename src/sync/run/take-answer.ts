@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { OkOutcome } from "../../api/outcome.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
+import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
@@ -27,19 +28,15 @@ import { advance, finishAbsent } from "./task-steps.ts";
 type Requests = Parameters<SyncRun["committer"]["commit"]>[0]["requests"];
 type AnswerResult = Extract<FetchResult, { kind: "answer" }>;
 
-/** True when a record outside the scope shows that the service does not apply the filters. */
-const ignoresFilters = (
-  run: SyncRun,
-  task: ScopeTask,
-  { call }: WantedCall,
+/** True when a record outside the scope, in the answer to a request with its filters, shows that the service ignores them. */
+export const ignoresFilters = (
+  rowScope: RowScope,
+  stream: StreamName,
+  query: Readonly<Record<string, string>>,
   records: readonly JsonValue[],
 ): boolean => {
-  const { stream } = task;
-  const rowScope = rowScopeOf(task, run.options.rowScope);
-  const shape = shapeOf(run, stream.name);
-  const names = Object.keys(filtersOf(rowScope, stream.name) ?? {});
-  const wasFiltered = shape.filters && names.some((name) => call.query[name] !== undefined);
-  return wasFiltered && records.some((record) => isOutside(rowScope, stream.name, record));
+  const wasFiltered = Object.keys(filtersOf(rowScope, stream) ?? {}).some((name) => query[name] !== undefined);
+  return wasFiltered && records.some((record) => isOutside(rowScope, stream, record));
 };
 
 const readWhole = async (run: SyncRun, stream: StreamName): Promise<void> => {
@@ -73,15 +70,25 @@ const countCall = (run: SyncRun, companyId: string, inserted: number): void => {
   if (task !== undefined) task.rows += inserted;
 };
 
-/** Counts records that came along for their own stream; owners have none. Unchanged ones are no news. */
+/**
+ * What records that came along count for their own stream; null: nothing, because unchanged ones are no news. Profiles of
+ * companies count as they are.
+ */
+export const newsOf = (table: StreamName, count: LoadCounts): LoadCounts | null => {
+  if (table === "companies") return count;
+  return count.inserted + count.updated === 0 ? null : { ...count, unchanged: 0, rejected: 0 };
+};
+
+/** Counts records that came along for their own stream; owners have none. */
 const countEmbedded = (run: SyncRun, loads: readonly TableLoad[], counts: readonly LoadCounts[]): void => {
   for (const [index, { stream, table, fromPath }] of loads.entries()) {
     const count = counts[index];
     if (count === undefined || table === stream || !isStreamName(table)) continue;
     if (table === "earnings_calls") countCall(run, String(fromPath.companyId), count.inserted);
-    if (table !== "companies" && count.inserted + count.updated === 0) continue;
+    const news = newsOf(table, count);
+    if (news === null) continue;
     run.stats.of(table).modes.add("embedded");
-    run.stats.countLoad(table, table === "companies" ? count : { ...count, unchanged: 0, rejected: 0 });
+    run.stats.countLoad(table, news);
   }
 };
 
@@ -126,8 +133,10 @@ export const takeListAnswer = async (
     return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint, detail }), { resumable: true });
   }
   const again = await settleShape(run, task, request, wanted, outcome);
-  if (ignoresFilters(run, task, wanted, outcome.data)) await readWhole(run, task.stream.name);
   const { name } = task.stream;
+  const rowScope = rowScopeOf(task, run.options.rowScope);
+  const wasIgnored = shapeOf(run, name).filters && ignoresFilters(rowScope, name, wanted.call.query, outcome.data);
+  if (wasIgnored) await readWhole(run, name);
   const granted = run.granted.get(name) ?? 0;
   const read = pageReadOf(task, request, outcome.data, outcome.page, granted);
   run.granted.set(name, Math.max(granted, read.rows));

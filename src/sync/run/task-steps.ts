@@ -25,13 +25,29 @@ const seenBy = async (run: SyncRun, task: ScopeTask): Promise<number> => {
   return task.firstMirror ? task.rows : run.deps.warehouse.seenCount(task.walkId);
 };
 
-/** Stores the content with which every row was read. A read without it leaves rows that lack it. */
+/** Content with which every row of a list was read. A read that is no walk adds none, and leaves rows that lack what it did not ask for. */
+export const contentOfAll = (
+  { grants, walkedWith }: Pick<ListShape, "grants" | "walkedWith">,
+  asked: readonly string[],
+  isWalk: boolean,
+): readonly string[] => (isWalk ? grants : walkedWith).filter((field) => asked.includes(field));
+
+/**
+ * True when rows of the list may be gone: it adds up, and fewer ids were seen than rows are mirrored. The key of a misfit
+ * counts as seen although it may have no row, so with misfits as many rows may be gone unnoticed.
+ */
+export const mayHaveLost = (
+  { firstMirror, progress, rows, misfits }: Pick<ScopeTask, "firstMirror" | "progress" | "rows" | "misfits">,
+  seen: number,
+  addsUp: boolean,
+): boolean => addsUp && !firstMirror && progress?.kind !== "log" && (rows > seen || misfits > 0);
+
+/** Stores the content with which every row was read. */
 const noteContent = async (run: SyncRun, task: ScopeTask, whole: boolean) => {
   const { name, scope } = task.stream;
   if (scope !== "organization" || task.progress === null) return;
   const shape = shapeOf(run, name);
-  const read = whole && task.progress.kind === "walk" ? shape.grants : shape.walkedWith;
-  const walkedWith = read.filter((field) => task.content.includes(field));
+  const walkedWith = contentOfAll(shape, task.content, whole && task.progress.kind === "walk");
   if (String(walkedWith) === String(shape.walkedWith)) return;
   const next = { ...shape, walkedWith };
   run.shapes.set(name, next);
@@ -40,14 +56,11 @@ const noteContent = async (run: SyncRun, task: ScopeTask, whole: boolean) => {
 
 const finish = async (run: SyncRun, task: ScopeTask, seen: number, step: Extract<Step, { kind: "done" }>) => {
   if (isExcerpt(task)) return closeTask(run, task);
-  // The key of a misfit counts as seen although it may have no row, so as many rows may be gone unnoticed.
-  const deletes =
-    step.addsUp && !task.firstMirror && task.progress?.kind !== "log" && (task.rows > seen || task.misfits > 0);
   await noteContent(run, task, step.whole);
   if (step.addsUp) {
     run.compared.set(task.stream.name, (run.compared.get(task.stream.name) ?? 0) + task.rows);
   }
-  if (deletes) {
+  if (mayHaveLost(task, seen, step.addsUp)) {
     if (!become(task, "deleting")) return;
     if (task.stream.scope === "organization") await settleDeletes(run, task.stream, [task]);
     else run.losing.push(task);

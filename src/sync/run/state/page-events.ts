@@ -6,8 +6,10 @@ import type { ScopeTask } from "../../task/scope-task.ts";
 import type { SyncRun } from "./run-state.ts";
 
 /** Expected pages of a stream: from the list's length if it has one list, else from the number of due lists. */
-const pagesTotal = (run: SyncRun, task: ScopeTask): number | null => {
-  const stats = run.stats.of(task.candidate.stream);
+export const pagesTotal = (
+  task: ScopeTask,
+  stats: { readonly planned: number; readonly pages: number },
+): number | null => {
   if (task.stream.scope !== "organization") return Math.max(stats.planned, stats.pages);
   const total = totalOf(task);
   if (task.progress?.kind !== "walk" || total === null) return null;
@@ -16,7 +18,8 @@ const pagesTotal = (run: SyncRun, task: ScopeTask): number | null => {
 
 export const emitPage = (run: SyncRun, task: ScopeTask): void => {
   const { stream } = task.candidate;
-  const { requests, credits, rows, pages } = run.stats.of(stream);
+  const stats = run.stats.of(stream);
+  const { requests, credits, rows, pages } = stats;
   run.deps.emit({
     kind: "page",
     stream,
@@ -24,7 +27,7 @@ export const emitPage = (run: SyncRun, task: ScopeTask): void => {
     credits,
     rows,
     pagesDone: pages,
-    pagesTotal: pagesTotal(run, task),
+    pagesTotal: pagesTotal(task, stats),
     rowsTotal: task.stream.scope === "organization" ? totalOf(task) : null,
   });
 };

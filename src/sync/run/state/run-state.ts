@@ -136,12 +136,15 @@ export interface SyncRun {
   replan: boolean;
 }
 
+/** What a run has learned of its lists' shapes. */
+export type KnownShapes = Pick<SyncRun, "shapes"> & { readonly options: Pick<SyncOptions, "largestPage"> };
+
 /** The list's shape; if unknown, the start shape with the largest page. */
-export const shapeOf = (run: SyncRun, stream: StreamName): ListShape =>
+export const shapeOf = (run: KnownShapes, stream: StreamName): ListShape =>
   run.shapes.get(stream) ?? initialShape(run.options.largestPage);
 
 /** Shapes of lists that returned a page. Those of single records know no page size. */
-export const settledLists = (run: SyncRun): readonly ListShape[] =>
+export const settledLists = (run: Pick<SyncRun, "shapes">): readonly ListShape[] =>
   [...run.shapes].flatMap(([name, shape]) => (shape.settled && streamSpec(name).list !== undefined ? [shape] : []));
 
 /** True when the stream's list is read with the filters of the setting `scope`. */

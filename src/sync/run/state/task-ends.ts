@@ -14,19 +14,15 @@ const MOST_REPORTED = 5;
 const reasonOf = ({ code, context }: DuckmirrorError): string =>
   `${code} ${String(context.detail ?? "").split(/[,:]/)[0]}`;
 
-/** Reports the failure, or that no more failures like it are reported. */
-const reportFailure = (run: SyncRun, task: ScopeTask, error: DuckmirrorError): void => {
-  const { stream } = task.candidate;
-  const { failures } = run.stats.of(stream);
+/** What people read of a failure: its text, or that no more failures like it are reported; null: nothing. Counts it. */
+export const failureText = (failures: Map<string, number>, stream: string, error: DuckmirrorError): string | null => {
   const reason = reasonOf(error);
   const earlier = failures.get(reason) ?? 0;
   failures.set(reason, earlier + 1);
-  if (earlier > MOST_REPORTED) return;
-  const text =
-    earlier < MOST_REPORTED
-      ? `${error.message} ${error.hint}`
-      : `${stream}: further failures like this one (${error.code}) are not listed; sync.requests has each of them.`;
-  run.deps.emit({ kind: "note", level: "warn", text });
+  if (earlier > MOST_REPORTED) return null;
+  return earlier < MOST_REPORTED
+    ? `${error.message} ${error.hint}`
+    : `${stream}: further failures like this one (${error.code}) are not listed; sync.requests has each of them.`;
 };
 
 /** Stores a scope's state in a commit of its own. */
@@ -71,8 +67,11 @@ export const failTask = async (
   if (!become(task, "failed")) return;
   task.ready = [];
   run.active.delete(taskKey(task));
-  run.stats.of(task.candidate.stream).failed ??= `${error.code}: ${error.message}`;
-  reportFailure(run, task, error);
+  const { stream } = task.candidate;
+  const stats = run.stats.of(stream);
+  stats.failed ??= `${error.code}: ${error.message}`;
+  const text = failureText(stats.failures, stream, error);
+  if (text !== null) run.deps.emit({ kind: "note", level: "warn", text });
   if (error.code === "TIER_LOWERED") run.tierLowered = true;
   if (task.progress === null || isExcerpt(task)) return;
   const state = walkingState(task, run.runId);

@@ -15,7 +15,8 @@ const elsewhere = [
 const sharing = [
   "test/src/{api,budget,catalog,cli,core,deliver,library,replica,sandbox,server,sync,telemetry,warehouse}/**/*.test.ts",
   "test/src/queue/{*,asking/*,taking/*}.test.ts",
-  "test/src/queue/remote/{fetcher/*,mailbox,packed-answer}.test.ts",
+  "test/src/alerts/sending/public-address.test.ts",
+  "test/src/queue/remote/{fetcher/*,mailbox,messages,packed-answer,patience,seals}.test.ts",
   "test/{bench,jobs}/**/*.test.ts",
   "test/{architecture,deploy}.test.ts",
 ];

@@ -1,29 +1,29 @@
-// Who may ask: pure decisions, then the door of a real server.
+// Who may ask: pure decisions, then requests to a real server.
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Secret } from "../../../../src/core/secret.ts";
-import { admission, COOKIE, isOwnHost, isSameOrigin, roleFor } from "../../../../src/server/door/access.ts";
-import { createKeyring } from "../../../../src/server/door/keyring.ts";
-import { createSessions, SESSION_MS } from "../../../../src/server/door/sessions.ts";
+import { admission, COOKIE, isOwnHost, isSameOrigin, roleFor } from "../../../../src/server/access/access-checks.ts";
+import { createKeyring } from "../../../../src/server/access/keyring.ts";
+import { createSessions, SESSION_MS } from "../../../../src/server/access/sessions.ts";
 import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 const key = new Secret("0123456789abcdef0123456789abcdef");
 const other = new Secret("fedcba9876543210fedcba9876543210");
 const bearer = { authorization: `Bearer ${key.reveal()}` };
 
-const doorOf = (secret: Secret | null) => {
+const checksOf = (secret: Secret | null) => {
   const keyring = createKeyring(secret, null, () => undefined);
   return { keyring, sessions: createSessions(keyring) };
 };
 const sessionOf = (secret: Secret, now: number): string => {
-  const { keyring, sessions } = doorOf(secret);
+  const { keyring, sessions } = checksOf(secret);
   const holder = keyring.holderOf(secret.reveal(), now);
   if (holder === null) throw new Error("the key is not taken");
   return sessions.open(holder, now);
 };
 
 describe("a session", () => {
-  const { sessions } = doorOf(key);
+  const { sessions } = checksOf(key);
   const value = sessionOf(key, 1000);
 
   test("holds for its time and not longer", () => {
@@ -52,7 +52,7 @@ describe("a session", () => {
 test("a wrong bearer key is refused even beside a good session", () => {
   const cookie = `a=b; ${COOKIE}=${sessionOf(key, 0)}`;
   const by = (asker: Parameters<typeof admission>[0], secret: Secret | null = key) => {
-    const { keyring, sessions } = doorOf(secret);
+    const { keyring, sessions } = checksOf(secret);
     return admission(asker, keyring, sessions, 1);
   };
   expect(by({ cookie })).toMatchObject({ by: "session" });
@@ -95,7 +95,7 @@ test.each([
   expect(isSameOrigin(provenance)).toBe(taken);
 });
 
-describe("the door", () => {
+describe("a real server", () => {
   let mirror: ServedMirror;
   beforeAll(async () => {
     mirror = await serveMirror();

@@ -42,7 +42,7 @@ const packageOf = (id) => id.split("/", id.startsWith("@") ? 2 : 1).join("/");
 const isOutside = (id) => /^[@a-z]/.test(id) && !BUNDLED.includes(packageOf(id));
 
 /** Programs that are started as a process: each becomes one file, with parts that are loaded when they are needed. */
-const PROGRAMS = ["src/cli/main", "src/warehouse/box/program", "src/warehouse/duckdb/extended/program"];
+const PROGRAMS = ["src/cli/main", "src/warehouse/user-sql/program", "src/warehouse/duckdb/extended/program"];
 // Loaded only here: without the packages the message above is wanted.
 const { rolldown } = await import("rolldown");
 const bundle = await rolldown({

@@ -64,18 +64,17 @@ interface Load {
   readonly p99: number;
 }
 
-/** Clients that ask one request after the other for `ROUND_MS`. */
-const loadOf = async (url: string, path: (n: number) => string): Promise<Load> => {
+/** Clients that ask one request after the other for `ROUND_MS`. `numbers` goes on from round to round: a repeated page would be a kept one. */
+const loadOf = async (url: string, path: (n: number) => string, numbers: { next: number }): Promise<Load> => {
   const pool = new Pool(url, { connections: CLIENTS });
   const times: number[] = [];
-  let next = 0;
   const start = performance.now();
   const client = async () => {
     while (performance.now() - start < ROUND_MS) {
       const sent = performance.now();
-      const { statusCode, body } = await pool.request({ path: path(next++), method: "GET" });
+      const { statusCode, body } = await pool.request({ path: path(numbers.next++), method: "GET" });
       await body.dump();
-      if (statusCode !== 200) throw new Error(`${path(next - 1)}: ${statusCode}`);
+      if (statusCode !== 200) throw new Error(`${path(numbers.next - 1)}: ${statusCode}`);
       times.push(performance.now() - sent);
     }
   };
@@ -127,9 +126,10 @@ export const localApi: BenchCase = {
         const ready = await startReady(body);
         const serve: Load[] = [];
         const plain: Load[] = [];
+        const numbers = { next: 0 };
         for (let round = 0; round < ROUNDS; round++) {
-          serve.push(await loadOf(url, path));
-          plain.push(await loadOf(ready.url, path));
+          serve.push(await loadOf(url, path, numbers));
+          plain.push(await loadOf(ready.url, path, { next: 0 }));
         }
         ready.close();
         figures.push(figure(name, serve, plain));

@@ -23,10 +23,10 @@ import { DuckmirrorError } from "../core/errors.ts";
 import { packageVersion } from "../core/program-files.ts";
 import type { ProgressEvent } from "../core/report/progress-events.ts";
 import type { SyncReport } from "../core/report/sync-report.ts";
-import { createQueryBoxes, runBoxedQuery } from "../warehouse/box/boxed-query.ts";
 import { type Change, changeTables } from "../warehouse/read/changes/change.ts";
 import { streamChanges } from "../warehouse/read/changes/stream-changes.ts";
 import type { QueryCursor, QueryResult } from "../warehouse/read/query.ts";
+import { createQueryProcesses, runUserQuery } from "../warehouse/user-sql/user-query.ts";
 import { type Alerts, createAlerts } from "./alerts.ts";
 
 export type { AlertEvent } from "../alerts/message.ts";
@@ -249,11 +249,11 @@ export const createMirror = (options: MirrorOptions): Mirror => {
       return lookupAtService(config, request, context);
     },
     query: (sql, { signal, ...limits } = {}) =>
-      runBoxedQuery({ snapshot, sql, ...(signal === undefined ? {} : { signal }) }, { ...QUERY_LIMITS, ...limits }),
+      runUserQuery({ snapshot, sql, ...(signal === undefined ? {} : { signal }) }, { ...QUERY_LIMITS, ...limits }),
     follow: (inputs) => followJob(config, inputs, systemClock),
     unfollow: (inputs, { erase = false } = {}) => unfollowJob(config, inputs, { erase, clock: systemClock }),
     following: () => followingJob(config),
-    stream: (sql, use) => createQueryBoxes(QUERY_LIMITS).stream({ snapshot, sql }, use),
+    stream: (sql, use) => createQueryProcesses(QUERY_LIMITS).stream({ snapshot, sql }, use),
     changes: (request = {}) => changesOf(snapshot, request),
     deliver: ({ names = [], takeOver = false, signal = new AbortController().signal } = {}) =>
       deliverJob(config, { names, takeOver }, { clock: systemClock, signal }),

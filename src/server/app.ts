@@ -2,6 +2,7 @@
 // passed in.
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance } from "fastify";
+import { recordRequests } from "./audit-trail/hooks.ts";
 import { createRunFigures } from "./figures/run-figures.ts";
 import { guardedApp } from "./guarded-app.ts";
 import { createMetrics } from "./metrics.ts";
@@ -18,7 +19,6 @@ import { pageRoutes } from "./routes/page.ts";
 import { pageApiRoutes } from "./routes/page-api.ts";
 import { syncRoutes } from "./routes/syncs.ts";
 import { contextOf, type ServerOptions } from "./server-context.ts";
-import { recordRequests } from "./trail/hooks.ts";
 
 export interface Server {
   readonly app: FastifyInstance;

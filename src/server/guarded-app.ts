@@ -1,4 +1,4 @@
-// The server's door: a Fastify instance whose requests are checked before their body is read, with limits on
+// The guarded server: a Fastify instance whose requests are checked before their body is read, with limits on
 // connections and one form of errors.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import {
@@ -13,18 +13,18 @@ import {
   isSameOrigin,
   roleFor,
   SECURITY_HEADERS,
-} from "./door/access.ts";
-import { answerBroken, unreadableAddress } from "./door/broken-requests.ts";
+} from "./access/access-checks.ts";
+import { answerBroken, unreadableAddress } from "./access/broken-requests.ts";
 import {
   CONNECTION_LIMITS,
   countRequests,
   httpOptions,
   limitConnections,
   secureServer,
-} from "./door/connection-limits.ts";
+} from "./access/connection-limits.ts";
+import { notesOf } from "./audit-trail/request-notes.ts";
 import { errorAnswer, HttpRefusal, notFound, tooManyGuesses } from "./refusals.ts";
 import type { ServerContext, ServerOptions } from "./server-context.ts";
-import { notesOf } from "./trail/request-notes.ts";
 
 /** Paths that need no key, because they show no data. */
 const OPEN_PATHS = ["/healthz", "/readyz", "/login", "/favicon.ico"];

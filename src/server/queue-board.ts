@@ -14,8 +14,8 @@ import type {
 } from "@bull-board/api/typings/app";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { SECURITY_HEADERS } from "./access/access-checks.ts";
 import { readAssets, sendAsset } from "./assets.ts";
-import { SECURITY_HEADERS } from "./door/access.ts";
 
 const BASE = "/queues";
 const POLICY = "content-security-policy";

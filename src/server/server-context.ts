@@ -10,10 +10,10 @@ import type { Secret } from "../core/secret.ts";
 import type { DeliveryState } from "../deliver/notes.ts";
 import type { Feedback } from "../replica/feedback.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";
-import type { ConnectionLimits } from "./door/connection-limits.ts";
-import { createGuesses, type Guesses } from "./door/guesses.ts";
-import { createKeyring, type Keyring } from "./door/keyring.ts";
-import { createSessions, type Sessions } from "./door/sessions.ts";
+import type { ConnectionLimits } from "./access/connection-limits.ts";
+import { createGuesses, type Guesses } from "./access/guesses.ts";
+import { createKeyring, type Keyring } from "./access/keyring.ts";
+import { createSessions, type Sessions } from "./access/sessions.ts";
 import { HttpRefusal } from "./refusals.ts";
 import { openSnapshots, type SnapshotSource } from "./snapshot.ts";
 

@@ -68,7 +68,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "forget",
     "export",
     "file",
-    "box",
+    "user-sql",
     "read",
     "load",
     "journal",
@@ -84,8 +84,8 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Files that start, or are, a process of their own, and so touch `process`. */
 const PROGRAMS = [
-  "src/warehouse/box/box.ts",
-  "src/warehouse/box/program.ts",
+  "src/warehouse/user-sql/sql-process.ts",
+  "src/warehouse/user-sql/program.ts",
   "src/warehouse/duckdb/extended/extended-duckdb.ts",
   "src/warehouse/duckdb/extended/program.ts",
 ];

@@ -1,12 +1,12 @@
 // Events of a rule on changes: the rows of its query over the changes since its position. The query is the user's, so it runs
-// in the locked-down process with limits of memory and time (warehouse/box), never in this one.
+// in the locked-down process with limits of memory and time (warehouse/user-sql), never in this one.
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { runBoxedQuery } from "../../warehouse/box/boxed-query.ts";
 import { openDatabase } from "../../warehouse/duckdb/database.ts";
 import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
+import { runUserQuery } from "../../warehouse/user-sql/user-query.ts";
 import { type AlertEvent, eventId } from "../message.ts";
 
 /** Limits of a rule's query. */
@@ -28,7 +28,7 @@ export interface ChangesQuestion {
   readonly query?: RunQuery | undefined;
 }
 
-export type RunQuery = typeof runBoxedQuery;
+export type RunQuery = typeof runUserQuery;
 
 export interface FoundEvents {
   readonly events: readonly AlertEvent[];
@@ -105,7 +105,7 @@ const eventsOf = (
  * Throws QUERY_FAILED, QUERY_LIMIT, SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, and the reason of `signal`.
  */
 export const readChangeEvents = async (question: ChangesQuestion): Promise<FoundEvents> => {
-  const { snapshot, after, signal, rule, query = runBoxedQuery } = question;
+  const { snapshot, after, signal, rule, query = runUserQuery } = question;
   const { last, goneTo } = await feedBoundsOf(snapshot);
   if (after === null) return { events: [], after: last, more: false };
   if (after < goneTo || after > last) return { events: [gapEvent(question, last)], after: last, more: false };

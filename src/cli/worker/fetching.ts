@@ -10,7 +10,7 @@ import type { Tracer } from "../../core/tracing.ts";
 import type { FetchRole } from "../../queue/remote/fetcher/fetch-worker.ts";
 import type { RunningServer } from "../../server/listen.ts";
 import type { CommandContext } from "../command.ts";
-import { resolveDoor } from "./door-keys.ts";
+import { resolveAccess } from "./access-keys.ts";
 import { identityOf } from "./identity.ts";
 import { faultLog } from "./log.ts";
 import type { ProfileWatch } from "./profile-watch.ts";
@@ -34,7 +34,7 @@ const serve = async (
   { clock, version, scrubber }: CommandContext,
 ): Promise<RunningServer | null> => {
   if (listen === null) return null;
-  const { key, keyFile, madeIn, tls } = await resolveDoor(config, listen, scrubber);
+  const { key, keyFile, madeIn, tls } = await resolveAccess(config, listen, scrubber);
   if (madeIn !== null) logger.info(`the key of its address is in ${madeIn}`);
   const { startFetcherServer } = await import("../../server/listen.ts");
   const { readiness, fleet } = fetcher;

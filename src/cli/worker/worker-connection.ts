@@ -16,8 +16,8 @@ import type { Steering } from "../../queue/bullmq/operating/steering.ts";
 import type { AllQueues } from "../../queue/fleet/all-queues.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
 import type { CommandContext } from "../command.ts";
+import { keyForWorker } from "./access-keys.ts";
 import { callWorker, type WorkerPlace } from "./call-worker.ts";
-import { keyForWorker } from "./door-keys.ts";
 
 /** Time limit of a request to the worker, ms. */
 const ANSWER_MS = 30_000;

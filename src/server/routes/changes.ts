@@ -4,8 +4,8 @@ import { z } from "zod";
 import { changeTables } from "../../warehouse/read/changes/change.ts";
 import { readChanges } from "../../warehouse/read/changes/read-changes.ts";
 import { jsonText } from "../../warehouse/record/json-text.ts";
+import { notesOf } from "../audit-trail/request-notes.ts";
 import type { ServerContext } from "../server-context.ts";
-import { notesOf } from "../trail/request-notes.ts";
 
 const MOST_CHANGES = 1000;
 

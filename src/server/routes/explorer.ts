@@ -7,13 +7,13 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { programFile } from "../../core/program-files.ts";
 import { parseFeedback } from "../../replica/feedback.ts";
 import { Refusal } from "../../replica/refusal.ts";
-import { createQueryBoxes } from "../../warehouse/box/boxed-query.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { QueryCursor } from "../../warehouse/read/query.ts";
+import { createQueryProcesses } from "../../warehouse/user-sql/user-query.ts";
+import { notesOf } from "../audit-trail/request-notes.ts";
 import { parseBody } from "../parse-body.ts";
 import { HttpRefusal, notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
-import { notesOf } from "../trail/request-notes.ts";
 
 const MOST_ROWS = 5000;
 const MOST_CHARACTERS = 8_000_000;
@@ -81,8 +81,8 @@ const endOf = (request: FastifyRequest, closing: AbortSignal) => {
 
 export const explorerRoutes = (app: FastifyInstance, context: ServerContext): void => {
   let running = 0;
-  const boxes = createQueryBoxes(LIMITS, true);
-  app.addHook("onClose", () => boxes.close());
+  const processes = createQueryProcesses(LIMITS, true);
+  app.addHook("onClose", () => processes.close());
 
   app.get("/api/queries", async () => ({ queries: savedQueries() }));
 
@@ -98,7 +98,7 @@ export const explorerRoutes = (app: FastifyInstance, context: ServerContext): vo
     const start = performance.now();
     try {
       const ask = { snapshot: snapshots.path, sql, signal };
-      const { columns, rows, truncated } = await boxes.stream(ask, (cursor) => gather(cursor, limit));
+      const { columns, rows, truncated } = await processes.stream(ask, (cursor) => gather(cursor, limit));
       notesOf(request).rows = rows.length;
       reply.header("content-type", "application/json; charset=utf-8");
       const head = JSON.stringify({ columns, truncated, ms: Math.round(performance.now() - start) });

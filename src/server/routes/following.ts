@@ -1,10 +1,10 @@
 // Followed companies: GET /api/following lists them, POST adds inputs, DELETE removes some.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { notesOf } from "../audit-trail/request-notes.ts";
 import { parseBody } from "../parse-body.ts";
 import { notFound } from "../refusals.ts";
 import type { FollowedCompanies, Mirror, ServerContext } from "../server-context.ts";
-import { notesOf } from "../trail/request-notes.ts";
 
 /** Most inputs of one request; a list of more comes in several. */
 const MOST_INPUTS = 10_000;

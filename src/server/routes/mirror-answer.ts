@@ -10,10 +10,10 @@ import { matchRoute } from "../../replica/query/route-match.ts";
 import { createReplica, type ReplicaRequest } from "../../replica/replica.ts";
 import { lastQuota, quotaOf } from "../../replica/usage.ts";
 import { type AnswerCache, createAnswerCache, type KeptAnswer } from "../answer-cache.ts";
+import { notesOf } from "../audit-trail/request-notes.ts";
 import { dataTime } from "../figures/data-time.ts";
 import type { Mirror, ServerContext } from "../server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
-import { notesOf } from "../trail/request-notes.ts";
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 /** Most rows per page; higher than the service's, because pages cost nothing here. */

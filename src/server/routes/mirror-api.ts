@@ -4,9 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { openApiDocument } from "../../replica/openapi/document.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";
 import { Refusal, type RefusalCode, refusalHeaders } from "../../replica/refusal.ts";
+import { notesOf } from "../audit-trail/request-notes.ts";
 import { notFound } from "../refusals.ts";
 import type { Mirror, ServerContext } from "../server-context.ts";
-import { notesOf } from "../trail/request-notes.ts";
 import { createMirrorAnswer, JSON_TYPE, MOST_PER_PAGE, pathAndQuery } from "./mirror-answer.ts";
 
 /** Address of the routes as the client sees it. */

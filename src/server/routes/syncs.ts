@@ -7,10 +7,10 @@ import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { AskedSync, Started, SyncTriggers } from "../../core/report/triggers.ts";
 import { parseDuration } from "../../core/text/units.ts";
+import { notesOf } from "../audit-trail/request-notes.ts";
 import { parseBody } from "../parse-body.ts";
 import { notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
-import { notesOf } from "../trail/request-notes.ts";
 
 const timeoutSchema = z
   .string()

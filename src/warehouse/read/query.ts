@@ -1,5 +1,5 @@
 // Runs the program's own read-only SQL on the snapshot, in process. SQL of users runs in a separate process
-// (warehouse/box).
+// (warehouse/user-sql).
 import { DuckDBInstance } from "@duckdb/node-api";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { fileError } from "../duckdb/duck-errors.ts";

@@ -9,10 +9,10 @@ test("files of the program are found from its root, wherever the code that asks 
 });
 
 test("from the sources, a program in a process of its own gets a loader of TypeScript", () => {
-  const [flag, loader, file] = childProgram("src/warehouse/box/program");
+  const [flag, loader, file] = childProgram("src/warehouse/user-sql/program");
   expect(flag).toBe("--import");
   expect(loader).toContain("tsx");
-  expect(file).toMatch(/\/src\/warehouse\/box\/program\.ts$/);
+  expect(file).toMatch(/\/src\/warehouse\/user-sql\/program\.ts$/);
 });
 
 test("the version is that of the manifest", () => {

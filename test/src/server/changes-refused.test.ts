@@ -27,7 +27,7 @@ interface Refusal {
   readonly code: unknown;
 }
 
-/** What each door answers to a reader at `after`. */
+/** What each way in answers to a reader at `after`. */
 const ask = async (dataDir: string, after: number): Promise<Refusal> => {
   const { code: exitCode, err } = await cli(["changes", "--data-dir", dataDir, "--after", String(after)]);
   const server = await createServer({

@@ -1,4 +1,4 @@
-// bull-board at /queues: behind the server's door, to be looked at only, telling nothing of Redis or of keys.
+// bull-board at /queues: behind the server's access check, to be looked at only, telling nothing of Redis or of keys.
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { BEARER, serveQueue } from "./served-queue.ts";
@@ -8,7 +8,7 @@ const boardError = { code: "REDIS_UNAVAILABLE", error: "Redis does not answer.",
 const startedSchema = z.object({ run_id: z.string() });
 const profilesAnswer = z.object({ queues: z.boolean() });
 
-test("the queues are behind the same door as everything else, under a policy without other origins", async () => {
+test("the queues are behind the same access check as everything else, under a policy without other origins", async () => {
   const { url } = await serveQueue();
   for (const path of ["/queues", "/queues/api/queues", "/queues/static/favicon.ico"]) {
     expect((await fetch(url + path)).status).toBe(401);

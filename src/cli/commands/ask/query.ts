@@ -10,9 +10,9 @@ import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
 import { counted, parseBytes, parseDuration } from "../../../core/text/units.ts";
 import { visible } from "../../../core/text/visible.ts";
 import { queryDestination } from "../../../deliver/query-destination.ts";
-import { createQueryBoxes } from "../../../warehouse/box/boxed-query.ts";
 import type { QueryCursor } from "../../../warehouse/read/query.ts";
 import { assertReadable } from "../../../warehouse/read/readable.ts";
+import { createQueryProcesses } from "../../../warehouse/user-sql/user-query.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../../terminal/query-output.ts";
@@ -143,7 +143,7 @@ const askMirror = <T>(config: Config, { sql, limits, signal }: Question, use: (c
   const snapshot = snapshotPath(config.dataDir);
   // In a folder without a mirror nothing is created.
   assertReadable(snapshot);
-  return createQueryBoxes(limits).stream({ snapshot, sql, signal }, use);
+  return createQueryProcesses(limits).stream({ snapshot, sql, signal }, use);
 };
 
 /** Asks the destination of this name. */

@@ -7,7 +7,7 @@ import type { Logger } from "../../../core/log.ts";
 import type { Tracer } from "../../../core/tracing.ts";
 import type { RunningWorker } from "../../../queue/asking/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { type Door, resolveDoor } from "../../worker/door-keys.ts";
+import { resolveAccess, type ServerAccess } from "../../worker/access-keys.ts";
 import { fetchUntilStopped } from "../../worker/fetching.ts";
 import { identityOf } from "../../worker/identity.ts";
 import { createWorkerLog, faultLog } from "../../worker/log.ts";
@@ -102,7 +102,7 @@ const queuePage = async ({ board }: RunningWorker) => {
 const serveUntilStopped = async (
   worker: RunningWorker,
   { role, profiles, listen, logger, unable }: Syncing,
-  { key, keyFile, madeIn, tls }: Door,
+  { key, keyFile, madeIn, tls }: ServerAccess,
   hear: WorkerLog["listen"],
   context: CommandContext,
 ): Promise<void> => {
@@ -138,11 +138,11 @@ const serveUntilStopped = async (
 
 const syncUntilStopped = async (syncing: Syncing, context: CommandContext, ended: AbortSignal): Promise<void> => {
   const { config, listen, logger } = syncing;
-  const door = await resolveDoor(config, listen, context.scrubber);
+  const access = await resolveAccess(config, listen, context.scrubber);
   const log = createWorkerLog(logger, context.clock, config.logFormat);
   const worker = await startSyncing(syncing, log.emit, context, ended);
   try {
-    await serveUntilStopped(worker, syncing, door, log.listen, context);
+    await serveUntilStopped(worker, syncing, access, log.listen, context);
   } finally {
     logger.info("stopping: what is under way ends at its next checkpoint");
     await worker.stop();

@@ -12,7 +12,7 @@ import {
   revokeKey,
   type StoredKey,
   stateOf,
-} from "../../../server/door/key-store.ts";
+} from "../../../server/access/key-store.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { renderTable } from "../../terminal/table.ts";

@@ -7,7 +7,7 @@ import { type ListenAddress, parseListen } from "../../../core/config/listen-add
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { startServer } from "../../../server/listen.ts";
 import { defineCommand } from "../../command.ts";
-import { resolveDoor } from "../../worker/door-keys.ts";
+import { resolveAccess } from "../../worker/access-keys.ts";
 import { faultLog } from "../../worker/log.ts";
 import { servedProfile } from "../../worker/served-profile.ts";
 
@@ -37,7 +37,7 @@ export const command = defineCommand({
     const [config] = configs;
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
     const listen = listenOf(input, config);
-    const { key, keyFile, open, madeIn, tls } = await resolveDoor(config, listen, scrubber);
+    const { key, keyFile, open, madeIn, tls } = await resolveAccess(config, listen, scrubber);
     const logger = await context.logger(config);
     const server = await startServer(
       {
@@ -58,8 +58,8 @@ export const command = defineCommand({
       if (shared.json) await printJson(login === null ? places : { ...places, login });
       else await terminal.out(`${server.url}\n`);
       if (!shared.quiet && !shared.json) {
-        const door = open ? "only this machine can reach it" : "it asks for a key";
-        terminal.err(`Status page and API run there; ${door}. Ctrl-C ends it.\n`);
+        const whoMay = open ? "only this machine can reach it" : "it asks for a key";
+        terminal.err(`Status page and API run there; ${whoMay}. Ctrl-C ends it.\n`);
         if (login !== null) terminal.err(`Log in: ${login}\n`);
       }
       if (!signal.aborted) await once(signal, "abort");

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
+import { addKey, keysPath, readKeys, revokeKey } from "../../../../src/server/access/key-store.ts";
 import { createServer, type Server } from "../../../../src/server/app.ts";
-import { addKey, keysPath, readKeys, revokeKey } from "../../../../src/server/door/key-store.ts";
 
 let dataDir: string;
 let path: string;
@@ -48,13 +48,13 @@ test("a key does what its role allows and no more", async () => {
     await asked(key, "/api/profiles"),
     await asked(key, "/api/syncs", "POST"),
   ];
-  // This server starts no syncs: 409 says that the door was passed.
+  // This server starts no syncs: 409 says that the key was accepted.
   expect(await statuses(metrics)).toEqual([200, 403, 403]);
   expect(await statuses(read)).toEqual([200, 200, 403]);
   expect(await statuses(operate)).toEqual([200, 200, 409]);
 });
 
-test("the first key shuts the door at once; revoked and ended keys open it no more, without a restart", async () => {
+test("from the first key on, a request needs one; revoked and ended keys are refused, without a restart", async () => {
   expect(await asked(null)).toBe(200);
   const key = await made("ann", "read");
   const passing = await made("guest", "read", now + 1000);
@@ -108,7 +108,7 @@ test("two keys that are made at once are both kept; a name is used once", async 
   await expect(revokeKey(path, "nobody", now)).rejects.toMatchObject({ code: "USAGE" });
 });
 
-test("a key file that cannot be read, or is gone, opens the door to nobody", async () => {
+test("a key file that cannot be read, or is gone, lets nobody in", async () => {
   const key = await made("ann", "read");
   expect(await asked(key)).toBe(200);
   writeFileSync(path, "no keys");

@@ -1,6 +1,6 @@
 // Which refusals get a line of their own in the audit trail, and which are only counted.
 import { expect, test } from "vitest";
-import { countRefusal, NO_REFUSALS } from "../../../../src/server/trail/refusal-lines.ts";
+import { countRefusal, NO_REFUSALS } from "../../../../src/server/audit-trail/refusal-lines.ts";
 
 test("the next minute begins with the number of those without a line", () => {
   let lines = NO_REFUSALS;

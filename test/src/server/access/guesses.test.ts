@@ -1,6 +1,6 @@
 // Wrong keys, counted by address.
 import { expect, test } from "vitest";
-import { createGuesses } from "../../../../src/server/door/guesses.ts";
+import { createGuesses } from "../../../../src/server/access/guesses.ts";
 
 /** Results of so many wrong keys at one moment. */
 const guess = (guesses: ReturnType<typeof createGuesses>, address: string, times: number, now = 0) =>

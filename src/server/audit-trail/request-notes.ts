@@ -1,6 +1,6 @@
 // Notes that the parts of a request leave for its line in the audit trail.
 import type { FastifyRequest } from "fastify";
-import type { KeyHolder } from "../door/keyring.ts";
+import type { KeyHolder } from "../access/keyring.ts";
 
 export interface RequestNotes {
   /** When the request arrived, ms since the epoch. */

@@ -3,7 +3,7 @@
 import { matchRoute } from "../../replica/query/route-match.ts";
 import { Refusal } from "../../replica/refusal.ts";
 import type { Action } from "../../warehouse/audit/audit-line.ts";
-import { isSafe } from "../door/access.ts";
+import { isSafe } from "../access/access-checks.ts";
 
 /** Method and template → action. A logout changes nothing that needs a line. */
 const ACTIONS: Readonly<Record<string, Action | null>> = {

@@ -8,10 +8,10 @@ import type { OutValue } from "../duckdb/out-values.ts";
 import type { QueryCursor, QueryResult } from "../read/query.ts";
 import { assertReadable } from "../read/readable.ts";
 import { withOurGuess } from "../read/unknown-table.ts";
-import { type Box, type BoxLimits, openBox } from "./box.ts";
-import type { FromBox, ToBox } from "./messages.ts";
+import type { FromProcess, ToProcess } from "./messages.ts";
+import { type ProcessLimits, type SqlProcess, startSqlProcess } from "./sql-process.ts";
 
-export interface BoxedRequest {
+export interface UserQuery {
   /** Path of the published snapshot. */
   readonly snapshot: string;
   readonly sql: string;
@@ -19,7 +19,7 @@ export interface BoxedRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface QueryLimits extends BoxLimits {
+export interface QueryLimits extends ProcessLimits {
   /** Time limit from the statement's start to its last row, ms. */
   readonly timeMs: number;
   /** Most characters of one row; default 100 million. */
@@ -32,18 +32,23 @@ const ROW_CHARACTERS = 100_000_000;
 const NODE_MEMORY = /cannot be cloned, out of memory|allocation failed/i;
 
 /** Runs users' statements, each in its own process. */
-export interface QueryBoxes {
+export interface QueryProcesses {
   /**
    * Runs the statement and streams its rows to `use`; the process ends when `use` ends. Throws SNAPSHOT_MISSING,
    * SNAPSHOT_DAMAGED, QUERY_FAILED or QUERY_LIMIT, the signal's reason, or the error of `use`.
    */
-  stream<T>(request: BoxedRequest, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
+  stream<T>(request: UserQuery, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
   /** Ends the process that waits for the next statement. */
   close(): Promise<void>;
 }
 
-const ask = async (box: Box, message: ToBox, snapshot: string, limits: QueryLimits): Promise<FromBox> => {
-  const answer = await box.request(message);
+const ask = async (
+  sqlProcess: SqlProcess,
+  message: ToProcess,
+  snapshot: string,
+  limits: QueryLimits,
+): Promise<FromProcess> => {
+  const answer = await sqlProcess.request(message);
   if (answer.kind === "tooLarge") {
     const most = Math.floor((limits.rowCharacters ?? ROW_CHARACTERS) / 1_000_000);
     throw new DuckmirrorError("QUERY_LIMIT", { detail: `one of its rows has more than ${most} million characters` });
@@ -59,34 +64,39 @@ const ask = async (box: Box, message: ToBox, snapshot: string, limits: QueryLimi
     : new DuckmirrorError("QUERY_FAILED", { detail: withOurGuess(detail) });
 };
 
-async function* batchesOf(box: Box, snapshot: string, limits: QueryLimits): AsyncGenerator<OutValue[][], void> {
+async function* batchesOf(
+  sqlProcess: SqlProcess,
+  snapshot: string,
+  limits: QueryLimits,
+): AsyncGenerator<OutValue[][], void> {
   for (;;) {
-    const answer = await ask(box, { kind: "next" }, snapshot, limits);
+    const answer = await ask(sqlProcess, { kind: "next" }, snapshot, limits);
     if (answer.kind !== "rows" || answer.rows.length === 0) return;
     yield answer.rows;
   }
 }
 
 const runIn = async <T>(
-  box: Box,
-  request: BoxedRequest,
+  sqlProcess: SqlProcess,
+  request: UserQuery,
   limits: QueryLimits,
   use: (cursor: QueryCursor) => Promise<T>,
 ): Promise<T> => {
   const { sql, signal } = request;
   const snapshot = resolve(request.snapshot);
-  const stop = () => box.end(signal?.reason instanceof Error ? signal.reason : new DuckmirrorError("INTERRUPTED"));
+  const stop = () =>
+    sqlProcess.end(signal?.reason instanceof Error ? signal.reason : new DuckmirrorError("INTERRUPTED"));
   const late = new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${limits.timeMs / 1000} seconds` });
-  const timer = setTimeout(() => box.end(late), timerMs(limits.timeMs));
+  const timer = setTimeout(() => sqlProcess.end(late), timerMs(limits.timeMs));
   signal?.addEventListener("abort", stop, { once: true });
   try {
     if (signal?.aborted) stop();
     const memoryLimit = `${limits.memoryMiB}MiB`;
     const { rowCharacters = ROW_CHARACTERS } = limits;
     const run = { snapshot, sql, memoryLimit, rowCharacters };
-    const answer = await ask(box, { kind: "run", ask: run }, snapshot, limits);
+    const answer = await ask(sqlProcess, { kind: "run", ask: run }, snapshot, limits);
     const columns = answer.kind === "columns" ? answer.columns : [];
-    return await use({ columns, batches: batchesOf(box, snapshot, limits) });
+    return await use({ columns, batches: batchesOf(sqlProcess, snapshot, limits) });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", stop);
@@ -94,26 +104,26 @@ const runIn = async <T>(
 };
 
 /** `spare`: keep a started process ready, so that a statement need not wait for one. */
-export const createQueryBoxes = (limits: QueryLimits, spare = false): QueryBoxes => {
-  let ready: Box | null = null;
+export const createQueryProcesses = (limits: QueryLimits, spare = false): QueryProcesses => {
+  let ready: SqlProcess | null = null;
   let closed = false;
-  const take = (): Box => {
-    const box = ready ?? openBox(limits);
-    ready = spare && !closed ? openBox(limits) : null;
-    return box;
+  const take = (): SqlProcess => {
+    const sqlProcess = ready ?? startSqlProcess(limits);
+    ready = spare && !closed ? startSqlProcess(limits) : null;
+    return sqlProcess;
   };
-  const endOf = async (box: Box) => {
-    box.end(new DuckmirrorError("INTERRUPTED"));
-    await box.gone;
+  const endOf = async (sqlProcess: SqlProcess) => {
+    sqlProcess.end(new DuckmirrorError("INTERRUPTED"));
+    await sqlProcess.gone;
   };
   return {
     stream: async (request, use) => {
       assertReadable(request.snapshot);
-      const box = take();
+      const sqlProcess = take();
       try {
-        return await runIn(box, request, limits, use);
+        return await runIn(sqlProcess, request, limits, use);
       } finally {
-        await endOf(box);
+        await endOf(sqlProcess);
       }
     },
     close: async () => {
@@ -125,9 +135,9 @@ export const createQueryBoxes = (limits: QueryLimits, spare = false): QueryBoxes
   };
 };
 
-/** Runs one statement and returns every row. Throws the errors of `QueryBoxes.stream`. */
-export const runBoxedQuery = (request: BoxedRequest, limits: QueryLimits): Promise<QueryResult> =>
-  createQueryBoxes(limits).stream(request, async ({ columns, batches }) => {
+/** Runs one statement and returns every row. Throws the errors of `QueryProcesses.stream`. */
+export const runUserQuery = (request: UserQuery, limits: QueryLimits): Promise<QueryResult> =>
+  createQueryProcesses(limits).stream(request, async ({ columns, batches }) => {
     const rows: (readonly OutValue[])[] = [];
     for await (const batch of batches) rows.push(...batch);
     return { columns, rows };

@@ -1,24 +1,24 @@
 // Sessions: how long they hold, and that nobody can make one.
 import { describe, expect, test } from "vitest";
 import { Secret } from "../../../../src/core/secret.ts";
-import { createKeyring } from "../../../../src/server/door/keyring.ts";
-import { createSessions, SESSION_MS } from "../../../../src/server/door/sessions.ts";
+import { createKeyring } from "../../../../src/server/access/keyring.ts";
+import { createSessions, SESSION_MS } from "../../../../src/server/access/sessions.ts";
 
 const key = new Secret("0123456789abcdef0123456789abcdef");
 const other = new Secret("fedcba9876543210fedcba9876543210");
-const doorOf = (secret: Secret | null) => {
+const checksOf = (secret: Secret | null) => {
   const keyring = createKeyring(secret, null, () => undefined);
   return { keyring, sessions: createSessions(keyring) };
 };
 const sessionOf = (secret: Secret, now: number): string => {
-  const { keyring, sessions } = doorOf(secret);
+  const { keyring, sessions } = checksOf(secret);
   const holder = keyring.holderOf(secret.reveal(), now);
   if (holder === null) throw new Error("the key is not taken");
   return sessions.open(holder, now);
 };
 
 describe("a session", () => {
-  const { sessions } = doorOf(key);
+  const { sessions } = checksOf(key);
   const value = sessionOf(key, 1000);
 
   test("holds for its time and not longer", () => {

@@ -1,9 +1,9 @@
-// Limits on connections, over raw sockets: nobody can hold the door by holding connections.
+// Limits on connections, over raw sockets: nobody can block the server by holding connections.
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import type { ConnectionLimits } from "../../../../src/server/door/connection-limits.ts";
+import type { ConnectionLimits } from "../../../../src/server/access/connection-limits.ts";
 import { type RunningServer, startServer } from "../../../../src/server/listen.ts";
 
 const KEY = new Secret("0123456789abcdef0123456789abcdef");

@@ -11,9 +11,9 @@ import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
 import { type Scrubber, Secret } from "../../core/secret.ts";
 import { unwritable } from "../../core/state/unwritable.ts";
-import { keysPath, readKeys } from "../../server/door/key-store.ts";
+import { keysPath, readKeys } from "../../server/access/key-store.ts";
 
-interface DoorKeys {
+interface AccessKeys {
   readonly key: Secret | null;
   readonly keyFile: string;
   /** No key is required. */
@@ -54,7 +54,7 @@ export const keyForWorker = async (config: Config): Promise<Secret | null> => {
   return text.trim() === "" ? null : new Secret(text.trim());
 };
 
-const doorKeys = async (config: Config, listen: ListenAddress): Promise<DoorKeys> => {
+const accessKeys = async (config: Config, listen: ListenAddress): Promise<AccessKeys> => {
   const keyFile = keysPath(config.dataDir);
   const hasNamed = (await readKeys(keyFile)).length > 0;
   const key = await resolveServerKey({ ...config, listen }, hasNamed || config.requireKey);
@@ -69,10 +69,10 @@ const doorKeys = async (config: Config, listen: ListenAddress): Promise<DoorKeys
  * Keys and certificates of a server. Throws CONFIG_INVALID, SERVER_KEY_MISSING, DATA_DIR_UNWRITABLE: call it before
  * anything starts.
  */
-export const resolveDoor = async (config: Config, listen: ListenAddress, scrubber: Pick<Scrubber, "hide">) => {
-  const keys = await doorKeys(config, listen);
+export const resolveAccess = async (config: Config, listen: ListenAddress, scrubber: Pick<Scrubber, "hide">) => {
+  const keys = await accessKeys(config, listen);
   const tls = await resolveTls(config);
   if (keys.key !== null) scrubber.hide(keys.key);
   return { ...keys, tls };
 };
-export type Door = Awaited<ReturnType<typeof resolveDoor>>;
+export type ServerAccess = Awaited<ReturnType<typeof resolveAccess>>;

@@ -3,14 +3,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { childProgram, isFromSources } from "../../core/program-files.ts";
-import { type FromBox, fromBoxSchema, type ToBox } from "./messages.ts";
+import { type FromProcess, fromProcessSchema, type ToProcess } from "./messages.ts";
 
-export interface Box {
+export interface SqlProcess {
   /**
    * Sends a message and waits for its answer. Throws QUERY_LIMIT when the process ended instead, or the reason given
    * to `end`.
    */
-  request(message: ToBox): Promise<FromBox>;
+  request(message: ToProcess): Promise<FromProcess>;
   /** Kills the process at once. The first reason counts. */
   end(reason: Error): void;
   /** Resolves when the process has ended. */
@@ -18,7 +18,7 @@ export interface Box {
 }
 
 /** Limits of one statement. */
-export interface BoxLimits {
+export interface ProcessLimits {
   /** Limit of DuckDB, MiB. */
   readonly memoryMiB: number;
 }
@@ -34,9 +34,9 @@ const RESERVED_MIB = Number.parseInt(process.versions.node, 10) >= 23 ? 512 : 0;
  */
 const SCRIPT = 'ulimit -c 0; ulimit -f 0; ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
 
-const start = ({ memoryMiB }: BoxLimits): ChildProcess => {
+const start = ({ memoryMiB }: ProcessLimits): ChildProcess => {
   const dataKiB = (memoryMiB + BEYOND_DUCKDB_MIB + RESERVED_MIB) * 1024;
-  const command = [process.execPath, "--max-old-space-size=512", ...childProgram("src/warehouse/box/program")];
+  const command = [process.execPath, "--max-old-space-size=512", ...childProgram("src/warehouse/user-sql/program")];
   return spawn("/bin/sh", ["-c", SCRIPT, "sh", String(dataKiB), ...command], {
     // No environment, so no secrets; no output, so that `enable_logging` and the like print nowhere.
     env: isFromSources ? { TSX_DISABLE_CACHE: "1" } : {},
@@ -45,10 +45,10 @@ const start = ({ memoryMiB }: BoxLimits): ChildProcess => {
   });
 };
 
-export const openBox = (limits: BoxLimits): Box => {
+export const startSqlProcess = (limits: ProcessLimits): SqlProcess => {
   const child = start(limits);
   let reason: Error | null = null;
-  let waiting: { resolve(answer: FromBox): void; reject(error: Error): void } | null = null;
+  let waiting: { resolve(answer: FromProcess): void; reject(error: Error): void } | null = null;
   const fail = () => {
     const detail = `it needed more than ${limits.memoryMiB} MiB of memory, or brought its process down`;
     reason ??= new DuckmirrorError("QUERY_LIMIT", { detail });
@@ -56,7 +56,7 @@ export const openBox = (limits: BoxLimits): Box => {
     waiting = null;
   };
   child.on("message", (message) => {
-    const parsed = fromBoxSchema.safeParse(message);
+    const parsed = fromProcessSchema.safeParse(message);
     if (!parsed.success) return void child.kill("SIGKILL");
     waiting?.resolve(parsed.data);
     waiting = null;

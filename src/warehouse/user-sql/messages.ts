@@ -14,15 +14,15 @@ export interface Ask {
 }
 
 /** Each later message requests more rows. */
-export type ToBox = { readonly kind: "run"; readonly ask: Ask } | { readonly kind: "next" };
+export type ToProcess = { readonly kind: "run"; readonly ask: Ask } | { readonly kind: "next" };
 
 const rows = z.array(z.array(z.custom<OutValue>()));
 
 /** Answers. `rows` is empty at the end. `failed`: the statement failed. `tooLarge`: one row has too many characters. */
-export const fromBoxSchema = z.discriminatedUnion("kind", [
+export const fromProcessSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("columns"), columns: z.array(z.object({ name: z.string(), type: z.string() })) }),
   z.object({ kind: z.literal("rows"), rows }),
   z.object({ kind: z.literal("failed"), detail: z.string() }),
   z.object({ kind: z.literal("tooLarge") }),
 ]);
-export type FromBox = z.output<typeof fromBoxSchema>;
+export type FromProcess = z.output<typeof fromProcessSchema>;

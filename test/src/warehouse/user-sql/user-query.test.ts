@@ -3,8 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { createQueryBoxes, type QueryBoxes, runBoxedQuery } from "../../../../src/warehouse/box/boxed-query.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import {
+  createQueryProcesses,
+  type QueryProcesses,
+  runUserQuery,
+} from "../../../../src/warehouse/user-sql/user-query.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const LIMITS = { timeMs: 600_000, memoryMiB: 256 };
@@ -19,16 +23,16 @@ beforeEach(async () => {
   await database.close();
 });
 
-let boxes: QueryBoxes | null = null;
+let processes: QueryProcesses | null = null;
 afterEach(async () => {
-  await boxes?.close();
-  boxes = null;
+  await processes?.close();
+  processes = null;
 });
 
 test("values come out exactly as from a query in process", async () => {
   const sql = `SELECT 9007199254740993 AS big, TIMESTAMPTZ '2024-01-02 03:04:05.678901+02' AS at, ['a', NULL] AS list,
     '{"a":1}'::JSON AS doc, 'NaN'::DOUBLE AS nan, {'k': 1} AS pair, DATE '2024-02-03' AS day, NULL AS nothing`;
-  const { columns, rows } = await runBoxedQuery({ snapshot, sql }, LIMITS);
+  const { columns, rows } = await runUserQuery({ snapshot, sql }, LIMITS);
   expect(columns.map(({ type }) => type)).toEqual([
     "BIGINT",
     "TIMESTAMP WITH TIME ZONE",
@@ -53,10 +57,10 @@ test("values come out exactly as from a query in process", async () => {
 });
 
 test("many rows stream in order, in answers of bounded size", async () => {
-  boxes = createQueryBoxes(LIMITS);
+  processes = createQueryProcesses(LIMITS);
   let next = 0;
   let largest = 0;
-  await boxes.stream({ snapshot, sql: "SELECT range AS n FROM range(100000)" }, async ({ batches }) => {
+  await processes.stream({ snapshot, sql: "SELECT range AS n FROM range(100000)" }, async ({ batches }) => {
     for await (const batch of batches) {
       largest = Math.max(largest, batch.length);
       const expected = Array.from(batch, (_, index) => [next + index]);
@@ -69,17 +73,17 @@ test("many rows stream in order, in answers of bounded size", async () => {
 });
 
 test("a reader that leaves ends one long function call at once", async () => {
-  boxes = createQueryBoxes(LIMITS);
+  processes = createQueryProcesses(LIMITS);
   const leave = new AbortController();
   const sql = "SELECT levenshtein(repeat('a', 1000000), repeat('b', 1000000))";
-  const running = boxes.stream({ snapshot, sql, signal: leave.signal }, async () => undefined);
+  const running = processes.stream({ snapshot, sql, signal: leave.signal }, async () => undefined);
   leave.abort(new DuckmirrorError("INTERRUPTED"));
   await expect(running).rejects.toMatchObject({ code: "INTERRUPTED" });
 });
 
 test("a row with too many characters is refused, and the next statement runs", async () => {
   const most = { ...LIMITS, rowCharacters: 1_000_000 };
-  const run = (sql: string) => runBoxedQuery({ snapshot, sql }, most);
+  const run = (sql: string) => runUserQuery({ snapshot, sql }, most);
   const refused = { code: "QUERY_LIMIT", message: expect.stringContaining("more than 1 million characters") };
   await expect(run("SELECT repeat('x', 1000001)")).rejects.toMatchObject(refused);
   await expect(run("SELECT repeat('x', 600000), repeat('y', 600000)")).rejects.toMatchObject(refused);
@@ -91,18 +95,18 @@ test("a row with too many characters is refused, and the next statement runs", a
 
 test("a snapshot with a planted WAL is refused", async () => {
   writeFileSync(`${snapshot}.wal`, "anything");
-  await expect(runBoxedQuery({ snapshot, sql: "FROM t" }, LIMITS)).rejects.toMatchObject({ code: "SNAPSHOT_DAMAGED" });
+  await expect(runUserQuery({ snapshot, sql: "FROM t" }, LIMITS)).rejects.toMatchObject({ code: "SNAPSHOT_DAMAGED" });
 });
 
 test("no snapshot, no process", async () => {
   const nowhere = join(dir, "none.duckdb");
-  await expect(runBoxedQuery({ snapshot: nowhere, sql: "SELECT 1" }, LIMITS)).rejects.toMatchObject({
+  await expect(runUserQuery({ snapshot: nowhere, sql: "SELECT 1" }, LIMITS)).rejects.toMatchObject({
     code: "SNAPSHOT_MISSING",
   });
 });
 
 test("no extension can be loaded or installed", async () => {
-  const run = (sql: string) => runBoxedQuery({ snapshot, sql }, LIMITS);
+  const run = (sql: string) => runUserQuery({ snapshot, sql }, LIMITS);
   const extension = join(dir, "ducklake.duckdb_extension");
   writeFileSync(extension, "");
   for (const sql of [`LOAD '${extension}'`, "LOAD ducklake", "INSTALL ducklake", "ATTACH 'ducklake:x' AS lake"]) {
@@ -115,7 +119,7 @@ test.each([300, 600])(
   async (rows) => {
     const limits = { timeMs: 600_000, memoryMiB: 64 };
     const sql = `SELECT repeat('x', 1000000) AS text FROM range(${rows})`;
-    const code = await runBoxedQuery({ snapshot, sql }, limits).then(
+    const code = await runUserQuery({ snapshot, sql }, limits).then(
       () => "fits",
       (error: unknown) => (error instanceof DuckmirrorError ? error.code : String(error)),
     );

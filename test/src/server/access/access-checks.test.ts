@@ -1,21 +1,21 @@
-// Who may ask: pure decisions, then the door of a real server.
+// Who may ask: pure decisions, then requests to a real server.
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Secret } from "../../../../src/core/secret.ts";
-import { admission, COOKIE, isOwnHost, isSameOrigin, roleFor } from "../../../../src/server/door/access.ts";
-import { createKeyring } from "../../../../src/server/door/keyring.ts";
-import { createSessions } from "../../../../src/server/door/sessions.ts";
+import { admission, COOKIE, isOwnHost, isSameOrigin, roleFor } from "../../../../src/server/access/access-checks.ts";
+import { createKeyring } from "../../../../src/server/access/keyring.ts";
+import { createSessions } from "../../../../src/server/access/sessions.ts";
 import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 const key = new Secret("0123456789abcdef0123456789abcdef");
 const bearer = { authorization: `Bearer ${key.reveal()}` };
 
-const doorOf = (secret: Secret | null) => {
+const checksOf = (secret: Secret | null) => {
   const keyring = createKeyring(secret, null, () => undefined);
   return { keyring, sessions: createSessions(keyring) };
 };
 const sessionOf = (secret: Secret, now: number): string => {
-  const { keyring, sessions } = doorOf(secret);
+  const { keyring, sessions } = checksOf(secret);
   const holder = keyring.holderOf(secret.reveal(), now);
   if (holder === null) throw new Error("the key is not taken");
   return sessions.open(holder, now);
@@ -24,7 +24,7 @@ const sessionOf = (secret: Secret, now: number): string => {
 test("a wrong bearer key is refused even beside a good session", () => {
   const cookie = `a=b; ${COOKIE}=${sessionOf(key, 0)}`;
   const by = (asker: Parameters<typeof admission>[0], secret: Secret | null = key) => {
-    const { keyring, sessions } = doorOf(secret);
+    const { keyring, sessions } = checksOf(secret);
     return admission(asker, keyring, sessions, 1);
   };
   expect(by({ cookie })).toMatchObject({ by: "session" });
@@ -67,7 +67,7 @@ test.each([
   expect(isSameOrigin(provenance)).toBe(taken);
 });
 
-describe("the door", () => {
+describe("a real server", () => {
   let mirror: ServedMirror;
   beforeAll(async () => {
     mirror = await serveMirror();

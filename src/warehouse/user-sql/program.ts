@@ -6,10 +6,10 @@ import { fromDuck } from "../duckdb/duck-values.ts";
 import { threadsFor } from "../duckdb/instance.ts";
 import { answersOf, TooLarge } from "../duckdb/row-answers.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import type { FromBox, ToBox } from "./messages.ts";
+import type { FromProcess, ToProcess } from "./messages.ts";
 
 /** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
-async function* answer(first: ToBox): AsyncGenerator<FromBox, void> {
+async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   if (first.kind !== "run") throw new TypeError("the first message must be the statement");
   const { snapshot, sql, memoryLimit, rowCharacters } = first.ask;
   const instance = await DuckDBInstance.create(snapshot, {
@@ -20,7 +20,7 @@ async function* answer(first: ToBox): AsyncGenerator<FromBox, void> {
     temp_directory: "",
   });
   const connection = await instance.connect();
-  await connection.run(sqlText("warehouse/box-lock-down.sql"));
+  await connection.run(sqlText("warehouse/user-sql-lock-down.sql"));
   const result = await connection.stream(sql);
   const types = result.columnTypes();
   const columns = result
@@ -31,10 +31,10 @@ async function* answer(first: ToBox): AsyncGenerator<FromBox, void> {
   yield { kind: "rows", rows: [] };
 }
 
-const send = (message: FromBox): void => void process.send?.(message);
+const send = (message: FromProcess): void => void process.send?.(message);
 
-let answers: AsyncGenerator<FromBox, void> | null = null;
-process.on("message", (message: ToBox) => {
+let answers: AsyncGenerator<FromProcess, void> | null = null;
+process.on("message", (message: ToProcess) => {
   answers ??= answer(message);
   answers
     .next()

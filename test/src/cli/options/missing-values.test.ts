@@ -25,5 +25,6 @@ test.each([
 test("a value that only looks like an option is one, and an option may go without a value where it need have none", () => {
   expect(parsed("--data-dir", "--other")).toEqual({ dataDir: "--other" });
   expect(parsed("--color", "--json")).toEqual({ color: true, json: true });
+  expect(parsed("--color=--json")).toEqual({ color: "--json" });
   expect(parsed("--data-dir", "json")).toEqual({ dataDir: "json" });
 });

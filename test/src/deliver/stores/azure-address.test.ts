@@ -19,11 +19,14 @@ test("Hadoop's form names the account, also in another cloud", () => {
   });
 });
 
+test("an abfss:// address needs its account, whatever else it names", () => {
+  expect(parseAzure("abfss", "lake/a")).toBe("write abfss://container@account.dfs.core.windows.net/prefix");
+});
+
 test.each(["la", "Lake", "-lake", "la--ke", "lake_1", "a".repeat(64), "", "lake@acme.example.com"])(
   "%j names no container",
   (rest) => {
     expect(parseAzure("az", rest)).toContain("it names no container: write az://container/prefix");
-    expect(parseAzure("abfss", rest)).toContain("write abfss://");
   },
 );
 

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { addKey, keysPath, type Role } from "../../../../src/server/access/key-store.ts";
-import { countRefusal, NO_REFUSALS } from "../../../../src/server/audit-trail/refusal-lines.ts";
 import { type RunningServer, startServer } from "../../../../src/server/listen.ts";
 import type { ServerOptions } from "../../../../src/server/server-context.ts";
 import { lastOfEach } from "../../../../src/warehouse/audit/audit-line.ts";

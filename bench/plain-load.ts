@@ -2,6 +2,7 @@
 // request, no archive, no check of a record, no ledger.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import type { StreamName } from "../src/catalog/streams.ts";
 import { tableSpec } from "../src/catalog/tables.ts";
 import { openDatabase } from "../src/warehouse/duckdb/database.ts";
@@ -45,12 +46,31 @@ const pageOf = (url: string): string => {
   return `${path}?page=${new URLSearchParams(query).get("page")}`;
 };
 
-/** Writes the recorded bodies of each list to a file of `dir`, one per line, each page once. */
+const page = z.looseObject({ data: z.array(z.looseObject({ id: z.union([z.string(), z.number()]) })) });
+
+/** Pages by address, without records that an earlier page of their list holds: pages overlap, and DuckDB is given each record once. */
+const withoutRepeats = (pages: ReadonlyMap<string, string>): string[] => {
+  const seen = new Set<string>();
+  return [...pages].map(([address, body]) => {
+    const [list] = address.split("?");
+    const { data, ...rest } = page.parse(JSON.parse(body));
+    const fresh = data.filter(({ id }) => !seen.has(`${list} ${id}`));
+    for (const { id } of fresh) seen.add(`${list} ${id}`);
+    return fresh.length === data.length ? body : JSON.stringify({ ...rest, data: fresh });
+  });
+};
+
+/** Writes the recorded bodies of each list to a file of `dir`, one per line, each page and each record once. */
 export const writeBodies = async (recording: Recording, tables: readonly ListTable[], dir: string): Promise<void> => {
   for (const table of tables) {
     const bodies = [...recording].filter(([url, { status }]) => status === 200 && TABLES[table].test(url));
     const pages = new Map(bodies.map(([url, { body }]) => [pageOf(url), body]));
-    await writeFile(bodiesFile(dir, table), [...pages.values()].map((body) => `${body}\n`).join(""));
+    await writeFile(
+      bodiesFile(dir, table),
+      withoutRepeats(pages)
+        .map((body) => `${body}\n`)
+        .join(""),
+    );
   }
 };
 

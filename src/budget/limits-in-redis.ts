@@ -36,6 +36,7 @@ const watch = z.object({
   // Missing in states of older versions.
   lastResetsAt: figure.default(null),
   refusedMs: z.number(),
+  refusedAt: figure.default(null),
   since: z.number(),
   sent: z.number(),
   mostUsed: z.number(),
@@ -54,8 +55,12 @@ const limiterSchema = z.object({
     blockedUntil: moment,
     spare: figure,
     refilledAt: moment,
+    // Missing in states of older versions.
+    askedAt: figure.default(null),
     slowedAt: moment,
     steppedAt: laterMoment,
+    loweredFrom: figure.default(null),
+    retried: figure.default(null),
     aloneUntil: moment,
     started: z.boolean(),
     watch: watch.nullable().default(null),

@@ -1,6 +1,7 @@
 // Requests in flight of all processes that share a limiter. Pure. Each process stores its own number. A process that
 // died is removed after a while; until then its requests count, which only makes the limiter careful.
-import { type LimiterState, startLimiter } from "./limiter.ts";
+import { type LimiterState, startLimiter } from "./limiter-state.ts";
+import type { UsageWatch } from "./usage-watch.ts";
 
 /** Requests in flight of one process. */
 interface Flights {
@@ -42,6 +43,12 @@ export const noteFlights = (flights: readonly Flights[], by: string, count: numb
 export const flightsOfOthers = (flights: readonly Flights[], by: string, now: number): number =>
   flights.reduce((sum, other) => sum + (other.by !== by && other.at + FLIGHT_MS > now ? other.count : 0), 0);
 
+const earlierWatch = (watch: UsageWatch, ms: number): UsageWatch => ({
+  ...watch,
+  since: watch.since - ms,
+  refusedAt: watch.refusedAt === null ? null : watch.refusedAt - ms,
+});
+
 /**
  * The state after the clock went back (a replica with another clock took over). No slot may be in the future, so all
  * its times move back by as much as the latest one.
@@ -57,12 +64,13 @@ export const onEarlierClock = (state: SharedLimiter, now: number): SharedLimiter
       sent: limiter.sent.map(({ from, count }) => ({ from: from - ahead, count })),
       blockedUntil: limiter.blockedUntil - ahead,
       refilledAt: limiter.refilledAt - ahead,
+      askedAt: limiter.askedAt === null ? null : limiter.askedAt - ahead,
       slowedAt: limiter.slowedAt - ahead,
       steppedAt: limiter.steppedAt - ahead,
       aloneUntil: limiter.aloneUntil - ahead,
       heardUpTo: limiter.heardUpTo - ahead,
       calmUntil: limiter.calmUntil - ahead,
-      watch: limiter.watch === null ? null : { ...limiter.watch, since: limiter.watch.since - ahead },
+      watch: limiter.watch === null ? null : earlierWatch(limiter.watch, ahead),
     },
     flights: flights.map((each) => ({ ...each, at: each.at - ahead })),
   };

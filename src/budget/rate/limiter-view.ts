@@ -4,7 +4,8 @@ import type { RateInfo } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Fence, StateStore } from "../store/state-store.ts";
 import { FLIGHT_MS, flightsOfOthers, noteFlights, onEarlierClock, type SharedLimiter } from "./flights.ts";
-import { backOff, nextSlot, observeRate, startLimiter, type Trip, takeSlot } from "./limiter.ts";
+import { backOff, nextSlot, observeRate, type Trip, takeSlot } from "./limiter.ts";
+import { startLimiter } from "./limiter-state.ts";
 
 /** Change caused by a response. `skew`: the store's clock minus this process's. */
 type Change = (state: SharedLimiter, now: number, skew: number) => SharedLimiter;

@@ -3,10 +3,11 @@
 // arrive: a request counts from the latest time at which it may have arrived. The service's `remaining` also limits,
 // when it shows requests of others with the same token.
 import type { RateInfo } from "../../api/outcome.ts";
-import { FASTEST_PLAN, planWithin } from "./plans.ts";
+import { assumeFaster, assumeSlower } from "./assumed-rate.ts";
+import type { LimiterState } from "./limiter-state.ts";
 import { perMinute, type Rate, slowest, spacingMs } from "./rate.ts";
-import { countBetween, countOne, countWithin, moveOne, roomAt, type Tally, tallySpan } from "./tallies.ts";
-import { refusedUsage, sentOne, type UsageWatch, usedIn, watchUsage } from "./usage-watch.ts";
+import { countBetween, countOne, countWithin, moveOne, roomAt, tallySpan } from "./tallies.ts";
+import { refusedUsage, sentOne, usedIn, watchUsage } from "./usage-watch.ts";
 
 /** Idle time that may be caught up, as a share of the window; less than the margin of the spacing. */
 const CATCH_UP = 0.0025;
@@ -36,43 +37,6 @@ const ROUNDING_SHARE = 0.05;
 /** Difference between reading the clock for requests and for responses. */
 const READING_MS = 20;
 
-export interface LimiterState {
-  /** Requests per minute set by the user; null: use the service's limit. */
-  readonly configured: number | null;
-  /** The slowest limit in the service's headers. */
-  readonly learned: Rate | null;
-  /** Further limits in the headers. */
-  readonly also: readonly Rate[];
-  /** Requests per minute while neither is known. */
-  readonly assumed: number;
-  /** Slot of the latest request, ms since the epoch; the next slot follows after one spacing at the rate in force. */
-  readonly slot: number;
-  /** Requests of the latest window, oldest first. */
-  readonly sent: readonly Tally[];
-  /** No request before this time, after Retry-After or a refusal. */
-  readonly blockedUntil: number;
-  /** Requests that the service still accepts before `refilledAt`, minus those in flight; null: pacing suffices. */
-  readonly spare: number | null;
-  readonly refilledAt: number;
-  readonly slowedAt: number;
-  /** When a refusal last lowered the assumed rate. */
-  readonly steppedAt: number;
-  /**
-   * Without a configured rate the first request is sent alone, until its headers are known or this time has passed.
-   */
-  readonly aloneUntil: number;
-  readonly started: boolean;
-  /** Findings from the service's own counts; null: none yet. */
-  readonly watch: UsageWatch | null;
-  /** Shortest time from a request to its response, ms. */
-  readonly fastestMs: number | null;
-  /** Time when the request of the latest applied response was sent; older responses are ignored. */
-  readonly heardUpTo: number;
-  /** Rate refusals (requests sent together count once), and the end of the caution they cause. */
-  readonly refusals: number;
-  readonly calmUntil: number;
-}
-
 /** Reason why the next request waits. */
 export type WaitReason = "pace" | "first-answer" | "remaining" | "refused";
 
@@ -81,27 +45,6 @@ export interface Trip {
   readonly sentAt: number;
   readonly answeredAt: number;
 }
-
-export const startLimiter = (configured: number | null): LimiterState => ({
-  configured,
-  learned: null,
-  also: [],
-  assumed: FASTEST_PLAN,
-  slot: -Infinity,
-  sent: [],
-  blockedUntil: -Infinity,
-  spare: null,
-  refilledAt: -Infinity,
-  slowedAt: -Infinity,
-  steppedAt: -Infinity,
-  aloneUntil: -Infinity,
-  started: false,
-  watch: null,
-  fastestMs: null,
-  heardUpTo: -Infinity,
-  refusals: 0,
-  calmUntil: -Infinity,
-});
 
 /** The rate whose window is counted request by request. */
 const counted = ({ configured, learned, assumed }: LimiterState): Rate => learned ?? perMinute(configured ?? assumed);
@@ -170,10 +113,10 @@ const slotAt = (state: LimiterState, now: number): number => {
 const keepMs = (windowMs: number): number => windowMs * 1.3 + 5_000;
 
 /** Remaining requests after one more. With none left, one request may be sent at the reset to ask. */
-const spareAfter = ({ spare, refilledAt }: LimiterState, windowMs: number, now: number) => {
-  if (spare === null) return { spare: null, refilledAt };
-  if (now < refilledAt) return { spare: spare - 1, refilledAt };
-  return { spare: 0, refilledAt: now + Math.min(windowMs, FIRST_ANSWER_MS) };
+const spareAfter = ({ spare, refilledAt, askedAt }: LimiterState, windowMs: number, now: number) => {
+  if (spare === null) return { spare: null, refilledAt, askedAt };
+  if (now < refilledAt) return { spare: spare - 1, refilledAt, askedAt };
+  return { spare: 0, refilledAt: now + Math.min(windowMs, FIRST_ANSWER_MS), askedAt: now };
 };
 
 /** Records a request sent at `now`, which is not before nextSlot. */
@@ -245,6 +188,12 @@ const untilNextToken = (
   return { spare: 0, refilledAt: Math.max(resetsAt, now + spacing) + roundingMs(state) };
 };
 
+/** After an answer that does not tell what is left: an earlier figure is outdated once the answer is younger than its reset. */
+const withoutFigure = (state: LimiterState, sentAt: number): LimiterState => {
+  const { askedAt } = state;
+  return askedAt === null || sentAt + READING_MS < askedAt ? state : { ...state, spare: null, askedAt: null };
+};
+
 /**
  * Applies the headers of a response. `inFlight`: other requests without a response, which the service may not have
  * subtracted from `remaining`. null: no rate headers.
@@ -256,21 +205,28 @@ export const observeRate = (
   now: number,
   trip: Trip | null = null,
 ): LimiterState => {
-  const answered: LimiterState = { ...(trip === null ? state : withTrip(state, trip, now)), aloneUntil: -Infinity };
-  if (rate === null) return { ...answered, heardUpTo: Math.max(state.heardUpTo, trip?.sentAt ?? now) };
+  const sentIn = (ms: number) => countWithin(state.sent, ms, now);
+  const faster = assumeFaster(state, sentIn, now - (state.calmUntil - CALM_MS));
+  const answered: LimiterState = {
+    ...(trip === null ? state : withTrip(state, trip, now)),
+    ...faster,
+    aloneUntil: -Infinity,
+  };
+  const { sentAt, answeredAt } = trip ?? { sentAt: now, answeredAt: now };
+  if (rate === null) return withoutFigure({ ...answered, heardUpTo: Math.max(state.heardUpTo, sentAt) }, sentAt);
   const { remaining, resetsAt, retryAt } = rate;
   const blocked = { ...answered, blockedUntil: Math.max(state.blockedUntil, retryAt ?? -Infinity) };
-  const { sentAt, answeredAt } = trip ?? { sentAt: now, answeredAt: now };
   // A response to a later request was applied already.
   if (sentAt < state.heardUpTo) return blocked;
   const next = withRates({ ...blocked, heardUpTo: sentAt }, rate, { sentAt, answeredAt }, now);
-  if (remaining === null || resetsAt === null) return next;
+  if (remaining === null || resetsAt === null) return withoutFigure(next, sentAt);
   if (isAlone(next, remaining, { sentAt, answeredAt }))
-    return { ...next, ...untilNextToken(next, remaining, resetsAt, now) };
+    return { ...next, askedAt: null, ...untilNextToken(next, remaining, resetsAt, now) };
   const uncertain = Math.max(inFlight, countBetween(next.sent, sentAt, Infinity));
   const used = next.watch === null ? null : usedIn(next.watch, remaining);
   const left = used === null ? remaining : Math.min(remaining, (next.watch?.limit ?? 0) - used);
-  return { ...next, spare: left - uncertain, refilledAt: Math.max(resetsAt + roundingMs(next), now + LEAST_HOLD_MS) };
+  const refilledAt = Math.max(resetsAt + roundingMs(next), now + LEAST_HOLD_MS);
+  return { ...next, spare: left - uncertain, refilledAt, askedAt: null };
 };
 
 /**
@@ -280,18 +236,14 @@ export const observeRate = (
 export const backOff = (state: LimiterState, untilMs: number, now: number): LimiterState => {
   const guessed = state.configured === null && state.learned === null;
   const first = now - state.slowedAt >= STEP_PAUSE_MS;
-  const sent = countWithin(state.sent, MINUTE_MS, now);
-  const began = countWithin(state.sent, Infinity, now) === sent;
-  // For a minute after a step, the window may still be full of what was sent before it, here or elsewhere.
-  const steps = guessed && first && now - state.steppedAt >= MINUTE_MS;
+  const sentIn = (ms: number) => countWithin(state.sent, ms, now);
   return {
     ...state,
     aloneUntil: -Infinity,
     blockedUntil: Math.max(state.blockedUntil, untilMs + roundingMs(state)),
-    assumed: steps ? planWithin(state.assumed, sent, began) : state.assumed,
-    steppedAt: steps ? now : state.steppedAt,
+    ...(guessed && first ? assumeSlower(state, sentIn, { now, isCalm: now >= state.calmUntil }) : {}),
     slowedAt: first ? now : state.slowedAt,
-    watch: first ? refusedUsage(state.watch, now) : state.watch,
+    watch: first ? refusedUsage(state.watch, now, sentIn) : state.watch,
     refusals: first ? recentRefusals(state, now) + 1 : state.refusals,
     calmUntil: now + CALM_MS,
   };

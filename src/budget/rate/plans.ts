@@ -7,9 +7,10 @@ const FASTEST_FIRST: readonly number[] = Object.values(PLAN_RATES).toSorted((a, 
 /** Start rate in requests per minute, when neither the user nor the service named one. */
 export const FASTEST_PLAN = Math.max(...FASTEST_FIRST);
 
+export const SLOWEST_PLAN = Math.min(...FASTEST_FIRST);
+
 /** The next published rate below `perMinute`, or the slowest one. */
-export const slowerPlan = (perMinute: number): number =>
-  FASTEST_FIRST.find((rate) => rate < perMinute) ?? Math.min(...FASTEST_FIRST);
+export const slowerPlan = (perMinute: number): number => FASTEST_FIRST.find((rate) => rate < perMinute) ?? SLOWEST_PLAN;
 
 /** A count this close to a plan's rate, as a share of it, is that rate. */
 const CLOSE = 0.1;

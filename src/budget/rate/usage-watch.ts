@@ -20,6 +20,8 @@ export interface UsageWatch {
   readonly lastResetsAt: number | null;
   /** An estimated window shorter than this was refused. */
   readonly refusedMs: number;
+  /** When that was, ms since the epoch; null: never. */
+  readonly refusedAt: number | null;
   /** Start of the present stretch, ms since the epoch. */
   readonly since: number;
   /** Requests sent in it. */
@@ -65,6 +67,8 @@ const LITTLE_UNUSED = 0.025;
 const LATE_STEP = 0.25;
 /** A window in which a request was refused is longer by at least this factor. */
 const REFUSED = 1.1;
+/** Share of the limit that must have been sent in such a window; after earlier refusals less than the limit is sent. */
+const EXPLAINED = 0.75;
 /** A stretch counts as busy from this share of the rate in force. */
 const BUSY = 0.6;
 /** After two windows with less than this share of the requests they allow, a refusal shows nothing about the window. */
@@ -104,6 +108,7 @@ const startWatch = (reading: UsageReading): UsageWatch => {
     lastResetMs: null,
     lastResetsAt: null,
     refusedMs: 0,
+    refusedAt: null,
     since: reading.now,
     sent: 0,
     mostUsed: 0,
@@ -189,15 +194,23 @@ export const watchUsage = (
 };
 
 /**
- * After a refusal: delays count in full again. An estimated window was too short for good, unless hardly any requests
- * were sent: then something else was refused, such as credits that are gone.
+ * After a refusal: delays count in full again. An estimated window was too short for good, unless too few requests were
+ * sent in it (`sentIn`: the number of the latest time, ms): then something else was refused. Nor do further refusals within
+ * the window say more than the first one.
  */
-export const refusedUsage = (watch: UsageWatch | null, now: number): UsageWatch | null => {
+export const refusedUsage = (
+  watch: UsageWatch | null,
+  now: number,
+  sentIn: (ms: number) => number = () => watch?.sent ?? 0,
+): UsageWatch | null => {
   if (watch === null || watch.announced) return watch === null ? null : { ...watch, lateShare: 1 };
   // A first guess is too long rather than too short; the refusal only shows that resets come early.
   if (!watch.found) return { ...watch, lateShare: 1, refusedMs: 1 };
   const windows = (now - watch.since) / watch.windowMs;
-  if (windows >= 2 && watch.sent < windows * watch.limit * IDLE) return { ...watch, lateShare: 1 };
+  const isIdle = windows >= 2 && watch.sent < windows * watch.limit * IDLE;
   const windowMs = Math.min(watch.windowMs * REFUSED, HOUR_MS);
-  return { ...watch, lateShare: 1, windowMs, refusedMs: windowMs };
+  const isExplained = sentIn(windowMs) >= watch.limit * EXPLAINED;
+  const isSame = watch.refusedAt !== null && now - watch.refusedAt < watch.windowMs;
+  if (isIdle || !isExplained || isSame) return { ...watch, lateShare: 1 };
+  return { ...watch, lateShare: 1, windowMs, refusedMs: windowMs, refusedAt: now };
 };

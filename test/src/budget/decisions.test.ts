@@ -13,15 +13,8 @@ import {
   settle,
   snapshotOf,
 } from "../../../src/budget/credits/ledger.ts";
-import {
-  backOff,
-  nextSlot,
-  observeRate,
-  ratePerMinute,
-  startLimiter,
-  takeSlot,
-  windowMs,
-} from "../../../src/budget/rate/limiter.ts";
+import { backOff, nextSlot, observeRate, ratePerMinute, takeSlot, windowMs } from "../../../src/budget/rate/limiter.ts";
+import { startLimiter } from "../../../src/budget/rate/limiter-state.ts";
 import { said } from "../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);

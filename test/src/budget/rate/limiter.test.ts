@@ -2,15 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RateInfo } from "../../../../src/api/outcome.ts";
-import {
-  backOff,
-  type LimiterState,
-  nextSlot,
-  observeRate,
-  ratePerMinute,
-  startLimiter,
-  takeSlot,
-} from "../../../../src/budget/rate/limiter.ts";
+import { backOff, nextSlot, observeRate, ratePerMinute, takeSlot } from "../../../../src/budget/rate/limiter.ts";
+import { type LimiterState, startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
 import { said as rate } from "../../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
@@ -149,6 +142,18 @@ describe("what the service says is left", () => {
     expect(nextSlot(asked).why).toBe("pace");
   });
 
+  test("an answer to the one that asks lets the others go, even if it names no figures; an earlier answer does not", () => {
+    const held = observeRate(started, rate({ limit: 300, remaining: 0, resetsAt: T0 + 20_000 }), 0, T0 + 100);
+    const early = observeRate(held, null, 0, T0 + 200, { sentAt: T0 + 150, answeredAt: T0 + 200 });
+    expect(nextSlot(early)).toEqual({ at: T0 + 20_000, why: "remaining" });
+    const asking = takeSlot(early, T0 + 20_000);
+    const late = observeRate(asking, null, 0, T0 + 20_010, { sentAt: T0 + 19_000, answeredAt: T0 + 20_010 });
+    expect(nextSlot(late).why).toBe("remaining");
+    const trip = { sentAt: T0 + 20_000, answeredAt: T0 + 20_050 };
+    expect(nextSlot(observeRate(asking, null, 0, T0 + 20_050, trip)).why).toBe("pace");
+    expect(nextSlot(observeRate(asking, rate({ limit: 300 }), 0, T0 + 20_050, trip)).why).toBe("pace");
+  });
+
   test("requests in flight count against it: only as many go as are certainly free", () => {
     let state = observeRate(started, rate({ remaining: 5, resetsAt: T0 + 20_000 }), 3, T0 + 100);
     for (const expected of ["pace", "pace", "remaining"] as const) {
@@ -191,6 +196,25 @@ describe("a rate that nobody names", () => {
       for (let refusal = 0; refusal < 5; refusal += 1) state = backOff(state, now + 2_000, now + refusal * 10);
       expect(nextSlot(state)).toMatchObject({ at: expect.any(Number), why: "refused" });
     });
+  });
+
+  test("after refusals that its requests do not explain, it is tried again after a minute of answers, once", () => {
+    /** Sends for `seconds` at the rate in force; every request is answered without headers. */
+    const answered = (start: LimiterState, from: number, seconds: number): LimiterState => {
+      let state = start;
+      for (let at = nextSlot(state).at; at < from + seconds * 1_000; at = nextSlot(state).at)
+        state = observeRate(takeSlot(state, at), null, 0, at + 50, { sentAt: at, answeredAt: at + 50 });
+      return state;
+    };
+    const perMinute = (state: LimiterState) => Math.round(ratePerMinute(state) * 1.01);
+    let state = backOff(takeSlot(startLimiter(null), T0), T0 + 2_000, T0);
+    expect(perMinute(state)).toBe(120);
+    expect(perMinute(answered(state, T0, 55))).toBe(120);
+    state = answered(state, T0, 65);
+    expect(perMinute(state)).toBe(300);
+    state = backOff(state, T0 + 70_000, T0 + 66_000);
+    expect(perMinute(state)).toBe(120);
+    expect(perMinute(answered(state, T0 + 70_000, 300))).toBe(120);
   });
 
   test("a configured or learned rate is not lowered by a refusal, only paused", () => {

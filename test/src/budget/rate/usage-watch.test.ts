@@ -146,6 +146,20 @@ describe("a refusal", () => {
     expect(refusedUsage(sent(first(), 5), T0 + 120 * SECOND)).toMatchObject({ windowMs: 60_000, refusedMs: 0 });
   });
 
+  test("a window a little longer must explain it: of fewer requests than that allows, something else was refused", () => {
+    const estimated = sent(first(), 100);
+    const counting = (requests: number) => refusedUsage(estimated, T0 + 60 * SECOND, () => requests);
+    expect(counting(74)).toEqual({ ...estimated, lateShare: 1 });
+    expect(counting(75)?.windowMs).toBeCloseTo(66_000);
+  });
+
+  test("within the window the first of several counts", () => {
+    const busy = () => 100;
+    const once = refusedUsage(sent(first(), 100), T0, busy);
+    expect(refusedUsage(once, T0 + 65 * SECOND, busy)?.windowMs).toBeCloseTo(66_000);
+    expect(refusedUsage(once, T0 + 67 * SECOND, busy)?.windowMs).toBeCloseTo(72_600);
+  });
+
   test("a first guess is too long rather than too short", () => {
     const unknown = first({ resetsAt: T0 + 5 * SECOND });
     expect(refusedUsage(unknown, T0)).toMatchObject({ windowMs: 60_000, found: false });

@@ -55,14 +55,14 @@ describe("refusals in a row", () => {
 });
 
 /** Syncs on a clock that only waiting moves. `isRefused`: by the number of the request and the time since the start, ms. */
-const syncing = async (isRefused: (number: number, ms: number) => boolean) => {
+const syncing = async (isRefused: (number: number, ms: number) => boolean, env = {}, refusal = REFUSED) => {
   const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
   const clock = simulatedClock();
   const startedAt = clock.now();
   const before = ({ number }: { readonly number: number }) =>
-    isRefused(number, clock.now() - startedAt) ? REFUSED : undefined;
+    isRefused(number, clock.now() - startedAt) ? refusal : undefined;
   service.options = { ...service.options, before };
-  const rig = await startSyncRig(service, {}, clock);
+  const rig = await startSyncRig(service, env, clock);
   try {
     const { error, report } = await rig.sync();
     return { error, report, tookMs: clock.now() - startedAt };
@@ -84,5 +84,15 @@ describe("a sync", () => {
   test("that is refused for four minutes goes on", async () => {
     const { error } = await syncing((number, ms) => number > 10 && ms < 4 * MINUTE_MS);
     expect(error).toBeNull();
+  });
+
+  test("that is refused with headers which no answer repeats is as fast as before afterwards", async () => {
+    const headers = { "x-ratelimit-limit": "60", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "30" };
+    const four = (number: number, ms: number) => number > 10 && ms < 4 * MINUTE_MS;
+    const { error, report, tookMs } = await syncing(four, { DUCKMIRROR_RATE_LIMIT: "60" }, { ...REFUSED, headers });
+    expect(error).toBeNull();
+    // One request a second; it was one in half a minute.
+    expect(report.requests).toBeGreaterThan(60);
+    expect(tookMs).toBeLessThan(4 * MINUTE_MS + 2_000 * report.requests);
   });
 });

@@ -1,0 +1,47 @@
+// The rate that nobody names, after refusals and after the answers that follow them.
+import { describe, expect, test } from "vitest";
+import { assumeFaster, assumeSlower } from "../../../../src/budget/rate/assumed-rate.ts";
+
+const NOW = 1_000_000_000;
+const AT_60 = { assumed: 60, steppedAt: -Infinity, loweredFrom: null, retried: null };
+/** So many requests in the last minute, and `before` it. */
+const sentIn =
+  (sent: number, before = 0) =>
+  (ms: number) =>
+    ms === Infinity ? sent + before : sent;
+const slower = (
+  sent: number,
+  more: { assumed?: number; steppedAt?: number; loweredFrom?: number; retried?: number } = {},
+  isCalm = true,
+) => assumeSlower({ ...AT_60, ...more }, sentIn(sent, 100), { now: NOW, isCalm });
+
+describe("a refusal lowers it", () => {
+  test("for good, if the slower plan explains the refusal", () => {
+    expect(slower(20)).toEqual({ assumed: 10, steppedAt: NOW, loweredFrom: null });
+  });
+
+  test("for a while, if hardly a request was sent, or a whole minute of them had been answered", () => {
+    expect(slower(3)).toMatchObject({ assumed: 10, loweredFrom: 60 });
+    expect(slower(58)).toMatchObject({ assumed: 10, loweredFrom: 60 });
+    // Others may have sent the rest of the minute in which this process began.
+    expect(assumeSlower(AT_60, sentIn(58), { now: NOW, isCalm: true })).toMatchObject({ loweredFrom: null });
+  });
+
+  test("and further refusals keep the rate that it is to return to", () => {
+    expect(slower(20, { assumed: 10, loweredFrom: 60 })).toMatchObject({ assumed: 10, loweredFrom: 60 });
+    expect(slower(20, { steppedAt: NOW - 59_999 })).toEqual({});
+  });
+
+  test("for good, if it was tried again a moment ago", () => {
+    expect(slower(3, { retried: 60 }, false)).toMatchObject({ assumed: 10, loweredFrom: null });
+    expect(slower(3, { retried: 60 }, true)).toMatchObject({ assumed: 10, loweredFrom: 60 });
+  });
+});
+
+test("it returns after a minute without a refusal in which half of the lower rate was used", () => {
+  const lowered = { ...AT_60, assumed: 10, loweredFrom: 60 };
+  expect(assumeFaster(lowered, sentIn(5), 60_000)).toEqual({ assumed: 60, loweredFrom: null, retried: 60 });
+  expect(assumeFaster(lowered, sentIn(4), 60_000)).toEqual({});
+  expect(assumeFaster(lowered, sentIn(5), 59_999)).toEqual({});
+  expect(assumeFaster(AT_60, sentIn(60), 60_000)).toEqual({});
+});

@@ -2,7 +2,8 @@
 // time and randomness are arguments. No other code decides retries. docs/ERRORS.md shows the same table.
 import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { ErrorCode } from "../core/errors.ts";
-import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
+import { isGone, isProse, lacksRoute, namesOneThing } from "./gone.ts";
+import { isEndless, isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
 import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
 import { causeOf, endpointOf } from "./outcome-text.ts";
 
@@ -60,15 +61,6 @@ const refusedStatus = (outcome: ApiOutcome): number | null => (outcome.kind === 
 
 const isBroken = (outcome: ApiOutcome, fits: (broken: BrokenOutcome) => boolean): boolean =>
   outcome.kind === "broken" && fits(outcome);
-
-const isGone = (outcome: ApiOutcome): boolean => [404, 410].includes(refusedStatus(outcome) ?? 0);
-/** "All bodies are JSON" (API.md), so a gateway may have sent another one. */
-const isProse = (outcome: ApiOutcome): boolean =>
-  outcome.kind === "refused" && outcome.excerpt !== "" && !/^[{["]/.test(outcome.excerpt);
-/** Routes with a record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
-const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");
-/** A 404 of a list means that its route is missing; one of a single account's insight need not (API.md does not say). */
-const lacksRoute = (outcome: ApiOutcome): boolean => isGone(outcome) && outcome.call.query.accountId === undefined;
 
 type Decide = (outcome: ApiOutcome, context: VerdictContext) => Verdict;
 
@@ -168,6 +160,13 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
       refusedStatus(outcome) === 402 ||
       (refusedStatus(outcome) === 429 && isQuotaRefusal(outcome, remainingCredits, now)),
     decide: give("stop", "QUOTA_SPENT", until),
+  },
+  {
+    when: "429 with a Retry-After of a month or more",
+    credit: "free",
+    follows: "The run stops: neither a rate nor a quota takes so long. The next one asks again.",
+    applies: (outcome, { now }) => refusedStatus(outcome) === 429 && isEndless(outcome, now),
+    decide: give("stop", "RATE_REFUSED", () => ({ how: ", and asks to wait for a month or more" })),
   },
   {
     when: "429",

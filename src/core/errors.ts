@@ -170,7 +170,7 @@ export const ERRORS = {
   ),
   RATE_REFUSED: row(
     EXIT.streamsFailed,
-    "The service refused every request of the last ten minutes: {detail}",
+    "The service refuses requests{how}: {detail}",
     "The mirror is consistent. The credits may be used up, or another program uses up the rate limit of the same token. Sync again later.",
   ),
   RESPONSE_INVALID: row(

@@ -4,6 +4,12 @@ import type { ApiOutcome } from "../outcome.ts";
 /** A rate recovers within the hour (API.md, "Limits": per minute). A later time belongs to a quota. */
 export const LONGEST_RATE_WAIT_MS = 3_600_000;
 
+/**
+ * A month of credits returns within so long a time (API.md, "Limits": per month), which is also the latest time that is read
+ * from headers (rate-headers.ts), less what passes until the verdict.
+ */
+const LONGEST_QUOTA_WAIT_MS = 31 * 86_400_000 - 60_000;
+
 /** Time when requests are accepted again by the headers, ms since the epoch; null when they do not say. */
 export const openAgainAt = (outcome: ApiOutcome): number | null => {
   if (outcome.kind === "broken") return null;
@@ -23,11 +29,16 @@ const speaksOfQuota = (text: string): boolean =>
 
 /**
  * True when a refusal is about credits, not speed. `remainingCredits`: last reported figure, null if none. Signs in
- * order: no credits left here or in the last report, a wait beyond an hour, the text.
+ * order: no credits left here or in the last report, a wait of more than an hour and less than a month, the text.
  */
 export const isQuotaRefusal = (outcome: ApiOutcome, remainingCredits: number | null, now: number): boolean => {
   if (outcome.kind !== "refused") return false;
   const remaining = outcome.usage?.remaining ?? remainingCredits;
   if (remaining !== null && remaining <= 0) return true;
-  return (openAgainAt(outcome) ?? now) - now > LONGEST_RATE_WAIT_MS || speaksOfQuota(outcome.excerpt);
+  const waitMs = (openAgainAt(outcome) ?? now) - now;
+  return (waitMs > LONGEST_RATE_WAIT_MS && waitMs < LONGEST_QUOTA_WAIT_MS) || speaksOfQuota(outcome.excerpt);
 };
+
+/** True when a refusal asks for a wait that belongs neither to a rate nor to a quota. */
+export const isEndless = (outcome: ApiOutcome, now: number): boolean =>
+  (openAgainAt(outcome) ?? now) - now >= LONGEST_QUOTA_WAIT_MS;

@@ -55,6 +55,12 @@ const moment = (text: string, now: number, serverNow: number): number | null => 
   return at === null ? null : clamp(now + (at - serverNow), now);
 };
 
+/** Retry-After is in seconds (RFC 9110), so a number that would be a time long ago is one of seconds, too. */
+const retryMoment = (text: string, now: number, serverNow: number): number | null => {
+  const isPast = /^\d{10}$/.test(text) && Number(text) * 1000 < serverNow - LONGEST_WAIT_MS;
+  return isPast ? clamp(now + Number(text) * 1000, now) : moment(text, now, serverNow);
+};
+
 const seconds = (text: string | undefined): number | null => {
   if (text === undefined || !/^\d{1,10}(\.\d+)?$/.test(text.trim())) return null;
   const ms = Math.round(Number(text) * 1000);
@@ -202,7 +208,7 @@ const serverTime = (headers: HeaderBag, now: number): number => {
 export const parseRateHeaders = (headers: HeaderBag, now: number): RateInfo | null => {
   const serverNow = serverTime(headers, now);
   const said = [...structured(headers, now, serverNow), ...plain(headers, now, serverNow)];
-  const retryAt = moment(textOf(headers, "retry-after"), now, serverNow) ?? quotaUntil(said, now);
+  const retryAt = retryMoment(textOf(headers, "retry-after"), now, serverNow) ?? quotaUntil(said, now);
   const rate = combine(said.filter((reading) => saysSomething(reading) && isRate(reading, now)));
   if (rate === null && retryAt === null) return null;
   const nothing = { limit: null, windowMs: null, remaining: null, resetsAt: null };

@@ -161,7 +161,7 @@ const inform = (
   sender.observe(rateSaid(outcome, verdict, clock.now()), { sentAt, answeredAt: sentAt + durationMs });
   if (verdict.kind === "stop") stop(new DuckmirrorError(verdict.code, verdict.context));
   if (refusals.note(outcome, verdict, clock.now()))
-    stop(new DuckmirrorError("RATE_REFUSED", { detail: causeOf(outcome) }));
+    stop(new DuckmirrorError("RATE_REFUSED", { how: ", every one of the last ten minutes", detail: causeOf(outcome) }));
   const { stream } = order;
   if (verdict.kind === "retry") {
     emit({ kind: "waiting", why: "retry", until: clock.now() + verdict.waitMs, stream });

@@ -108,6 +108,13 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(429, { excerpt: "Monthly credits exhausted" }), { code: "QUOTA_SPENT" }, { remainingCredits: 4 }],
     [refused(429, { rate: said({ retryAt: NOW + 5 * HOUR }) }), { code: "QUOTA_SPENT" }, { remainingCredits: 4 }],
   ],
+  "429 with a Retry-After of a month or more": [
+    [
+      refused(429, { rate: said({ retryAt: NOW + 31 * 24 * HOUR }) }),
+      { kind: "stop", code: "RATE_REFUSED", context: { how: /wait for a month or more/ } },
+      { remainingCredits: 4 },
+    ],
+  ],
   "429": [
     [
       refused(429, { rate: said({ retryAt: NOW + 7_000, resetsAt: NOW + 9_000 }) }),

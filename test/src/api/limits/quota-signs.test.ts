@@ -1,6 +1,6 @@
 // Signs that a refusal is about credits, not about speed.
 import { describe, expect, test } from "vitest";
-import { isQuotaRefusal, openAgainAt } from "../../../../src/api/limits/quota-signs.ts";
+import { isEndless, isQuotaRefusal, openAgainAt } from "../../../../src/api/limits/quota-signs.ts";
 import type { RateInfo, RefusedOutcome } from "../../../../src/api/outcome.ts";
 import { said } from "../../../support/rate-info.ts";
 
@@ -41,6 +41,15 @@ describe("a refusal is about credits", () => {
     expect(isQuotaRefusal(refused("", { retryAt: NOW + HOUR + 1 }), null, NOW)).toBe(true);
     expect(isQuotaRefusal(refused("", { retryAt: NOW + HOUR }), null, NOW)).toBe(false);
   });
+});
+
+test("a refusal for a month or more is about neither, unless its words say so", () => {
+  const far = refused("", { retryAt: NOW + 31 * 24 * HOUR });
+  expect([isQuotaRefusal(far, null, NOW + 50), isEndless(far, NOW + 50)]).toEqual([false, true]);
+  expect(isQuotaRefusal({ ...far, excerpt: "out of credits" }, null, NOW)).toBe(true);
+  expect(isQuotaRefusal(far, 0, NOW)).toBe(true);
+  const month = refused("", { retryAt: NOW + 30.9 * 24 * HOUR });
+  expect([isQuotaRefusal(month, null, NOW), isEndless(month, NOW)]).toEqual([true, false]);
 });
 
 test.each([

@@ -78,6 +78,12 @@ describe("Retry-After", () => {
 
   test("a moment that has passed means now", () => {
     expect(parse({ "retry-after": new Date(NOW - 60_000).toUTCString() })?.retryAt).toBe(NOW);
+    const month = NOW + 31 * 86_400_000;
+    expect(
+      ["31536000", "1000000000", "Thu, 01 Jan 2099 00:00:00 GMT"].map(
+        (text) => parse({ "retry-after": text })?.retryAt,
+      ),
+    ).toEqual([month, month, month]);
   });
 
   test("moments are read on the service's clock: one that is wrong here does not turn into a wait", () => {

@@ -67,8 +67,8 @@ const LITTLE_UNUSED = 0.025;
 const LATE_STEP = 0.25;
 /** A window in which a request was refused is longer by at least this factor. */
 const REFUSED = 1.1;
-/** Share of the limit that must have been sent in such a window; after earlier refusals less than the limit is sent. */
-const EXPLAINED = 0.75;
+/** Share of the limit that must have been sent in such a window: others may have sent the rest. */
+const EXPLAINED = 0.5;
 /** A stretch counts as busy from this share of the rate in force. */
 const BUSY = 0.6;
 /** After two windows with less than this share of the requests they allow, a refusal shows nothing about the window. */

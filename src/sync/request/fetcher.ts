@@ -68,6 +68,8 @@ export interface Fetcher {
   fetch(wanted: Wanted): Promise<Fetched>;
   /** The latest requests of the stream failed for good. */
   isFailing(stream: LedgerStream): boolean;
+  /** The latest answers were paid and cannot be used: send one request at a time. */
+  isDoubtful(): boolean;
 }
 
 type Answered = Extract<Turn, { kind: "outcome" }>;
@@ -196,6 +198,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
 
   return {
     isFailing: outage.isFailing,
+    isDoubtful: outage.isDoubtful,
     fetch: async ({ order: decide, onLeaving = () => undefined }) => {
       const requests: RequestRecord[] = [];
       let decided: FetchOrder | null = null;
@@ -210,8 +213,8 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         const turn = await takeTurn(deps, { requestId, number, backOffMs, order });
         if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number, deps) };
         const receivedAt = clock.now();
-        const { stream } = turn.order;
-        if (turn.outcome.kind !== "ok" && chargeOf(turn.outcome) === "spent") outage.wasted(stream);
+        const { stream, scope } = turn.order;
+        if (turn.outcome.kind !== "ok" && chargeOf(turn.outcome) === "spent") outage.wasted(stream, scope);
         const maxAttempts = Math.min(outage.attempts(stream) ?? Infinity, turn.order.maxAttempts ?? Infinity);
         let verdict = verdictOf(turn.outcome, {
           attempt: number,

@@ -21,6 +21,13 @@ const MOST_UNREACHABLE = 3;
 const MANY = 3;
 const MOST = 12;
 const LEAST_STREAMS = 3;
+/**
+ * Answers in a row, over all requests, that were paid and cannot be used: after the first number, from several lists, requests
+ * are sent one at a time and paid once; after the second, from several streams, the run ends.
+ */
+const DOUBTFUL_WASTED = 3;
+const LEAST_LISTS = 2;
+const MOST_WASTED = 6;
 
 /** Reason to end the run. */
 type OutageEnd = "unreachable" | "failing";
@@ -32,18 +39,44 @@ export interface Outage {
   attempts(stream: LedgerStream): number | null;
   /** Most paid attempts at a request of the stream; null: those of the retry policy. */
   paidAttempts(stream: LedgerStream): number | null;
-  /** An answer of the stream was paid and cannot be used. */
-  wasted(stream: LedgerStream): void;
+  /** The latest answers of several lists were paid and cannot be used, so the next may be, too. */
+  isDoubtful(): boolean;
+  /** An answer of the stream was paid and cannot be used. The scope of the organization's own list is empty. */
+  wasted(stream: LedgerStream, scope?: string): void;
   /** A request of the stream showed a sign of life. */
   alive(stream: LedgerStream): void;
   /** A request of the stream failed for good. Returns the reason to end the run, or null. */
   failed(stream: LedgerStream, why: "unreachable" | "refused"): OutageEnd | null;
 }
 
+/** Answers in a row, over all requests, that were paid and cannot be used. */
+const createWaste = () => {
+  const lists = new Set<string>();
+  const streams = new Set<LedgerStream>();
+  let answers = 0;
+  const isDoubtful = () => answers >= DOUBTFUL_WASTED && lists.size >= LEAST_LISTS;
+  return {
+    isDoubtful,
+    isEverywhere: (hasAnswered: boolean) =>
+      isDoubtful() && answers >= MOST_WASTED && (!hasAnswered || streams.size >= LEAST_STREAMS),
+    note: (stream: LedgerStream, scope: string) => {
+      answers += 1;
+      lists.add(`${stream} ${scope}`);
+      streams.add(stream);
+    },
+    clear: () => {
+      answers = 0;
+      lists.clear();
+      streams.clear();
+    },
+  };
+};
+
 export const createOutage = (): Outage => {
   const inARowOf = new Map<LedgerStream, number>();
   const wastedOf = new Map<LedgerStream, number>();
   const sinceAlive = new Set<LedgerStream>();
+  const waste = createWaste();
   let inARow = 0;
   let unreachable = 0;
   let hasAnswered = false;
@@ -53,12 +86,17 @@ export const createOutage = (): Outage => {
   return {
     isFailing: (stream) => failuresOf(stream) >= MANY_OF_STREAM,
     attempts: (stream) => (failsEverywhere(MANY) || failuresOf(stream) >= MOST_OF_STREAM ? 1 : null),
-    paidAttempts: (stream) => ((wastedOf.get(stream) ?? 0) >= MANY_WASTED ? 1 : null),
-    wasted: (stream) => void wastedOf.set(stream, (wastedOf.get(stream) ?? 0) + 1),
+    paidAttempts: (stream) => (waste.isDoubtful() || (wastedOf.get(stream) ?? 0) >= MANY_WASTED ? 1 : null),
+    isDoubtful: waste.isDoubtful,
+    wasted: (stream, scope = "") => {
+      wastedOf.set(stream, (wastedOf.get(stream) ?? 0) + 1);
+      waste.note(stream, scope);
+    },
     alive: (stream) => {
       inARowOf.delete(stream);
       wastedOf.delete(stream);
       sinceAlive.clear();
+      waste.clear();
       inARow = 0;
       unreachable = 0;
       hasAnswered = true;
@@ -69,7 +107,7 @@ export const createOutage = (): Outage => {
       inARow += 1;
       unreachable = why === "unreachable" ? unreachable + 1 : 0;
       if (unreachable >= MOST_UNREACHABLE) return "unreachable";
-      return failsEverywhere(MOST) ? "failing" : null;
+      return failsEverywhere(MOST) || waste.isEverywhere(hasAnswered) ? "failing" : null;
     },
   };
 };

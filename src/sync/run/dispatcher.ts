@@ -61,7 +61,7 @@ const changed = (traffic: Traffic): Promise<void> =>
 
 /** True when there is room for one more request, in flight and in memory for its response. */
 const hasRoom = (run: SyncRun, { flying, answerBytes }: Traffic): boolean =>
-  flying < run.options.concurrency &&
+  flying < (run.fetcher.isDoubtful() ? 1 : run.options.concurrency) &&
   run.committer.waiting() < MOST_UNCOMMITTED &&
   run.committer.waitingBytes() + Math.max(0, flying + 1 - run.options.largeInFlight) * answerBytes <
     MOST_UNCOMMITTED_BYTES;

@@ -149,8 +149,8 @@ describe("a refusal", () => {
   test("a window a little longer must explain it: of fewer requests than that allows, something else was refused", () => {
     const estimated = sent(first(), 100);
     const counting = (requests: number) => refusedUsage(estimated, T0 + 60 * SECOND, () => requests);
-    expect(counting(74)).toEqual({ ...estimated, lateShare: 1 });
-    expect(counting(75)?.windowMs).toBeCloseTo(66_000);
+    expect(counting(49)).toEqual({ ...estimated, lateShare: 1 });
+    expect(counting(50)?.windowMs).toBeCloseTo(66_000);
   });
 
   test("within the window the first of several counts", () => {

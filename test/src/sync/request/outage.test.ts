@@ -70,3 +70,26 @@ test("after thirty paid answers of a stream in a row that cannot be used, its re
   outage.alive("filings");
   expect(outage.paidAttempts("filings")).toBeNull();
 });
+
+test("three paid answers of two lists in a row that cannot be used make the next doubtful, until one can be used", () => {
+  const outage = createOutage();
+  for (let n = 0; n < 5; n += 1) outage.wasted("filings", "c1");
+  expect([outage.isDoubtful(), outage.paidAttempts("accounts")]).toEqual([false, null]);
+  outage.wasted("filings", "c2");
+  expect([outage.isDoubtful(), outage.paidAttempts("accounts")]).toEqual([true, 1]);
+  outage.alive("accounts");
+  expect([outage.isDoubtful(), outage.paidAttempts("accounts")]).toEqual([false, null]);
+});
+
+test("six of them from three streams end the run; those of fewer streams do not", () => {
+  const ends = (streams: readonly (typeof COMPANY_LISTS)[number][]) => {
+    const outage = createOutage();
+    outage.alive("accounts");
+    return Array.from({ length: 10 }, (_, n) => {
+      const stream = streams[n % streams.length] ?? "filings";
+      outage.wasted(stream, `c${n}`);
+      return outage.failed(stream, "refused");
+    }).indexOf("failing");
+  };
+  expect([ends(COMPANY_LISTS), ends(["news_articles", "job_openings"])]).toEqual([5, -1]);
+});

@@ -68,7 +68,7 @@ export interface Fetcher {
   fetch(wanted: Wanted): Promise<Fetched>;
   /** The latest requests of the stream failed for good. */
   isFailing(stream: LedgerStream): boolean;
-  /** The latest answers were paid and cannot be used: send one request at a time. */
+  /** Several requests got the same answer, paid and of no use: send one request at a time. */
   isDoubtful(): boolean;
 }
 
@@ -186,6 +186,12 @@ const noteOutage = (outage: Outage, stream: LedgerStream, result: FetchResult, s
   if (end === "failing") stop(new DuckmirrorError("SERVICE_FAILING", { detail: result.error.message }));
 };
 
+/** Notes an answer that was paid and cannot be used. */
+const noteWaste = (outage: Outage, { outcome, order: { stream } }: Answered): void => {
+  if (outcome.kind === "invalid") outage.wasted(stream, { url: urlOf(outcome.call), detail: outcome.detail });
+  else if (outcome.kind !== "ok" && chargeOf(outcome) === "spent") outage.wasted(stream);
+};
+
 /** Credits left, for the verdict. The last report of an earlier run explains only a refusal that gives no other reason. */
 const creditsLeft = ({ ledger, lastRemaining = null }: FetcherDeps, { outcome }: Answered): number | null =>
   ledger.snapshot().remaining ?? (openAgainAt(outcome) === null ? lastRemaining : null);
@@ -213,8 +219,8 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         const turn = await takeTurn(deps, { requestId, number, backOffMs, order });
         if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number, deps) };
         const receivedAt = clock.now();
-        const { stream, scope } = turn.order;
-        if (turn.outcome.kind !== "ok" && chargeOf(turn.outcome) === "spent") outage.wasted(stream, scope);
+        const { stream } = turn.order;
+        noteWaste(outage, turn);
         const maxAttempts = Math.min(outage.attempts(stream) ?? Infinity, turn.order.maxAttempts ?? Infinity);
         let verdict = verdictOf(turn.outcome, {
           attempt: number,

@@ -22,15 +22,22 @@ const MANY = 3;
 const MOST = 12;
 const LEAST_STREAMS = 3;
 /**
- * Answers in a row, over all requests, that were paid and cannot be used: after the first number, from several lists, requests
- * are sent one at a time and paid once; after the second, from several streams, the run ends.
+ * The same answer in a row that is paid and cannot be used: after the first number, to several requests, these are sent one
+ * at a time and paid once; after the second, in several streams, the run ends.
  */
-const DOUBTFUL_WASTED = 3;
-const LEAST_LISTS = 2;
-const MOST_WASTED = 6;
+const DOUBTFUL_SAME = 3;
+const LEAST_REQUESTS = 3;
+const MOST_SAME = 6;
 
 /** Reason to end the run. */
 type OutageEnd = "unreachable" | "failing";
+
+interface SameAnswer {
+  /** Path and query of the request. */
+  readonly url: string;
+  /** Why it cannot be used. */
+  readonly detail: string;
+}
 
 export interface Outage {
   /** The latest requests of the stream failed. */
@@ -39,35 +46,39 @@ export interface Outage {
   attempts(stream: LedgerStream): number | null;
   /** Most paid attempts at a request of the stream; null: those of the retry policy. */
   paidAttempts(stream: LedgerStream): number | null;
-  /** The latest answers of several lists were paid and cannot be used, so the next may be, too. */
+  /** Several requests got the same answer, paid and of no use, so the next one may get it, too. */
   isDoubtful(): boolean;
-  /** An answer of the stream was paid and cannot be used. The scope of the organization's own list is empty. */
-  wasted(stream: LedgerStream, scope?: string): void;
+  /** An answer of the stream was paid and cannot be used. `same`: the request and what it got; unset: the body broke off. */
+  wasted(stream: LedgerStream, same?: SameAnswer): void;
   /** A request of the stream showed a sign of life. */
   alive(stream: LedgerStream): void;
   /** A request of the stream failed for good. Returns the reason to end the run, or null. */
   failed(stream: LedgerStream, why: "unreachable" | "refused"): OutageEnd | null;
 }
 
-/** Answers in a row, over all requests, that were paid and cannot be used. */
-const createWaste = () => {
-  const lists = new Set<string>();
+/** The same answer in a row: a gateway answers every request alike; a list that is broken, only its own. */
+const createSameAnswers = () => {
+  const requests = new Set<string>();
   const streams = new Set<LedgerStream>();
   let answers = 0;
-  const isDoubtful = () => answers >= DOUBTFUL_WASTED && lists.size >= LEAST_LISTS;
+  let latest: string | null = null;
+  const clear = () => {
+    requests.clear();
+    streams.clear();
+    answers = 0;
+    latest = null;
+  };
   return {
-    isDoubtful,
+    clear,
+    isDoubtful: () => answers >= DOUBTFUL_SAME && requests.size >= LEAST_REQUESTS,
     isEverywhere: (hasAnswered: boolean) =>
-      isDoubtful() && answers >= MOST_WASTED && (!hasAnswered || streams.size >= LEAST_STREAMS),
-    note: (stream: LedgerStream, scope: string) => {
+      answers >= MOST_SAME && requests.size >= LEAST_REQUESTS && (!hasAnswered || streams.size >= LEAST_STREAMS),
+    note: (stream: LedgerStream, { url, detail }: SameAnswer) => {
+      if (detail !== latest) clear();
+      latest = detail;
       answers += 1;
-      lists.add(`${stream} ${scope}`);
+      requests.add(url);
       streams.add(stream);
-    },
-    clear: () => {
-      answers = 0;
-      lists.clear();
-      streams.clear();
     },
   };
 };
@@ -76,7 +87,7 @@ export const createOutage = (): Outage => {
   const inARowOf = new Map<LedgerStream, number>();
   const wastedOf = new Map<LedgerStream, number>();
   const sinceAlive = new Set<LedgerStream>();
-  const waste = createWaste();
+  const same = createSameAnswers();
   let inARow = 0;
   let unreachable = 0;
   let hasAnswered = false;
@@ -86,17 +97,18 @@ export const createOutage = (): Outage => {
   return {
     isFailing: (stream) => failuresOf(stream) >= MANY_OF_STREAM,
     attempts: (stream) => (failsEverywhere(MANY) || failuresOf(stream) >= MOST_OF_STREAM ? 1 : null),
-    paidAttempts: (stream) => (waste.isDoubtful() || (wastedOf.get(stream) ?? 0) >= MANY_WASTED ? 1 : null),
-    isDoubtful: waste.isDoubtful,
-    wasted: (stream, scope = "") => {
+    paidAttempts: (stream) => (same.isDoubtful() || (wastedOf.get(stream) ?? 0) >= MANY_WASTED ? 1 : null),
+    isDoubtful: same.isDoubtful,
+    wasted: (stream, answer) => {
       wastedOf.set(stream, (wastedOf.get(stream) ?? 0) + 1);
-      waste.note(stream, scope);
+      if (answer === undefined) same.clear();
+      else same.note(stream, answer);
     },
     alive: (stream) => {
       inARowOf.delete(stream);
       wastedOf.delete(stream);
       sinceAlive.clear();
-      waste.clear();
+      same.clear();
       inARow = 0;
       unreachable = 0;
       hasAnswered = true;
@@ -107,7 +119,7 @@ export const createOutage = (): Outage => {
       inARow += 1;
       unreachable = why === "unreachable" ? unreachable + 1 : 0;
       if (unreachable >= MOST_UNREACHABLE) return "unreachable";
-      return failsEverywhere(MOST) || waste.isEverywhere(hasAnswered) ? "failing" : null;
+      return failsEverywhere(MOST) || same.isEverywhere(hasAnswered) ? "failing" : null;
     },
   };
 };

@@ -71,14 +71,25 @@ test("after thirty paid answers of a stream in a row that cannot be used, its re
   expect(outage.paidAttempts("filings")).toBeNull();
 });
 
-test("three paid answers of two lists in a row that cannot be used make the next doubtful, until one can be used", () => {
+const PAGE = "a page of HTML";
+
+test("the same useless answer to three requests in a row makes the next doubtful, until one can be used", () => {
   const outage = createOutage();
-  for (let n = 0; n < 5; n += 1) outage.wasted("filings", "c1");
-  expect([outage.isDoubtful(), outage.paidAttempts("accounts")]).toEqual([false, null]);
-  outage.wasted("filings", "c2");
-  expect([outage.isDoubtful(), outage.paidAttempts("accounts")]).toEqual([true, 1]);
+  const seen = () => [outage.isDoubtful(), outage.paidAttempts("accounts")];
+  for (const url of ["/c1", "/c1", "/c1", "/c2"]) outage.wasted("filings", { url, detail: PAGE });
+  expect(seen()).toEqual([false, null]);
+  outage.wasted("filings", { url: "/c3", detail: PAGE });
+  expect(seen()).toEqual([true, 1]);
   outage.alive("accounts");
-  expect([outage.isDoubtful(), outage.paidAttempts("accounts")]).toEqual([false, null]);
+  expect(seen()).toEqual([false, null]);
+});
+
+test("different useless answers, or bodies that break off, make nothing doubtful", () => {
+  const outage = createOutage();
+  for (let n = 0; n < 9; n += 1) outage.wasted("filings", { url: `/c${n}`, detail: n % 3 === 0 ? "empty" : PAGE });
+  expect(outage.isDoubtful()).toBe(false);
+  for (let n = 0; n < 9; n += 1) outage.wasted("filings");
+  expect(outage.isDoubtful()).toBe(false);
 });
 
 test("six of them from three streams end the run; those of fewer streams do not", () => {
@@ -87,7 +98,7 @@ test("six of them from three streams end the run; those of fewer streams do not"
     outage.alive("accounts");
     return Array.from({ length: 10 }, (_, n) => {
       const stream = streams[n % streams.length] ?? "filings";
-      outage.wasted(stream, `c${n}`);
+      outage.wasted(stream, { url: `/c${n}`, detail: PAGE });
       return outage.failed(stream, "refused");
     }).indexOf("failing");
   };

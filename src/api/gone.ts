@@ -9,6 +9,10 @@ export const isGone = (outcome: ApiOutcome): boolean =>
 export const isProse = (outcome: ApiOutcome): boolean =>
   outcome.kind === "refused" && outcome.excerpt !== "" && !/^[{["]/.test(outcome.excerpt);
 
+/** True when the body, also an empty one, does not show that the service itself sent the refusal. */
+export const mayBeGateways = (outcome: ApiOutcome): boolean =>
+  outcome.kind === "refused" && !/^[{["]/.test(outcome.excerpt);
+
 /** Routes with a record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
 export const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");
 

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
+import { type Doubt, doubtsSchema } from "../../core/state/doubted-absences.ts";
 import type { KnownTier } from "../../core/state/tier.ts";
 import { type Unusable, unusablesSchema } from "../../core/state/unusable-answers.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
@@ -48,15 +49,25 @@ export const unusableIn = (capabilities: ReadonlyMap<string, string>): readonly 
   return success ? data : [];
 };
 
-/** Stores them for later runs. */
-export const rememberUnusable = async (
+const DOUBTS = "doubted_absences";
+
+/** Lists and companies that only 404s without JSON call gone. */
+export const doubtsIn = (capabilities: ReadonlyMap<string, string>): readonly Doubt[] => {
+  const { success, data } = doubtsSchema.safeParse(JSON.parse(capabilities.get(DOUBTS) ?? "[]"));
+  return success ? data : [];
+};
+
+/** Stores both for later runs. */
+export const rememberTroubles = async (
   warehouse: Warehouse,
-  unusable: readonly Unusable[],
+  { unusable, doubts }: { readonly unusable: readonly Unusable[]; readonly doubts: readonly Doubt[] },
   now: number,
 ): Promise<void> => {
-  const value = JSON.stringify(unusable);
-  if (((await warehouse.capabilities()).get(UNUSABLE) ?? "[]") !== value)
-    await warehouse.setCapability(UNUSABLE, value, now);
+  const known = await warehouse.capabilities();
+  for (const [name, entries] of [[UNUSABLE, unusable] as const, [DOUBTS, doubts] as const]) {
+    const value = JSON.stringify(entries);
+    if ((known.get(name) ?? "[]") !== value) await warehouse.setCapability(name, value, now);
+  }
 };
 
 /** Stores the organization's tier for readers of the snapshot. */

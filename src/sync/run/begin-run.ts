@@ -10,12 +10,13 @@ import { ratesOf, readPastRuns } from "../plan/forecast/past-runs.ts";
 import { createPlanner, type Plan, type Planner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
 import { readRollOver } from "../plan/quota-readings.ts";
-import { readShapes, rememberTier, rememberWanted, unusableIn, wideningLists } from "../plan/remembered.ts";
+import { doubtsIn, readShapes, rememberTier, rememberWanted, unusableIn, wideningLists } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { withLargePagesAgain } from "../request/smaller-pages.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
 import { createCommitter } from "./state/committer.ts";
+import { createDoubtBook } from "./state/doubt-book.ts";
 import { embeddableLists } from "./state/embeddable-lists.ts";
 import { createEnding } from "./state/ending.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "./state/run-state.ts";
@@ -119,6 +120,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
     unusable: createUnusableBook(unusableIn(await warehouse.capabilities()), clock.now),
+    doubts: createDoubtBook(doubtsIn(await warehouse.capabilities()), clock.now),
     waiting: planned.plan.waiting,
     shapes,
     widening,

@@ -10,7 +10,7 @@ import { pruneHistory } from "../../warehouse/file/retention.ts";
 import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
 import { forecastErrorJson } from "../plan/forecast/forecast-error.ts";
 import { readCreditsLeft } from "../plan/mirror-view.ts";
-import { rememberUnusable } from "../plan/remembered.ts";
+import { rememberTroubles } from "../plan/remembered.ts";
 import type { BegunRun } from "./begin-run.ts";
 import type { End } from "./how-it-ended.ts";
 import { dropOwners } from "./settle/apply-absences.ts";
@@ -132,7 +132,7 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   const { historyRetentionDays, ledgerRetentionDays } = run.options;
   await warehouse.commit({ runId: run.runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
   await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
-  await rememberUnusable(warehouse, run.unusable.known(), clock.now());
+  await rememberTroubles(warehouse, { unusable: run.unusable.known(), doubts: run.doubts.known() }, clock.now());
   await run.archive.close();
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());

@@ -208,7 +208,7 @@ export const takeSingleAnswer = async (
   }
   if (result.kind === "absent" && task.stream.scope === "company" && mode !== "resolve") {
     await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-    if (become(task, "deleting")) run.absent.push(task);
+    if (become(task, "deleting")) run.absent.push({ task, doubtful: result.doubtful });
     return;
   }
   if (result.kind === "absent" && mode === "resolve") loads = [unknownInputLoad({ scope, requestId, receivedAt })];
@@ -241,7 +241,12 @@ export const takeAbsence = async (
   if (request === null) return takeSingleAnswer(run, task, wanted, result, requests);
   landed(task, request);
   await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-  if (task.stream.scope === "company") return finishAbsent(run, task);
+  if (task.stream.scope === "company") {
+    const endpoint = whereOf(task, wanted, request);
+    const isNew = task.pages === 0 && task.rows > 0;
+    const doubt = result.doubtful && isNew ? run.doubts.doubt(task.candidate, endpoint) : null;
+    return doubt === null ? finishAbsent(run, task) : failTask(run, task, doubt, { resumable: false });
+  }
   const detail = "HTTP 404: the service does not know this route";
   // The request history is not business data, so a service without it is no failure.
   if (task.stream.strategy === "log") {

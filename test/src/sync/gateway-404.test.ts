@@ -1,9 +1,9 @@
-// A gateway that answers some requests with a 404 of its own: nothing is deleted.
+// A gateway that answers some requests with a 404 of its own: nothing is deleted, unless several syncs get the same answer.
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
-import { startSyncRig } from "../../support/sync-rig.ts";
+import { hurriedClock, startSyncRig } from "../../support/sync-rig.ts";
 
 test("a gateway's 404 to the first two requests for every list of a company deletes no row", async () => {
   const service = createFakeService(anOrganization(4));
@@ -27,4 +27,26 @@ test("a gateway's 404 to the first two requests for every list of a company dele
   const { error, report } = await rig.sync({ full: true });
   expect([error, report.streams.map(({ deleted }) => deleted)]).toEqual([null, [0, 0, 0, 0]]);
   expect(await counts()).toEqual(before);
+});
+
+const DAY_MS = 86_400_000;
+
+test("a 404 without a body deletes a company's rows in the third sync, a day later", async () => {
+  const service = createFakeService(anOrganization(12));
+  const clock = hurriedClock();
+  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,news_articles" }, clock);
+  afterTest(() => rig.close());
+  await rig.sync();
+  const before = ({ path }: { readonly path: string }) =>
+    path === "/v1/companies/c_3/news-articles" ? { status: 404, body: "" } : undefined;
+  service.options = { ...service.options, before };
+  const deleted = async () => {
+    const { error, report } = await rig.sync({ full: true });
+    return [error?.code ?? null, report.streams.find(({ stream }) => stream === "news_articles")?.deleted];
+  };
+  expect(await deleted()).toEqual(["STREAMS_FAILED", 0]);
+  await clock.sleep(DAY_MS);
+  expect(await deleted()).toEqual(["STREAMS_FAILED", 0]);
+  expect(await deleted()).toEqual([null, 2]);
+  expect(await rig.rows("SELECT count(*)::INT AS n FROM news_articles WHERE company_id = 'c_3'")).toEqual([{ n: 0 }]);
 });

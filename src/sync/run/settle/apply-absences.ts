@@ -5,8 +5,7 @@ import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { TableName } from "../../../catalog/tables.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import { finishedState } from "../../task/scope-state.ts";
-import type { ScopeTask } from "../../task/scope-task.ts";
-import { type SyncRun, shapeOf } from "../state/run-state.ts";
+import { type AbsentCompany, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { closeTask, commitState, failTask } from "../state/task-ends.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { removeLists } from "./remove-company.ts";
@@ -38,22 +37,25 @@ const removeListsOf = async (run: SyncRun, company: string) => {
  * Decides on companies whose profile returned 404. A company embedded in an account still exists; inputs that
  * resolved to one of the others are resolved again.
  */
-export const settleAbsentCompanies = async (run: SyncRun, tasks: readonly ScopeTask[]): Promise<void> => {
-  if (tasks.length === 0) return;
+export const settleAbsentCompanies = async (run: SyncRun, absent: readonly AbsentCompany[]): Promise<void> => {
+  if (absent.length === 0) return;
   const embedded = shapeOf(run, "accounts").grants.includes("company");
-  const scopes = JSON.stringify(tasks.map((task) => task.candidate.scope));
+  const scopes = JSON.stringify(absent.map(({ task }) => task.candidate.scope));
   const sql = sqlText("plan/mirrored-companies.sql");
   const mirrored = await run.deps.warehouse.database.query(sql, [scopes], mirroredRow);
   const gone = mirrored.filter(({ named }) => !(named && embedded)).map(({ id }) => id);
   const rows = await run.deps.warehouse.countRows("companies");
   const refusal = guardDeletes(streamSpec("companies"), { rows, missing: gone.length }, run.options);
-  for (const task of tasks) {
+  for (const { task, doubtful } of absent) {
     const { scope } = task.candidate;
-    if (refusal !== null && gone.includes(scope)) {
-      await failTask(run, task, refusal, { resumable: false });
+    const isGone = gone.includes(scope);
+    const doubt = doubtful && isGone ? run.doubts.doubt(task.candidate, `GET /v1/companies/${scope}`) : null;
+    const error = doubt ?? refusal;
+    if (isGone && error !== null) {
+      await failTask(run, task, error, { resumable: false });
       continue;
     }
-    if (gone.includes(scope)) {
+    if (isGone) {
       await removeListsOf(run, scope);
       await remove(run, "companies", "companies", [scope]);
       await remove(run, null, "company_inputs", await idsOf(run, "plan/inputs-of-companies.sql", [scope]));

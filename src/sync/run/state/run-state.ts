@@ -23,6 +23,7 @@ import type { Sender } from "../../request/sender.ts";
 import { filtersOf } from "../../rows/row-scope.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import type { Committer } from "./committer.ts";
+import type { DoubtBook } from "./doubt-book.ts";
 import type { Ending } from "./ending.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { UnusableBook } from "./unusable-book.ts";
@@ -88,6 +89,12 @@ export interface SyncDeps {
   readonly onWait?: (() => () => void) | undefined;
 }
 
+/** A company profile answered with 404; `doubtful`: with a body that is no JSON. */
+export interface AbsentCompany {
+  readonly task: ScopeTask;
+  readonly doubtful: boolean;
+}
+
 /** State of one run. */
 export interface SyncRun {
   readonly runId: string;
@@ -103,7 +110,9 @@ export interface SyncRun {
   readonly budgets: BudgetBook;
   /** Lists and records whose answers could not be used. */
   readonly unusable: UnusableBook;
-  /** Those of them that the latest plan left out. */
+  /** Lists and companies that only 404s without JSON call gone. */
+  readonly doubts: DoubtBook;
+  /** Unusable ones that the latest plan left out. */
   waiting: readonly Waiting[];
   readonly shapes: Map<StreamName, ListShape>;
   /** Lists of which only what their wider scope adds is read; a list that is done, or read whole after all, leaves. */
@@ -123,7 +132,7 @@ export interface SyncRun {
   /** Company lists that lost rows; decided together when their stream is done. */
   readonly losing: ScopeTask[];
   /** Company profiles answered with 404; decided together. */
-  readonly absent: ScopeTask[];
+  readonly absent: AbsentCompany[];
   /** Rows of lists that this run read completely, per stream; the share of deletes refers to this number. */
   readonly compared: Map<StreamName, number>;
   /** The organization's tier; null: not yet known. */

@@ -44,6 +44,7 @@ export const closeTask = (run: SyncRun, task: ScopeTask): void => {
   if (!become(task, "finished")) return;
   run.active.delete(taskKey(task));
   if (run.unusable.read(task.candidate)) run.replan = true;
+  run.doubts.clear(task.candidate);
   offerList(run, task);
   if (isExcerpt(task)) return;
   // If the list turned out to return content that its rows lack, it is read completely once.

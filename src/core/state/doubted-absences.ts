@@ -1,6 +1,7 @@
 // Lists and companies that the service answered with a 404 whose body is no JSON. A gateway may have sent it, so their rows are
 // kept until several syncs got it. Pure; sync stores the entries in the mirror. docs/decisions/0193-gateways-of-html-and-text.md.
 import { z } from "zod";
+import { DuckmirrorError } from "../errors.ts";
 import { isSame, type Place } from "./unusable-answers.ts";
 
 const DAY_MS = 86_400_000;
@@ -33,4 +34,31 @@ export const withDoubt = (
   const believed = doubt.times >= ENOUGH_ANYWAY || (doubt.times >= ENOUGH && now - doubt.since >= DAY_MS);
   const others = withoutDoubt(known, doubt);
   return { known: believed ? others : [...others, doubt], believed };
+};
+
+/** What a run knows of them. */
+export interface DoubtBook {
+  known(): readonly Doubt[];
+  /** The place got such a 404: the error with which it fails, or null once the 404 is believed. */
+  doubt(place: Place, endpoint: string): DuckmirrorError | null;
+  /** The place got any other answer. */
+  clear(place: Place): void;
+}
+
+export const createDoubtBook = (stored: readonly Doubt[], now: () => number): DoubtBook => {
+  let known = stored;
+  return {
+    known: () => known,
+    doubt: (place, endpoint) => {
+      const after = withDoubt(known, place, now());
+      known = after.known;
+      if (after.believed) return null;
+      const detail =
+        "status 404, but its body is no JSON, so a gateway may have sent it; its rows stay until later syncs get it too";
+      return new DuckmirrorError("REQUEST_FAILED", { endpoint, detail });
+    },
+    clear: (place) => {
+      known = withoutDoubt(known, place);
+    },
+  };
 };

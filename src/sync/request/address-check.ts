@@ -2,9 +2,9 @@
 // nothing has shown that, its one route that answers every request is asked without parameters: 400, and free (API.md,
 // "Errors"). An organization without Full Access may pay a credit for it, once (docs/decisions/0167-absent-or-elsewhere.md).
 
+import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
 import { causeOf, endpointOf } from "../../api/outcome-text.ts";
-import { rateSaid } from "../../api/rate-said.ts";
 import type { Verdict } from "../../api/retry-policy.ts";
 import { pathOf } from "../../catalog/endpoints.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";

@@ -1,5 +1,6 @@
 // The beginning of a run: takes up what a killed run paid for, plans, and records what it is about to do.
 import type { SyncReport } from "../../core/report/sync-report.ts";
+import { createDoubtBook } from "../../core/state/doubted-absences.ts";
 import { accessOf } from "../../core/state/tier.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
@@ -16,7 +17,6 @@ import { createFetcher } from "../request/fetcher.ts";
 import { withLargePagesAgain } from "../request/smaller-pages.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
 import { createCommitter } from "./state/committer.ts";
-import { createDoubtBook } from "./state/doubt-book.ts";
 import { embeddableLists } from "./state/embeddable-lists.ts";
 import { createEnding } from "./state/ending.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "./state/run-state.ts";

@@ -1,8 +1,8 @@
 // Selects the rate information of a response that the limiter should use. Pure.
 
-import { LONGEST_RATE_WAIT_MS } from "./limits/quota-signs.ts";
-import type { ApiOutcome, RateInfo } from "./outcome.ts";
-import type { Verdict } from "./retry-policy.ts";
+import type { ApiOutcome, RateInfo } from "../outcome.ts";
+import type { Verdict } from "../retry-policy.ts";
+import { LONGEST_RATE_WAIT_MS } from "./quota-signs.ts";
 
 /**
  * Rate information for the limiter. A refusal that ends the run carries none: credits return in their own time, and

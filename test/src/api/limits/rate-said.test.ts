@@ -1,8 +1,8 @@
 // Which rate information of a response the limiter uses.
 import { expect, test } from "vitest";
-import type { ApiOutcome, RefusedOutcome } from "../../../src/api/outcome.ts";
-import { rateSaid } from "../../../src/api/rate-said.ts";
-import { said } from "../../support/rate-info.ts";
+import { rateSaid } from "../../../../src/api/limits/rate-said.ts";
+import type { ApiOutcome, RefusedOutcome } from "../../../../src/api/outcome.ts";
+import { said } from "../../../support/rate-info.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const HOUR = 3_600_000;

@@ -13,7 +13,7 @@ import { finishedState } from "../task/scope-state.ts";
 import { become, isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
-import { failsAtOtherEnd, readOtherEnd } from "./state/other-end.ts";
+import { failsAtOtherEnd, failWalk, readOtherEnd, tooDeep } from "./state/other-end.ts";
 import { hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
 import { markReturned } from "./state/scope-marks.ts";
 import { closeTask, commitState, failTask } from "./state/task-ends.ts";
@@ -129,8 +129,9 @@ const countScope = async (
 
 /** After a page that is refused in each form: the rest is read from the other end, or the list fails. */
 const goOnOrFail = async (run: SyncRun, task: ScopeTask, { walk, error }: NonNullable<ScopeTask["leftOff"]>) => {
+  const total = task.progress?.kind === "watermark" ? task.progress.coverage.total : null;
   if (readOtherEnd(run, task, walk)) return decide(run, task);
-  await failTask(run, task, error, { resumable: true });
+  await failWalk(run, task, { error, total });
 };
 
 const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
@@ -155,8 +156,10 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (complete && task.progress.kind === "filter" && !task.progress.only) {
     task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);
   }
-  // A page that could not be used the last time is asked for alone: those behind it would be paid for again each time.
-  const isAlone = run.unusable.has(task.candidate) && !hasGoneOn(run, task);
+  // A page that could not be used the last time is asked for alone: those behind it would be paid for again each time. So is
+  // one that was refused for its depth.
+  const isDoubtful = run.unusable.has(task.candidate) || task.before?.error === "LIST_TOO_DEEP";
+  const isAlone = isDoubtful && !hasGoneOn(run, task);
   const step = stepOf(task, seen, isAlone ? 1 : run.options.concurrency);
   if (task.leftOff !== null && task.progress.kind !== "walk" && step.kind !== "read" && step.kind !== "wait") {
     return goOnOrFail(run, task, task.leftOff);
@@ -168,7 +171,11 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
     case "read":
       task.ready = withoutRefused(task, step.reads);
       if (task.inFlight.length > 0 || task.refused === null) return;
-      return goOnOrFail(run, task, { ...task.refused, walk: walkSoFar(task) });
+      return goOnOrFail(run, task, {
+        ...task.refused,
+        error: tooDeep(task.refused.error, task),
+        walk: walkSoFar(task),
+      });
     case "wait":
       return;
     case "unordered":

@@ -2,6 +2,7 @@
 // such an answer would be paid for it in every sync. Pure; sync stores the entries in the mirror.
 // docs/decisions/0184-answers-that-cannot-be-used.md.
 import { z } from "zod";
+import { isoTime } from "../time.ts";
 
 const HOUR_MS = 3_600_000;
 const LONGEST_WAIT_MS = 7 * 24 * HOUR_MS;
@@ -91,3 +92,11 @@ export const splitWaiting = <T extends Place>(
   });
   return { due, waiting: [...waiting.values()] };
 };
+
+/** All that waits now, whether it is due or not. */
+export const waitingNow = (known: readonly Unusable[], now: number): readonly Waiting[] =>
+  splitWaiting(known, known, now).waiting;
+
+/** The same as JSON, for `plan` and `check`. */
+export const waitingJson = (waiting: readonly Waiting[]) =>
+  waiting.map(({ stream, places, until }) => ({ stream, requests: places, asked_again_at: isoTime(until) }));

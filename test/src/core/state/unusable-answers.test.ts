@@ -6,6 +6,8 @@ import {
   nextTryAt,
   splitWaiting,
   type Unusable,
+  waitingJson,
+  waitingNow,
   withUnusable,
   withUsable,
 } from "../../../../src/core/state/unusable-answers.ts";
@@ -40,6 +42,14 @@ test("what waits is left out and counted, with the time of the first of it", () 
     waiting: [{ stream: "filings", places: 2, until: HOUR_MS }],
   });
   expect(splitWaiting(all, known, 2 * HOUR_MS)).toEqual({ due: all, waiting: [] });
+});
+
+test("all that waits is named with the time at which it is asked for again", () => {
+  const known = [...failing(3), { stream: "contacts", scope: "", times: 1, at: 0 }];
+  expect(waitingJson(waitingNow(known, 0))).toEqual([
+    { stream: "filings", requests: 1, asked_again_at: "1970-01-01T02:00:00.000Z" },
+  ]);
+  expect(waitingNow(known, 2 * HOUR_MS)).toEqual([]);
 });
 
 test("where many lists of a stream cannot be used, one is tried for all of them", () => {

@@ -3,12 +3,13 @@
 // reads its changes, or walks it from the head if the list has no order by change date; once in a run. If the list still has the
 // refused page, the rest is read from the other end, or it fails and keeps its cursor, so that its pages are not paid for again.
 // If not, it is walked from the head (decision 0163).
-import type { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { isoTime } from "../../core/time.ts";
 import type { ListShape } from "../request/list-shape.ts";
 import type { PageRead, ReadRequest } from "../strategies/contract.ts";
 import { rowsOfBoth } from "../strategies/other-end.ts";
 import { startOf } from "../strategies/page-geometry.ts";
-import { inPagesOf } from "../strategies/progress.ts";
+import { inPagesOf, readSoFar } from "../strategies/progress.ts";
 import { withoutOtherEnd } from "../strategies/walk.ts";
 import { turnIntoChangesBeforeEnd, turnIntoWalk, walkSoFar } from "../task/change-course.ts";
 import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
@@ -58,7 +59,7 @@ const beginAgain = (
   run: SyncRun,
   task: ScopeTask,
   shape: ListShape,
-  { row, refusal }: { readonly row: number; readonly refusal: DuckmirrorError },
+  { row, error }: { readonly row: number; readonly error: DuckmirrorError },
 ): void => {
   const walk = walkSoFar(task);
   if (task.stream.watermark !== undefined && shape.changeOrder) {
@@ -68,7 +69,38 @@ const beginAgain = (
   const read = walk.progress?.kind === "walk" && walk.progress.fromHead !== null ? walk.progress : null;
   // From both ends, a list that is shorter by a row than both parts together is returned whole: they share a row.
   const most = read === null ? row : rowsOfBoth(read.fromHead, read.coverage) - 1;
-  task.leftOff = { row: most, error: tooDeep(refusal, walk), walk };
+  task.leftOff = { row: most, error, walk };
+};
+
+/** True when the changes of a list whose reading cannot go on now can be read instead. */
+const showsChanges = (run: SyncRun, { stream, progress }: ScopeTask): boolean =>
+  (progress?.kind === "walk" || progress?.kind === "watermark") && stream.watermark !== undefined && shapeOf(run, stream.name).changeOrder;
+
+/** Reads the changes of a list whose walk waits for a page that cannot be used. */
+export const leaveWalk = (run: SyncRun, task: ScopeTask): void => {
+  const { name: stream } = task.stream;
+  const waiting = run.waiting.find((other) => other.stream === stream);
+  if (waiting === undefined || task.progress === null || !showsChanges(run, task)) return;
+  const context = { stream, count: waiting.places, until: isoTime(waiting.until) };
+  const error = new DuckmirrorError("ANSWERS_UNUSABLE", context);
+  beginAgain(run, task, shapeOf(run, stream), { row: readSoFar(task.progress).end, error });
+};
+
+/** Reads the changes of a resumed walk whose next page failed. False: they cannot be read. */
+export const readMeanwhile = async (
+  run: SyncRun,
+  task: ScopeTask,
+  request: ReadRequest,
+  error: DuckmirrorError,
+): Promise<boolean> => {
+  const isOut = error.code === "SERVICE_UNREACHABLE" || run.fetcher.isFailing(task.stream.name);
+  if (isOut || !isResumedPage(task, request) || !showsChanges(run, task)) return false;
+  if (task.status !== "active" || task.inFlight.length > task.ready.length) return false;
+  task.ready = [];
+  task.inFlight = [];
+  beginAgain(run, task, shapeOf(run, task.stream.name), { row: startOf(request), error });
+  await advance(run, task);
+  return true;
 };
 
 /** Reads on in another way after a page was refused. False: there is none. */
@@ -100,7 +132,7 @@ export const beginAnew = async (
     task.inFlight = [];
   }
   if (changes) await walkForChanges(run, task, shape, row);
-  else if (isResumed) beginAgain(run, task, shape, { row: startOf(request), refusal: error });
+  else if (isResumed) beginAgain(run, task, shape, { row: startOf(request), error: tooDeep(error, task) });
   await advance(run, task);
   return true;
 };
@@ -113,7 +145,7 @@ export const turnOrFailIfPageExists = async (run: SyncRun, task: ScopeTask, { to
   const reaches = total !== null && total > leftOff.row;
   // It goes on once its changes are read.
   if (reaches && progress?.kind === "watermark") return false;
-  if (reaches && readOtherEnd(run, task, leftOff.walk)) {
+  if (reaches && readOtherEnd(run, task, leftOff)) {
     await advance(run, task);
     return true;
   }

@@ -130,7 +130,7 @@ const countScope = async (
 /** After a page that is refused in each form: the rest is read from the other end, or the list fails. */
 const goOnOrFail = async (run: SyncRun, task: ScopeTask, { walk, error }: NonNullable<ScopeTask["leftOff"]>) => {
   const total = task.progress?.kind === "watermark" ? task.progress.coverage.total : null;
-  if (readOtherEnd(run, task, walk)) return decide(run, task);
+  if (readOtherEnd(run, task, { error, walk })) return decide(run, task);
   await failWalk(run, task, { error, total });
 };
 
@@ -156,9 +156,9 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (complete && task.progress.kind === "filter" && !task.progress.only) {
     task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);
   }
-  // A page that could not be used the last time is asked for alone: those behind it would be paid for again each time. So is
-  // one that was refused for its depth.
-  const isDoubtful = run.unusable.has(task.candidate) || task.before?.error === "LIST_TOO_DEEP";
+  // A page that could not be used the last time is asked for alone: those behind it would be paid for again each time. If it
+  // failed, the changes are read once nothing else is under way.
+  const isDoubtful = run.unusable.has(task.candidate) || (task.before?.error ?? null) !== null;
   const isAlone = isDoubtful && !hasGoneOn(run, task);
   const step = stepOf(task, seen, isAlone ? 1 : run.options.concurrency);
   if (task.leftOff !== null && task.progress.kind !== "walk" && step.kind !== "read" && step.kind !== "wait") {

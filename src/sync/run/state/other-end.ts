@@ -7,11 +7,15 @@ import type { ScopeTask, WalkSoFar } from "../../task/scope-task.ts";
 import { type SyncRun, shapeOf } from "./run-state.ts";
 import { failTask } from "./task-ends.ts";
 
-/** Goes on with the walk from the other end. False: the list cannot be read from there. */
-export const readOtherEnd = (run: SyncRun, task: ScopeTask, walk: WalkSoFar): boolean => {
+/** Goes on with the walk from the other end, if a page was refused. False: the list cannot be read from there. */
+export const readOtherEnd = (
+  run: SyncRun,
+  task: ScopeTask,
+  { error, walk }: Pick<NonNullable<ScopeTask["leftOff"]>, "error" | "walk">,
+): boolean => {
   const { name } = task.stream;
   const shape = shapeOf(run, name);
-  if (!canTurnRound(task, walk, shape)) return false;
+  if (error.code !== "LIST_TOO_DEEP" || !canTurnRound(task, walk, shape)) return false;
   turnRound(task, walk, shape);
   run.stats.of(name).modes.add("walk");
   const text = `${name}: the service returns no page behind a certain row; the rest is read from the other end`;

@@ -159,6 +159,21 @@ test("a service that returns its list from the head whatever the order costs one
   expect(service.spent() - paid).toBeLessThanOrEqual(2);
 });
 
+test("a service that refuses the other order is asked for it once, and changes are seen", async () => {
+  const service = aService(80);
+  const refuses = service.options.before;
+  const isOther = ({ query }: { readonly query: Readonly<Record<string, string>> }) => query.sortOrder === "asc";
+  const before: FakeOptions["before"] = (request) =>
+    isOther(request) ? { status: 400, body: {} } : refuses?.(request);
+  service.options = { ...service.options, before };
+  const { rig, rows } = await started(service);
+  expect((await rig.sync()).error?.code).toBe("STREAMS_FAILED");
+  expect([(await rows()).length, service.log.filter(isOther).length]).toEqual([DEPTH, 1]);
+  rename(service, 5, 6, Date.now());
+  const { report } = await rig.sync();
+  expect([report.credits.spent, report.streams[0]?.inserted, service.log.filter(isOther).length]).toEqual([1, 1, 1]);
+});
+
 test("the rest is read from the other end, however long it is, once and only in a list in order", () => {
   const walk = startWalk({ size: 10, overlap: true, proof: "identity" });
   const after = (end: number, total: number | null) => ({ ...walk, coverage: { ...walk.coverage, end, total } });

@@ -151,6 +151,15 @@ export const planSnapshotJob = async (config: Config, request: PlanRequest, cloc
   );
 };
 
+const priceJson = (price: ContentPrice) => ({
+  name: `${price.stream}.${price.field}`,
+  way: price.way,
+  records: price.records,
+  credits: price.credits,
+  at_most: price.atMost,
+  text: priceText(price),
+});
+
 /** Contract of `plan --json`. */
 export const planJson = ({
   forecast,
@@ -194,14 +203,7 @@ export const planJson = ({
   /** Streams of which some requests wait, because the answers could not be used. */
   waiting: waitingJson(waiting),
   /** Prices of the content asked about; `records`, `credits` and `at_most` are null where they are not known. */
-  content: content.map((price) => ({
-    name: `${price.stream}.${price.field}`,
-    way: price.way,
-    records: price.records,
-    credits: price.credits,
-    at_most: price.atMost,
-    text: priceText(price),
-  })),
+  content: content.map(priceJson),
   streams: forecast.streams.map((stream) => ({
     stream: stream.stream,
     scopes: stream.scopes,

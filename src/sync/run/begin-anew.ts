@@ -74,7 +74,9 @@ const beginAgain = (
 
 /** True when the changes of a list whose reading cannot go on now can be read instead. */
 const showsChanges = (run: SyncRun, { stream, progress }: ScopeTask): boolean =>
-  (progress?.kind === "walk" || progress?.kind === "watermark") && stream.watermark !== undefined && shapeOf(run, stream.name).changeOrder;
+  (progress?.kind === "walk" || progress?.kind === "watermark") &&
+  stream.watermark !== undefined &&
+  shapeOf(run, stream.name).changeOrder;
 
 /** Reads the changes of a list whose walk waits for a page that cannot be used. */
 export const leaveWalk = (run: SyncRun, task: ScopeTask): void => {

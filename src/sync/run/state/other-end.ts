@@ -3,7 +3,7 @@ import { DuckmirrorError } from "../../../core/errors.ts";
 import { rowsOfBoth } from "../../strategies/other-end.ts";
 import { withoutOtherEnd } from "../../strategies/walk.ts";
 import { canTurnRound, turnRound } from "../../task/change-course.ts";
-import type { ScopeTask, WalkSoFar } from "../../task/scope-task.ts";
+import type { ScopeTask } from "../../task/scope-task.ts";
 import { type SyncRun, shapeOf } from "./run-state.ts";
 import { failTask } from "./task-ends.ts";
 
@@ -23,9 +23,12 @@ export const readOtherEnd = (
   return true;
 };
 
-/** The failure of a walk whose next page was refused: how much of the list the service returns. */
-export const tooDeep = (refusal: DuckmirrorError, { progress }: Pick<WalkSoFar, "progress">): DuckmirrorError => {
-  if (progress?.kind !== "walk" || progress.coverage.total === null) return refusal;
+/** The failure of a walk whose next page was refused: how much of the list the service returns. A company's list has no order. */
+export const tooDeep = (
+  refusal: DuckmirrorError,
+  { stream, progress }: Pick<ScopeTask, "stream" | "progress">,
+): DuckmirrorError => {
+  if (stream.walkOrder === undefined || progress?.kind !== "walk" || progress.coverage.total === null) return refusal;
   const { endpoint, detail } = refusal.context;
   const { fromHead, coverage } = progress;
   const reached = Math.min(rowsOfBoth(fromHead, coverage), progress.coverage.total);

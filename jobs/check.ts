@@ -11,8 +11,11 @@ import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { learnChecked } from "../src/core/state/checked.ts";
 import { type KnownTier, learnTier, readTier, type TierEvidence } from "../src/core/state/tier.ts";
+import { type Waiting, waitingNow } from "../src/core/state/unusable-answers.ts";
+import { unusableIn } from "../src/sync/plan/remembered.ts";
 import { pageShownBy, probeAfterRefusal, probeOf, probeQuery } from "../src/sync/request/page-probe.ts";
 import { filtersOf } from "../src/sync/rows/row-scope.ts";
+import { readAnySnapshot } from "../src/warehouse/file/older-snapshot.ts";
 
 /** Longest wait for the rate limit, at most once. */
 const LONGEST_WAIT_MS = 90_000;
@@ -51,6 +54,8 @@ export interface CheckResult {
   readonly tier: "full" | "public";
   /** What is known of the tier now; null: this answer alone does not settle it. */
   readonly known: KnownTier | null;
+  /** What waits because its answers could not be used, by the published snapshot; null: it cannot be read. */
+  readonly waiting: readonly Waiting[] | null;
 }
 
 /**
@@ -125,6 +130,15 @@ const noteLists = (config: Config, lists: readonly CheckedList[], now: number): 
   return learnChecked(config.dataDir, seen, now);
 };
 
+/** What waits, by the published snapshot; null: it cannot be read, which says nothing about the service. */
+const readWaiting = async ({ dataDir }: Config, now: number): Promise<readonly Waiting[] | null> => {
+  const snapshot = snapshotPath(dataDir);
+  if (!existsSync(snapshot)) return [];
+  return readAnySnapshot(snapshot, now, async (reader) =>
+    waitingNow(unusableIn(await reader.capabilities()), now),
+  ).catch(() => null);
+};
+
 /**
  * Asks for accounts, one credit; `withTotals`: for contacts and signals as well, and for the accounts inside the scope
  * if there is one, a credit each. Without Full Access the other lists are empty, and not asked for. Throws the
@@ -148,5 +162,5 @@ export const checkJob = async (
   }
   const now = context.clock.now();
   await noteLists(config, [accounts, ...more], now);
-  return { accounts, more, tier, known: await noteTier(config, tier, now) };
+  return { accounts, more, tier, known: await noteTier(config, tier, now), waiting: await readWaiting(config, now) };
 };

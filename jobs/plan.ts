@@ -10,6 +10,7 @@ import { DuckmirrorError, isCode } from "../src/core/errors.ts";
 import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
+import { type Waiting, waitingJson } from "../src/core/state/unusable-answers.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { isoTimeOrNull } from "../src/core/time.ts";
 import { type Cut, withinBudgets } from "../src/sync/plan/budgets/caps.ts";
@@ -46,6 +47,8 @@ export interface PlanReport {
   readonly followed: number;
   /** Budgets that leave due work out of the next sync. */
   readonly cuts: readonly Cut[];
+  /** What is due and waits, because its answers could not be used. */
+  readonly waiting: readonly Waiting[];
   readonly pace: Config["pace"];
   /** What the content of the request costs. */
   readonly content: readonly ContentPrice[];
@@ -104,7 +107,8 @@ const reportOn = async (
   const followed = options.companies.length;
   const prices = contentPrices(context, withContent);
   const { cuts } = within;
-  return { forecast, outlook, credits, rollOver, allowance, tier, followed, pace, cuts, content: prices };
+  const { waiting } = planned;
+  return { forecast, outlook, credits, rollOver, allowance, tier, followed, pace, cuts, waiting, content: prices };
 };
 
 /** Throws USAGE for a name that is no opt-in content. */
@@ -147,8 +151,27 @@ export const planSnapshotJob = async (config: Config, request: PlanRequest, cloc
   );
 };
 
+const priceJson = (price: ContentPrice) => ({
+  name: `${price.stream}.${price.field}`,
+  way: price.way,
+  records: price.records,
+  credits: price.credits,
+  at_most: price.atMost,
+  text: priceText(price),
+});
+
 /** Contract of `plan --json`. */
-export const planJson = ({ forecast, outlook, credits, rollOver, allowance, tier, cuts, content }: PlanReport) => ({
+export const planJson = ({
+  forecast,
+  outlook,
+  credits,
+  rollOver,
+  allowance,
+  tier,
+  cuts,
+  waiting,
+  content,
+}: PlanReport) => ({
   requests: forecast.requests,
   credits: forecast.requests,
   at_least: forecast.atLeast,
@@ -177,15 +200,10 @@ export const planJson = ({ forecast, outlook, credits, rollOver, allowance, tier
   tier: tier?.tier ?? "unknown",
   tier_since: isoTimeOrNull(tier?.since ?? null),
   cuts: cuts.map(({ budget, allowed, spent, leftOut }) => ({ budget, allowed, spent, left_out: leftOut })),
+  /** Streams of which some requests wait, because the answers could not be used. */
+  waiting: waitingJson(waiting),
   /** Prices of the content asked about; `records`, `credits` and `at_most` are null where they are not known. */
-  content: content.map((price) => ({
-    name: `${price.stream}.${price.field}`,
-    way: price.way,
-    records: price.records,
-    credits: price.credits,
-    at_most: price.atMost,
-    text: priceText(price),
-  })),
+  content: content.map(priceJson),
   streams: forecast.streams.map((stream) => ({
     stream: stream.stream,
     scopes: stream.scopes,

@@ -160,7 +160,8 @@ judged AS (
     CASE
       WHEN status = 'walking' THEN greatest(0, coalesce(
         try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.total', '0')::BIGINT - coalesce(
-        try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.end', '0')::BIGINT)
+        try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.end', '0')::BIGINT - coalesce(
+        try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.fromHead.coverage.end', '0')::BIGINT)
       ELSE coalesce(unconfirmed, 0)
     END AS open_rows
   FROM parts

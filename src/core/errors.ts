@@ -153,6 +153,11 @@ export const ERRORS = {
     "{endpoint} failed: {detail}",
     "The rest of the mirror is committed. Run sync again to retry; `duckmirror check` tests the connection. If the service fails at large pages, the next sync asks for smaller ones.",
   ),
+  LIST_TOO_DEEP: row(
+    EXIT.streamsFailed,
+    "{endpoint} was refused, so the service returns {reached} of {total:row} of this list: {detail}",
+    "These rows are mirrored, and each sync reads what changed. Rows between them that do not change are missing, and deleted rows stay. The service may return a narrower list whole: setting `scope`.",
+  ),
   ROUTE_NOT_FOUND: row(
     EXIT.streamsFailed,
     "{endpoint} was not found: {detail}",

@@ -2,6 +2,7 @@
 // such an answer would be paid for it in every sync. Pure; sync stores the entries in the mirror.
 // docs/decisions/0184-answers-that-cannot-be-used.md.
 import { z } from "zod";
+import { isoTime } from "../time.ts";
 
 const HOUR_MS = 3_600_000;
 const LONGEST_WAIT_MS = 7 * 24 * HOUR_MS;
@@ -21,6 +22,8 @@ const unusableSchema = z.object({
   times: z.number().int().positive(),
   /** The last of these times, ms since the epoch. */
   at: z.number(),
+  /** Earlier pages of the list could be used. */
+  deep: z.literal(true).optional(),
 });
 export const unusablesSchema = z.array(unusableSchema);
 export type Unusable = z.output<typeof unusableSchema>;
@@ -39,17 +42,29 @@ export const isSame = (one: Place, other: Place): boolean => one.stream === othe
 export const nextTryAt = ({ times, at }: Unusable): number =>
   times < 2 ? at : at + Math.min(LONGEST_WAIT_MS, HOUR_MS * 2 ** Math.min(times - 2, 10));
 
-/** The entries after an answer of `place` could not be used. `goneOn`: the list was read further than the last time. */
+/** An answer that could not be used. */
+export interface Failure {
+  /** The list was read further than the last time. */
+  readonly goneOn: boolean;
+  /** It was a page behind the first one. */
+  readonly deep: boolean;
+}
+
+/** The entries after an answer of `place` could not be used. */
 export const withUnusable = (
   known: readonly Unusable[],
   { stream, scope }: Place,
   now: number,
-  goneOn: boolean,
+  { goneOn, deep }: Failure,
 ): readonly Unusable[] => {
   const before = known.find((entry) => isSame(entry, { stream, scope }));
   const times = before === undefined || goneOn ? 1 : before.times + 1;
-  return [...known.filter((entry) => entry !== before), { stream, scope, times, at: now }];
+  return [...known.filter((entry) => entry !== before), { stream, scope, times, at: now, ...(deep ? { deep } : {}) }];
 };
+
+/** True when a list waits for one of its later pages only, so that its first pages, and its changes, can be read. */
+export const waitsDeep = (known: readonly Unusable[], place: Place): boolean =>
+  known.some((entry) => entry.deep === true && isSame(entry, place));
 
 /** True when MANY_OF_STREAM lists or records of the stream are unusable: then one of them is tried for all. */
 export const isClosed = (known: readonly Unusable[], stream: string): boolean =>
@@ -91,3 +106,11 @@ export const splitWaiting = <T extends Place>(
   });
   return { due, waiting: [...waiting.values()] };
 };
+
+/** All that waits now, whether it is due or not. */
+export const waitingNow = (known: readonly Unusable[], now: number): readonly Waiting[] =>
+  splitWaiting(known, known, now).waiting;
+
+/** The same as JSON, for `plan` and `check`. */
+export const waitingJson = (waiting: readonly Waiting[]) =>
+  waiting.map(({ stream, places, until }) => ({ stream, requests: places, asked_again_at: isoTime(until) }));

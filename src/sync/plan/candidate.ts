@@ -33,6 +33,8 @@ export interface Candidate {
   readonly worth: number;
   /** The service refused a list of this company with 403, the last time. */
   readonly forbidden?: true;
+  /** Its walk waits, because a page of it cannot be used; only its changes are read. */
+  readonly meanwhile?: true;
   /** Version of the record whose detail is fetched, ms since the epoch. */
   readonly version?: number | null;
   /** Records before this are not wanted, ms since the epoch. */

@@ -1,7 +1,7 @@
 // Makes the plan from the mirror's state and the configuration. `plan` and `sync` both use it, so a sync does what
 // `plan` announces.
 import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
-import { splitWaiting, type Unusable, type Waiting } from "../../core/state/unusable-answers.ts";
+import { splitWaiting, type Unusable, type Waiting, waitsDeep } from "../../core/state/unusable-answers.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import {
   type Candidate,
@@ -49,6 +49,19 @@ export interface Known extends Pick<DueOptions, "shapes" | "access"> {
 /** Reads the mirror's state and returns the due work, as often as a run asks. Sends nothing. */
 export type Planner = (known: Known, now: number) => Promise<Plan>;
 
+/** The changes of a list whose walk waits for a page that cannot be used: they cost a credit, as those of any list. */
+const changesMeanwhile = (
+  { view, options }: Context,
+  candidate: Candidate,
+  entries: readonly Unusable[],
+): readonly Candidate[] => {
+  const { stream, scope } = candidate;
+  const isWalk = view.states.get(stateKey(stream, scope))?.status === "walking";
+  const isShown = streamSpec(stream).watermark !== undefined && options.shapes.get(stream)?.changeOrder !== false;
+  if (!isWalk || !isShown || !waitsDeep(entries, candidate)) return [];
+  return [{ ...candidate, mode: "watermark", because: "its walk waits; its changes", requests: 1, meanwhile: true }];
+};
+
 export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Planner => {
   const wantsContent =
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
@@ -85,7 +98,12 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
     });
     const candidates = options.reset.length === 0 ? due : resetCandidates(due, options.reset, context);
     if (!waits) return { candidates, waiting: [], view, context };
-    const split = splitWaiting(candidates, unusable ?? unusableIn(capabilities), now);
-    return { candidates: split.due, waiting: split.waiting, view, context };
+    const entries = unusable ?? unusableIn(capabilities);
+    const split = splitWaiting(candidates, entries, now);
+    const readNow = new Set(split.due);
+    const asked = candidates.flatMap((candidate) =>
+      readNow.has(candidate) ? [candidate] : changesMeanwhile(context, candidate, entries),
+    );
+    return { candidates: asked, waiting: split.waiting, view, context };
   };
 };

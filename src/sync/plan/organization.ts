@@ -39,6 +39,9 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
   const whole = walkPages(context, stream, total);
   const sharing = pagesOf(context, stream, total, overlappingPages);
   if (state === undefined) return candidate("walk", "never synced", whole, unfinished);
+  if (state.status === "walking" && state.error === "LIST_TOO_DEEP") {
+    return candidate("walk", "the service does not return it whole; its changes", 1, unfinished);
+  }
   if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", whole, unfinished);
   if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole, unfinished);
   if (unreadContent(context, stream)) return candidate("walk", "not yet read with the content that is wanted", whole);

@@ -35,6 +35,9 @@ const readingOf = ({ progress, stream, shapeAtRefusal }: ScopeTask): ChangeReadi
   return { ordered: progress?.kind === "watermark", filter: filtered?.param ?? null, accepted: shapeAtRefusal };
 };
 
+/** True while a list is read in the other order, in the form in which it was returned before. */
+const isFromOtherEnd = ({ progress }: ScopeTask): boolean => progress?.kind === "walk" && progress.fromHead !== null;
+
 type Refusal = Extract<FetchResult, { kind: "adjust" }>["outcome"];
 
 /** A refusal of the heavy fields that the request names: they are not in the organization's plan. */
@@ -100,7 +103,7 @@ export const askDifferently = async (
     names: namesLightFields(task.stream, query),
     unknown: namesUnknownFields(task.stream, query),
     filters: shapeOf(run, task.stream.name).filters && filtersOf(run.options.rowScope, task.stream.name) !== null,
-    later: request !== null && request.page > 1 && shapeOf(run, task.stream.name).settled,
+    later: request !== null && (request.page > 1 || isFromOtherEnd(task)) && shapeOf(run, task.stream.name).settled,
   } satisfies RefusedRequest;
   const { name } = task.stream;
   if (request !== null) landed(task, request);

@@ -7,6 +7,7 @@ import type { Plan, Planner } from "../plan/make-plan.ts";
 import { QUOTA_SCOPE } from "../plan/usage-scopes.ts";
 import { contentNames } from "../request/calls.ts";
 import { createTask } from "../task/scope-task.ts";
+import { leaveWalk } from "./begin-anew.ts";
 import { enoughReady } from "./ready-tasks.ts";
 import { withholdList } from "./state/embeddable-lists.ts";
 import { isFiltered, type SyncRun, shapeOf, taskKey } from "./state/run-state.ts";
@@ -98,6 +99,7 @@ const start = async (run: SyncRun, candidate: Candidate, states: Plan["view"]["s
   withholdList(run, task);
   run.active.set(taskKey(task), task);
   run.stats.of(candidate.stream).modes.add(candidate.mode);
+  if (candidate.meanwhile) leaveWalk(run, task);
   await advance(run, task);
 };
 

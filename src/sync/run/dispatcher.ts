@@ -15,7 +15,7 @@ import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
 import { askDifferently } from "./ask-differently.ts";
 import { askForLess, attemptsWhileSmaller } from "./ask-for-less.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
-import { beginAnew } from "./begin-anew.ts";
+import { beginAnew, readMeanwhile } from "./begin-anew.ts";
 import { hasReady, mostValuable } from "./ready-tasks.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
@@ -88,6 +88,9 @@ const unpick = async (run: SyncRun, { task, read }: Pick): Promise<void> => {
   await advance(run, task);
 };
 
+const noteUnusable = (run: SyncRun, { task, read }: Pick): void =>
+  run.unusable.failed(task.candidate, { goneOn: hasGoneOn(run, task), deep: read !== null && read.page > 1 });
+
 /** Applies the outcome of a request. */
 const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, requests }: Fetched): Promise<void> => {
   const { task, read } = picked;
@@ -112,11 +115,12 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
     }
     case "failed":
       // Before the commit: until then further requests of a stream are sent whose answers cannot be used.
-      if (result.paid) run.unusable.failed(task.candidate, hasGoneOn(run, task));
+      if (result.paid) noteUnusable(run, picked);
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
       if (read !== null) landed(task, read);
       if (read !== null && result.notFound && (await beginAnew(run, task, read, result.error))) return;
       if (read !== null && result.size !== null && (await askForLess(run, task, read, result.size))) return;
+      if (read !== null && (await readMeanwhile(run, task, read, result.error))) return;
       return failTask(run, task, result.error, { resumable: true });
     case "ended":
       await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });

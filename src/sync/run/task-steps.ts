@@ -13,7 +13,7 @@ import { finishedState } from "../task/scope-state.ts";
 import { become, isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
-import { failsAtOtherEnd, readOtherEnd } from "./state/other-end.ts";
+import { failsAtOtherEnd, failWalk, readOtherEnd, tooDeep } from "./state/other-end.ts";
 import { hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
 import { markReturned } from "./state/scope-marks.ts";
 import { closeTask, commitState, failTask } from "./state/task-ends.ts";
@@ -128,10 +128,22 @@ const countScope = async (
 };
 
 /** After a page that is refused in each form: the rest is read from the other end, or the list fails. */
-const goOnOrFail = async (run: SyncRun, task: ScopeTask, { walk, error }: NonNullable<ScopeTask["leftOff"]>) => {
-  if (readOtherEnd(run, task, walk)) return decide(run, task);
-  await failTask(run, task, error, { resumable: true });
+const goOnOrFail = async (
+  run: SyncRun,
+  task: ScopeTask,
+  { walk, error }: Pick<NonNullable<ScopeTask["leftOff"]>, "walk" | "error">,
+) => {
+  const total = task.progress?.kind === "watermark" ? task.progress.coverage.total : null;
+  if (readOtherEnd(run, task, { error, walk })) return decide(run, task);
+  await failWalk(run, task, { error, total });
 };
+
+/**
+ * True when the next page is asked for alone. After one that could not be used, those behind it would be paid for again each time;
+ * after one that failed, the changes are read once nothing else is under way.
+ */
+const asksAlone = (run: SyncRun, task: ScopeTask): boolean =>
+  (run.unusable.has(task.candidate) || (task.before?.error ?? null) !== null) && !hasGoneOn(run, task);
 
 const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (task.status !== "active" || task.progress === null) return;
@@ -155,9 +167,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
   if (complete && task.progress.kind === "filter" && !task.progress.only) {
     task.matching = await countChangedContacts(run.deps.warehouse.database, task.progress.since);
   }
-  // A page that could not be used the last time is asked for alone: those behind it would be paid for again each time.
-  const isAlone = run.unusable.has(task.candidate) && !hasGoneOn(run, task);
-  const step = stepOf(task, seen, isAlone ? 1 : run.options.concurrency);
+  const step = stepOf(task, seen, asksAlone(run, task) ? 1 : run.options.concurrency);
   if (task.leftOff !== null && task.progress.kind !== "walk" && step.kind !== "read" && step.kind !== "wait") {
     return goOnOrFail(run, task, task.leftOff);
   }
@@ -168,7 +178,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
     case "read":
       task.ready = withoutRefused(task, step.reads);
       if (task.inFlight.length > 0 || task.refused === null) return;
-      return goOnOrFail(run, task, { ...task.refused, walk: walkSoFar(task) });
+      return goOnOrFail(run, task, { error: tooDeep(task.refused.error, task), walk: walkSoFar(task) });
     case "wait":
       return;
     case "unordered":

@@ -1,5 +1,5 @@
 // The other end of a list whose deep pages the service refuses: what lies behind them is read in ascending order, until both
-// parts share a row. Pure. docs/decisions/0189-from-the-other-end.md.
+// parts share a row, or the service refuses a page there as well. Pure. docs/decisions/0189-from-the-other-end.md.
 import type { PageRead, ReadRequest } from "./contract.ts";
 import { addRead, type Coverage, emptyCoverage } from "./coverage.ts";
 import { startOf } from "./page-geometry.ts";
@@ -14,12 +14,9 @@ export interface FromHead {
 /** Rows to read from the other end, one of them shared. Less than one: the list became shorter than what was read. */
 const rowsLeft = ({ coverage }: FromHead, total: number): number => total - coverage.end + 1;
 
-/**
- * True when the rest of the list is shorter than what was read, by a page at least, so that the service returns it from
- * the other end.
- */
-export const reachesFromEnd = ({ end, size, total }: Coverage): boolean =>
-  end > 0 && total !== null && total > end && total - end + size <= end;
+/** Rows that were read of both parts together. */
+export const rowsOfBoth = (fromHead: FromHead | null, { end }: Coverage): number =>
+  fromHead === null ? end : fromHead.coverage.end + end;
 
 /** The coverage of the other end, of which nothing is read yet. */
 export const emptyOtherEnd = ({ size, fixed, granted }: Coverage): Coverage => ({

@@ -128,8 +128,8 @@ export const reopened = (before: Progress): Progress => {
       : withCoverage(before, (coverage) => ({ ...coverage, granted: 0 }));
   switch (progress.kind) {
     case "walk":
-      // Both parts must meet in the list as it is now.
-      if (progress.fromHead !== null) {
+      // Both parts must meet in the list as it is now. Before they met, reading goes on.
+      if (progress.fromHead !== null && (progress.coverage.complete || progress.fromHead.joined)) {
         const fromHead = { ...progress.fromHead, joined: false };
         return { ...progress, fromHead, coverage: emptyOtherEnd(progress.coverage) };
       }

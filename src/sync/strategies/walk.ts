@@ -5,7 +5,7 @@ import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "./contract
 import { addRead, type Coverage, emptyCoverage } from "./coverage.ts";
 import { isDescending } from "./id-order.ts";
 import { nextReads } from "./next-reads.ts";
-import { emptyOtherEnd, type FromHead, joinEnds, reachesFromEnd, readsFromEnd } from "./other-end.ts";
+import { emptyOtherEnd, type FromHead, joinEnds, readsFromEnd } from "./other-end.ts";
 
 /** Passes over a list that did not change and does not add up: its order is unstable, so it is read twice. */
 const MAX_PASSES = 2;
@@ -140,16 +140,13 @@ export const nextWalk = (
 const repeatsGap = ({ endsEarly, total }: Coverage, { rows, seen, acceptedGap }: MirrorFacts): boolean =>
   endsEarly && total !== null && total - rows === acceptedGap && seen >= rows;
 
-/**
- * True when the list is ordered by id, and what is left of it, once it is read up to `row`, is shorter than what was read: it
- * may be read from the other end.
- */
-export const hasOtherEnd = ({ fromHead, ordered, coverage }: WalkState, row = coverage.end): boolean =>
-  fromHead === null && ordered && reachesFromEnd({ ...coverage, end: row });
+/** True when the list is ordered by id, and its rest is not read from the other end yet. */
+export const hasOtherEnd = ({ fromHead, ordered, coverage: { end, total } }: WalkState): boolean =>
+  fromHead === null && ordered && end > 0 && total !== null && total > end;
 
-/** What was read from the head, after the service did not return the list in ascending order; null: it did. */
-export const withoutOtherEnd = (state: WalkState): WalkState | null =>
-  state.fromHead === null || state.ordered ? null : { ...state, coverage: state.fromHead.coverage, fromHead: null };
+/** What was read from the head, if the service does not return the list in ascending order. It is not asked for that again. */
+export const withoutOtherEnd = (state: WalkState): WalkState =>
+  state.fromHead === null ? state : { ...state, ordered: false, coverage: state.fromHead.coverage, fromHead: null };
 
 /** The walk from the other end, in pages that share a row. */
 export const fromOtherEnd = (state: WalkState): WalkState => ({

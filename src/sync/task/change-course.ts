@@ -1,8 +1,9 @@
 // A task that changes its course while it runs: another strategy, or another shape of its list.
 import { type ListShape, proofOf } from "../request/list-shape.ts";
 import type { ReadRequest } from "../strategies/contract.ts";
+import type { Coverage } from "../strategies/coverage.ts";
 import { startFilter } from "../strategies/filter.ts";
-import { startOf } from "../strategies/page-geometry.ts";
+import { spanAt, startOf } from "../strategies/page-geometry.ts";
 import { coverageOf, inPagesOf, withPageSize } from "../strategies/progress.ts";
 import { fromOtherEnd, hasOtherEnd, startWalk } from "../strategies/walk.ts";
 import { readHeadAgain, startWatermark } from "../strategies/watermark.ts";
@@ -18,6 +19,7 @@ export const turnIntoWalk = (task: ScopeTask, shape: ListShape, runId: string, n
     overlap: overlaps(task.candidate, task.rows),
     proof: proofOf(task.stream, shape),
   });
+  task.refused = null;
   task.pages = 0;
   task.onlyPage = new Set();
   task.rejected = 0;
@@ -68,34 +70,41 @@ export const walkSoFar = ({
   };
 };
 
-/** Whether the rest of the walk can be read in ascending order. `later`: once it is read up to the refused row. */
+/** Whether the rest of the walk can be read in ascending order. */
 export const canTurnRound = (
-  { stream, candidate, refused }: Pick<ScopeTask, "stream" | "candidate" | "refused">,
+  { stream, candidate }: Pick<ScopeTask, "stream" | "candidate">,
   { progress }: Pick<WalkSoFar, "progress">,
-  { sort, perPage }: Pick<ListShape, "sort" | "perPage">,
-): "now" | "later" | "never" => {
+  { sort }: Pick<ListShape, "sort">,
+): boolean => {
   const isSorted = stream.walkOrder !== undefined && sort && candidate.widens === undefined;
-  if (progress?.kind !== "walk" || !isSorted) return "never";
-  if (hasOtherEnd(progress)) return "now";
-  // A page that begins a little before the refused one may be returned.
-  return refused !== null && hasOtherEnd(progress, refused.row + perPage) ? "later" : "never";
+  return isSorted && progress?.kind === "walk" && hasOtherEnd(progress);
 };
 
 /** Reads the rest of the walk from the other end, in pages of the size that the service returned. */
 export const turnRound = (task: ScopeTask, walk: WalkSoFar, { perPage }: ListShape): void => {
   Object.assign(task, walk);
   task.leftOff = null;
+  task.refused = null;
   const progress = walk.progress === null ? null : inPagesOf(walk.progress, perPage);
   if (progress?.kind === "walk") task.progress = fromOtherEnd(progress);
+};
+
+/** The page of full size that holds the first row not read yet: services count their limit in such pages. None is refused twice. */
+const lastBefore = ({ end, size }: Coverage, refusedRow: number): readonly ReadRequest[] => {
+  const read: ReadRequest = { ...spanAt(end, size, true), role: "cover" };
+  return startOf(read) < Math.min(end, refusedRow) ? [read] : [];
 };
 
 /** The requested reads, without those that begin where a page was refused. */
 export const withoutRefused = (task: ScopeTask, reads: readonly ReadRequest[]): readonly ReadRequest[] => {
   const { refused, progress } = task;
-  if (refused === null || progress?.kind !== "walk" || progress.fromHead !== null) return reads;
+  if (refused === null || progress?.kind !== "walk") return reads;
   const left = reads.filter((read) => startOf(read) < refused.row);
   task.inFlight = task.inFlight.filter((read) => left.includes(read) || !reads.includes(read));
-  return left;
+  if (task.inFlight.length > 0) return left;
+  const last = lastBefore(progress.coverage, refused.row);
+  task.inFlight = last;
+  return last;
 };
 
 /** Continues a reading of changes by the filter of the list, which needs no order. */

@@ -10,6 +10,7 @@ import { type CommandContext, defineCommand } from "../../command.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
 import { creditLinesOf, projectionOf, unknownLinesOf } from "../../terminal/plan/outlook-lines.ts";
 import { renderTable } from "../../terminal/table.ts";
+import { waitingLines } from "../../terminal/waiting-lines.ts";
 
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
@@ -84,9 +85,11 @@ const totalText = ({ forecast, outlook }: PlanReport): string => {
 
 const render = (report: PlanReport, { terminal }: CommandContext): string => {
   const { forecast } = report;
-  const notes = `${contentText(report)}${tierText(report)}${cutsText(report)}`;
+  const waiting = waitingLines(report.waiting).map((line) => `${line}\n`);
+  const notes = `${contentText(report)}${tierText(report)}${cutsText(report)}${waiting.join("")}`;
   if (forecast.streams.length === 0) {
-    return `${report.cuts.length === 0 ? "Nothing is due." : "Nothing fits the budgets."}\n${notes}`;
+    const first = waiting.length === 0 ? "Nothing is due." : "Nothing is asked for now.";
+    return `${report.cuts.length === 0 ? first : "Nothing fits the budgets."}\n${notes}`;
   }
   const table = renderTable(
     [{ name: "stream" }, { name: "reads", align: "right" }, { name: "credits", align: "right" }, { name: "because" }],

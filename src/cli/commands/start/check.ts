@@ -11,9 +11,11 @@ import type { Config } from "../../../core/config/config.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { isJsonObject } from "../../../core/json.ts";
 import { shownTier } from "../../../core/state/tier.ts";
+import { waitingJson } from "../../../core/state/unusable-answers.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { isoTimeOrNull, minuteText } from "../../../core/time.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
+import { waitingLines } from "../../terminal/waiting-lines.ts";
 
 const inputSchema = z
   .object({
@@ -30,7 +32,7 @@ const tokenSource = (config: Config): string => {
   return config.origins[name] ?? name;
 };
 
-const reportOf = (config: Config, { accounts, more, tier, known }: CheckResult) => {
+const reportOf = (config: Config, { accounts, more, tier, known, waiting }: CheckResult) => {
   const { outcome, page: largest } = accounts;
   const { usage, rate } = more.at(-1)?.outcome ?? outcome;
   const meta = outcome.envelope.meta;
@@ -64,6 +66,8 @@ const reportOf = (config: Config, { accounts, more, tier, known }: CheckResult) 
       per_minute: rate?.limit ? (rate.limit * 60_000) / (rate.windowMs ?? 60_000) : null,
       remaining: rate?.remaining ?? null,
     },
+    /** Streams of which some requests wait, because the answers could not be used; null: the snapshot cannot be read. */
+    waiting: waiting === null ? null : waitingJson(waiting),
     api_version: isJsonObject(meta) && typeof meta.apiVersion === "string" ? meta.apiVersion : null,
     latency_ms: outcome.durationMs,
     requests: lists.reduce((sum, { requests }) => sum + requests, 0),
@@ -96,7 +100,7 @@ const rateText = ({ rate_limit: rate }: CheckReport): string => {
   return `service: ${reported}; setting \`rate_limit\`: ${configured}`;
 };
 
-const render = (report: CheckReport, context: CommandContext): string => {
+const render = (report: CheckReport, waiting: CheckResult["waiting"], context: CommandContext): string => {
   const { green, bold } = context.terminal.outColours;
   const lines = {
     configuration: `${green("ok")}, ${report.config_file ?? "no file"}`,
@@ -110,9 +114,10 @@ const render = (report: CheckReport, context: CommandContext): string => {
     "API version": report.api_version ?? "not reported",
     cost: counted(report.credits.spent, "credit"),
   };
-  return Object.entries(lines)
-    .map(([name, text]) => `${name.padEnd(16)}${text}\n`)
-    .join("");
+  return [
+    ...Object.entries(lines).map(([name, text]) => `${name.padEnd(16)}${text}\n`),
+    ...waitingLines(waiting ?? []).map((line) => `${line}\n`),
+  ].join("");
 };
 
 const run = async ({ offline, totals }: Input, context: CommandContext): Promise<number> => {
@@ -131,9 +136,10 @@ const run = async ({ offline, totals }: Input, context: CommandContext): Promise
       return EXIT.done;
     }
     const onWait = (waitMs: number) => terminal.err(`rate limit reached, waiting ${Math.ceil(waitMs / 1000)} s\n`);
-    const report = reportOf(config, await checkJob(config, client, totals, { clock, signal, onWait }));
+    const result = await checkJob(config, client, totals, { clock, signal, onWait });
+    const report = reportOf(config, result);
     if (shared.json) await context.printJson(report);
-    else await terminal.out(render(report, context));
+    else await terminal.out(render(report, result.waiting, context));
     return EXIT.done;
   } finally {
     await client.close();

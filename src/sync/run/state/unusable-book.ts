@@ -4,6 +4,7 @@ import type { StreamName } from "../../../catalog/streams.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import type { ProgressSink } from "../../../core/report/progress-events.ts";
 import {
+  type Failure,
   isSame,
   MANY_OF_STREAM,
   type Place,
@@ -22,7 +23,7 @@ export interface UnusableBook {
   attempts(place: Place, goneOn: boolean): { readonly maxPaidAttempts?: number };
   /** True when nothing more of the place's stream is asked for in this run. The organization's own list always is. */
   isShut(place: Place): boolean;
-  failed(place: Place, goneOn: boolean): void;
+  failed(place: Place, failure: Failure): void;
   /** Returns true if others of its stream need not wait any more. */
   read(place: Place): boolean;
 }
@@ -37,8 +38,8 @@ export const createUnusableBook = (stored: readonly Unusable[], now: () => numbe
     has,
     attempts: (place, goneOn) => (has(place) && !goneOn ? { maxPaidAttempts: 1 } : {}),
     isShut: (place) => failuresOf(place) >= MANY_OF_STREAM,
-    failed: (place, goneOn) => {
-      known = withUnusable(known, place, now(), goneOn);
+    failed: (place, failure) => {
+      known = withUnusable(known, place, now(), failure);
       if (place.scope !== "") inARow.set(place.stream, failuresOf(place) + 1);
     },
     read: (place) => {

@@ -6,15 +6,19 @@ import {
   nextTryAt,
   splitWaiting,
   type Unusable,
+  waitingJson,
+  waitingNow,
+  waitsDeep,
   withUnusable,
   withUsable,
 } from "../../../../src/core/state/unusable-answers.ts";
 
 const HOUR_MS = 3_600_000;
+const FIRST_PAGE = { goneOn: false, deep: false };
 const place = { stream: "filings", scope: "c_1" };
 const failing = (times: number): readonly Unusable[] => {
   let known: readonly Unusable[] = [];
-  for (let time = 1; time <= times; time++) known = withUnusable(known, place, 0, false);
+  for (let time = 1; time <= times; time++) known = withUnusable(known, place, 0, FIRST_PAGE);
   return known;
 };
 const manyOf = (stream: string): readonly Unusable[] =>
@@ -26,7 +30,7 @@ test("the next sync tries again; after that the wait doubles from an hour to a w
 });
 
 test("a list that was read further, or to its end, begins anew", () => {
-  expect(withUnusable(failing(5), place, 3, true)).toEqual([{ ...place, times: 1, at: 3 }]);
+  expect(withUnusable(failing(5), place, 3, { ...FIRST_PAGE, goneOn: true })).toEqual([{ ...place, times: 1, at: 3 }]);
   expect(withUsable(failing(5), place)).toEqual([]);
   expect(withUsable(failing(5), { ...place, scope: "c_2" })).toEqual(failing(5));
 });
@@ -40,6 +44,20 @@ test("what waits is left out and counted, with the time of the first of it", () 
     waiting: [{ stream: "filings", places: 2, until: HOUR_MS }],
   });
   expect(splitWaiting(all, known, 2 * HOUR_MS)).toEqual({ due: all, waiting: [] });
+});
+
+test("a list waits for its deep page only while no earlier page fails", () => {
+  const deep = withUnusable(failing(2), place, 0, { goneOn: false, deep: true });
+  expect([waitsDeep(failing(2), place), waitsDeep(deep, place)]).toEqual([false, true]);
+  expect(waitsDeep(withUnusable(deep, place, 0, FIRST_PAGE), place)).toBe(false);
+});
+
+test("all that waits is named with the time at which it is asked for again", () => {
+  const known = [...failing(3), { stream: "contacts", scope: "", times: 1, at: 0 }];
+  expect(waitingJson(waitingNow(known, 0))).toEqual([
+    { stream: "filings", requests: 1, asked_again_at: "1970-01-01T02:00:00.000Z" },
+  ]);
+  expect(waitingNow(known, 2 * HOUR_MS)).toEqual([]);
 });
 
 test("where many lists of a stream cannot be used, one is tried for all of them", () => {

@@ -1,13 +1,20 @@
 // A list whose deep pages the service refuses is read from both ends.
 import { expect, test } from "vitest";
 import { emptyCoverage } from "../../../../src/sync/strategies/coverage.ts";
-import { joinEnds, reachesFromEnd, readsFromEnd } from "../../../../src/sync/strategies/other-end.ts";
-import { resumeProgress, serialiseProgress } from "../../../../src/sync/strategies/progress.ts";
-import { acceptWalk, fromOtherEnd, hasOtherEnd, nextWalk, startWalk } from "../../../../src/sync/strategies/walk.ts";
+import { joinEnds, readsFromEnd, rowsOfBoth } from "../../../../src/sync/strategies/other-end.ts";
+import { reopened, resumeProgress, serialiseProgress } from "../../../../src/sync/strategies/progress.ts";
+import {
+  acceptWalk,
+  fromOtherEnd,
+  hasOtherEnd,
+  nextWalk,
+  startWalk,
+  withoutOtherEnd,
+} from "../../../../src/sync/strategies/walk.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aContact, anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
-import { startSyncRig } from "../../../support/sync-rig.ts";
+import { hurriedClock, simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
 
 const DEPTH = 60;
 const contacts = (count: number) =>
@@ -27,8 +34,8 @@ const aService = (count: number, options: FakeOptions = {}): FakeService => {
   return createFakeService(data, { maxPerPage: 10, before, ...options });
 };
 
-const started = async (service: FakeService, env: Record<string, string> = {}) => {
-  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "contacts", ...env });
+const started = async (service: FakeService, env: Record<string, string> = {}, clock = hurriedClock()) => {
+  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "contacts", ...env }, clock);
   afterTest(() => rig.close());
   const rows = async () => (await rig.rows("SELECT id FROM contacts ORDER BY id")).map(({ id }) => id);
   return { rig, rows };
@@ -62,6 +69,57 @@ test("a walk that was cut at any page goes on from the end at which it stood", a
     expect(await rows()).toEqual(ids(service));
     expect(service.spent()).toBeLessThanOrEqual(18);
   }
+});
+
+const rename = ({ data }: FakeService, from: number, to: number, at: number) => {
+  for (const contact of data.contacts.slice(from, to)) {
+    Object.assign(contact, { lastName: `Renamed ${at}`, lastChangeDetectedOn: new Date(at).toISOString() });
+  }
+};
+const names = ({ data }: FakeService) => data.contacts.map(({ id, lastName }) => ({ id, last_name: lastName }));
+
+test("changes that go deeper than the service returns are found by a walk", async () => {
+  const service = aService(100);
+  const { rig } = await started(service);
+  expect((await rig.sync()).error).toBeNull();
+  rename(service, 0, 80, Date.now());
+  const { error, report } = await rig.sync();
+  expect([error, report.streams[0]]).toMatchObject([null, { complete: true, updated: 80 }]);
+  expect(await rig.rows("SELECT id, last_name FROM contacts ORDER BY id")).toEqual(names(service));
+  expect((await rig.sync()).report.credits.spent).toBe(1);
+});
+
+test("a list longer than both ends is paid for once; its changes cost a credit, and it is read whole once it is shorter", async () => {
+  const service = aService(160);
+  const clock = simulatedClock();
+  const { rig, rows } = await started(service, {}, clock);
+  const sync = async () => {
+    await clock.sleep(3_600_000);
+    const { error, report } = await rig.sync();
+    return { code: error?.code, spent: report.credits.spent, ...report.streams[0] };
+  };
+  const first = await sync();
+  expect(first).toMatchObject({ code: "STREAMS_FAILED", complete: false, unconfirmed: 40 });
+  expect(first.error).toContain("LIST_TOO_DEEP");
+  expect(first.error).toContain("returns 120 of 160 rows of this list");
+  expect(await rows()).toEqual([...ids(service).slice(0, 60), ...ids(service).slice(100)]);
+  expect(first.spent).toBeLessThanOrEqual(20);
+  // Row 80 is behind both ends.
+  for (const row of [20, 80, 140]) {
+    rename(service, row, row + 1, clock.now());
+    expect(await sync()).toMatchObject({ code: "STREAMS_FAILED", complete: false, spent: 1 });
+    expect(await rig.rows("SELECT id FROM contacts WHERE last_name LIKE 'Renamed%' ORDER BY id")).toContainEqual({
+      id: ids(service)[row],
+    });
+  }
+  expect((await rows()).length).toBe(121);
+  // More changes than the service returns are read by another walk, once.
+  rename(service, 0, 100, clock.now());
+  expect(await sync()).toMatchObject({ code: "STREAMS_FAILED", complete: false, updated: 60 });
+  expect(await sync()).toMatchObject({ code: "STREAMS_FAILED", spent: 1 });
+  service.data.contacts.splice(60, 50);
+  expect(await sync()).toMatchObject({ code: undefined, complete: true });
+  expect(await rig.rows("SELECT id, last_name FROM contacts ORDER BY id")).toEqual(names(service));
 });
 
 test.each([20, 50])("a row added and row %i deleted while a list is read from both ends are found", async (row) => {
@@ -101,17 +159,29 @@ test("a service that returns its list from the head whatever the order costs one
   expect(service.spent() - paid).toBeLessThanOrEqual(2);
 });
 
-test("the rest is read from the other end only if it is shorter than what was read", () => {
-  const read = { ...emptyCoverage(10, true), end: DEPTH };
-  expect([null, 60, 61, 110, 111, 500].map((total) => reachesFromEnd({ ...read, total }))).toEqual([
-    false,
-    false,
-    true,
-    true,
-    false,
-    false,
-  ]);
-  expect(reachesFromEnd({ ...read, end: 0, total: 5 })).toBe(false);
+test("a service that refuses the other order is asked for it once, and changes are seen", async () => {
+  const service = aService(80);
+  const refuses = service.options.before;
+  const isOther = ({ query }: { readonly query: Readonly<Record<string, string>> }) => query.sortOrder === "asc";
+  const before: FakeOptions["before"] = (request) =>
+    isOther(request) ? { status: 400, body: {} } : refuses?.(request);
+  service.options = { ...service.options, before };
+  const { rig, rows } = await started(service);
+  expect((await rig.sync()).error?.code).toBe("STREAMS_FAILED");
+  expect([(await rows()).length, service.log.filter(isOther).length]).toEqual([DEPTH, 1]);
+  rename(service, 5, 6, Date.now());
+  const { report } = await rig.sync();
+  expect([report.credits.spent, report.streams[0]?.inserted, service.log.filter(isOther).length]).toEqual([1, 1, 1]);
+});
+
+test("the rest is read from the other end, however long it is, once and only in a list in order", () => {
+  const walk = startWalk({ size: 10, overlap: true, proof: "identity" });
+  const after = (end: number, total: number | null) => ({ ...walk, coverage: { ...walk.coverage, end, total } });
+  expect([null, 60, 61, 500].map((total) => hasOtherEnd(after(DEPTH, total)))).toEqual([false, false, true, true]);
+  expect([hasOtherEnd(after(0, 5)), hasOtherEnd({ ...after(DEPTH, 500), ordered: false })]).toEqual([false, false]);
+  const turned = fromOtherEnd(after(DEPTH, 500));
+  expect([hasOtherEnd(turned), hasOtherEnd(withoutOtherEnd(turned))]).toEqual([false, false]);
+  expect(withoutOtherEnd(turned).coverage.end).toBe(DEPTH);
 });
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => String(from + at));
@@ -123,7 +193,6 @@ test("both parts must share a row, and their counts agree", () => {
     startWalk({ size: 10, overlap: false, proof: "descending" }),
     page(numbers(10, 19).toReversed(), 1, 14),
   );
-  expect(hasOtherEnd(head)).toBe(false);
   const turned = fromOtherEnd(head);
   expect(resumeProgress(serialiseProgress(turned))).toEqual(turned);
   const ends = (ids: readonly string[], total: number) => acceptWalk(turned, page(ids, 1, total)).coverage;
@@ -138,6 +207,31 @@ test("both parts must share a row, and their counts agree", () => {
     kind: "read",
     reads: [{ page: 1, perPage: 10, role: "cover" }],
   });
+});
+
+/** A list of 14 rows, 10 of them read from the head and the rest, down to `lowest`, from the other end. */
+const readTo = (lowest: number, highest: number) => {
+  const head = startWalk({ size: 10, overlap: false, proof: "descending" });
+  const turned = fromOtherEnd(acceptWalk(head, page(numbers(10, 19).toReversed(), 1, 14)));
+  return acceptWalk(turned, page(numbers(lowest, highest), 1, 14));
+};
+
+test("both ends must share a row anew where an old reading of them is not believed", () => {
+  const before = readTo(6, 15);
+  expect(before).toMatchObject({ coverage: { complete: true, proven: true }, fromHead: { joined: true } });
+  const again = reopened(before);
+  expect(again).toMatchObject({ coverage: { end: 0, complete: false }, fromHead: { coverage: { end: 10 } } });
+  // As many rows as before, and none of them among those that were read from the head.
+  const apart = again.kind === "walk" ? acceptWalk(again, page(numbers(0, 4), 1, 14)) : null;
+  expect(apart?.coverage).toMatchObject({ complete: true, proven: false });
+});
+
+test("of an old reading whose ends have not met, no page is read again", () => {
+  const before = readTo(0, 2);
+  expect(before.coverage).toMatchObject({ end: 3, complete: false });
+  const again = reopened(before);
+  expect(again).toMatchObject({ coverage: { end: 3, complete: false }, fromHead: { joined: false } });
+  expect(again.kind === "walk" ? rowsOfBoth(again.fromHead, again.coverage) : 0).toBe(13);
 });
 
 test("no page is requested that lies within what was read from the head", () => {

@@ -39,6 +39,7 @@ const aReport = (parts: Parts = {}): PlanReport => ({
   tier: null,
   followed: 0,
   cuts: [],
+  waiting: [],
   pace: parts.pace ?? "greedy",
   content: [],
 });

@@ -3,14 +3,19 @@ import { expect, test } from "vitest";
 import { createUnusableBook } from "../../../../../src/sync/run/state/unusable-book.ts";
 import { afterTest } from "../../../../support/after-test.ts";
 import { anOrganization } from "../../../../support/fake-data.ts";
-import { createFakeService, type FakeRequest } from "../../../../support/fake-service.ts";
+import { createFakeService, type FakeOptions, type FakeRequest } from "../../../../support/fake-service.ts";
 import { simulatedClock, startSyncRig } from "../../../../support/sync-rig.ts";
 
 const HOUR_MS = 3_600_000;
 
 /** A service whose answers to some requests are no envelopes. */
-const started = async (accounts: number, streams: string, isWrong: (request: FakeRequest) => boolean) => {
-  const service = createFakeService(anOrganization(accounts));
+const started = async (
+  accounts: number,
+  streams: string,
+  isWrong: (request: FakeRequest) => boolean,
+  options: FakeOptions = {},
+) => {
+  const service = createFakeService(anOrganization(accounts), options);
   const right = service.options;
   service.options = {
     ...right,
@@ -28,7 +33,7 @@ const started = async (accounts: number, streams: string, isWrong: (request: Fak
   const mend = () => {
     service.options = right;
   };
-  return { stream, mend };
+  return { stream, mend, service, rig, clock };
 };
 
 test("a list of another shape costs three credits once, then one at growing intervals; named, it is read at once", async () => {
@@ -50,6 +55,23 @@ test("a list of another shape costs three credits once, then one at growing inte
   expect(await stream("contacts")).toMatchObject({ code: undefined, credits: 1 });
 });
 
+test("while a walk waits for a page that cannot be used, each sync reads the changes of its list for a credit", async () => {
+  const isDeep = ({ query }: FakeRequest) => query.sortBy === "id" && Number(query.page) > 2;
+  const { stream, mend, service, rig, clock } = await started(8, "signals", isDeep, { maxPerPage: 10 });
+  await stream("signals");
+  const [oldest] = service.data.signals;
+  for (const [sync, credits] of [2, 2, 1].entries()) {
+    const headline = `Headline ${sync}`;
+    Object.assign(oldest ?? {}, { headline, updatedAt: new Date(clock.now()).toISOString() });
+    const error = sync < 2 ? /^RESPONSE_INVALID/ : /^ANSWERS_UNUSABLE/;
+    expect(await stream("signals")).toMatchObject({ credits, complete: false, error: expect.stringMatching(error) });
+    expect(await rig.rows("SELECT id FROM signals WHERE headline LIKE 'Headline%'")).toHaveLength(1);
+    expect(await rig.rows(`SELECT id FROM signals WHERE headline = '${headline}'`)).toHaveLength(1);
+  }
+  mend();
+  expect(await stream("signals", { streams: ["signals"] })).toMatchObject({ code: undefined, complete: true });
+});
+
 test("a stream none of whose records can be used ends after twenty of them; then one is tried for all", async () => {
   const isInsight = ({ path }: FakeRequest) => path === "/v1/account-insights";
   const { stream, mend } = await started(100, "accounts,account_insights", isInsight);
@@ -65,13 +87,14 @@ test("a list that was read further than the last time is tried as often as any o
   const book = createUnusableBook([{ stream: "news_articles", scope: "c_1", times: 4, at: 0 }], () => 7);
   const place = { stream: "news_articles", scope: "c_1" };
   expect([book.attempts(place, false), book.attempts(place, true)]).toEqual([{ maxPaidAttempts: 1 }, {}]);
-  book.failed(place, true);
+  book.failed(place, { goneOn: true, deep: false });
   expect(book.known()).toEqual([{ ...place, times: 1, at: 7 }]);
 });
 
 test("the organization's own list is asked for whatever became of single records", () => {
   const book = createUnusableBook([], () => 0);
-  for (let record = 0; record < 20; record++) book.failed({ stream: "signals", scope: `detail:${record}` }, false);
+  const failure = { goneOn: false, deep: false };
+  for (let record = 0; record < 20; record++) book.failed({ stream: "signals", scope: `detail:${record}` }, failure);
   const isShut = (scope: string) => book.isShut({ stream: "signals", scope });
   expect([isShut("detail:99"), isShut("")]).toEqual([true, false]);
   expect(book.read({ stream: "signals", scope: "detail:99" })).toBe(true);

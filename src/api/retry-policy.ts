@@ -2,7 +2,7 @@
 // time and randomness are arguments. No other code decides retries. docs/ERRORS.md shows the same table.
 import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { ErrorCode } from "../core/errors.ts";
-import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
+import { isQuotaForbidden, isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
 import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
 import { causeOf, endpointOf } from "./outcome-text.ts";
 
@@ -154,20 +154,21 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: (outcome) => ({ kind: "adjust", detail: causeOf(outcome) }),
   },
   {
+    when: "402, or 403 or 429 with no credits left",
+    credit: "free",
+    follows: "The run stops; the next one after the reset continues.",
+    applies: (outcome, { remainingCredits, now }) => {
+      if (refusedStatus(outcome) === 429) return isQuotaRefusal(outcome, remainingCredits, now);
+      return refusedStatus(outcome) === 402 || isQuotaForbidden(outcome);
+    },
+    decide: give("stop", "QUOTA_SPENT", until),
+  },
+  {
     when: "401, 403",
     credit: "free",
     follows: "The run stops: no other request would be answered.",
     applies: (outcome) => [401, 403].includes(refusedStatus(outcome) ?? 0),
     decide: give("stop", "CREDENTIALS_REFUSED", statusOf),
-  },
-  {
-    when: "402, or 429 with no credits left",
-    credit: "free",
-    follows: "The run stops; the next one after the reset continues.",
-    applies: (outcome, { remainingCredits, now }) =>
-      refusedStatus(outcome) === 402 ||
-      (refusedStatus(outcome) === 429 && isQuotaRefusal(outcome, remainingCredits, now)),
-    decide: give("stop", "QUOTA_SPENT", until),
   },
   {
     when: "429",

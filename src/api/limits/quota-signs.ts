@@ -1,4 +1,5 @@
-// Distinguishes a 429 for lack of credits from one for speed, by several signs, because API.md documents none. Pure.
+// Distinguishes a refusal for lack of credits from one for speed (429) or rights (403), by several signs, because API.md
+// documents none. Pure.
 import type { ApiOutcome } from "../outcome.ts";
 
 /** A rate recovers within the hour (API.md, "Limits": per minute). A later time belongs to a quota. */
@@ -17,9 +18,25 @@ const QUOTA = /\bquota\b/i;
 const CREDITS_GONE =
   /\b(no|insufficient|out of|not enough|exhausted)\b.{0,30}\bcredits?\b|\bcredits?\b.{0,40}\b(exhausted|exceeded|spent|used up|depleted|insufficient)\b/i;
 
+const QUOTA_GONE =
+  /\b(exceed(s|ed|ing)?|reached|exhausted|over|out of|no)\b.{0,30}\bquota\b|\bquota\b.{0,30}\b(exceeded|reached|exhausted|spent|used up|depleted)\b/i;
+
+/** Codes such as `quota_exceeded` and `outOfCredits` as words. */
+const inWords = (text: string): string => text.replace(/[_-]+/g, " ").replace(/([a-z])([A-Z])/g, "$1 $2");
+
 /** True when an error text mentions credits, or a limit per day or month. */
 const speaksOfQuota = (text: string): boolean =>
   CREDITS_GONE.test(text) || LONG_PERIOD.test(text) || (QUOTA.test(text) && !SHORT_PERIOD.test(text));
+
+/**
+ * True when a 403 is about credits, not rights: only if it says that they are gone. What a plan includes "per month", and
+ * that nothing was left in an earlier report, does not explain a 403.
+ */
+export const isQuotaForbidden = (outcome: ApiOutcome): boolean => {
+  if (outcome.kind !== "refused" || outcome.status !== 403) return false;
+  const text = inWords(outcome.excerpt);
+  return outcome.usage?.remaining === 0 || CREDITS_GONE.test(text) || QUOTA_GONE.test(text);
+};
 
 /**
  * True when a refusal is about credits, not speed. `remainingCredits`: last reported figure, null if none. Signs in
@@ -29,5 +46,5 @@ export const isQuotaRefusal = (outcome: ApiOutcome, remainingCredits: number | n
   if (outcome.kind !== "refused") return false;
   const remaining = outcome.usage?.remaining ?? remainingCredits;
   if (remaining !== null && remaining <= 0) return true;
-  return (openAgainAt(outcome) ?? now) - now > LONGEST_RATE_WAIT_MS || speaksOfQuota(outcome.excerpt);
+  return (openAgainAt(outcome) ?? now) - now > LONGEST_RATE_WAIT_MS || speaksOfQuota(inWords(outcome.excerpt));
 };

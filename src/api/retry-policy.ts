@@ -2,7 +2,7 @@
 // time and randomness are arguments. No other code decides retries. docs/ERRORS.md shows the same table.
 import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { ErrorCode } from "../core/errors.ts";
-import { isQuotaForbidden, isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
+import { isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
 import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
 import { causeOf, endpointOf } from "./outcome-text.ts";
 
@@ -157,10 +157,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     when: "402, or 403 or 429 with no credits left",
     credit: "free",
     follows: "The run stops; the next one after the reset continues.",
-    applies: (outcome, { remainingCredits, now }) => {
-      if (refusedStatus(outcome) === 429) return isQuotaRefusal(outcome, remainingCredits, now);
-      return refusedStatus(outcome) === 402 || isQuotaForbidden(outcome);
-    },
+    applies: (outcome, { remainingCredits, now }) => isQuotaRefusal(outcome, remainingCredits, now),
     decide: give("stop", "QUOTA_SPENT", until),
   },
   {

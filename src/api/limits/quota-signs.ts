@@ -1,6 +1,6 @@
 // Distinguishes a refusal for lack of credits from one for speed (429) or rights (403), by several signs, because API.md
 // documents none. Pure.
-import type { ApiOutcome } from "../outcome.ts";
+import type { ApiOutcome, RefusedOutcome } from "../outcome.ts";
 
 /** A rate recovers within the hour (API.md, "Limits": per minute). A later time belongs to a quota. */
 export const LONGEST_RATE_WAIT_MS = 3_600_000;
@@ -32,19 +32,27 @@ const speaksOfQuota = (text: string): boolean =>
  * True when a 403 is about credits, not rights: only if it says that they are gone. What a plan includes "per month", and
  * that nothing was left in an earlier report, does not explain a 403.
  */
-export const isQuotaForbidden = (outcome: ApiOutcome): boolean => {
-  if (outcome.kind !== "refused" || outcome.status !== 403) return false;
+const isQuotaForbidden = (outcome: RefusedOutcome): boolean => {
   const text = inWords(outcome.excerpt);
   return outcome.usage?.remaining === 0 || CREDITS_GONE.test(text) || QUOTA_GONE.test(text);
 };
 
 /**
- * True when a refusal is about credits, not speed. `remainingCredits`: last reported figure, null if none. Signs in
- * order: no credits left here or in the last report, a wait beyond an hour, the text.
+ * True when a 429 is about credits, not speed. Signs in order: no credits left here or in the last report, a wait beyond
+ * an hour, the text.
  */
-export const isQuotaRefusal = (outcome: ApiOutcome, remainingCredits: number | null, now: number): boolean => {
-  if (outcome.kind !== "refused") return false;
+const isQuotaLimit = (outcome: RefusedOutcome, remainingCredits: number | null, now: number): boolean => {
   const remaining = outcome.usage?.remaining ?? remainingCredits;
   if (remaining !== null && remaining <= 0) return true;
   return (openAgainAt(outcome) ?? now) - now > LONGEST_RATE_WAIT_MS || speaksOfQuota(inWords(outcome.excerpt));
+};
+
+/**
+ * True when a refusal is about credits: each 402, and a 403 or 429 that shows it. `remainingCredits`: last reported figure,
+ * null if none.
+ */
+export const isQuotaRefusal = (outcome: ApiOutcome, remainingCredits: number | null, now: number): boolean => {
+  if (outcome.kind !== "refused") return false;
+  if (outcome.status === 429) return isQuotaLimit(outcome, remainingCredits, now);
+  return outcome.status === 402 || (outcome.status === 403 && isQuotaForbidden(outcome));
 };

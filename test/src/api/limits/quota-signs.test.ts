@@ -1,6 +1,6 @@
 // Signs that a refusal is about credits, not about speed.
 import { describe, expect, test } from "vitest";
-import { isQuotaForbidden, isQuotaRefusal, openAgainAt } from "../../../../src/api/limits/quota-signs.ts";
+import { isQuotaRefusal, openAgainAt } from "../../../../src/api/limits/quota-signs.ts";
 import type { RateInfo, RefusedOutcome } from "../../../../src/api/outcome.ts";
 import { said } from "../../../support/rate-info.ts";
 
@@ -62,13 +62,13 @@ describe("a 403", () => {
   test.each(["Credit limit exceeded. Upgrade your plan.", '{"code":"QUOTA_EXCEEDED"}', "You have no credits left"])(
     "is about credits by its words: %s",
     (text) => {
-      expect(isQuotaForbidden(forbidden(text))).toBe(true);
+      expect(isQuotaRefusal(forbidden(text), 0, NOW)).toBe(true);
     },
   );
 
   test("is about credits if it reports none", () => {
-    expect(isQuotaForbidden(forbidden("no", 0))).toBe(true);
-    expect(isQuotaForbidden(forbidden("no", 5))).toBe(false);
+    expect(isQuotaRefusal(forbidden("no", 0), 0, NOW)).toBe(true);
+    expect(isQuotaRefusal(forbidden("no", 5), 0, NOW)).toBe(false);
   });
 
   test.each([
@@ -77,7 +77,7 @@ describe("a 403", () => {
     '{"error":"forbidden","quota":{"limit":100,"remaining":4}}',
     "This token has no access to filings",
   ])("is about rights in all other cases: %s", (text) => {
-    expect(isQuotaForbidden(forbidden(text))).toBe(false);
+    expect(isQuotaRefusal(forbidden(text), 0, NOW)).toBe(false);
   });
 });
 

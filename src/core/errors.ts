@@ -251,7 +251,7 @@ export const ERRORS = {
   BACKUP_PLACE_FAILED: row(
     EXIT.streamsFailed,
     "{place} cannot be used: {detail}",
-    "What is stored there was not changed. Check address, credentials (as the tools of AWS or Azure find them), --region, --account, --endpoint and network, then repeat.",
+    "What is stored there was not changed. Check the folder and its permissions, or address, credentials (as the tools of AWS or Azure find them), --region, --account, --endpoint and network, then repeat.",
   ),
   RESTORE_REFUSED: row(
     EXIT.usage,
@@ -341,8 +341,13 @@ export const ERRORS = {
   ),
   DATA_DIR_UNWRITABLE: row(
     EXIT.usage,
-    "The data directory {dir} cannot be written: {detail}",
-    "Check --data-dir and its permissions.",
+    "The folder {dir} cannot be written: {detail}",
+    "Check its permissions, or name another folder: --data-dir, and --dir for an export.",
+  ),
+  FILE_REFUSED: row(
+    EXIT.usage,
+    "The system refuses access to a file: {detail}",
+    "Check the owner and the permissions of the file and of the folders above it. Nothing that was stored is lost.",
   ),
   AUDIT_UNWRITABLE: row(
     EXIT.usage,

@@ -1,5 +1,6 @@
 // Translates DuckDB's errors. They carry no code, so this file, and no other, decides by their text what happened.
 // (read/unknown-table.ts only rewrites a suggestion in one.)
+import { dirname } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 
 const FULL = /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large/i;
@@ -30,9 +31,15 @@ export const statementError = (error: unknown): unknown => {
   return NO_MEMORY.test(detail) ? new DuckmirrorError("NO_MEMORY", { detail }, { cause: error }) : error;
 };
 
-/** The same for a statement on `file`: damaged blocks may show only when they are read. */
+/**
+ * The same for a statement on `file`: damaged blocks may show only when they are read. A file that was opened for
+ * writing, and may no longer be written, is DATA_DIR_UNWRITABLE.
+ */
 export const fileError = (error: unknown, file: string, readOnly: boolean): unknown => {
   const detail = detailOf(error);
+  if (!(error instanceof DuckmirrorError || readOnly || FULL.test(detail)) && REFUSED.test(detail)) {
+    return new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dirname(file), detail }, { cause: error });
+  }
   if (error instanceof DuckmirrorError || !CORRUPT.test(detail)) return statementError(error);
   return new DuckmirrorError(readOnly ? "SNAPSHOT_DAMAGED" : "WAREHOUSE_CORRUPT", { file, detail }, { cause: error });
 };

@@ -344,6 +344,11 @@ export const ERRORS = {
     "The folder {dir} cannot be written: {detail}",
     "Check its permissions, or name another folder: --data-dir, and --dir for an export.",
   ),
+  LOCK_DAMAGED: row(
+    EXIT.unexpected,
+    "The lock file {file} cannot be read.",
+    "It holds no data. If no duckmirror process writes here, remove this file and run the command again.",
+  ),
   FILE_REFUSED: row(
     EXIT.usage,
     "The system refuses access to a file: {detail}",

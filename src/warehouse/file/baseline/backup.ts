@@ -7,7 +7,7 @@ import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { jsonOrNull } from "../../../core/json.ts";
 import { HISTORY_ID } from "../../../core/state/lasting-id.ts";
 import { replaceFile } from "../../archive/replace-file.ts";
-import { statementError } from "../../duckdb/duck-errors.ts";
+import { fileError } from "../../duckdb/duck-errors.ts";
 import { copyDurably, digestOf, readThrough } from "./baseline.ts";
 
 /**
@@ -127,7 +127,7 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
     return { ...note, folder: target };
   } catch (error) {
     await rm(fresh, { recursive: true, force: true }).catch(() => undefined);
-    const known = statementError(error);
+    const known = fileError(error, snapshot, true);
     throw known instanceof DuckmirrorError || codeOf(error) === "" ? known : unusable(target, error);
   }
 };

@@ -147,6 +147,13 @@ const request = (line: Line, { call, deadline }: Exchange): Promise<Dispatcher.R
     signal: deadline.signal,
   });
 
+/**
+ * Rejects when `signal` aborts. undici heeds a signal only once a connection is open; a request that is aborted before
+ * that is never sent.
+ */
+const whenAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+
 /** The body of a 200, as received. */
 const readOk = async (line: Line, exchange: Exchange, response: Dispatcher.ResponseData): Promise<RawAnswer> => {
   const { call, sentAt } = exchange;
@@ -192,7 +199,8 @@ const exchange = async (line: Line, call: ApiCall, signal?: AbortSignal): Promis
   const begun = begin(line, call, signal);
   try {
     if (signal?.aborted) return broken(line, begun, { reached: "unsent", reason: "aborted", detail: "aborted" });
-    const response = await request(line, begun).catch((error: unknown) => failure(line, begun, error));
+    const answered = Promise.race([request(line, begun), whenAborted(begun.deadline.signal)]);
+    const response = await answered.catch((error: unknown) => failure(line, begun, error));
     if ("kind" in response) return response;
     return await (response.statusCode === 200 ? readOk(line, begun, response) : readRefused(line, begun, response));
   } finally {
@@ -206,13 +214,22 @@ const exchange = async (line: Line, call: ApiCall, signal?: AbortSignal): Promis
  */
 export const createClient = (options: ClientOptions): HttpClient => {
   const line = openLine(options);
+  const inFlight = new Set<Promise<RawAnswer>>();
+  const track = async (call: ApiCall, signal?: AbortSignal): Promise<RawAnswer> => {
+    const answer = exchange(line, call, signal);
+    inFlight.add(answer);
+    return await answer.finally(() => inFlight.delete(answer));
+  };
   return {
-    exchange: (call, signal) => exchange(line, call, signal),
+    exchange: track,
     send: async (call, signal) => {
-      const answer = await exchange(line, call, signal);
+      const answer = await track(call, signal);
       if (answer.kind !== "wire") return answer;
       return readWireAnswer(answer, { limitBytes: line.limit, scrub: line.scrub });
     },
-    close: () => line.transport.close(),
+    close: async () => {
+      await Promise.allSettled(inFlight);
+      await line.transport.close();
+    },
   };
 };

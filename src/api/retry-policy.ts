@@ -146,20 +146,18 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: (outcome) => ({ kind: "adjust", detail: causeOf(outcome) }),
   },
   {
+    when: "402, or 403 or 429 with no credits left",
+    credit: "free",
+    follows: "The run stops; the next one after the reset continues.",
+    applies: (outcome, { remainingCredits, now }) => isQuotaRefusal(outcome, remainingCredits, now),
+    decide: give("stop", "QUOTA_SPENT", until),
+  },
+  {
     when: "401, 403",
     credit: "free",
     follows: "The run stops: no other request would be answered.",
     applies: (outcome) => [401, 403].includes(refusedStatus(outcome) ?? 0),
     decide: give("stop", "CREDENTIALS_REFUSED", statusOf),
-  },
-  {
-    when: "402, or 429 with no credits left",
-    credit: "free",
-    follows: "The run stops; the next one after the reset continues.",
-    applies: (outcome, { remainingCredits, now }) =>
-      refusedStatus(outcome) === 402 ||
-      (refusedStatus(outcome) === 429 && isQuotaRefusal(outcome, remainingCredits, now)),
-    decide: give("stop", "QUOTA_SPENT", until),
   },
   {
     when: "429 with a Retry-After of a month or more",

@@ -1,6 +1,6 @@
 // Connections: keep-alive pools, time limits, proxies from the environment. Reports the cause of a failure and
 // whether the request was sent, because an unsent request cannot have cost a credit.
-import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from "undici";
 import { isLoopbackHost } from "../core/config/listen-address.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { BrokenOutcome } from "./outcome.ts";
@@ -23,6 +23,7 @@ export interface Transport {
   diagnose(error: unknown): Pick<BrokenOutcome, "reached" | "reason">;
   /** The failure in plain words; null: undici's own are plain enough. */
   describe(error: unknown): string | null;
+  /** Ends every connection, also one that is still being opened. */
   close(): Promise<void>;
 }
 
@@ -71,6 +72,38 @@ const isConnectCall = (error: unknown) =>
 const isProxyRefusal = (error: unknown) => error instanceof Error && /^Proxy response \(\d+\)/.test(error.message);
 
 /**
+ * The failure of a tunnel, as the rest of undici must see it: UND_ERR_SOCKET lets undici ask the proxy for the same tunnel again
+ * and again, without a pause or an end.
+ */
+const tunnelFailure = (error: unknown): Error => {
+  const code = codeOf(error);
+  if (code === "UND_ERR_HEADERS_TIMEOUT") return new errors.ConnectTimeoutError("the proxy opened no tunnel in time");
+  if (code === "UND_ERR_SOCKET") return new Error("the proxy closed the connection instead of opening a tunnel");
+  return error instanceof Error ? error : new Error("the proxy opened no tunnel");
+};
+
+/**
+ * Tunnels through one proxy. undici opens them by requests of its own, which no limit of a connection and no caller's signal
+ * reaches: here they end after `connectMs`, and `onFailure` gets every failure, before which no byte reached the service.
+ */
+const tunnelsThrough =
+  (connectMs: number, onFailure: (error: Error) => void) =>
+  (proxy: URL, options: object): Dispatcher => {
+    const pool = new Pool(proxy, { ...options, headersTimeout: connectMs });
+    const open: (request: Dispatcher.ConnectOptions) => Promise<Dispatcher.ConnectData> = pool.connect.bind(pool);
+    const connect = async (request: Dispatcher.ConnectOptions) => {
+      try {
+        return await open(request);
+      } catch (error) {
+        const failure = tunnelFailure(error);
+        onFailure(failure);
+        throw failure;
+      }
+    };
+    return Object.assign(pool, { connect });
+  };
+
+/**
  * Connections for one base address. Proxies come from HTTP_PROXY, HTTPS_PROXY and NO_PROXY; this machine is always
  * reached directly. Throws CONFIG_INVALID when a proxy variable is not an address.
  */
@@ -89,8 +122,9 @@ export const createTransport = (base: URL, timeouts: Timeouts, connections: numb
     // This machine is reached without a proxy.
     if (isLoopbackHost(base.hostname)) return new Agent(options);
     const tls = { timeout: timeouts.connectMs };
+    const clientFactory = tunnelsThrough(timeouts.connectMs, (error) => beforeConnection.add(error));
     try {
-      return new EnvHttpProxyAgent({ ...options, proxyTls: tls, requestTls: tls });
+      return new EnvHttpProxyAgent({ ...options, proxyTls: tls, requestTls: tls, clientFactory });
     } catch {
       // The cause is omitted: it contains the address, and a proxy's address may contain a password.
       throw new DuckmirrorError("CONFIG_INVALID", { detail: "HTTP_PROXY or HTTPS_PROXY is not an address" });
@@ -111,6 +145,7 @@ export const createTransport = (base: URL, timeouts: Timeouts, connections: numb
       if (NEVER_SENT.test(code)) return { reached: "unsent", reason: "aborted" };
       return { reached: "unknown", reason: TIMEOUT.test(code) ? "timeout" : "reset" };
     },
-    close: () => dispatcher.close(),
+    // `close` of undici waits for a connection that is being opened, although nobody wants it any more.
+    close: () => dispatcher.destroy(),
   };
 };

@@ -5,6 +5,11 @@ import type { Scrubber } from "../core/secret.ts";
 import { visible } from "../core/text/visible.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
+/** Codes of Node for a file that this user may not use. */
+const REFUSED = new Set<unknown>(["EACCES", "EPERM", "EROFS"]);
+const isRefusedFile = (error: unknown): boolean =>
+  error instanceof Error && "path" in error && "code" in error && REFUSED.has(error.code);
+
 /** Converts any thrown value to an error with code, hint and exit code. */
 export const asProblem = (error: unknown): DuckmirrorError => {
   if (error instanceof DuckmirrorError) return error;
@@ -13,7 +18,8 @@ export const asProblem = (error: unknown): DuckmirrorError => {
     const detail = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
     return new DuckmirrorError("USAGE", { detail }, { cause: error });
   }
-  return new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) }, { cause: error });
+  const code = isRefusedFile(error) ? "FILE_REFUSED" : "UNEXPECTED";
+  return new DuckmirrorError(code, { detail: detailOf(error) }, { cause: error });
 };
 
 /** The object that --json prints to stdout instead of a result. */

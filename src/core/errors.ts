@@ -256,7 +256,7 @@ export const ERRORS = {
   BACKUP_PLACE_FAILED: row(
     EXIT.streamsFailed,
     "{place} cannot be used: {detail}",
-    "What is stored there was not changed. Check address, credentials (as the tools of AWS or Azure find them), --region, --account, --endpoint and network, then repeat.",
+    "What is stored there was not changed. Check the folder and its permissions, or address, credentials (as the tools of AWS or Azure find them), --region, --account, --endpoint and network, then repeat.",
   ),
   RESTORE_REFUSED: row(
     EXIT.usage,
@@ -346,8 +346,18 @@ export const ERRORS = {
   ),
   DATA_DIR_UNWRITABLE: row(
     EXIT.usage,
-    "The data directory {dir} cannot be written: {detail}",
-    "Check --data-dir and its permissions.",
+    "The folder {dir} cannot be written: {detail}",
+    "Check its permissions, or name another folder: --data-dir, and --dir for an export.",
+  ),
+  LOCK_DAMAGED: row(
+    EXIT.unexpected,
+    "The lock file {file} cannot be read.",
+    "It holds no data. If no duckmirror process writes here, remove this file and run the command again.",
+  ),
+  FILE_REFUSED: row(
+    EXIT.usage,
+    "The system refuses access to a file: {detail}",
+    "Check the owner and the permissions of the file and of the folders above it. Nothing that was stored is lost.",
   ),
   AUDIT_UNWRITABLE: row(
     EXIT.usage,

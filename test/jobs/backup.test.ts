@@ -106,6 +106,22 @@ describe("refused", () => {
     await expect(write()).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
     await write(true);
     expect(existsSync(`${target}.new`)).toBe(false);
+    // Files that somebody put beside an earlier backup are not its own.
+    writeFileSync(join(target, "photo.jpg"), "mine");
+    await expect(write(true)).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    expect(existsSync(join(target, "photo.jpg"))).toBe(true);
+  });
+
+  test("a target that is a file, or beside which somebody keeps a folder of that name, and both stay", async () => {
+    const { write, target } = await start();
+    writeFileSync(target, "mine");
+    await expect(write(true)).rejects.toMatchObject({ code: "BACKUP_PLACE_FAILED" });
+    expect(statSync(target).isFile()).toBe(true);
+    rmSync(target);
+    mkdirSync(`${target}.new`);
+    writeFileSync(join(`${target}.new`, "photo.jpg"), "mine");
+    await expect(write(true)).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    expect(readdirSync(`${target}.new`)).toEqual(["photo.jpg"]);
   });
 
   test("a backup that was changed by a byte, or lacks a file", async () => {

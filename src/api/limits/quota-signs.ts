@@ -1,5 +1,6 @@
-// Distinguishes a 429 for lack of credits from one for speed, by several signs, because API.md documents none. Pure.
-import type { ApiOutcome } from "../outcome.ts";
+// Distinguishes a refusal for lack of credits from one for speed (429) or rights (403), by several signs, because API.md
+// documents none. Pure.
+import type { ApiOutcome, RefusedOutcome } from "../outcome.ts";
 
 /** A rate recovers within the hour (API.md, "Limits": per minute). A later time belongs to a quota. */
 export const LONGEST_RATE_WAIT_MS = 3_600_000;
@@ -23,20 +24,44 @@ const QUOTA = /\bquota\b/i;
 const CREDITS_GONE =
   /\b(no|insufficient|out of|not enough|exhausted)\b.{0,30}\bcredits?\b|\bcredits?\b.{0,40}\b(exhausted|exceeded|spent|used up|depleted|insufficient)\b/i;
 
+const QUOTA_GONE =
+  /\b(exceed(s|ed|ing)?|reached|exhausted|over|out of|no)\b.{0,30}\bquota\b|\bquota\b.{0,30}\b(exceeded|reached|exhausted|spent|used up|depleted)\b/i;
+
+/** Codes such as `quota_exceeded` and `outOfCredits` as words. */
+const inWords = (text: string): string => text.replace(/[_-]+/g, " ").replace(/([a-z])([A-Z])/g, "$1 $2");
+
 /** True when an error text mentions credits, or a limit per day or month. */
 const speaksOfQuota = (text: string): boolean =>
   CREDITS_GONE.test(text) || LONG_PERIOD.test(text) || (QUOTA.test(text) && !SHORT_PERIOD.test(text));
 
 /**
- * True when a refusal is about credits, not speed. `remainingCredits`: last reported figure, null if none. Signs in
- * order: no credits left here or in the last report, a wait of more than an hour and less than a month, the text.
+ * True when a 403 is about credits, not rights: only if it says that they are gone. What a plan includes "per month", and
+ * that nothing was left in an earlier report, does not explain a 403.
  */
-export const isQuotaRefusal = (outcome: ApiOutcome, remainingCredits: number | null, now: number): boolean => {
-  if (outcome.kind !== "refused") return false;
+const isQuotaForbidden = (outcome: RefusedOutcome): boolean => {
+  const text = inWords(outcome.excerpt);
+  return outcome.usage?.remaining === 0 || CREDITS_GONE.test(text) || QUOTA_GONE.test(text);
+};
+
+/**
+ * True when a 429 is about credits, not speed. Signs in order: no credits left here or in the last report, a wait of more
+ * than an hour and less than a month, the text.
+ */
+const isQuotaLimit = (outcome: RefusedOutcome, remainingCredits: number | null, now: number): boolean => {
   const remaining = outcome.usage?.remaining ?? remainingCredits;
   if (remaining !== null && remaining <= 0) return true;
   const waitMs = (openAgainAt(outcome) ?? now) - now;
-  return (waitMs > LONGEST_RATE_WAIT_MS && waitMs < LONGEST_QUOTA_WAIT_MS) || speaksOfQuota(outcome.excerpt);
+  return (waitMs > LONGEST_RATE_WAIT_MS && waitMs < LONGEST_QUOTA_WAIT_MS) || speaksOfQuota(inWords(outcome.excerpt));
+};
+
+/**
+ * True when a refusal is about credits: each 402, and a 403 or 429 that shows it. `remainingCredits`: last reported figure,
+ * null if none.
+ */
+export const isQuotaRefusal = (outcome: ApiOutcome, remainingCredits: number | null, now: number): boolean => {
+  if (outcome.kind !== "refused") return false;
+  if (outcome.status === 429) return isQuotaLimit(outcome, remainingCredits, now);
+  return outcome.status === 402 || (outcome.status === 403 && isQuotaForbidden(outcome));
 };
 
 /** True when a refusal asks for a wait that belongs neither to a rate nor to a quota. */

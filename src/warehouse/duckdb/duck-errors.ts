@@ -1,12 +1,14 @@
 // Translates DuckDB's errors. They carry no code, so this file, and no other, decides by their text what happened.
 // (read/unknown-table.ts only rewrites a suggestion in one.)
+import { dirname } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 
 const FULL = /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large/i;
 const LOCKED = /could not set lock on file|conflicting lock is held/i;
 const REFUSED = /permission denied|read-only file system|cannot open file .*(permission|read-only)/i;
 const NEWER = /created with a newer version of duckdb|we can only read versions? /i;
-const CORRUPT = /corrupt database file|not a valid duckdb database file|failed to deserialize|serialization error/i;
+const CORRUPT =
+  /corrupt database file|could not read enough bytes from file|not a valid duckdb database file|failed to deserialize|serialization error/i;
 /** Appears alone, inside a failed COMMIT, and inside a fatal error of a checkpoint. */
 const NO_MEMORY =
   /^out of memory error|(?:failed to (?:pin|allocate|offload)|could not allocate) (?:data )?(?:block|data|of)\b/i;
@@ -30,9 +32,15 @@ export const statementError = (error: unknown): unknown => {
   return NO_MEMORY.test(detail) ? new DuckmirrorError("NO_MEMORY", { detail }, { cause: error }) : error;
 };
 
-/** The same for a statement on `file`: damaged blocks may show only when they are read. */
+/**
+ * The same for a statement on `file`: damaged blocks may show only when they are read. A file that was opened for
+ * writing, and may no longer be written, is DATA_DIR_UNWRITABLE.
+ */
 export const fileError = (error: unknown, file: string, readOnly: boolean): unknown => {
   const detail = detailOf(error);
+  if (!(error instanceof DuckmirrorError || readOnly || FULL.test(detail)) && REFUSED.test(detail)) {
+    return new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dirname(file), detail }, { cause: error });
+  }
   if (error instanceof DuckmirrorError || !CORRUPT.test(detail)) return statementError(error);
   return new DuckmirrorError(readOnly ? "SNAPSHOT_DAMAGED" : "WAREHOUSE_CORRUPT", { file, detail }, { cause: error });
 };
@@ -50,4 +58,24 @@ export const openError = (error: unknown, file: string, dir: string): Duckmirror
     return new DuckmirrorError("WAREHOUSE_NEWER", { file, found: "of a newer DuckDB", known: "1.5" }, cause);
   }
   return new DuckmirrorError("WAREHOUSE_CORRUPT", { file, detail }, cause);
+};
+
+/** Error for the user when a snapshot cannot be opened by work that writes below `dir`. */
+export const snapshotError = (error: unknown, snapshot: string, dir: string): DuckmirrorError => {
+  const known = fileError(error, snapshot, true);
+  return known instanceof DuckmirrorError ? known : openError(error, snapshot, dir);
+};
+
+/** Error for the user when the program's own query on a snapshot fails. */
+export const readError = (error: unknown, snapshot: string): DuckmirrorError => {
+  const known = fileError(error, snapshot, true);
+  if (known instanceof DuckmirrorError) return known;
+  return new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) }, { cause: error });
+};
+
+/** Error for the user when the file of a lock, which holds no data, cannot be opened. */
+export const lockError = (error: unknown, file: string, dir: string): DuckmirrorError => {
+  const known = openError(error, file, dir);
+  if (known.code !== "WAREHOUSE_CORRUPT") return known;
+  return new DuckmirrorError("LOCK_DAMAGED", { file }, { cause: error });
 };

@@ -10,7 +10,7 @@ import { assertOwnFile } from "../../core/own-files.ts";
 import { flushToDisk } from "../../core/state/durable-file.ts";
 import { unwritable } from "../../core/state/unwritable.ts";
 import type { Database } from "../duckdb/database.ts";
-import { openError, statementError } from "../duckdb/duck-errors.ts";
+import { lockError, statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { takeWriterLock } from "../file/writer-lock.ts";
 import { type Manifest, type ManifestEntry, readManifest, tablesOf } from "./manifest.ts";
@@ -167,7 +167,7 @@ export const exportSnapshot = async (request: ExportRequest): Promise<ExportRepo
     }
     for (const file of [lockFile, `${lockFile}.wal`]) assertOwnFile(file);
     const lock = await takeWriterLock(lockFile, dir).catch((error: unknown) => {
-      throw openError(error, lockFile, dir);
+      throw lockError(error, lockFile, dir);
     });
     try {
       return await exportFrom(database, request);

@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
-import { openError } from "../duckdb/duck-errors.ts";
+import { snapshotError } from "../duckdb/duck-errors.ts";
 import type { Instant } from "../duckdb/duck-values.ts";
 import { createLanes } from "../duckdb/gate.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -56,7 +56,7 @@ export const openSnapshot = async (
     // Sorting a large table in little memory spills; so start with the highest limit.
     ...(memory === undefined ? {} : { memory: { ...memory, startBytes: memory.ceilingBytes } }),
   }).catch((error: unknown) => {
-    throw openError(error, snapshot, dir);
+    throw snapshotError(error, snapshot, dir);
   });
 };
 

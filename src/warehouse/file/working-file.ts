@@ -8,7 +8,7 @@ import { machineMemory } from "../../core/machine-memory.ts";
 import { assertOwnFile, assertOwnFolder } from "../../core/own-files.ts";
 import { unwritable } from "../../core/state/unwritable.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
-import { openError } from "../duckdb/duck-errors.ts";
+import { lockError, openError } from "../duckdb/duck-errors.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
 import { migrate } from "./migrate.ts";
 import { removeFreshFolders } from "./publish/fresh-folder.ts";
@@ -87,7 +87,7 @@ export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
   await makeDirs(dataDir, [dataDir, state, archiveDir]);
   refusePlanted(dataDir);
   const lock = await takeWriterLock(lockFile, dataDir).catch((error: unknown) => {
-    throw openError(error, lockFile, dataDir);
+    throw lockError(error, lockFile, dataDir);
   });
   try {
     await chmod(lockFile, 0o600);

@@ -1,9 +1,9 @@
 // Reads one run from the published snapshot: its status and its report. Needs no network and no lock.
 import { statSync } from "node:fs";
 import { z } from "zod";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type SyncReport, syncReportSchema } from "../../core/report/sync-report.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
+import { readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { looksSince } from "./looks.ts";
 import { assertReadable } from "./readable.ts";
@@ -66,8 +66,7 @@ const reading = async <T>(snapshot: string, work: (database: Database) => Promis
       await database.close();
     }
   } catch (cause) {
-    if (cause instanceof DuckmirrorError) throw cause;
-    throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
+    throw readError(cause, snapshot);
   }
 };
 

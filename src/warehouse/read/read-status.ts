@@ -3,8 +3,8 @@
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { openDatabase } from "../duckdb/database.ts";
+import { readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { type Look, looksSince } from "./looks.ts";
 import { readCredits } from "./read-credits.ts";
@@ -167,8 +167,7 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
       await database.close();
     }
   } catch (cause) {
-    if (cause instanceof DuckmirrorError) throw cause;
-    throw new DuckmirrorError("QUERY_FAILED", { detail: detailOf(cause) }, { cause });
+    throw readError(cause, snapshot);
   }
 };
 

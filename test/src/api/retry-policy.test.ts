@@ -93,13 +93,9 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(403), { kind: "adjust" }, { namesContent: true }],
     [refused(402), { kind: "adjust" }, { namesContent: true }],
   ],
-  "401, 403": [
-    [refused(401), { kind: "stop", code: "CREDENTIALS_REFUSED", context: { status: 401 } }],
-    [refused(403), { kind: "stop", code: "CREDENTIALS_REFUSED" }],
-    [refused(401), { kind: "stop", code: "CREDENTIALS_REFUSED" }, { namesContent: true }],
-  ],
-  "402, or 429 with no credits left": [
+  "402, or 403 or 429 with no credits left": [
     [refused(402), { kind: "stop", code: "QUOTA_SPENT" }],
+    [refused(403, { excerpt: '{"error":"credit limit exceeded"}' }), { kind: "stop", code: "QUOTA_SPENT" }],
     [
       refused(429, { usage: quotaOf({ remaining: 0, resetsAt: NOW }) }),
       { code: "QUOTA_SPENT", context: { until: / until 2026/ } },
@@ -114,6 +110,11 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
       { kind: "stop", code: "RATE_REFUSED", context: { how: /wait for a month or more/ } },
       { remainingCredits: 4 },
     ],
+  ],
+  "401, 403": [
+    [refused(401), { kind: "stop", code: "CREDENTIALS_REFUSED", context: { status: 401 } }],
+    [refused(403), { kind: "stop", code: "CREDENTIALS_REFUSED" }],
+    [refused(401), { kind: "stop", code: "CREDENTIALS_REFUSED" }, { namesContent: true }],
   ],
   "429": [
     [

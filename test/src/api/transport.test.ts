@@ -130,6 +130,26 @@ describe("a proxy", () => {
     expect(JSON.stringify([refused, gone])).not.toContain("s3cret");
   });
 
+  test.each([
+    ["closes the connection instead of opening a tunnel", play.closeWithoutAnswer, /proxy closed the connection/],
+    ["never opens a tunnel", play.silence, /no connection within 300 ms/],
+  ])("that %s is asked once, costs nothing, and holds nobody up", async (_, script, detail) => {
+    vi.stubEnv("http_proxy", server.origin);
+    server.play(script);
+    const sender = client({ ...BEHIND, timeouts: { connectMs: 300 } });
+    expect(await sender.send(LIST)).toMatchObject({ kind: "broken", reached: "unsent", reason: "connect", detail });
+    await sender.close();
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test("that is silent does not hold up a request beyond its time, nor the end of the program", async () => {
+    vi.stubEnv("http_proxy", server.origin);
+    server.play(play.silence);
+    const sender = client({ ...BEHIND, timeouts: { connectMs: 120_000, totalMs: 300 } });
+    expect(await sender.send(LIST)).toMatchObject({ kind: "broken", reason: "timeout" });
+    await sender.close();
+  });
+
   test("whose address is none is refused at creation", () => {
     vi.stubEnv("http_proxy", "http://user:s3cret@:99999");
     expect(() => client(BEHIND)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));

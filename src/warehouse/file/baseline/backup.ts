@@ -3,11 +3,11 @@
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { DuckmirrorError } from "../../../core/errors.ts";
+import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { jsonOrNull } from "../../../core/json.ts";
 import { HISTORY_ID } from "../../../core/state/lasting-id.ts";
 import { replaceFile } from "../../archive/replace-file.ts";
-import { statementError } from "../../duckdb/duck-errors.ts";
+import { fileError } from "../../duckdb/duck-errors.ts";
 import { copyDurably, digestOf, readThrough } from "./baseline.ts";
 
 /**
@@ -57,11 +57,34 @@ const damaged = (file: string, detail: string) => new DuckmirrorError("BASELINE_
 
 const factsOf = async (path: string) => ({ bytes: (await stat(path)).size, sha256: await digestOf(path) });
 
-/** Refuses a target that is in use; with `force`, an earlier backup may be replaced. */
-const refuseUsed = async (target: string, force: boolean): Promise<void> => {
-  const entries: readonly string[] = await readdir(target).catch(() => []);
-  if (entries.length === 0) return;
-  if (!force || !entries.includes(NOTE)) throw new DuckmirrorError("BACKUP_REFUSED", { dir: target });
+const unusable = (place: string, error: unknown) =>
+  new DuckmirrorError("BACKUP_PLACE_FAILED", { place, detail: detailOf(error) }, { cause: error });
+/** Code of an error of the file system; "" for any other. */
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "syscall" in error && "code" in error ? String(error.code) : "";
+
+/** What is in the folder; nothing where there is none. Throws BACKUP_PLACE_FAILED, for a file too. */
+const entriesOf = async (folder: string): Promise<readonly string[]> => {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw unusable(folder, error);
+  }
+};
+
+/** Files that a backup may hold, whole or left by a killed process. */
+const isOfBackup = (name: string): boolean => name === "state" || name.startsWith(COPY) || name.startsWith(NOTE);
+
+/**
+ * Refuses a target that is in use; with `force`, an earlier backup may be replaced. The folder beside it in which the
+ * backup is written may hold what a killed process left. Nothing else is ever removed.
+ */
+const refuseUsed = async (target: string, fresh: string, force: boolean): Promise<void> => {
+  const entries = await entriesOf(target);
+  const mayReplace = force && entries.includes(NOTE) && entries.every(isOfBackup);
+  if (entries.length > 0 && !mayReplace) throw new DuckmirrorError("BACKUP_REFUSED", { dir: target });
+  if (!(await entriesOf(fresh)).every(isOfBackup)) throw new DuckmirrorError("BACKUP_REFUSED", { dir: fresh });
 };
 
 interface BackupRequest {
@@ -76,12 +99,15 @@ interface BackupRequest {
   readonly now: number;
 }
 
-/** Writes a backup beside its place and renames it. Throws SNAPSHOT_MISSING, BACKUP_REFUSED, BASELINE_DAMAGED, DISK_FULL. */
+/**
+ * Writes a backup beside its place and renames it. Throws SNAPSHOT_MISSING, BACKUP_REFUSED, BACKUP_PLACE_FAILED,
+ * BASELINE_DAMAGED, DISK_FULL.
+ */
 export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
   const { snapshot, state, target, force, version, now } = request;
   if (!(await exists(snapshot))) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
-  await refuseUsed(target, force);
   const fresh = `${target}.new`;
+  await refuseUsed(target, fresh, force);
   try {
     await rm(fresh, { recursive: true, force: true });
     await mkdir(join(fresh, "state", "archive"), { recursive: true, mode: 0o700 });
@@ -100,8 +126,9 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
     await rename(fresh, target);
     return { ...note, folder: target };
   } catch (error) {
-    await rm(fresh, { recursive: true, force: true });
-    throw error instanceof DuckmirrorError ? error : statementError(error);
+    await rm(fresh, { recursive: true, force: true }).catch(() => undefined);
+    const known = fileError(error, snapshot, true);
+    throw known instanceof DuckmirrorError || codeOf(error) === "" ? known : unusable(target, error);
   }
 };
 

@@ -26,6 +26,9 @@ describe("a refusal is about credits", () => {
     "monthly limit reached",
     "1000 requests per day",
     "Quota exceeded",
+    '{"code":"quota_exceeded"}',
+    '{"error":"insufficient_credits"}',
+    "OutOfCredits",
   ])("by its words: %s", (text) => {
     expect(isQuotaRefusal(refused(text), null, NOW)).toBe(true);
   });
@@ -57,8 +60,34 @@ test.each([
   "Too many requests",
   "rate limit: 10 calls/s",
   "credits remain: 100",
+  '{"code":"rate_limit_exceeded"}',
 ])("a refusal is about speed by its words: %s", (text) => {
   expect(isQuotaRefusal(refused(text), null, NOW)).toBe(false);
+});
+
+describe("a 403", () => {
+  const forbidden = (text: string, remaining?: number) => ({ ...refused(text, null, remaining), status: 403 });
+
+  test.each(["Credit limit exceeded. Upgrade your plan.", '{"code":"QUOTA_EXCEEDED"}', "You have no credits left"])(
+    "is about credits by its words: %s",
+    (text) => {
+      expect(isQuotaRefusal(forbidden(text), 0, NOW)).toBe(true);
+    },
+  );
+
+  test("is about credits if it reports none", () => {
+    expect(isQuotaRefusal(forbidden("no", 0), 0, NOW)).toBe(true);
+    expect(isQuotaRefusal(forbidden("no", 5), 0, NOW)).toBe(false);
+  });
+
+  test.each([
+    "Your monthly plan does not include this route",
+    "Forbidden",
+    '{"error":"forbidden","quota":{"limit":100,"remaining":4}}',
+    "This token has no access to filings",
+  ])("is about rights in all other cases: %s", (text) => {
+    expect(isQuotaRefusal(forbidden(text), 0, NOW)).toBe(false);
+  });
 });
 
 test("what is no refusal is none about credits, whatever is left", () => {

@@ -57,6 +57,23 @@ test("damaged blocks are those of the snapshot or of the working file, whichever
   expect(codeOf(fileError(new Error(FULL[0]), "f", true))).toBe("DISK_FULL");
 });
 
+test("a file that was cut in half is damaged", () => {
+  const cut = new Error('IO Error: Could not read enough bytes from file "f": attempted to read 262144 bytes');
+  expect(codeOf(fileError(cut, "f", true))).toBe("SNAPSHOT_DAMAGED");
+  expect(codeOf(fileError(cut, "f", false))).toBe("WAREHOUSE_CORRUPT");
+});
+
+test("a working file that may no longer be written is named; a file that a reader's query names is not", () => {
+  const refused = new Error(
+    'FATAL Error: Failed to create checkpoint because of error: Could not remove file "/data/working.duckdb.wal": Permission denied',
+  );
+  expect(fileError(refused, "/data/working.duckdb", false)).toMatchObject({
+    code: "DATA_DIR_UNWRITABLE",
+    message: expect.stringContaining("/data cannot be written"),
+  });
+  expect(fileError(refused, "/data/warehouse.duckdb", true)).toBe(refused);
+});
+
 test.each([
   ['IO Error: Could not set lock on file "/d/x": Conflicting lock is held in node (PID 7)', "WRITER_BUSY"],
   [FULL[0] ?? "", "DISK_FULL"],

@@ -1,7 +1,8 @@
 // One writer of a data directory, in this process and, by the kernel's lock, in all (kills: warehouse/crash.long.test.ts).
-import { symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { enterDataDir } from "../../../../src/warehouse/file/working-file.ts";
 import { takeWriterLock } from "../../../../src/warehouse/file/writer-lock.ts";
 import { tempDir } from "../temp-dir.ts";
 
@@ -21,4 +22,11 @@ test("a lock that cannot be taken is not held", async () => {
   // A folder is no file that DuckDB opens.
   await expect(takeWriterLock(dir, dir)).rejects.not.toMatchObject({ code: "WRITER_BUSY" });
   await (await takeWriterLock(join(dir, "..", `${dir.split("/").at(-1)}.lock`), dir)).release();
+});
+
+test("a lock file that is damaged is named, since it holds nothing that a replay could bring back", async () => {
+  const dir = tempDir();
+  mkdirSync(join(dir, "state"));
+  writeFileSync(join(dir, "state", "writer.lock"), "4711");
+  await expect(enterDataDir(dir)).rejects.toMatchObject({ code: "LOCK_DAMAGED" });
 });

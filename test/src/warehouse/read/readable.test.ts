@@ -2,6 +2,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openSnapshot } from "../../../../src/warehouse/export/write-parts.ts";
+import { writeBackup } from "../../../../src/warehouse/file/baseline/backup.ts";
+import { readRun } from "../../../../src/warehouse/read/read-run.ts";
+import { readStatus } from "../../../../src/warehouse/read/read-status.ts";
 import { assertReadable } from "../../../../src/warehouse/read/readable.ts";
 import { tempDir } from "../temp-dir.ts";
 
@@ -22,4 +26,17 @@ test("with a WAL it would show what nobody published", () => {
   writeFileSync(snapshot, "");
   writeFileSync(`${snapshot}.wal`, "");
   expect(() => assertReadable(snapshot)).toThrow(refused("SNAPSHOT_DAMAGED"));
+});
+
+test("an empty file is damaged for every reader, and never the working file", async () => {
+  const dir = tempDir();
+  const snapshot = join(dir, "warehouse.duckdb");
+  writeFileSync(snapshot, "");
+  const damaged = refused("SNAPSHOT_DAMAGED");
+  await expect(readStatus(snapshot, { runs: 1 })).rejects.toEqual(damaged);
+  await expect(readRun(snapshot, "run")).rejects.toEqual(damaged);
+  await expect(openSnapshot(snapshot, dir, { spill: "spill" })).rejects.toEqual(damaged);
+  const target = join(dir, "backup");
+  const backup = { snapshot, state: dir, target, force: false, version: "1.0.0", now: 0 };
+  await expect(writeBackup(backup)).rejects.toEqual(damaged);
 });

@@ -67,7 +67,7 @@ const problemOf = (
   return found?.error ?? (status === "not_found" ? NOT_FOUND : null);
 };
 
-/** Every followed input, of the configuration and of `follow`, in that order. Throws CONFIG_INVALID, QUERY_FAILED. */
+/** Every followed input, of the configuration and of `follow`, in that order. Throws STATE_FILE_DAMAGED, QUERY_FAILED. */
 export const followingJob = async (config: Config): Promise<readonly FollowedInput[]> => {
   const { following } = await readFollowing(config.dataDir);
   const since = new Map(following.map((followed) => [followed.input, followed.since]));

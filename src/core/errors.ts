@@ -354,6 +354,11 @@ export const ERRORS = {
     "The lock file {file} cannot be read.",
     "It holds no data. If no duckmirror process writes here, remove this file and run the command again.",
   ),
+  STATE_FILE_DAMAGED: row(
+    EXIT.usage,
+    "{file} holds no {holds} that this version reads.",
+    "Restore the file from a backup, or move it away: {without}.",
+  ),
   FILE_REFUSED: row(
     EXIT.usage,
     "The system refuses access to a file: {detail}",

@@ -29,6 +29,7 @@ const fileOf = (dataDir: string): SharedFile<z.output<typeof fileSchema>> => ({
   path: join(dataDir, "state", "checked.json"),
   schema: fileSchema,
   holds: "record of a check",
+  without: "`duckmirror check` writes it again",
   empty: { v: 1, lists: {}, credits: null },
 });
 
@@ -43,7 +44,7 @@ export interface Checked {
   readonly credits: z.output<typeof creditsSchema> | null;
 }
 
-/** What was seen so far. Throws CONFIG_INVALID. */
+/** What was seen so far. Throws STATE_FILE_DAMAGED. */
 export const readChecked = async (dataDir: string): Promise<Checked> => {
   const { lists, credits } = await readShared(fileOf(dataDir));
   const totals = new Map(Object.entries(lists).map(([stream, { total }]) => [stream, total]));
@@ -58,7 +59,7 @@ export const readChecked = async (dataDir: string): Promise<Checked> => {
   return { totals, filters, pageSizes, credits };
 };
 
-/** Adds what a check saw; lists that it did not ask for stay. Throws CONFIG_INVALID, DATA_DIR_UNWRITABLE. */
+/** Adds what a check saw; lists that it did not ask for stay. Throws STATE_FILE_DAMAGED, DATA_DIR_UNWRITABLE. */
 export const learnChecked = async (
   dataDir: string,
   { totals, filters, pageSizes, credits }: Checked,

@@ -26,6 +26,7 @@ const fileOf = (dataDir: string): SharedFile<FollowingFile> => ({
   path: join(dataDir, "state", "following.json"),
   schema: fileSchema,
   holds: "list of followed companies",
+  without: "companies that only `duckmirror follow` named must be followed again; their rows stay",
   empty: { v: 1, following: [], erase: [] },
 });
 
@@ -37,10 +38,10 @@ export const inputProblem = (input: string): string | null => {
   return input === "." || input === ".." ? `"${input}" names no company` : null;
 };
 
-/** Inputs that `follow` added, in that order. Throws CONFIG_INVALID. */
+/** Inputs that `follow` added, in that order. Throws STATE_FILE_DAMAGED. */
 export const readFollowing = async (dataDir: string): Promise<FollowingFile> => readShared(fileOf(dataDir));
 
-/** Follows inputs; those that are followed already stay as they are. Returns the new ones. Throws CONFIG_INVALID. */
+/** Follows inputs; those that are followed already stay as they are. Returns the new ones. Throws STATE_FILE_DAMAGED. */
 export const follow = async (dataDir: string, inputs: readonly string[], now: number): Promise<readonly string[]> => {
   let added: readonly string[] = [];
   await changeShared(fileOf(dataDir), ({ following, erase }) => {
@@ -84,7 +85,7 @@ export const dropErased = async (dataDir: string, inputs: readonly string[]): Pr
   }));
 };
 
-/** The configuration with the inputs that `follow` added. Throws CONFIG_INVALID. */
+/** The configuration with the inputs that `follow` added. Throws STATE_FILE_DAMAGED. */
 export const withFollowing = async (config: Config): Promise<Config> => {
   const { following } = await readFollowing(config.dataDir);
   if (following.length === 0) return config;

@@ -21,21 +21,22 @@ export interface SharedFile<T> {
   readonly schema: z.ZodType<T>;
   /** What the file holds, in messages: "list of keys". */
   readonly holds: string;
+  /** What follows if the file is moved away, in a hint. */
+  readonly without: string;
   /** Value of a missing file. */
   readonly empty: T;
 }
 
-/** The value in the file's text. Throws CONFIG_INVALID. */
-export const parseShared = <T>({ path, schema, holds }: SharedFile<T>, text: string): T => {
+/** The value in the file's text. Throws STATE_FILE_DAMAGED. */
+export const parseShared = <T>({ path: file, schema, holds, without }: SharedFile<T>, text: string): T => {
   try {
     return schema.parse(JSON.parse(text));
   } catch (cause) {
-    const detail = `${path} is no ${holds} that this version reads`;
-    throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });
+    throw new DuckmirrorError("STATE_FILE_DAMAGED", { file, holds, without }, { cause });
   }
 };
 
-/** The file's value. Throws CONFIG_INVALID when it cannot be read. */
+/** The file's value. Throws STATE_FILE_DAMAGED, and CONFIG_INVALID when the system does not let it be read. */
 export const readShared = async <T>(file: SharedFile<T>): Promise<T> => {
   let text: string;
   try {

@@ -78,13 +78,14 @@ const fileOf = (dataDir: string): SharedFile<z.output<typeof fileSchema>> => ({
   path: join(dataDir, "state", "tier.json"),
   schema: fileSchema,
   holds: "tier",
+  without: "the next sync finds out the tier again",
   empty: { v: 1, known: null },
 });
 
-/** The tier as last seen; null: not yet seen. Throws CONFIG_INVALID. */
+/** The tier as last seen; null: not yet seen. Throws STATE_FILE_DAMAGED. */
 export const readTier = async (dataDir: string): Promise<KnownTier | null> => (await readShared(fileOf(dataDir))).known;
 
-/** Adds evidence to what is known. Throws CONFIG_INVALID, DATA_DIR_UNWRITABLE. */
+/** Adds evidence to what is known. Throws STATE_FILE_DAMAGED, DATA_DIR_UNWRITABLE. */
 export const learnTier = async (dataDir: string, evidence: TierEvidence, now: number): Promise<KnownTier | null> =>
   (await changeShared(fileOf(dataDir), ({ known }) => ({ v: 1 as const, known: tierAfter(known, evidence, now) })))
     .known;

@@ -41,13 +41,14 @@ const fileOf = (path: string): SharedFile<z.output<typeof fileSchema>> => ({
   path,
   schema: fileSchema,
   holds: "list of keys",
+  without: "its keys are no longer accepted, and others must be made (`duckmirror key add`)",
   empty: { v: 1, keys: [] },
 });
 
-/** The keys in the file's text. Throws CONFIG_INVALID: if the keys cannot be read, nobody gets access. */
+/** The keys in the file's text. Throws STATE_FILE_DAMAGED: if the keys cannot be read, nobody gets access. */
 export const parseKeys = (path: string, text: string): readonly StoredKey[] => parseShared(fileOf(path), text).keys;
 
-/** Every key ever created here, including revoked ones. Throws CONFIG_INVALID. */
+/** Every key ever created here, including revoked ones. Throws STATE_FILE_DAMAGED. */
 export const readKeys = async (path: string): Promise<readonly StoredKey[]> => (await readShared(fileOf(path))).keys;
 
 /** Changes the keys. Throws the errors of `change`, CONFIG_INVALID and DATA_DIR_UNWRITABLE. */

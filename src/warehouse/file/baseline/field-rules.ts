@@ -17,6 +17,7 @@ const fileOf = (state: string): SharedFile<StoredRules | null> => ({
   path: join(state, "field-rules.json"),
   schema: rulesSchema,
   holds: "list of field rules",
+  without: "the next sync notes the present rules, and takes all stored values for older",
   empty: null,
 });
 

@@ -12,10 +12,26 @@ const aFile = async () => {
   const dir = await mkdtemp(join(tmpdir(), "duckmirror-shared-"));
   afterTest(() => rm(dir, { recursive: true, force: true }));
   const path = join(dir, "names.json");
-  return { dir, next: `${path}.next`, file: { path, schema: z.array(z.string()), holds: "list of names", empty: [] } };
+  return {
+    dir,
+    next: `${path}.next`,
+    file: { path, schema: z.array(z.string()), holds: "list of names", without: "it begins empty", empty: [] },
+  };
 };
 
 const adding = (name: string) => (names: readonly string[]) => [...names, name];
+
+test.each(["", '["half', '{"v":1}'])(
+  "a file that holds %j is named, with what follows if it is moved away",
+  async (text) => {
+    const { file } = await aFile();
+    writeFileSync(file.path, text);
+    const failure = { code: "STATE_FILE_DAMAGED", hint: expect.stringContaining("move it away: it begins empty.") };
+    await expect(readShared(file)).rejects.toMatchObject(failure);
+    await expect(changeShared(file, adding("a"))).rejects.toMatchObject(failure);
+    expect(readFileSync(file.path, "utf8")).toBe(text);
+  },
+);
 
 test("changes of the same moment are all kept, and leave nothing behind", async () => {
   const { dir, file } = await aFile();

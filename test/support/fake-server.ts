@@ -18,6 +18,7 @@ export const startFakeServer = async (
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? "/", "http://fake");
     await hold(url.pathname);
+    await service.options.hold?.();
     const authorised = request.headers.authorization === "Bearer test-token";
     const answer = authorised
       ? service.answer(url.pathname, Object.fromEntries(url.searchParams))

@@ -26,6 +26,8 @@ export interface FakeOptions {
   readonly fields?: Readonly<Record<string, "default" | "named" | "never">>;
   /** Called before a request is answered: change data, or answer instead. */
   readonly before?: (request: FakeRequest) => FakeAnswer | undefined;
+  /** Keeps a request waiting before it is answered. */
+  readonly hold?: () => Promise<void>;
 }
 
 export interface FakeRequest {

@@ -19,7 +19,7 @@ const contacts = () =>
 
 /** Refuses pages that reach behind `depth`, as search engines do. */
 const refusesBehind =
-  (depth: number): FakeOptions["before"] =>
+  (depth: number): NonNullable<FakeOptions["before"]> =>
   ({ query: { page, perPage } }) =>
     Number(page) > 1 && Number(page) * Number(perPage) > depth ? { status: 400, body: {} } : undefined;
 

@@ -10,7 +10,7 @@ import { structureOf } from "./support/structure.ts";
 const root = new URL("../", import.meta.url);
 
 /** Files of `src` and `jobs` that have a test of their own, at least. */
-const MIRRORED = 438;
+const MIRRORED = 443;
 
 const sourcesIn = (folder: string): SourceFile[] =>
   readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: "utf8" })
@@ -41,6 +41,13 @@ test("as many files as ever have a test of their own, in the same folder and of 
     "test/d.test.ts",
   ];
   expect(mirroredTests(paths)).toEqual({ sources: 3, mirrored: 2 });
+});
+
+test("tests of strategies are pure: mutation testing repeats them thousands of times", () => {
+  const tests = sources.filter(({ path }) => path.startsWith("test/src/sync/strategies/"));
+  expect(tests.length).toBeGreaterThan(10);
+  const outside = /support\/(sync-rig|fake-server)|src\/warehouse\/file|duckdb\/database/;
+  expect(tests.filter(({ text }) => outside.test(text)).map(({ path }) => path)).toEqual([]);
 });
 
 test("every file that a comment or a document names exists", () => {

@@ -1,0 +1,63 @@
+// Page sizes in whole syncs: what one list does makes no other cost more, and a refused page is not asked for in every form.
+import { expect, test } from "vitest";
+import { afterTest } from "../../support/after-test.ts";
+import { anOrganization } from "../../support/fake-data.ts";
+import { createFakeService, type FakeOptions } from "../../support/fake-service.ts";
+import { startSyncRig } from "../../support/sync-rig.ts";
+
+test("a list that counts a record which it never returns makes no other list cost more", async () => {
+  const organization = anOrganization(4);
+  const ghost = Object.keys(organization.lists)[0] ?? "";
+  const job = (company: string, n: number) => ({
+    id: `${company}-${n}`,
+    url: "https://jobs.example",
+    postedOn: "2026-11-01",
+  });
+  for (const [company, lists] of Object.entries(organization.lists)) {
+    lists["job-openings"] = Array.from({ length: company === ghost ? 3 : 60 }, (_, n) => job(company, n));
+  }
+  const rows = organization.lists[ghost]?.["job-openings"] ?? [];
+  const before: FakeOptions["before"] = ({ path, query }) => {
+    if (path !== `/v1/companies/${ghost}/job-openings`) return undefined;
+    const [page, perPage] = [Number(query.page), Math.min(50, Number(query.perPage))];
+    const meta = { requestId: "r", apiVersion: "1", timestamp: "2026-11-21T10:00:00Z", page, perPage, totalCount: 4 };
+    return { status: 200, body: { data: rows.slice((page - 1) * perPage, page * perPage), meta } };
+  };
+  const service = createFakeService(organization, { maxPerPage: 50, overPage: "honest", before });
+  const rig = await startSyncRig(service);
+  afterTest(() => rig.close());
+  await rig.sync({ streams: ["accounts"] });
+  for (const full of [false, true]) {
+    const earlier = service.log.length;
+    const { error, report } = await rig.sync({ streams: ["job_openings"], full });
+    expect(error).toBeNull();
+    expect(report.streams).toMatchObject([{ stream: "job_openings", complete: false, unconfirmed: 1 }]);
+    const asked = service.log.slice(earlier).filter(({ path }) => !path.includes(ghost));
+    // Sixty rows of three companies: two pages each.
+    expect(asked.map(({ path }) => path).length).toBeLessThanOrEqual(6);
+  }
+});
+
+test("a service that shows no page behind some row is not asked for it in every form, and the list fails", async () => {
+  const service = createFakeService(anOrganization(15), {
+    maxPerPage: 10,
+    before: ({ path, query }) =>
+      path === "/v1/signals" && Number(query.page) * Number(query.perPage) > 40 && Number(query.page) > 1
+        ? { status: 400, body: '{"error":"Result window is too large"}' }
+        : undefined,
+  });
+  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "signals" });
+  afterTest(() => rig.close());
+  const first = await rig.sync();
+  // 90 signals: four pages from each end, and those behind them, which were requested side by side.
+  const refused = service.log.filter(({ status, query }) => status === 400 && Number(query.page) > 1);
+  expect(refused.length).toBeLessThanOrEqual(2 * 5);
+  const after = service.log.length;
+  const second = await rig.sync();
+  expect(service.log.length - after).toBeLessThanOrEqual(6);
+  for (const { error, report } of [first, second]) {
+    expect(error?.exitCode).toBe(5);
+    expect(report.streams[0]).toMatchObject({ status: "failed", complete: false, unconfirmed: 10 });
+    expect(report.streams[0]?.error).toContain("Result window is too large");
+  }
+});

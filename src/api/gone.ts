@@ -5,13 +5,9 @@ import type { ApiOutcome } from "./outcome.ts";
 export const isGone = (outcome: ApiOutcome): boolean =>
   outcome.kind === "refused" && [404, 410].includes(outcome.status);
 
-/** "All bodies are JSON" (API.md), so a gateway may have sent another one. */
+/** Text in place of JSON. "All bodies are JSON" (API.md), so a gateway may have sent it; a service may leave out the body. */
 export const isProse = (outcome: ApiOutcome): boolean =>
   outcome.kind === "refused" && outcome.excerpt !== "" && !/^[{["]/.test(outcome.excerpt);
-
-/** True when the body, also an empty one, does not show that the service itself sent the refusal. */
-export const mayBeGateways = (outcome: ApiOutcome): boolean =>
-  outcome.kind === "refused" && !/^[{["]/.test(outcome.excerpt);
 
 /** Routes with a record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
 export const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");

@@ -187,7 +187,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     when: "404, 410 where the path names a record or company",
     credit: "free",
     follows:
-      "It does not exist. A body that is no JSON may be a gateway's: text is asked for 3 times, and rows go only after several syncs.",
+      "It does not exist. Text in place of JSON may be a gateway's: it is asked for 3 times, and rows go only after several syncs.",
     applies: (outcome) => isGone(outcome) && namesOneThing(outcome),
     decide: (outcome, context) =>
       isProse(outcome) && context.attempt < Math.min(MAX_CHARGED_ATTEMPTS, context.maxAttempts ?? Infinity)

@@ -1,4 +1,4 @@
-// Lists and companies that the service answered with a 404 whose body is no JSON. A gateway may have sent it, so their rows are
+// Lists and companies that the service answered with a 404 of text in place of JSON. A gateway may have sent it, so their rows are
 // kept until several syncs got it. Pure; sync stores the entries in the mirror. docs/decisions/0193-gateways-of-html-and-text.md.
 import { z } from "zod";
 import { DuckmirrorError } from "../errors.ts";
@@ -54,7 +54,7 @@ export const createDoubtBook = (stored: readonly Doubt[], now: () => number): Do
       known = after.known;
       if (after.believed) return null;
       const detail =
-        "status 404, but its body is no JSON, so a gateway may have sent it; its rows stay until later syncs get it too";
+        "status 404 with text in place of JSON, so a gateway may have sent it; its rows stay until later syncs get it too";
       return new DuckmirrorError("REQUEST_FAILED", { endpoint, detail });
     },
     clear: (place) => {

@@ -51,7 +51,7 @@ export const unusableIn = (capabilities: ReadonlyMap<string, string>): readonly 
 
 const DOUBTS = "doubted_absences";
 
-/** Lists and companies that only 404s without JSON call gone. */
+/** Lists and companies that only 404s of text, not JSON, call gone. */
 export const doubtsIn = (capabilities: ReadonlyMap<string, string>): readonly Doubt[] => {
   const { success, data } = doubtsSchema.safeParse(JSON.parse(capabilities.get(DOUBTS) ?? "[]"));
   return success ? data : [];

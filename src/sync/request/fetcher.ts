@@ -1,7 +1,7 @@
 // Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
 // policy decides what follows. A verdict that ends the run ends it here, at once.
 
-import { mayBeGateways } from "../../api/gone.ts";
+import { isProse } from "../../api/gone.ts";
 import { openAgainAt } from "../../api/limits/quota-signs.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
@@ -33,7 +33,7 @@ export interface FetcherDeps extends TurnDeps {
 export type FetchResult =
   | { readonly kind: "answer"; readonly requestId: string; readonly receivedAt: number; readonly outcome: OkOutcome }
   /** 404: the record or company does not exist. */
-  /** `doubtful`: its body is no JSON, so a gateway may have sent it. */
+  /** `doubtful`: its body is text, not JSON, so a gateway may have sent it. */
   | { readonly kind: "absent"; readonly requestId: string; readonly receivedAt: number; readonly doubtful: boolean }
   /** 400 or 422, or heavy fields are not allowed: send another form of the request. */
   | { readonly kind: "adjust"; readonly outcome: RefusedOutcome }
@@ -134,7 +134,7 @@ const resultOf = (
       if (outcome.kind === "ok") return { kind: "answer", requestId, receivedAt, outcome };
       throw new TypeError(`a ${outcome.kind} outcome cannot be used`);
     case "absent":
-      return { kind: "absent", requestId, receivedAt, doubtful: mayBeGateways(outcome) };
+      return { kind: "absent", requestId, receivedAt, doubtful: isProse(outcome) };
     case "adjust":
       if (outcome.kind === "refused") return { kind: "adjust", outcome };
       throw new TypeError(`a ${outcome.kind} outcome cannot be adjusted`);

@@ -89,7 +89,7 @@ export interface SyncDeps {
   readonly onWait?: (() => () => void) | undefined;
 }
 
-/** A company profile answered with 404; `doubtful`: with a body that is no JSON. */
+/** A company profile answered with 404; `doubtful`: with text in place of JSON. */
 export interface AbsentCompany {
   readonly task: ScopeTask;
   readonly doubtful: boolean;
@@ -110,7 +110,7 @@ export interface SyncRun {
   readonly budgets: BudgetBook;
   /** Lists and records whose answers could not be used. */
   readonly unusable: UnusableBook;
-  /** Lists and companies that only 404s without JSON call gone. */
+  /** Lists and companies that only 404s of text, not JSON, call gone. */
   readonly doubts: DoubtBook;
   /** Unusable ones that the latest plan left out. */
   waiting: readonly Waiting[];

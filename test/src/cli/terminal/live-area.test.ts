@@ -4,22 +4,10 @@ import pc from "picocolors";
 import { expect, test } from "vitest";
 import { createLiveArea } from "../../../../src/cli/terminal/live-area.ts";
 import { createLiveProgress } from "../../../../src/cli/terminal/progress.ts";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import { aPage, at } from "./run-events.ts";
 
 const colours = pc.createColors(false);
-const at = Date.parse("2026-03-01T12:00:00Z");
 
-const aPage = (given: Partial<Extract<ProgressEvent, { kind: "page" }>> = {}): ProgressEvent => ({
-  kind: "page",
-  stream: "accounts",
-  requests: 1,
-  credits: 1,
-  rows: 1000,
-  pagesDone: 1,
-  pagesTotal: 11,
-  rowsTotal: 10_500,
-  ...given,
-});
 test("a live area redraws its lines in place and keeps other text above them", () => {
   const stream = new PassThrough();
   let written = "";

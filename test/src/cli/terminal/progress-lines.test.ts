@@ -4,33 +4,9 @@ import { describe, expect, test } from "vitest";
 import { progressLines } from "../../../../src/cli/terminal/progress-lines.ts";
 import { afterEvent, noProgress, requestsPerMinute, timeLeftMs } from "../../../../src/cli/terminal/progress-state.ts";
 import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import { aPage, at, finished } from "./run-events.ts";
 
 const colours = pc.createColors(false);
-const at = Date.parse("2026-03-01T12:00:00Z");
-
-const aPage = (given: Partial<Extract<ProgressEvent, { kind: "page" }>> = {}): ProgressEvent => ({
-  kind: "page",
-  stream: "accounts",
-  requests: 1,
-  credits: 1,
-  rows: 1000,
-  pagesDone: 1,
-  pagesTotal: 11,
-  rowsTotal: 10_500,
-  ...given,
-});
-const finished: ProgressEvent = {
-  kind: "stream-finished",
-  stream: "accounts",
-  status: "done",
-  inserted: 12,
-  updated: 3,
-  deleted: 0,
-  unchanged: 985,
-  rejected: 0,
-  complete: true,
-  unconfirmed: 0,
-};
 
 /** The run after events that arrive the given seconds after the start. */
 const runAfter = (...events: readonly (readonly [number, ProgressEvent])[]) =>

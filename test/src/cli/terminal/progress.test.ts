@@ -1,33 +1,7 @@
 // Progress of a run: what a log gets, and what stays quiet.
 import { describe, expect, test } from "vitest";
 import { createLoggedProgress } from "../../../../src/cli/terminal/progress.ts";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
-
-const at = Date.parse("2026-03-01T12:00:00Z");
-
-const aPage = (given: Partial<Extract<ProgressEvent, { kind: "page" }>> = {}): ProgressEvent => ({
-  kind: "page",
-  stream: "accounts",
-  requests: 1,
-  credits: 1,
-  rows: 1000,
-  pagesDone: 1,
-  pagesTotal: 11,
-  rowsTotal: 10_500,
-  ...given,
-});
-const finished: ProgressEvent = {
-  kind: "stream-finished",
-  stream: "accounts",
-  status: "done",
-  inserted: 12,
-  updated: 3,
-  deleted: 0,
-  unchanged: 985,
-  rejected: 0,
-  complete: true,
-  unconfirmed: 0,
-};
+import { aPage, at, finished } from "./run-events.ts";
 
 describe("log lines", () => {
   const logged = (format: "json" | "pretty" = "pretty") => {

@@ -1,20 +1,9 @@
 // Requests for a sync: what is stored of one, what is refused, and its digest.
 import { expect, test } from "vitest";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
 import type { SyncAsk } from "../../../../src/core/report/triggers.ts";
-import { askDigest, payloadOf } from "../../../../src/queue/asking/asks.ts";
+import { askDigest } from "../../../../src/queue/asking/asks.ts";
 import { readability } from "../../../../src/queue/asking/payloads.ts";
-
-const config = resolveConfig({ flags: {}, env: {}, file: null, cwd: "/", vocabulary: vocabulary() });
-const anAsk = (more: Partial<SyncAsk>): SyncAsk => ({
-  streams: [],
-  full: false,
-  profile: null,
-  idempotencyKey: null,
-  ...more,
-});
-const syncOf = (more: Partial<SyncAsk>) => payloadOf(anAsk(more), config, 0, () => 0.5);
+import { anAsk, syncOf } from "./an-ask.ts";
 
 test("only a sync of a part is kept from workers of version 1", () => {
   const { since: plain, ...rest } = syncOf({ full: true });

@@ -1,20 +1,8 @@
 // Which requests a queued sync covers.
 import { expect, test } from "vitest";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
 import type { SyncAsk } from "../../../../src/core/report/triggers.ts";
-import { payloadOf } from "../../../../src/queue/asking/asks.ts";
 import { covers } from "../../../../src/queue/asking/extents.ts";
-
-const config = resolveConfig({ flags: {}, env: {}, file: null, cwd: "/", vocabulary: vocabulary() });
-const anAsk = (more: Partial<SyncAsk>): SyncAsk => ({
-  streams: [],
-  full: false,
-  profile: null,
-  idempotencyKey: null,
-  ...more,
-});
-const syncOf = (more: Partial<SyncAsk>) => payloadOf(anAsk(more), config, 0, () => 0.5);
+import { syncOf } from "./an-ask.ts";
 
 test.each<[string, Partial<SyncAsk>, Partial<SyncAsk>, boolean]>([
   ["all that is due covers a stream of it", {}, { streams: ["signals"] }, true],

@@ -3,23 +3,11 @@ import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Secret } from "../../../../src/core/secret.ts";
 import { admission, COOKIE, isOwnHost, isSameOrigin, roleFor } from "../../../../src/server/access/access-checks.ts";
-import { createKeyring } from "../../../../src/server/access/keyring.ts";
-import { createSessions } from "../../../../src/server/access/sessions.ts";
 import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
+import { checksOf, sessionOf } from "./open-session.ts";
 
 const key = new Secret("0123456789abcdef0123456789abcdef");
 const bearer = { authorization: `Bearer ${key.reveal()}` };
-
-const checksOf = (secret: Secret | null) => {
-  const keyring = createKeyring(secret, null, () => undefined);
-  return { keyring, sessions: createSessions(keyring) };
-};
-const sessionOf = (secret: Secret, now: number): string => {
-  const { keyring, sessions } = checksOf(secret);
-  const holder = keyring.holderOf(secret.reveal(), now);
-  if (holder === null) throw new Error("the key is not taken");
-  return sessions.open(holder, now);
-};
 
 test("a wrong bearer key is refused even beside a good session", () => {
   const cookie = `a=b; ${COOKIE}=${sessionOf(key, 0)}`;

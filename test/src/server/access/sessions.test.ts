@@ -1,21 +1,11 @@
 // Sessions: how long they hold, and that nobody can make one.
 import { describe, expect, test } from "vitest";
 import { Secret } from "../../../../src/core/secret.ts";
-import { createKeyring } from "../../../../src/server/access/keyring.ts";
-import { createSessions, SESSION_MS } from "../../../../src/server/access/sessions.ts";
+import { SESSION_MS } from "../../../../src/server/access/sessions.ts";
+import { checksOf, sessionOf } from "./open-session.ts";
 
 const key = new Secret("0123456789abcdef0123456789abcdef");
 const other = new Secret("fedcba9876543210fedcba9876543210");
-const checksOf = (secret: Secret | null) => {
-  const keyring = createKeyring(secret, null, () => undefined);
-  return { keyring, sessions: createSessions(keyring) };
-};
-const sessionOf = (secret: Secret, now: number): string => {
-  const { keyring, sessions } = checksOf(secret);
-  const holder = keyring.holderOf(secret.reveal(), now);
-  if (holder === null) throw new Error("the key is not taken");
-  return sessions.open(holder, now);
-};
 
 describe("a session", () => {
   const { sessions } = checksOf(key);

@@ -201,7 +201,7 @@ export const watchUsage = (
 export const refusedUsage = (
   watch: UsageWatch | null,
   now: number,
-  sentIn: (ms: number) => number = () => watch?.sent ?? 0,
+  sentIn: (ms: number) => number,
 ): UsageWatch | null => {
   if (watch === null || watch.announced) return watch === null ? null : { ...watch, lateShare: 1 };
   // A first guess is too long rather than too short; the refusal only shows that resets come early.

@@ -134,16 +134,19 @@ describe("a stretch, a little longer than the window", () => {
 describe("a refusal", () => {
   test("an announced window stays, an estimated one was too short for good", () => {
     const announced = { ...first({ windowMs: 60_000 }), lateShare: 0.5 };
-    expect(refusedUsage(announced, T0)).toEqual({ ...announced, lateShare: 1 });
+    expect(refusedUsage(announced, T0, () => announced.sent)).toEqual({ ...announced, lateShare: 1 });
     const estimated = sent(first(), 100);
-    const after = refusedUsage(estimated, T0 + 60 * SECOND);
+    const after = refusedUsage(estimated, T0 + 60 * SECOND, () => estimated.sent);
     expect(after?.windowMs).toBeCloseTo(66_000);
     expect(after?.refusedMs).toBe(after?.windowMs);
-    expect(refusedUsage({ ...estimated, windowMs: 3_600_000 }, T0)?.windowMs).toBe(3_600_000);
+    expect(refusedUsage({ ...estimated, windowMs: 3_600_000 }, T0, () => estimated.sent)?.windowMs).toBe(3_600_000);
   });
 
   test("after two windows with hardly a request something else was refused, such as credits that are gone", () => {
-    expect(refusedUsage(sent(first(), 5), T0 + 120 * SECOND)).toMatchObject({ windowMs: 60_000, refusedMs: 0 });
+    expect(refusedUsage(sent(first(), 5), T0 + 120 * SECOND, () => 5)).toMatchObject({
+      windowMs: 60_000,
+      refusedMs: 0,
+    });
   });
 
   test("a window a little longer must explain it: of fewer requests than that allows, something else was refused", () => {
@@ -162,8 +165,8 @@ describe("a refusal", () => {
 
   test("a first guess is too long rather than too short", () => {
     const unknown = first({ resetsAt: T0 + 5 * SECOND });
-    expect(refusedUsage(unknown, T0)).toMatchObject({ windowMs: 60_000, found: false });
-    expect([refusedUsage(null, T0), sentOne(null)]).toEqual([null, null]);
+    expect(refusedUsage(unknown, T0, () => unknown.sent)).toMatchObject({ windowMs: 60_000, found: false });
+    expect([refusedUsage(null, T0, () => 0), sentOne(null)]).toEqual([null, null]);
     expect(sentOne(unknown)?.sent).toBe(1);
   });
 });

@@ -116,7 +116,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
       archive,
       onQuota: quota.see,
     }),
-    committer: createCommitter({ warehouse, archive, runId, takeQuota: quota.take }),
+    committer: createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take }),
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
     unusable: createUnusableBook(unusableIn(await warehouse.capabilities()), clock.now),

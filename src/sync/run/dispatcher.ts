@@ -216,6 +216,7 @@ const loop = async (run: SyncRun, traffic: Traffic, backlog: Backlog): Promise<v
     const waits = traffic.penniless && traffic.open > 0;
     traffic.penniless = false;
     const picked = !waits && hasRoom(run, traffic) ? pick(run) : null;
+    run.committer.setPaced(picked !== null);
     if (picked !== null) await launch(run, traffic, picked);
     else if (traffic.open > 0) await changed(traffic);
     else if (!(await goOn(run, backlog))) return;
@@ -228,6 +229,7 @@ export const dispatch = async (run: SyncRun, planner: Planner, initial: Plan): P
   const backlog = createBacklog(run, planner, initial);
   run.deps.signal.addEventListener("abort", () => traffic.wake(), { once: true });
   await loop(run, traffic, backlog).catch((error: unknown) => run.ending.fail(error));
+  run.committer.setPaced(false);
   while (traffic.open > 0) await changed(traffic);
   backlog.leave();
   for (const task of [...run.active.values()]) putOff(run, task);

@@ -12,7 +12,8 @@ import { stateKey } from "../plan/candidate.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
-import type { ReadRequest } from "../strategies/contract.ts";
+import type { PageRead, ReadRequest } from "../strategies/contract.ts";
+import { startOf } from "../strategies/page-geometry.ts";
 import { pageReadOf, refusedPage } from "../task/page-read.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
 import { become, countFirstForm, countLoad, isExcerpt, landed, type ScopeTask, takePage } from "../task/scope-task.ts";
@@ -115,6 +116,10 @@ const frozenError = (run: SyncRun, task: ScopeTask, loads: readonly TableLoad[])
 const statesOf = ({ runId }: SyncRun, task: ScopeTask): readonly ScopeState[] =>
   isExcerpt(task) ? [] : [walkingState(task, runId)];
 
+/** True for the last page of a company's list, by its count: rows of other lists may make requests due. */
+const isLastPage = ({ stream }: ScopeTask, read: PageRead): boolean =>
+  stream.scope === "company" && read.total !== null && startOf(read) + read.rows >= read.total;
+
 /** Applies a page of a list. */
 export const takeListAnswer = async (
   run: SyncRun,
@@ -167,6 +172,7 @@ export const takeListAnswer = async (
       countEmbedded(run, loads.slice(1), embedded);
     },
     bytes: outcome.bytes,
+    canWait: !again && isLastPage(task, read),
   });
   if (again) return advance(run, task);
   await learnFrom(run, task, read);
@@ -221,6 +227,7 @@ export const takeSingleAnswer = async (
     requests,
     states: [state],
     bytes: result.kind === "answer" ? result.outcome.bytes : 0,
+    canWait: mode !== "resolve",
   });
   // An input that the service does not know is a row of company_inputs, and no company.
   if (result.kind === "answer" && counts[0] !== undefined) run.stats.countLoad(task.candidate.stream, counts[0]);

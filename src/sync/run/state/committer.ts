@@ -1,6 +1,8 @@
 // Committer: collects arrivals and writes them in one transaction: rows, scope states, request ledger (invariant I1).
-// While one batch is written, the next is collected, so fetching and loading overlap.
+// While one batch is written, the next is collected, so fetching and loading overlap. While the rate limit decides the
+// pace, arrivals that lead to no request wait for each other: docs/decisions/0200-commits-at-the-pace-of-the-rate.md.
 
+import type { Clock } from "../../../core/clock.ts";
 import type { Archive } from "../../../warehouse/archive/archive.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type {
@@ -14,6 +16,8 @@ import type {
 /** Most arrivals and decoded bytes in one transaction. Parsed and staged, they take several times that memory. */
 const MOST_ARRIVALS = 256;
 const MOST_BYTES = 4 * 1024 * 1024;
+/** Longest time that an arrival waits for others. */
+const LONGEST_WAIT_MS = 1000;
 
 /** Something to commit. */
 export interface Arrival {
@@ -27,6 +31,8 @@ export interface Arrival {
    */
   readonly counted?: (counts: readonly LoadCounts[]) => void;
   readonly bytes: number;
+  /** No request is likely to follow from it, so it may wait for others. */
+  readonly canWait?: boolean;
 }
 
 export interface Committer {
@@ -36,19 +42,24 @@ export interface Committer {
   waiting(): number;
   /** Decoded bytes of these arrivals' bodies. */
   waitingBytes(): number;
+  /** True: the next request waits for its turn, so arrivals that can wait do so, for a second at most. */
+  setPaced(paced: boolean): void;
 }
 
 interface Queued {
   readonly arrival: Arrival;
+  /** Resolves when the responses up to this arrival are durable in the archive. */
+  readonly durable: Promise<void>;
   readonly resolve: (counts: readonly LoadCounts[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const stateId = (state: ScopeState) => `${state.stream}\n${state.scope}`;
 
-interface CommitterDeps {
-  readonly warehouse: Warehouse;
-  readonly archive: Archive;
+export interface CommitterDeps {
+  readonly clock: Clock;
+  readonly warehouse: Pick<Warehouse, "commit">;
+  readonly archive: Pick<Archive, "flush">;
   readonly runId: string;
   /** A usage block to store with the next commit, if one is due. */
   readonly takeQuota: () => QuotaReading | null;
@@ -72,7 +83,7 @@ const bytesOf = (batch: readonly Queued[]): number => batch.reduce((sum, { arriv
 const write = async (batch: readonly Queued[], { warehouse, archive, runId, takeQuota }: CommitterDeps) => {
   // Later states of a scope replace earlier ones, because the batch is one transaction.
   const states = new Map(batch.flatMap(({ arrival }) => arrival.states).map((state) => [stateId(state), state]));
-  await archive.flush();
+  await Promise.all([...batch.map(({ durable }) => durable), archive.flush()]);
   const counts = await warehouse.commit({
     runId,
     loads: batch.flatMap(({ arrival }) => arrival.loads),
@@ -90,15 +101,28 @@ const write = async (batch: readonly Queued[], { warehouse, archive, runId, take
   for (const [index, { resolve }] of batch.entries()) resolve(shares[index] ?? []);
 };
 
+/** True when the arrivals fill a transaction, or one of them cannot wait. */
+const isDue = (queue: readonly Queued[]): boolean =>
+  queue.some(({ arrival }) => arrival.canWait !== true) ||
+  queue.length >= MOST_ARRIVALS ||
+  bytesOf(queue) >= MOST_BYTES;
+
 export const createCommitter = (deps: CommitterDeps): Committer => {
   let queue: Queued[] = [];
   /** The batch that is being written. */
   let writing: readonly Queued[] = [];
   let waitingBytes = 0;
+  let paced = false;
+  /** Ends the wait of the arrivals in the queue; null: they do not wait. */
+  let wait: AbortController | null = null;
 
-  const drain = async () => {
+  const drain = async (isOver: boolean) => {
     if (writing.length > 0) return;
-    while (queue.length > 0) {
+    let due = isOver;
+    while (queue.length > 0 && (due || !paced || isDue(queue))) {
+      due = false;
+      wait?.abort();
+      wait = null;
       const size = batchSize(queue);
       writing = queue.slice(0, size);
       queue = queue.slice(size);
@@ -110,16 +134,36 @@ export const createCommitter = (deps: CommitterDeps): Committer => {
       waitingBytes -= bytesOf(writing);
       writing = [];
     }
+    if (queue.length > 0) startWait();
+  };
+  const startWait = () => {
+    if (wait !== null) return;
+    wait = new AbortController();
+    deps.clock.sleep(LONGEST_WAIT_MS, wait.signal).then(
+      () => drain(true),
+      () => undefined,
+    );
+  };
+  /** An arrival that waits is as durable as one that is written at once. A failure is reported by `write`. */
+  const durable = ({ canWait = false }: Arrival): Promise<void> => {
+    if (!paced || !canWait) return Promise.resolve();
+    const flushed = deps.archive.flush();
+    flushed.catch(() => undefined);
+    return flushed;
   };
 
   return {
     commit: (arrival) =>
       new Promise((resolve, reject) => {
-        queue.push({ arrival, resolve, reject });
+        queue.push({ arrival, durable: durable(arrival), resolve, reject });
         waitingBytes += arrival.bytes;
-        void drain();
+        void drain(false);
       }),
     waiting: () => queue.length + writing.length,
     waitingBytes: () => waitingBytes,
+    setPaced: (next) => {
+      paced = next;
+      if (!next) void drain(false);
+    },
   };
 };

@@ -1,4 +1,5 @@
 // Task ends: closes, fails or postpones a scope's task, and stores the scope's state.
+import { streamSpec } from "../../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../../plan/candidate.ts";
@@ -27,7 +28,9 @@ export const failureText = (failures: Map<string, number>, stream: string, error
 
 /** Stores a scope's state in a commit of its own. */
 export const commitState = async (run: SyncRun, state: ScopeState): Promise<void> => {
-  await run.committer.commit({ loads: [], requests: [], states: [state], bytes: 0 });
+  // Rows of an organization's list may make other lists due once it is done.
+  const canWait = streamSpec(state.stream).scope !== "organization";
+  await run.committer.commit({ loads: [], requests: [], states: [state], bytes: 0, canWait });
 };
 
 /**

@@ -36,6 +36,14 @@ for (const [from, names] of [
 cpSync(at("sql"), join(out, "sql"), { recursive: true });
 cpSync(at("package.json"), join(out, "package.json"));
 
+// New mirrors begin as a copy of this one (docs/decisions/0210-a-new-mirror-is-a-copy.md). Made by the sources, because the
+// output may be in a folder without packages.
+const newFile = new URL("src/warehouse/file/new-file.ts", import.meta.url);
+const makeEmptyMirror = `const { makeEmptyMirror } = await import(${JSON.stringify(newFile)});
+  await makeEmptyMirror(${JSON.stringify(join(out, "empty-mirror.duckdb"))});`;
+const loader = ["--import", import.meta.resolve("tsx"), "--input-type=module"];
+execFileSync(process.execPath, [...loader, "--eval", makeEmptyMirror], { stdio: "inherit" });
+
 /** Packages whose many small files took longer to find and compile than the program's own (docs/decisions/0176-bundled-programs.md). */
 const BUNDLED = ["@duckdb/node-api", "commander", "lossless-json", "picocolors", "undici", "yaml", "zod"];
 const packageOf = (id) => id.split("/", id.startsWith("@") ? 2 : 1).join("/");

@@ -6,7 +6,7 @@ import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { isoTime } from "../../core/time.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { pruneHistory } from "../../warehouse/file/retention.ts";
+import { pruneHistory } from "../../warehouse/file/upkeep/history-retention.ts";
 import { pruneLedger } from "../../warehouse/file/upkeep/ledger-retention.ts";
 import { forecastErrorJson } from "../plan/forecast/forecast-error.ts";
 import { readCreditsLeft } from "../plan/mirror-view.ts";

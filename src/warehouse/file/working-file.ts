@@ -11,6 +11,7 @@ import { type Database, openDatabase } from "../duckdb/database.ts";
 import { lockError, openError } from "../duckdb/duck-errors.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
 import { migrate } from "./migrate.ts";
+import { copyEmptyMirror, dateCopiedMirror } from "./new-file.ts";
 import { removeFreshFolders } from "./publish/fresh-folder.ts";
 import { applyViews } from "./views.ts";
 import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
@@ -106,6 +107,7 @@ export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
  * migration's.
  */
 export const openWorking = async (file: string, options: WarehouseOptions): Promise<Database> => {
+  const isCopy = await copyEmptyMirror(file);
   const database = await openDatabase(file, {
     tempDir: join(options.dataDir, "state", "tmp"),
     ...((await isSmall(file)) ? { threads: 1 } : {}),
@@ -114,6 +116,7 @@ export const openWorking = async (file: string, options: WarehouseOptions): Prom
   try {
     await migrate(database, options.clock.now());
     await applyViews(database, options.clock.now());
+    if (isCopy) await dateCopiedMirror(database, options.clock.now());
     await chmod(file, 0o600);
     return database;
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openSource } from "../../../src/deliver/source.ts";
-import { pruneHistory } from "../../../src/warehouse/file/retention.ts";
+import { pruneHistory } from "../../../src/warehouse/file/upkeep/history-retention.ts";
 import { forgetContacts } from "../../../src/warehouse/forget/forget.ts";
 import { startFeed } from "../../../src/warehouse/load/start-feed.ts";
 import { change } from "../../support/change-mirror.ts";

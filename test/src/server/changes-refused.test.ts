@@ -9,7 +9,7 @@ import { createServer, type Server } from "../../../src/server/app.ts";
 import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { readMigrations } from "../../../src/warehouse/duckdb/sql-files.ts";
 import { migrate } from "../../../src/warehouse/file/migrate.ts";
-import { pruneHistory } from "../../../src/warehouse/file/retention.ts";
+import { pruneHistory } from "../../../src/warehouse/file/upkeep/history-retention.ts";
 import { change } from "../../support/change-mirror.ts";
 import { aFolder, cli } from "../../support/cli.ts";
 import { aCheckpoint, aLoad, aSignal, T0 } from "../warehouse/checkpoints.ts";

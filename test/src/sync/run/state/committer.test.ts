@@ -29,8 +29,18 @@ const rig = (flush: () => Promise<void> = async () => undefined) => {
   });
   const committer = createCommitter({
     clock,
-    warehouse: { commit: async ({ scopes }) => (written.push(scopes.length), []) },
-    archive: { flush: () => ((flushes += 1), flush()) },
+    warehouse: {
+      commit: async ({ scopes }) => {
+        written.push(scopes.length);
+        return [];
+      },
+    },
+    archive: {
+      flush: () => {
+        flushes += 1;
+        return flush();
+      },
+    },
     runId: "r1",
     takeQuota: () => null,
   });

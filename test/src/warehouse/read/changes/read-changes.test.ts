@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
 import type { JsonObject } from "../../../../../src/core/json.ts";
-import { pruneHistory } from "../../../../../src/warehouse/file/retention.ts";
+import { pruneHistory } from "../../../../../src/warehouse/file/upkeep/history-retention.ts";
 import { readChanges } from "../../../../../src/warehouse/read/changes/read-changes.ts";
 import { allChanges, applyChanges, type Copy, mirrorCopy, sorted } from "../../../../support/feed.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse, T0 } from "../../builders.ts";

@@ -1,9 +1,9 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { anOrganization } from "../../../support/fake-data.ts";
-import { createFakeService } from "../../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
+import { anOrganization } from "../../../../support/fake-data.ts";
+import { createFakeService } from "../../../../support/fake-service.ts";
+import { type SyncRig, startSyncRig } from "../../../../support/sync-rig.ts";
 
 let rig: SyncRig | null = null;
 afterEach(async () => {

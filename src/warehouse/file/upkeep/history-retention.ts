@@ -1,11 +1,11 @@
 // Retention: removes versions of history that are older than configured, and their changes from the feed.
 import { z } from "zod";
-import { TABLE_NAMES } from "../../catalog/tables.ts";
-import { quoted } from "../../core/text/sql-text.ts";
-import type { Database } from "../duckdb/database.ts";
-import { instant } from "../duckdb/duck-values.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
-import type { Sql } from "../duckdb/statements.ts";
+import { TABLE_NAMES } from "../../../catalog/tables.ts";
+import { quoted } from "../../../core/text/sql-text.ts";
+import type { Database } from "../../duckdb/database.ts";
+import { instant } from "../../duckdb/duck-values.ts";
+import { sqlText } from "../../duckdb/sql-files.ts";
+import type { Sql } from "../../duckdb/statements.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@
 // is consistent, the next sync goes on, nothing loaded is fetched again, and in the end the mirror equals the service.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { type FaultProxy, type Passed, startFaultProxy } from "../../src/sandbox/faults/proxy.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
@@ -15,6 +15,8 @@ import { seededRandom } from "../support/sync-rig.ts";
 const SEED = Number(process.env.KILL_SEED ?? 20_261_121);
 const KILLS = Number(process.env.KILLS ?? 6);
 const PAGE = 50;
+/** Requests a minute: as fast as they go, and so slow that answers wait for each other before they are committed (decision 0200). */
+const RATES = [1_000_000, 1200];
 /** Requests at once: a kill may lose the answers to that many, which are on their way to the archive. */
 const CONCURRENCY = 4;
 /** Starts in all, those that came to their end before they were killed included. */
@@ -27,7 +29,7 @@ const tokenOf = (start: number) => `token-of-start-${start}`;
 const startOf = ({ authorization }: Passed) => Number(authorization?.split("-").at(-1));
 let onRequest: (start: number) => void = () => undefined;
 
-beforeAll(async () => {
+beforeEach(async () => {
   const plan = { plan: "enterprise", maxPerPage: PAGE, latencyMs: "2-15", threads: 1 } as const;
   const moreTokens = Array.from({ length: MOST_STARTS + 1 }, (_, start) => tokenOf(start));
   sandbox = await startSandbox({ seed: 51, accounts: 30 + 2 * KILLS, ...plan, moreTokens });
@@ -41,7 +43,7 @@ beforeAll(async () => {
   const random = { rate: 0.1, faults: [...faults, ...lies, "duplicate", "content-type", 408, 500, 502, 503, 504] };
   proxy = await startFaultProxy({ upstream: sandbox.url, faults: { seed: SEED, random } });
 });
-afterAll(async () => {
+afterEach(async () => {
   await proxy.close();
   await sandbox.close();
 });
@@ -61,15 +63,21 @@ const planOf = (random: () => number): Plan => {
   return { at: credits, delayMs: Math.floor(random() * 900), credits };
 };
 
-const syncing = (start: number, dataDir: string) => ({
+const syncing = (start: number, dataDir: string, rate: number) => ({
   ...syncEnv({ url: proxy.url, token: tokenOf(start) }, dataDir),
+  DUCKMIRROR_RATE_LIMIT: String(rate),
   DUCKMIRROR_CONCURRENCY: String(CONCURRENCY),
 });
 
 /** Starts a sync and kills it as planned. Answers with whether the kill came before its end. */
-const syncUntilKilled = async (start: number, dataDir: string, { at, delayMs, credits }: Plan): Promise<boolean> => {
+const syncUntilKilled = async (
+  start: number,
+  dataDir: string,
+  rate: number,
+  { at, delayMs, credits }: Plan,
+): Promise<boolean> => {
   const argv = ["sync", "-q", ...(credits === null ? [] : ["--max-credits", String(credits)])];
-  const run = startBuilt(argv, syncing(start, dataDir));
+  const run = startBuilt(argv, syncing(start, dataDir, rate));
   let left = at;
   onRequest = (from) => {
     if (from !== start) return;
@@ -125,78 +133,83 @@ const isUsage = (url: string) => url.startsWith("/v1/usage");
 const cameWhole = ({ fault, statuses }: Passed) =>
   statuses.includes(200) && (fault === null || ["duplicate", "content-type", "informational"].includes(fault));
 
-test(`a first mirror survives ${KILLS} kills behind faults and no loaded page is requested again (seed ${SEED})`, async () => {
-  const random = seededRandom(SEED);
-  const dataDir = tempFolder();
-  const snapshot = join(dataDir, "warehouse.duckdb");
-  let kills = 0;
-  let start = 1;
-  let opened = 0;
-  // A snapshot from the start, so that every kill has one to spoil.
-  const { code } = await startBuilt(["sync", "-q", "--max-credits", "3"], syncing(0, dataDir)).ended;
-  expect([4, 5]).toContain(code);
-  let before = await rowsOf(snapshot);
-  for (; kills < KILLS; start++) {
-    expect(start).toBeLessThan(MOST_STARTS);
-    if (await syncUntilKilled(start, dataDir, planOf(random))) kills += 1;
-    const rows = await rowsOf(snapshot);
-    expect(rows.every((count, index) => count >= (before[index] ?? 0))).toBe(true);
-    before = rows;
-    opened += 1;
-  }
-  await syncWell({ url: proxy.url, token: tokenOf(MOST_STARTS) }, dataDir);
-  before = await rowsOf(snapshot);
-  const service = await readService(sandbox);
-  expect(await differences(snapshot, service)).toEqual([]);
+const title = `at %i requests a minute a first mirror survives ${KILLS} kills behind faults and no loaded page is requested again (seed ${SEED})`;
+test.each(RATES)(
+  title,
+  async (rate) => {
+    const random = seededRandom(SEED);
+    const dataDir = tempFolder();
+    const snapshot = join(dataDir, "warehouse.duckdb");
+    let kills = 0;
+    let start = 1;
+    let opened = 0;
+    // A snapshot from the start, so that every kill has one to spoil.
+    const { code } = await startBuilt(["sync", "-q", "--max-credits", "3"], syncing(0, dataDir, rate)).ended;
+    expect([4, 5]).toContain(code);
+    let before = await rowsOf(snapshot);
+    for (; kills < KILLS; start++) {
+      expect(start).toBeLessThan(MOST_STARTS);
+      if (await syncUntilKilled(start, dataDir, rate, planOf(random))) kills += 1;
+      const rows = await rowsOf(snapshot);
+      expect(rows.every((count, index) => count >= (before[index] ?? 0))).toBe(true);
+      before = rows;
+      opened += 1;
+    }
+    await syncWell({ url: proxy.url, token: tokenOf(MOST_STARTS) }, dataDir);
+    before = await rowsOf(snapshot);
+    const service = await readService(sandbox);
+    expect(await differences(snapshot, service)).toEqual([]);
 
-  // Of every start at most what was in flight at the kill is asked for again.
-  const paid = proxy.passed.filter((request) => cameWhole(request) && !isUsage(request.url));
-  const paidIn = new Map<string, number>();
-  const lost = new Map<number, string[]>();
-  for (const request of paid) {
-    const earlier = paidIn.get(request.url);
-    if (earlier !== undefined && !isHead(request.url)) lost.set(earlier, [...(lost.get(earlier) ?? []), request.url]);
-    paidIn.set(request.url, startOf(request));
-  }
-  expect([...lost.values()].filter((urls) => urls.length > CONCURRENCY)).toEqual([]);
-  // What the program took in, it took in once; the rest of what was paid for was in flight.
-  const { rows: ledger } = await runQuery({
-    snapshot,
-    sql: "SELECT url, count(*) FROM sync.requests WHERE charge = 'spent' AND error IS NULL AND stream <> 'usage' GROUP BY url",
-  });
-  const twice = ledger.filter(([url, count]) => count !== 1 && !isHead(String(url)));
-  const { rows: history } = await runQuery({
-    snapshot,
-    sql: `SELECT url, request_id, run_id, started_at, duration_ms, status, charge, rows, error FROM sync.requests
+    // Of every start at most what was in flight at the kill is asked for again.
+    const paid = proxy.passed.filter((request) => cameWhole(request) && !isUsage(request.url));
+    const paidIn = new Map<string, number>();
+    const lost = new Map<number, string[]>();
+    for (const request of paid) {
+      const earlier = paidIn.get(request.url);
+      if (earlier !== undefined && !isHead(request.url)) lost.set(earlier, [...(lost.get(earlier) ?? []), request.url]);
+      paidIn.set(request.url, startOf(request));
+    }
+    expect([...lost.values()].filter((urls) => urls.length > CONCURRENCY)).toEqual([]);
+    // What the program took in, it took in once; the rest of what was paid for was in flight.
+    const { rows: ledger } = await runQuery({
+      snapshot,
+      sql: "SELECT url, count(*) FROM sync.requests WHERE charge = 'spent' AND error IS NULL AND stream <> 'usage' GROUP BY url",
+    });
+    const twice = ledger.filter(([url, count]) => count !== 1 && !isHead(String(url)));
+    const { rows: history } = await runQuery({
+      snapshot,
+      sql: `SELECT url, request_id, run_id, started_at, duration_ms, status, charge, rows, error FROM sync.requests
           WHERE url IN (SELECT unnest(string_split('${twice.map(([url]) => url).join(" ")}', ' '))) ORDER BY started_at`,
-  });
-  expect(
-    twice,
-    `ledger of what was taken in twice: ${JSON.stringify(
-      history.map((row) => row.map(String)),
-      null,
-      1,
-    )}`,
-  ).toEqual([]);
-  const takenIn = ledger.reduce((sum, [, count]) => sum + Number(count), 0);
-  expect(paid.length - takenIn).toBeLessThanOrEqual(KILLS * CONCURRENCY);
-  // A walk that goes on looks at its head and overlaps with what it has: at most two pages more each time.
-  const resumed = ["accounts", "contacts", "signals"].map(
-    (list) => new Set(paid.filter(({ url }) => url.startsWith(`/v1/${list}?`)).map(startOf)).size - 1,
-  );
-  const extra = takenIn - fewestCredits(service);
-  expect(extra).toBeLessThanOrEqual(2 * resumed.reduce((sum, count) => sum + count, 0));
-  const struck = proxy.passed.filter(({ fault }) => fault !== null).length;
-  expect(struck).toBeGreaterThan(proxy.passed.length / 20);
-  const figures = {
-    kills,
-    starts: start + 1,
-    opened,
-    requests: proxy.passed.length,
-    faults: struck,
-    lostInFlight: paid.length - takenIn,
-    fetchedAgain: twice.length,
-    rows: before.reduce((sum, count) => sum + count, 0),
-  };
-  if (process.env.KILL_FIGURES !== undefined) writeFileSync(process.env.KILL_FIGURES, JSON.stringify(figures));
-}, 3_600_000);
+    });
+    expect(
+      twice,
+      `ledger of what was taken in twice: ${JSON.stringify(
+        history.map((row) => row.map(String)),
+        null,
+        1,
+      )}`,
+    ).toEqual([]);
+    const takenIn = ledger.reduce((sum, [, count]) => sum + Number(count), 0);
+    expect(paid.length - takenIn).toBeLessThanOrEqual(KILLS * CONCURRENCY);
+    // A walk that goes on looks at its head and overlaps with what it has: at most two pages more each time.
+    const resumed = ["accounts", "contacts", "signals"].map(
+      (list) => new Set(paid.filter(({ url }) => url.startsWith(`/v1/${list}?`)).map(startOf)).size - 1,
+    );
+    const extra = takenIn - fewestCredits(service);
+    expect(extra).toBeLessThanOrEqual(2 * resumed.reduce((sum, count) => sum + count, 0));
+    const struck = proxy.passed.filter(({ fault }) => fault !== null).length;
+    expect(struck).toBeGreaterThan(proxy.passed.length / 20);
+    const figures = {
+      kills,
+      starts: start + 1,
+      opened,
+      requests: proxy.passed.length,
+      faults: struck,
+      lostInFlight: paid.length - takenIn,
+      fetchedAgain: twice.length,
+      rows: before.reduce((sum, count) => sum + count, 0),
+    };
+    if (process.env.KILL_FIGURES !== undefined) writeFileSync(process.env.KILL_FIGURES, JSON.stringify(figures));
+  },
+  3_600_000,
+);

@@ -105,11 +105,11 @@ export interface BrokenOutcome {
   readonly call: ApiCall;
   readonly sentAt: number;
   readonly durationMs: number;
-  /** `unsent`: certainly never reached the service (DNS, connect). `unknown`: may have reached it. */
+  /** `unsent`: certainly never reached the service (DNS, connect, certificate). `unknown`: may have reached it. */
   readonly reached: "unsent" | "unknown";
   /** Status, if it arrived before the body broke off. */
   readonly status: number | null;
-  readonly reason: "dns" | "connect" | "timeout" | "reset" | "too_large" | "encoding" | "aborted";
+  readonly reason: "dns" | "connect" | "certificate" | "timeout" | "reset" | "too_large" | "encoding" | "aborted";
   readonly detail: string;
   /** With reason `too_large`: the limit in bytes. */
   readonly limitBytes?: number;

@@ -257,6 +257,13 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: give("fail", "RESPONSE_TOO_LARGE", sizeLimit),
   },
   {
+    when: "a certificate that this machine does not trust",
+    credit: "free",
+    follows: "The run stops: every other request would meet the same certificate.",
+    applies: (outcome) => isBroken(outcome, ({ reason }) => reason === "certificate"),
+    decide: give("stop", "CERTIFICATE_REFUSED"),
+  },
+  {
     when: "no connection: DNS, TCP, TLS or proxy",
     credit: "free",
     follows: "Tried again with growing waits, at most 6 times in all; then the scope fails.",

@@ -39,9 +39,10 @@ const codeOf = (error: unknown): string => {
 };
 
 const DNS = /^(ENOTFOUND|EAI_\w+|ENODATA|ESERVFAIL)$/;
-/** Codes that occur only before a connection exists: TCP, TLS certificates, a proxy that refuses the tunnel. */
-const CONNECT =
-  /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_TLS|CERT_\w+|SELF_SIGNED_\w+|DEPTH_ZERO_\w+|UNABLE_TO_\w+|ERR_TLS_CERT_\w+)$/;
+/** Codes that occur only before a connection exists: TCP, a proxy that refuses the tunnel. */
+const CONNECT = /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_TLS)$/;
+/** Codes of OpenSSL and Node for a certificate that this machine does not trust. The next attempt would get the same one. */
+const CERTIFICATE = /^(CERT_\w+|SELF_SIGNED_\w+|DEPTH_ZERO_\w+|UNABLE_TO_\w+|ERR_TLS_CERT_\w+)$/;
 const NEVER_SENT = /^(UND_ERR_CLOSED|UND_ERR_DESTROYED|UND_ERR_INVALID_ARG)$/;
 const TIMEOUT = /^(UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|ETIMEDOUT)$/;
 
@@ -138,6 +139,7 @@ export const createTransport = (base: URL, timeouts: Timeouts, connections: numb
     diagnose(error) {
       const code = codeOf(error);
       if (DNS.test(code)) return { reached: "unsent", reason: "dns" };
+      if (CERTIFICATE.test(code)) return { reached: "unsent", reason: "certificate" };
       const unconnected = typeof error === "object" && error !== null && beforeConnection.has(error);
       if (unconnected || CONNECT.test(code) || isConnectCall(error) || isProxyRefusal(error)) {
         return { reached: "unsent", reason: "connect" };

@@ -196,7 +196,12 @@ export const ERRORS = {
   SERVICE_UNREACHABLE: row(
     EXIT.streamsFailed,
     "{endpoint} could not be reached: {detail}",
-    "Check the address, DNS, proxy settings (HTTPS_PROXY) and that the service is up. If a certificate was refused that your company's own authority signed, set NODE_EXTRA_CA_CERTS to the authority's file (PEM).",
+    "Check the address, DNS, proxy settings (HTTPS_PROXY) and that the service is up.",
+  ),
+  CERTIFICATE_REFUSED: row(
+    EXIT.streamsFailed,
+    "{endpoint} was not requested, because the certificate of the server is not trusted: {detail}",
+    "Nothing was sent, not even the token. If your company's own authority signed the certificate, set NODE_EXTRA_CA_CERTS to the authority's file (PEM); else check `base_url`, the proxy and the clock of this machine.",
   ),
   SERVICE_FAILING: row(
     EXIT.streamsFailed,

@@ -109,7 +109,7 @@ const resultSchema = z.discriminatedUnion("kind", [
     durationMs: z.number(),
     reached: z.enum(["unsent", "unknown"]),
     status: figure,
-    reason: z.enum(["dns", "connect", "timeout", "reset", "too_large", "encoding", "aborted"]),
+    reason: z.enum(["dns", "connect", "certificate", "timeout", "reset", "too_large", "encoding", "aborted"]),
     detail: z.string(),
     limitBytes: z.number().optional(),
   }),

@@ -182,6 +182,16 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
       { kind: "fail", code: "RESPONSE_TOO_LARGE", context: { limit: 99, endpoint: "GET /v1/accounts" } },
     ],
   ],
+  "a certificate that this machine does not trust": [
+    [
+      broken({ reached: "unsent", reason: "certificate", detail: "self-signed certificate" }),
+      {
+        kind: "stop",
+        code: "CERTIFICATE_REFUSED",
+        context: { endpoint: "GET /v1/accounts", detail: "self-signed certificate" },
+      },
+    ],
+  ],
   "no connection: DNS, TCP, TLS or proxy": [
     [broken({ reached: "unsent", reason: "dns" }), { kind: "retry", waitMs: 500 }],
     [broken({ reached: "unsent", reason: "connect" }), { kind: "fail", code: "SERVICE_UNREACHABLE" }, { attempt: 6 }],

@@ -1,4 +1,10 @@
 // The client when no complete answer comes: over real sockets, and always one outcome that says what it may have cost.
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import * as play from "../../support/scripted-server.ts";
 import { client, LIST, PADDED, PAGE, server, useService } from "./client-harness.ts";
@@ -62,6 +68,32 @@ describe("no complete answer", () => {
     await sender.send(LIST);
     expect(await sender.send(LIST)).toMatchObject({ kind: "broken", reached: "unknown", reason: "reset" });
     expect(server.seen).toHaveLength(2);
+  });
+
+  test("a certificate that nobody signed is named as that, and no request is sent", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "duckmirror-certificate-"));
+    const [cert, key] = [join(dir, "own.crt"), join(dir, "own.key")];
+    const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=127.0.0.1"];
+    execFileSync("openssl", ["req", "-x509", ...kind, "-keyout", key, "-out", cert], { stdio: "ignore" });
+    let requests = 0;
+    const service = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (_, response) => {
+      requests += 1;
+      response.end("{}");
+    }).listen(0, "127.0.0.1");
+    await once(service, "listening");
+    const address = service.address();
+    const port = address === null || typeof address === "string" ? 0 : address.port;
+    try {
+      expect(await client({ baseUrl: `https://127.0.0.1:${port}` }).send(LIST)).toMatchObject({
+        kind: "broken",
+        reached: "unsent",
+        reason: "certificate",
+        detail: expect.stringMatching(/self-signed certificate/),
+      });
+      expect(requests).toBe(0);
+    } finally {
+      service.close();
+    }
   });
 
   test("a refused connection and an unknown name certainly cost nothing", async () => {

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
+import type { FilledColumns } from "./filled-columns.ts";
 import type { ListOrders, PageKeys } from "./list-orders.ts";
 import { chooseFields } from "./query/field-choice.ts";
 import { Binds, type Conditions, FILTERS } from "./query/filters.ts";
@@ -28,6 +29,7 @@ export interface ListContext {
   readonly maxPerPage: number;
   readonly slice: (page: number, perPage: number) => PageSlice;
   readonly orders: ListOrders | null;
+  readonly columns: FilledColumns;
 }
 
 interface ListSpec {
@@ -127,7 +129,7 @@ export const listAnswer = async (route: RouteSpec, params: Params, context: List
   if (route.tier === "any") conditions.push(...inTimeSpan(timeSpanOf(params, now), binds));
   const { offset, limit, perPage } = slice(asked.page, asked.perPage);
   const includes = params.list("include");
-  const request: ListRequest = {
+  const request: ListRequest = context.columns.of({
     table: spec.table,
     fields,
     extra: !named,
@@ -138,7 +140,7 @@ export const listAnswer = async (route: RouteSpec, params: Params, context: List
     limit,
     offset: Math.min(offset, Number.MAX_SAFE_INTEGER),
     links: includes.flatMap((include) => LINK_COLUMNS[include] ?? []),
-  };
+  });
   const found = await readPage(reader, request, knownKeys(spec, params, request, context.orders));
   const included = await Promise.all(
     includes.map((include, index) => readLinked(reader, include, found.links[index] ?? [], "records")),

@@ -128,6 +128,12 @@ export const pageStatement = (request: ListRequest, keys: readonly string[]): Re
   return { sql: `${head} ${where([...shared.conditions, hasKey(table, keys)])}`, values: shared.values, recordOf };
 };
 
+/** One row: for each column, whether any row of the table has a value in it. Ends at the first one found. */
+export const filledStatement = (table: TableName, columns: readonly string[]): string => {
+  const from = `FROM main.${quoted(table)} AS t`;
+  return `SELECT ${columns.map((column) => `EXISTS (SELECT 1 ${from} WHERE t.${quoted(column)} IS NOT NULL)`).join(", ")}`;
+};
+
 /** Records of a table by a condition on alias `t`. */
 export const recordsStatement = (
   request: Selection & {

@@ -1,5 +1,5 @@
 // Statements on one connection: rows parsed by a schema, values bound, columns appended.
-import type { DuckDBConnection, DuckDBType } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBType } from "@duckdb/node-api";
 import { z } from "zod";
 import { appendChunks, type ColumnChunk } from "./append.ts";
 import { fromDuck, type SqlValue, toDuck } from "./duck-values.ts";
@@ -48,6 +48,18 @@ const runPrepared = async (connection: DuckDBConnection, sql: string, params: re
 const runWith = (connection: DuckDBConnection, sql: string, params: readonly SqlValue[]) =>
   params.length === 0 ? connection.run(sql) : runPrepared(connection, sql, params);
 
+/**
+ * Rows of a result that is complete. Its chunks are there already: to fetch them, two more tasks would wait behind the
+ * statements of others.
+ */
+const cellsOf = (result: DuckDBMaterializedResult): OutValue[][] => {
+  const rows: OutValue[][] = [];
+  for (let index = 0; index < result.chunkCount; index += 1) {
+    for (const row of result.getChunk(index).getRows()) rows.push(row.map((cell) => fromDuck(cell, "iso")));
+  }
+  return rows;
+};
+
 /** Statements on one connection; the caller owns the connection. `onAppend` hears how many rows were appended. */
 export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: number) => void): Sql => ({
   async query(sql, params, row) {
@@ -61,8 +73,7 @@ export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: numb
     return z.array(row).parse(objects);
   },
   async cells(sql, params) {
-    const rows = await (await runWith(connection, sql, params)).getRows();
-    return rows.map((cells) => cells.map((cell) => fromDuck(cell, "iso")));
+    return cellsOf(await runWith(connection, sql, params));
   },
   async integers(sql, into) {
     const result = await connection.stream(sql);

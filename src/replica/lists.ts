@@ -7,7 +7,7 @@ import type { FilledColumns } from "./filled-columns.ts";
 import type { ListOrders, PageKeys } from "./list-orders.ts";
 import { chooseFields } from "./query/field-choice.ts";
 import { Binds, type Conditions, FILTERS } from "./query/filters.ts";
-import { keysStatement, type ListRequest, pageStatement } from "./query/list-query.ts";
+import { keysStatement, type ListRequest, pageStatement, placedStatement } from "./query/list-query.ts";
 import type { Params } from "./query/params.ts";
 import { type Reader, readStatement } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
@@ -88,12 +88,15 @@ const knownKeys = (
   return orders.page({ ...request, per: per.column }, BigInt(id).toString(), offset, limit);
 };
 
+const statementOf = (request: ListRequest, keys: readonly string[], places: PageKeys["places"]) =>
+  places === undefined ? pageStatement(request, keys) : placedStatement(request, keys, places);
+
 /** Reads keys first, from narrow columns, then records by the key's index: a sixth of the time at a million rows. */
 const readPage = async (reader: Reader, request: ListRequest, known: PageKeys | undefined): Promise<Page> => {
   for (let read = 1; ; read++) {
     const { total, keys } = known ?? (await findKeys(reader, request));
     if (keys.length === 0) return { total, rows: "", links: request.links.map(() => []) };
-    const records = await readStatement(reader, pageStatement(request, keys));
+    const records = await readStatement(reader, statementOf(request, keys, read === 1 ? known?.places : undefined));
     const byKey = new Map(records.map((record) => [record.key, record]));
     const page = keys.flatMap((key) => byKey.get(key) ?? []);
     if (page.length < keys.length && read < MOST_READS) continue;

@@ -7,6 +7,7 @@ import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { recordWriter } from "../../warehouse/read/record-text.ts";
 import { columnOf } from "../../warehouse/read/row-json.ts";
 import type { Binds } from "./filters.ts";
+import { type NearRows, nearRows } from "./near-rows.ts";
 
 export interface Statement {
   readonly sql: string;
@@ -116,6 +117,37 @@ const hasKey = (table: TableName, keys: readonly string[]): string => {
   const numeric = isNumericKey(table);
   const literals = keys.map((text) => literal(numeric ? BigInt(text) : text)).join(", ");
   return `t.${quoted(ownKey(table))} IN (${literals})`;
+};
+
+/** Condition: one of these numeric keys, whose rows are all in the places `from` to `to`. Not by the key's index. */
+const isNear = (table: TableName, { keys, from, to }: NonNullable<NearRows["near"]>): string => {
+  const numbers = keys.map(BigInt).sort((a, b) => (a < b ? -1 : 1));
+  const [least = 0n, most = 0n] = [numbers[0], numbers.at(-1)];
+  const key = `t.${quoted(ownKey(table))}`;
+  const range = `${key} BETWEEN ${literal(least)} AND ${literal(most)}`;
+  if (most - least === BigInt(numbers.length - 1)) return range;
+  const list = numbers.map(literal).join(", ");
+  return `${range} AND t.rowid BETWEEN ${from} AND ${to} AND list_contains([${list}]::BIGINT[], ${key})`;
+};
+
+/** Records with these numeric keys, in any order. `places`: of their rows, in the order of the keys. */
+export const placedStatement = (
+  request: ListRequest,
+  keys: readonly string[],
+  places: readonly number[],
+): RecordsStatement => {
+  const { table } = request;
+  const { near, others } = nearRows(keys, places);
+  const conditions = [
+    ...(near === null ? [] : [isNear(table, near)]),
+    ...(others.length === 0 ? [] : [hasKey(table, others)]),
+  ];
+  const { head, recordOf } = selected(request);
+  return {
+    sql: conditions.map((condition) => `${head} WHERE ${condition}`).join("\nUNION ALL "),
+    values: [],
+    recordOf,
+  };
 };
 
 /** Records with these keys, in any order. */

@@ -9,6 +9,8 @@ import { hasNumberKey, keysInOrder, type ListOrder, listSizes } from "./query/or
 export interface PageKeys {
   readonly total: number;
   readonly keys: readonly string[];
+  /** Where the rows of the keys lie in the table, if that is known. */
+  readonly places?: readonly number[];
 }
 
 export interface ListOrders {
@@ -22,6 +24,8 @@ export interface ListOrders {
 /** Keys of one list after the other, and the place of each list. */
 export interface KnownOrder {
   readonly keys: BigInt64Array;
+  /** Row numbers of the table, in the order of the keys; null: not kept. */
+  readonly places: Uint32Array | null;
   readonly lists: ReadonlyMap<string, { readonly from: number; readonly rows: number }>;
 }
 
@@ -30,15 +34,17 @@ const WORTH_AFTER = 50;
 /** What a list takes beside its keys. */
 const LIST_BYTES = 160;
 
-const bytesOf = (rows: number, lists: number): number => rows * BigInt64Array.BYTES_PER_ELEMENT + lists * LIST_BYTES;
+const bytesOf = (rows: number, lists: number, places: boolean): number =>
+  rows * (BigInt64Array.BYTES_PER_ELEMENT + (places ? Uint32Array.BYTES_PER_ELEMENT : 0)) + lists * LIST_BYTES;
 
 const nameOf = ({ table, sortBy, sortOrder, per }: ListOrder): string =>
   [table, sortBy.column, sortOrder, per ?? ""].join(" ");
 
-const cut = ({ keys, lists }: KnownOrder, value: string, offset: number, limit: number): PageKeys => {
+const cut = ({ keys, places, lists }: KnownOrder, value: string, offset: number, limit: number): PageKeys => {
   const { from, rows } = lists.get(value) ?? { from: 0, rows: 0 };
-  const page = keys.subarray(from + Math.min(offset, rows), from + Math.min(offset + limit, rows));
-  return { total: rows, keys: Array.from(page, String) };
+  const [start, end] = [from + Math.min(offset, rows), from + Math.min(offset + limit, rows)];
+  const page = { total: rows, keys: Array.from(keys.subarray(start, end), String) };
+  return places === null ? page : { ...page, places: [...places.subarray(start, end)] };
 };
 
 export interface OrdersOptions {
@@ -66,16 +72,18 @@ export const createListOrders = ({ reader, kept, mostBytes, name }: OrdersOption
       lists.set(String(value), { from, rows });
       from += rows;
     }
-    if (bytesOf(from, lists.size) > mostBytes) return null;
+    if (bytesOf(from, lists.size, false) > mostBytes) return null;
+    // Rows of one account are scattered over the table, those of a page of all rows mostly lie near each other.
+    const places = order.per === null && bytesOf(from, lists.size, true) <= mostBytes ? new Uint32Array(from) : null;
     const keys = new BigInt64Array(from);
-    await reader.integers(keysInOrder(order), keys);
-    return { keys, lists };
+    await reader.integers(keysInOrder(order, places !== null), keys, places);
+    return { keys, places, lists };
   };
   const make = async (order: ListOrder): Promise<void> => {
     const known = await read(order);
     if (known === null) return;
     asked.delete(nameOf(order));
-    kept.set(`${name} ${nameOf(order)}`, known, bytesOf(known.keys.length, known.lists.size));
+    kept.set(`${name} ${nameOf(order)}`, known, bytesOf(known.keys.length, known.lists.size, known.places !== null));
   };
   const startMaking = (order: ListOrder): void => {
     // Counts no further: an order that is too large, or cannot be read, is not tried again. Its pages are found by statements.

@@ -3,10 +3,11 @@
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
+import type { FilledColumns } from "./filled-columns.ts";
 import type { ListOrders, PageKeys } from "./list-orders.ts";
 import { chooseFields } from "./query/field-choice.ts";
 import { Binds, type Conditions, FILTERS } from "./query/filters.ts";
-import { keysStatement, type ListRequest, pageStatement } from "./query/list-query.ts";
+import { keysStatement, type ListRequest, pageStatement, placedStatement } from "./query/list-query.ts";
 import type { Params } from "./query/params.ts";
 import { type Reader, readStatement } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
@@ -28,6 +29,7 @@ export interface ListContext {
   readonly maxPerPage: number;
   readonly slice: (page: number, perPage: number) => PageSlice;
   readonly orders: ListOrders | null;
+  readonly columns: FilledColumns;
 }
 
 interface ListSpec {
@@ -86,12 +88,15 @@ const knownKeys = (
   return orders.page({ ...request, per: per.column }, BigInt(id).toString(), offset, limit);
 };
 
+const statementOf = (request: ListRequest, keys: readonly string[], places: PageKeys["places"]) =>
+  places === undefined ? pageStatement(request, keys) : placedStatement(request, keys, places);
+
 /** Reads keys first, from narrow columns, then records by the key's index: a sixth of the time at a million rows. */
 const readPage = async (reader: Reader, request: ListRequest, known: PageKeys | undefined): Promise<Page> => {
   for (let read = 1; ; read++) {
     const { total, keys } = known ?? (await findKeys(reader, request));
     if (keys.length === 0) return { total, rows: "", links: request.links.map(() => []) };
-    const records = await readStatement(reader, pageStatement(request, keys));
+    const records = await readStatement(reader, statementOf(request, keys, read === 1 ? known?.places : undefined));
     const byKey = new Map(records.map((record) => [record.key, record]));
     const page = keys.flatMap((key) => byKey.get(key) ?? []);
     if (page.length < keys.length && read < MOST_READS) continue;
@@ -127,7 +132,7 @@ export const listAnswer = async (route: RouteSpec, params: Params, context: List
   if (route.tier === "any") conditions.push(...inTimeSpan(timeSpanOf(params, now), binds));
   const { offset, limit, perPage } = slice(asked.page, asked.perPage);
   const includes = params.list("include");
-  const request: ListRequest = {
+  const request: ListRequest = context.columns.of({
     table: spec.table,
     fields,
     extra: !named,
@@ -138,7 +143,7 @@ export const listAnswer = async (route: RouteSpec, params: Params, context: List
     limit,
     offset: Math.min(offset, Number.MAX_SAFE_INTEGER),
     links: includes.flatMap((include) => LINK_COLUMNS[include] ?? []),
-  };
+  });
   const found = await readPage(reader, request, knownKeys(spec, params, request, context.orders));
   const included = await Promise.all(
     includes.map((include, index) => readLinked(reader, include, found.links[index] ?? [], "records")),

@@ -4,6 +4,7 @@
 import type { Clock } from "../core/clock.ts";
 import { type Answer, dataAnswer, type Quota } from "./envelope.ts";
 import { type Feedback, parseFeedback } from "./feedback.ts";
+import { everyColumn, type FilledColumns } from "./filled-columns.ts";
 import type { ListOrders } from "./list-orders.ts";
 import { listAnswer, type PageSlice, pageAsked } from "./lists.ts";
 import { Params, type RawQuery } from "./query/params.ts";
@@ -22,6 +23,8 @@ export interface ReplicaOptions {
   readonly clock: Pick<Clock, "now">;
   /** Orders of its lists; only for a database that never changes. */
   readonly orders?: ListOrders;
+  /** Its columns that hold values; only for a database that never changes. */
+  readonly columns?: FilledColumns;
   /** `public`: the five rules for public API-only organizations apply. Called for every request. */
   readonly tier: () => "full" | "public";
   /** A larger `perPage` is refused with 400. Default 1000 (the document shows no maximum). */
@@ -81,11 +84,12 @@ const documentedSlice = (page: number, perPage: number): PageSlice => ({
 });
 
 export const createReplica = (options: ReplicaOptions): Replica => {
-  const { database, clock, orders = null, slice = documentedSlice, maxPerPage = DEFAULT_MAX_PER_PAGE } = options;
-  const records = createRecords(database);
+  const { database, clock, orders = null, columns = everyColumn } = options;
+  const { slice = documentedSlice, maxPerPage = DEFAULT_MAX_PER_PAGE } = options;
+  const records = createRecords(database, columns);
 
   const list = (route: RouteSpec, params: Params): Promise<Answer> =>
-    listAnswer(route, params, { reader: database, now: clock.now(), maxPerPage, slice, orders });
+    listAnswer(route, params, { reader: database, now: clock.now(), maxPerPage, slice, orders, columns });
 
   const companyList = async (route: RouteSpec, params: Params): Promise<Answer> => {
     await records.checkCompany(route, params.text("companyId") ?? "");

@@ -139,7 +139,8 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
       looks: looksSince(path),
       query: (sql, params, row) => sideBySide(async () => (await openedOf(version, closed)).query(sql, params, row)),
       cells: (sql, params) => sideBySide(async () => (await openedOf(version, closed)).cells(sql, params)),
-      integers: (sql, into) => sideBySide(async () => (await openedOf(version, closed)).integers(sql, into)),
+      integers: (sql, first, second) =>
+        sideBySide(async () => (await openedOf(version, closed)).integers(sql, first, second)),
     };
     const version: Version = { snapshot, database: null, readers: 0, superseded: false, idle: null };
     return version;

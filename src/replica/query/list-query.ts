@@ -7,6 +7,7 @@ import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { recordWriter } from "../../warehouse/read/record-text.ts";
 import { columnOf } from "../../warehouse/read/row-json.ts";
 import type { Binds } from "./filters.ts";
+import { type NearRows, nearRows } from "./near-rows.ts";
 
 export interface Statement {
   readonly sql: string;
@@ -118,6 +119,37 @@ const hasKey = (table: TableName, keys: readonly string[]): string => {
   return `t.${quoted(ownKey(table))} IN (${literals})`;
 };
 
+/** Condition: one of these numeric keys, whose rows are all in the places `from` to `to`. Not by the key's index. */
+const isNear = (table: TableName, { keys, from, to }: NonNullable<NearRows["near"]>): string => {
+  const numbers = keys.map(BigInt).sort((a, b) => (a < b ? -1 : 1));
+  const [least = 0n, most = 0n] = [numbers[0], numbers.at(-1)];
+  const key = `t.${quoted(ownKey(table))}`;
+  const range = `${key} BETWEEN ${literal(least)} AND ${literal(most)}`;
+  if (most - least === BigInt(numbers.length - 1)) return range;
+  const list = numbers.map(literal).join(", ");
+  return `${range} AND t.rowid BETWEEN ${from} AND ${to} AND list_contains([${list}]::BIGINT[], ${key})`;
+};
+
+/** Records with these numeric keys, in any order. `places`: of their rows, in the order of the keys. */
+export const placedStatement = (
+  request: ListRequest,
+  keys: readonly string[],
+  places: readonly number[],
+): RecordsStatement => {
+  const { table } = request;
+  const { near, others } = nearRows(keys, places);
+  const conditions = [
+    ...(near === null ? [] : [isNear(table, near)]),
+    ...(others.length === 0 ? [] : [hasKey(table, others)]),
+  ];
+  const { head, recordOf } = selected(request);
+  return {
+    sql: conditions.map((condition) => `${head} WHERE ${condition}`).join("\nUNION ALL "),
+    values: [],
+    recordOf,
+  };
+};
+
 /** Records with these keys, in any order. */
 export const pageStatement = (request: ListRequest, keys: readonly string[]): RecordsStatement => {
   const { table, conditions, binds } = request;
@@ -126,6 +158,12 @@ export const pageStatement = (request: ListRequest, keys: readonly string[]): Re
     tableSpec(table).key.length === 1 ? { conditions: [], values: [] } : { conditions, values: binds.values };
   const { head, recordOf } = selected(request);
   return { sql: `${head} ${where([...shared.conditions, hasKey(table, keys)])}`, values: shared.values, recordOf };
+};
+
+/** One row: for each column, whether any row of the table has a value in it. Ends at the first one found. */
+export const filledStatement = (table: TableName, columns: readonly string[]): string => {
+  const from = `FROM main.${quoted(table)} AS t`;
+  return `SELECT ${columns.map((column) => `EXISTS (SELECT 1 ${from} WHERE t.${quoted(column)} IS NOT NULL)`).join(", ")}`;
 };
 
 /** Records of a table by a condition on alias `t`. */

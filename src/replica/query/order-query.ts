@@ -30,10 +30,11 @@ export const listSizes = ({ table, per }: ListOrder): string => {
 WHERE ${column} IS NOT NULL GROUP BY ${column} ORDER BY ${column}`;
 };
 
-/** One column: the keys of one list after the other, each in its order. */
-export const keysInOrder = (order: ListOrder): string => {
+/** One column: the keys of one list after the other, each in its order. With `places` another one: where each row lies. */
+export const keysInOrder = (order: ListOrder, places: boolean): string => {
   const { table, per } = order;
-  const from = `SELECT t.${quoted(tableSpec(table).key[0] ?? "")} FROM main.${quoted(table)} AS t`;
+  const key = `t.${quoted(tableSpec(table).key[0] ?? "")}`;
+  const from = `SELECT ${key}${places ? ", t.rowid" : ""} FROM main.${quoted(table)} AS t`;
   return per === null
     ? `${from} ORDER BY ${orderBy(order)}`
     : `${from} WHERE t.${quoted(per)} IS NOT NULL ORDER BY t.${quoted(per)}, ${orderBy(order)}`;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { TableName } from "../../catalog/tables.ts";
 import { type Answer, dataAnswer } from "../envelope.ts";
+import type { FilledColumns } from "../filled-columns.ts";
 import { chooseFields } from "../query/field-choice.ts";
 import { Binds } from "../query/filters.ts";
 import type { Params } from "../query/params.ts";
@@ -14,12 +15,12 @@ import { createLookups } from "./lookups.ts";
 export const notFound = (route: RouteSpec) => new Refusal("not_found", `${route.notFound ?? "not found"}.`);
 
 /** Every function throws `Refusal`, 404, where the mirror has no such record. */
-export const createRecords = (database: Reader) => {
+export const createRecords = (database: Reader, columns: FilledColumns) => {
   const find = createLookups(database);
 
   const record = async (route: RouteSpec, table: TableName, id: string, params: Params): Promise<Answer> => {
     const { fields, named } = chooseFields(table, params, true);
-    const found = await find({ table, fields, extra: !named }, id);
+    const found = await find(columns.of({ table, fields, extra: !named }), id);
     if (found === undefined) throw notFound(route);
     return dataAnswer(found.object, route.usageBlock);
   };

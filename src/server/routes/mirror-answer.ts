@@ -4,6 +4,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Coding, codingFor, compressed } from "../../replica/compress.ts";
 import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
+import { createFilledColumns } from "../../replica/filled-columns.ts";
 import { createKept } from "../../replica/kept.ts";
 import { createListOrders, type KnownOrder } from "../../replica/list-orders.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";
@@ -114,6 +115,7 @@ export const createMirrorAnswer = ({ clock, version }: ServerContext) => {
       clock,
       tier: () => "full",
       maxPerPage: MOST_PER_PAGE,
+      columns: createFilledColumns(snapshot),
       orders: createListOrders({
         reader: snapshot,
         kept: orders,

@@ -115,7 +115,7 @@ export const openDatabase = async (file: string, options: DatabaseOptions = {}):
     file,
     query: (sql, params, row) => statement((on) => on.query(sql, params, row)),
     cells: (sql, params) => statement((on) => on.cells(sql, params)),
-    integers: (sql, into) => statement((on) => on.integers(sql, into)),
+    integers: (sql, first, second) => statement((on) => on.integers(sql, first, second)),
     run: (sql, params) => writers(() => statement((on) => on.run(sql, params))),
     // All chunks are kept, because a repeated attempt needs them again.
     append: (table, types, chunks) => {

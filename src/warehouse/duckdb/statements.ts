@@ -1,5 +1,5 @@
 // Statements on one connection: rows parsed by a schema, values bound, columns appended.
-import type { DuckDBConnection, DuckDBType } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBType } from "@duckdb/node-api";
 import { z } from "zod";
 import { appendChunks, type ColumnChunk } from "./append.ts";
 import { fromDuck, type SqlValue, toDuck } from "./duck-values.ts";
@@ -15,10 +15,10 @@ export interface Sql {
   /** Rows of a statement as arrays of plain values, unparsed; TIMESTAMPTZ as ISO 8601 text, the rest as `query`. */
   cells(sql: string, params: readonly SqlValue[]): Promise<readonly (readonly OutValue[])[]>;
   /**
-   * Fills `into` with the first column of a statement's rows, BIGINT and never NULL, a few thousand at a time. Throws if
-   * there are more or fewer rows than places.
+   * Fills `first` and `second` with the columns of a statement's rows, BIGINT and never NULL, a few thousand at a time.
+   * Throws if there are more or fewer rows than elements, or `second` has no room for a value.
    */
-  integers(sql: string, into: BigInt64Array): Promise<void>;
+  integers(sql: string, first: BigInt64Array, second: Uint32Array | null): Promise<void>;
   /** Runs one statement, or several if there are no parameters. Returns the number of changed rows. */
   run(sql: string, params?: readonly SqlValue[]): Promise<number>;
   /** Appends chunks whose columns are the table's columns, in order. */
@@ -48,6 +48,18 @@ const runPrepared = async (connection: DuckDBConnection, sql: string, params: re
 const runWith = (connection: DuckDBConnection, sql: string, params: readonly SqlValue[]) =>
   params.length === 0 ? connection.run(sql) : runPrepared(connection, sql, params);
 
+/**
+ * Rows of a result that is complete. Its chunks are there already: to fetch them, two more tasks would wait behind the
+ * statements of others.
+ */
+const cellsOf = (result: DuckDBMaterializedResult): OutValue[][] => {
+  const rows: OutValue[][] = [];
+  for (let index = 0; index < result.chunkCount; index += 1) {
+    for (const row of result.getChunk(index).getRows()) rows.push(row.map((cell) => fromDuck(cell, "iso")));
+  }
+  return rows;
+};
+
 /** Statements on one connection; the caller owns the connection. `onAppend` hears how many rows were appended. */
 export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: number) => void): Sql => ({
   async query(sql, params, row) {
@@ -61,10 +73,9 @@ export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: numb
     return z.array(row).parse(objects);
   },
   async cells(sql, params) {
-    const rows = await (await runWith(connection, sql, params)).getRows();
-    return rows.map((cells) => cells.map((cell) => fromDuck(cell, "iso")));
+    return cellsOf(await runWith(connection, sql, params));
   },
-  async integers(sql, into) {
+  async integers(sql, first, second) {
     const result = await connection.stream(sql);
     let rows = 0;
     for (
@@ -72,13 +83,21 @@ export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: numb
       chunk !== null && chunk.rowCount > 0;
       chunk = await result.fetchChunk()
     ) {
-      chunk.visitColumnValues(0, (value) => {
+      const from = rows;
+      chunk.visitColumnValues(0, (value, row) => {
         if (typeof value !== "bigint") throw new TypeError("a value is no BIGINT");
-        into[rows] = value;
-        rows += 1;
+        first[from + row] = value;
       });
+      if (second !== null) {
+        chunk.visitColumnValues(1, (value, row) => {
+          if (typeof value !== "bigint" || BigInt.asUintN(32, value) !== value)
+            throw new TypeError("a value is no number of 32 bits");
+          second[from + row] = Number(value);
+        });
+      }
+      rows += chunk.rowCount;
     }
-    if (rows !== into.length) throw new TypeError(`${rows} rows for ${into.length} places`);
+    if (rows !== first.length) throw new TypeError(`${rows} rows for ${first.length} elements`);
   },
   async run(sql, params = []) {
     return (await runWith(connection, sql, params)).rowsChanged;

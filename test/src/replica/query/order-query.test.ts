@@ -22,8 +22,9 @@ test("the whole list is one list; one per value leaves out rows without the valu
 
 test("keys come list by list, in the order of the sizes, and each list in its own order", () => {
   const own = 'ORDER BY t."headline" DESC NULLS LAST, t."id" DESC';
-  expect(keysInOrder(order(null))).toBe(`SELECT t."id" FROM main."signals" AS t ${own}`);
-  expect(keysInOrder(order("account_id"))).toBe(
+  expect(keysInOrder(order(null), false)).toBe(`SELECT t."id" FROM main."signals" AS t ${own}`);
+  expect(keysInOrder(order(null), true)).toBe(`SELECT t."id", t.rowid FROM main."signals" AS t ${own}`);
+  expect(keysInOrder(order("account_id"), false)).toBe(
     `SELECT t."id" FROM main."signals" AS t WHERE t."account_id" IS NOT NULL ORDER BY t."account_id", ${own.slice(9)}`,
   );
 });

@@ -1,6 +1,7 @@
-// Outcome of one request: the only view of HTTP for the rest of the program.
+// Outcome of one request, the only view of HTTP for the rest of the program; and the verdict on it (retry-policy.ts).
 
 import type { EndpointName } from "../catalog/endpoints.ts";
+import type { ErrorCode } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 
 /** One complete request, without the token, which only the client adds. */
@@ -116,3 +117,42 @@ export interface BrokenOutcome {
 }
 
 export type ApiOutcome = OkOutcome | InvalidOutcome | RefusedOutcome | BrokenOutcome;
+
+/** Values for the message of an error. */
+export type FailContext = Readonly<Record<string, string | number>>;
+export type Verdict =
+  /** The envelope is usable. */
+  | { readonly kind: "use" }
+  /** The record or company does not exist: certain, and free. */
+  | { readonly kind: "absent" }
+  /** The service rejected these parameters; the caller may try others. */
+  | { readonly kind: "adjust"; readonly detail: string }
+  /** Too fast: send nothing before `untilMs` (ms since the epoch). */
+  | { readonly kind: "wait"; readonly untilMs: number; readonly why: "rate" }
+  /** Repeat the same request after `waitMs`. */
+  | { readonly kind: "retry"; readonly waitMs: number }
+  /** Abandon this scope and continue with others. */
+  | { readonly kind: "fail"; readonly code: ErrorCode; readonly context: FailContext }
+  /** End the run, because no other request would succeed either. */
+  | { readonly kind: "stop"; readonly code: ErrorCode; readonly context: FailContext };
+
+export interface VerdictContext {
+  /** 1 for the first attempt at this request; waits for the rate count too. */
+  readonly attempt: number;
+  /** In [0, 1): jitter. */
+  readonly random: number;
+  /** ms since the epoch. */
+  readonly now: number;
+  /** Credits left in the service's last report; null without one. */
+  readonly remainingCredits: number | null;
+  /** Most attempts at a request that fails because of network or service; never more than 6. */
+  readonly maxAttempts?: number;
+  /** Most attempts that may be paid; never more than 3. */
+  readonly maxPaidAttempts?: number;
+  /** Stream of the request, for messages. */
+  readonly stream?: string;
+  /** The service has answered another request of this run, so its address is right. */
+  readonly serviceAnswers?: boolean;
+  /** The request names heavy fields, which the organization may not be allowed to read. */
+  readonly namesContent?: boolean;
+}

@@ -4,46 +4,8 @@ import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { isGone, isProse, lacksRoute, namesOneThing } from "./gone.ts";
 import { isEndless, isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
-import type { ApiOutcome, BrokenOutcome } from "./outcome.ts";
+import type { ApiOutcome, BrokenOutcome, FailContext, Verdict, VerdictContext } from "./outcome.ts";
 import { causeOf, endpointOf } from "./outcome-text.ts";
-
-type FailContext = Readonly<Record<string, string | number>>;
-export type Verdict =
-  /** The envelope is usable. */
-  | { readonly kind: "use" }
-  /** The record or company does not exist: certain, and free. */
-  | { readonly kind: "absent" }
-  /** The service rejected these parameters; the caller may try others. */
-  | { readonly kind: "adjust"; readonly detail: string }
-  /** Too fast: send nothing before `untilMs` (ms since the epoch). */
-  | { readonly kind: "wait"; readonly untilMs: number; readonly why: "rate" }
-  /** Repeat the same request after `waitMs`. */
-  | { readonly kind: "retry"; readonly waitMs: number }
-  /** Abandon this scope and continue with others. */
-  | { readonly kind: "fail"; readonly code: ErrorCode; readonly context: FailContext }
-  /** End the run, because no other request would succeed either. */
-  | { readonly kind: "stop"; readonly code: ErrorCode; readonly context: FailContext };
-
-export interface VerdictContext {
-  /** 1 for the first attempt at this request; waits for the rate count too. */
-  readonly attempt: number;
-  /** In [0, 1): jitter. */
-  readonly random: number;
-  /** ms since the epoch. */
-  readonly now: number;
-  /** Credits left in the service's last report; null without one. */
-  readonly remainingCredits: number | null;
-  /** Most attempts at a request that fails because of network or service; never more than 6. */
-  readonly maxAttempts?: number;
-  /** Most attempts that may be paid; never more than 3. */
-  readonly maxPaidAttempts?: number;
-  /** Stream of the request, for messages. */
-  readonly stream?: string;
-  /** The service has answered another request of this run, so its address is right. */
-  readonly serviceAnswers?: boolean;
-  /** The request names heavy fields, which the organization may not be allowed to read. */
-  readonly namesContent?: boolean;
-}
 
 const DEFAULT_MAX_ATTEMPTS = 6;
 /** Attempts at a response that was, or may have been, charged, and at what a gateway may call gone. */

@@ -1,7 +1,6 @@
 // Selects the rate information of a response that the limiter should use. Pure.
 
-import type { ApiOutcome, RateInfo } from "../outcome.ts";
-import type { Verdict } from "../retry-policy.ts";
+import type { ApiOutcome, RateInfo, Verdict } from "../outcome.ts";
 import { LONGEST_RATE_WAIT_MS } from "./quota-signs.ts";
 
 /**

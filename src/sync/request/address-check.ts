@@ -3,9 +3,8 @@
 // "Errors"). An organization without Full Access may pay a credit for it, once (docs/decisions/0167-absent-or-elsewhere.md).
 
 import { rateSaid } from "../../api/limits/rate-said.ts";
-import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
+import type { ApiCall, ApiOutcome, Verdict } from "../../api/outcome.ts";
 import { causeOf, endpointOf } from "../../api/outcome-text.ts";
-import type { Verdict } from "../../api/retry-policy.ts";
 import { pathOf } from "../../catalog/endpoints.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { lostRows, requestRow } from "./ledger-rows.ts";

@@ -4,9 +4,9 @@
 import { isProse } from "../../api/gone.ts";
 import { openAgainAt } from "../../api/limits/quota-signs.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
-import type { OkOutcome, RefusedOutcome } from "../../api/outcome.ts";
+import type { OkOutcome, RefusedOutcome, Verdict } from "../../api/outcome.ts";
 import { causeOf } from "../../api/outcome-text.ts";
-import { chargeOf, type Verdict, verdictOf } from "../../api/retry-policy.ts";
+import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { type LedgerStream, namesContent } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";

@@ -1,7 +1,7 @@
 // Ledger rows of requests: one per attempt. Pure.
 import { readAnswerId } from "../../api/envelope.ts";
-import type { ApiOutcome } from "../../api/outcome.ts";
-import { chargeOf, type Verdict } from "../../api/retry-policy.ts";
+import type { ApiOutcome, Verdict } from "../../api/outcome.ts";
+import { chargeOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";

@@ -1,7 +1,6 @@
 // Refusals in a row, over all requests of a run: a service that refuses every request for long does not mean speed, and
 // waiting on would only take time.
-import type { ApiOutcome } from "../../api/outcome.ts";
-import type { Verdict } from "../../api/retry-policy.ts";
+import type { ApiOutcome, Verdict } from "../../api/outcome.ts";
 
 /** A run ends after this number of waits and this time, if every request since then was refused. */
 const MOST_WAITS = 5;

@@ -1,15 +1,8 @@
 // The table of verdicts: one case per row, then what must hold for any outcome whatever.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ApiOutcome, BrokenOutcome, Quota, RateInfo } from "../../../src/api/outcome.ts";
-import {
-  backoffMs,
-  chargeOf,
-  rowFor,
-  VERDICT_ROWS,
-  type VerdictContext,
-  verdictOf,
-} from "../../../src/api/retry-policy.ts";
+import type { ApiOutcome, BrokenOutcome, Quota, RateInfo, VerdictContext } from "../../../src/api/outcome.ts";
+import { backoffMs, chargeOf, rowFor, VERDICT_ROWS, verdictOf } from "../../../src/api/retry-policy.ts";
 import { ENDPOINTS, type EndpointName } from "../../../src/catalog/endpoints.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { said } from "../../support/rate-info.ts";

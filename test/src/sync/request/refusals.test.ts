@@ -1,7 +1,6 @@
 // A service that refuses every request ends a run after ten minutes; one that refuses for a while does not.
 import { describe, expect, test } from "vitest";
-import type { ApiOutcome } from "../../../../src/api/outcome.ts";
-import type { Verdict } from "../../../../src/api/retry-policy.ts";
+import type { ApiOutcome, Verdict } from "../../../../src/api/outcome.ts";
 import { createRefusals } from "../../../../src/sync/request/refusals.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer } from "../../../support/fake-service.ts";

@@ -14,7 +14,7 @@ const elsewhere = [
 // processor time, and again what its code costs until it is compiled.
 const sharing = [
   "test/src/{api,budget,catalog,cli,core,deliver,library,replica,sandbox,server,sync,telemetry,warehouse}/**/*.test.ts",
-  "test/src/queue/{*,asking/*,taking/*}.test.ts",
+  "test/src/queue/{*,asking/*,taking/*,local/known-syncs}.test.ts",
   "test/src/alerts/sending/public-address.test.ts",
   "test/src/queue/remote/{fetcher/*,mailbox,messages,packed-answer,patience,seals}.test.ts",
   "test/{bench,jobs}/**/*.test.ts",

@@ -21,7 +21,7 @@ import { extentOf } from "./asked-extent.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
 import { fieldRules } from "./replay.ts";
-import { tellSync } from "./tracing.ts";
+import { noteSync } from "./tracing.ts";
 
 /** Request of one sync. */
 export interface SyncRequest {
@@ -117,7 +117,7 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
           const mixed = await noteRules(state, fieldRules(config), isNew);
           const archiveLimits = mixed ? null : options.archiveLimits;
           const result = await runSync({ ...options, archiveLimits, runId, syncId: options.runId, fullSince }, deps);
-          tellSync(span, result.report, result.error);
+          noteSync(span, result.report, result.error);
           return result;
         });
       }),

@@ -25,13 +25,13 @@ const syncAttributes = (report: SyncReport): SpanAttributes => ({
 });
 
 /** Sets the result of a sync. A spent budget or an interruption is no failure; `duckmirror.ended_by` shows it. */
-export const tellSync = (span: Span, report: SyncReport, error: DuckmirrorError | null): void => {
+export const noteSync = (span: Span, report: SyncReport, error: DuckmirrorError | null): void => {
   span.set({ ...syncAttributes(report), "duckmirror.ended_by": error?.code });
   if (report.status === "failed" || report.status === "partial") span.fail(error?.code ?? "STREAMS_FAILED");
 };
 
 /** Sets the result of a verification. Differences are its result, so they are no failure. */
-export const tellVerify = (span: Span, report: VerifyReport, error: DuckmirrorError | null): void => {
+export const noteVerify = (span: Span, report: VerifyReport, error: DuckmirrorError | null): void => {
   span.set({
     "duckmirror.run.id": report.run_id,
     "duckmirror.requests": report.checks.length,

@@ -5,7 +5,7 @@ import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runVerify, type VerifyResult } from "../src/sync/verify/verify.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { syncOptions } from "./sync.ts";
-import { tellVerify } from "./tracing.ts";
+import { noteVerify } from "./tracing.ts";
 
 /** Default credits of a verification: enough to check every list and some records of every other kind. */
 export const VERIFY_CREDITS = 20;
@@ -39,7 +39,7 @@ export const verifyJob = async (given: Config, request: VerifyRequest, context: 
         const options = { sync, sample, repair };
         const named = runId === undefined ? {} : { runId };
         const result = await runVerify({ ...options, ...named }, deps);
-        tellVerify(span, result.report, result.error);
+        noteVerify(span, result.report, result.error);
         return result;
       }),
     { attributes: { "duckmirror.profile": config.profile } },

@@ -29,11 +29,10 @@ const hideSecrets = (config: Config, { scrubber }: CliDeps) => {
   for (const { url } of config.destinations) for (const secret of secretsIn(url.reveal())) scrubber.hide(secret);
   for (const secret of azureSecrets(config.azure)) scrubber.hide(secret);
   if (config.redisUrl === null) return;
-  const { password } = new URL(config.redisUrl.reveal());
-  scrubber.hide(decodeURIComponent(password));
+  for (const secret of secretsIn(config.redisUrl.reveal())) scrubber.hide(secret);
 };
 
-const tellWarnings = (config: Config, shared: SharedOptions, deps: CliDeps) => {
+const printWarnings = (config: Config, shared: SharedOptions, deps: CliDeps) => {
   for (const warning of shared.quiet ? [] : config.warnings) deps.terminal.err(`warning: ${warning}\n`);
 };
 
@@ -41,7 +40,7 @@ const tellWarnings = (config: Config, shared: SharedOptions, deps: CliDeps) => {
 export const loadSettings = (flags: FlagValues, shared: SharedOptions, deps: CliDeps): Config => {
   const config = loadConfig(inputOf(flags, shared, deps));
   hideSecrets(config, deps);
-  tellWarnings(config, shared, deps);
+  printWarnings(config, shared, deps);
   return config;
 };
 
@@ -50,6 +49,6 @@ export const loadProfileSettings = (shared: SharedOptions, deps: CliDeps): reado
   const input = inputOf({}, shared, deps);
   const configs = shared.profile === undefined ? loadProfiles(input) : [loadConfig(input)];
   for (const config of configs) hideSecrets(config, deps);
-  if (configs[0] !== undefined) tellWarnings(configs[0], shared, deps);
+  if (configs[0] !== undefined) printWarnings(configs[0], shared, deps);
   return configs;
 };

@@ -98,15 +98,22 @@ const unseen = async (
   return mirroredBeside(database, stream.table, ids, { between });
 };
 
+/** Note on 404s of text: a sync deletes such rows only after several syncs (decision 0193), so a repair deletes none. */
+export const DOUBTFUL =
+  "the service answered 404 with text in place of JSON, which a gateway may have sent: nothing was deleted";
+
+/** Vanished records whose absence a 404 by id confirms. */
+interface Confirmed {
+  readonly ids: readonly string[];
+  readonly note: string | null;
+}
+
 /** Requests vanished records by id. Returns the confirmed ones; null when one of them still exists. */
-const confirm = async (
-  run: VerifyRun,
-  stream: StreamSpec,
-  ids: readonly string[],
-): Promise<readonly string[] | null> => {
+const confirm = async (run: VerifyRun, stream: StreamSpec, ids: readonly string[]): Promise<Confirmed | null> => {
   const { name } = stream;
-  if (stream.detail === undefined) return ids;
+  if (stream.detail === undefined) return { ids, note: null };
   const confirmed: string[] = [];
+  let note: string | null = null;
   for (const id of ids.slice(0, run.repair ? MOST_CONFIRMED : PROBES)) {
     const reply = await ask(run, { stream: name, scope: "", call: detailCall(stream, id, run.options) });
     if (reply.kind === "answer") {
@@ -115,9 +122,13 @@ const confirm = async (
     }
     if (reply.kind !== "absent") break;
     await run.commit(reply.requests, []);
+    if (reply.doubtful) {
+      note = DOUBTFUL;
+      break;
+    }
     confirmed.push(id);
   }
-  return confirmed;
+  return { ids: confirmed, note };
 };
 
 /**
@@ -139,15 +150,16 @@ export const vanished = async (
   if (refusal !== null) return { differences: named(new Set()), note: refusal.message };
   const confirmed = await confirm(run, stream, ids);
   if (confirmed === null) return { differences: [], note: "the list moved while it was read" };
-  if (!run.repair) return { differences: named(new Set()), note: null };
+  const { note } = confirmed;
+  if (!run.repair || confirmed.ids.length === 0) return { differences: named(new Set()), note };
   await warehouse.deleteKeys({
     table: stream.table,
-    ids: confirmed,
+    ids: confirmed.ids,
     runId: run.runId,
     now: clock.now(),
     ...(stream.scope === "company" ? { company: scope } : {}),
   });
-  return { differences: named(new Set(confirmed)), note: null };
+  return { differences: named(new Set(confirmed.ids)), note };
 };
 
 /** Compares a page of a list with the mirror. */

@@ -6,7 +6,7 @@ import { compareLoad, countByValue } from "../../warehouse/load/compare.ts";
 import { companyCall, countsCall, detailCall, insightCall, listCall } from "../request/calls.ts";
 import { initialShape } from "../request/list-shape.ts";
 import type { Check } from "./checks.ts";
-import { comparedRecords, type Finding, failing, finding, vanished } from "./lists.ts";
+import { comparedRecords, DOUBTFUL, type Finding, failing, finding, vanished } from "./lists.ts";
 import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";
 
 /** Compares the main rows of a response, and loads differences on request. */
@@ -88,9 +88,10 @@ export const checkRecord = async (
     const { warehouse, clock } = run.deps;
     const table = streamSpec(check.stream).table;
     // A company unknown to the service may still be named by an account, so it stays.
-    const repaired = run.repair && check.kind === "detail";
+    const repaired = run.repair && check.kind === "detail" && !reply.doubtful;
     if (repaired) await warehouse.deleteKeys({ table, ids: [check.id], runId: run.runId, now: clock.now() });
-    return finding(1, [differs("vanished", where, { key: check.id, repaired })]);
+    const note = reply.doubtful ? DOUBTFUL : null;
+    return finding(1, [differs("vanished", where, { key: check.id, repaired })], note);
   }
   if (reply.kind !== "answer") return failing(reply);
   const { status } = reply.outcome.envelope;

@@ -48,7 +48,14 @@ export type Reply =
       readonly loads: readonly TableLoad[];
       readonly requests: readonly RequestRecord[];
     }
-  | { readonly kind: "absent" | "refused"; readonly excerpt: string; readonly requests: readonly RequestRecord[] }
+  | {
+      readonly kind: "absent";
+      readonly excerpt: string;
+      readonly requests: readonly RequestRecord[];
+      /** The 404 is text, not JSON, so a gateway may have sent it: nothing is deleted because of it. */
+      readonly doubtful: boolean;
+    }
+  | { readonly kind: "refused"; readonly excerpt: string; readonly requests: readonly RequestRecord[] }
   | { readonly kind: "failed"; readonly error: DuckmirrorError }
   /** The run ends; `run.ending` has the reason. */
   | { readonly kind: "stopped" };
@@ -94,7 +101,7 @@ export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Pr
       return { kind: "failed", error: new DuckmirrorError("SCHEMA_FROZEN", { stream, ...frozen }) };
     }
     case "absent":
-      return { kind: "absent", excerpt: "HTTP 404", requests };
+      return { kind: "absent", excerpt: "HTTP 404", requests, doubtful: result.doubtful };
     case "adjust":
       return { kind: "refused", excerpt: result.outcome.excerpt, requests };
     case "failed":

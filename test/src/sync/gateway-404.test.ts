@@ -54,3 +54,22 @@ test("a 404 of text deletes a company's rows in the third sync, a day later; one
   [body, company] = ["", "c_4"];
   expect(await deleted()).toEqual([null, 2]);
 });
+
+test.each([
+  ["404 page not found", false],
+  ["", true],
+])("a repair deletes a record that is asked for by id and answered with a 404 of %o: %s", async (body, deletes) => {
+  const service = createFakeService(anOrganization(12), { maxPerPage: 10 });
+  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "signals" }, hurriedClock());
+  afterTest(() => rig.close());
+  await rig.sync();
+  const before = ({ path }: { readonly path: string }) =>
+    /^\/v1\/signals\/\d+$/.test(path) ? { status: 404, body } : undefined;
+  service.options = { ...service.options, before };
+  const { report } = await rig.verify({ streams: ["signals"], sample: 30, maxCredits: 60, repair: true });
+  const vanished = report.differences.filter(({ kind }) => kind === "vanished");
+  expect(vanished.length).toBeGreaterThan(0);
+  expect(report.checks.some(({ note }) => note?.includes("text in place of JSON"))).toBe(!deletes);
+  const rows = await rig.rows("SELECT count(*)::INT AS n FROM history.signals WHERE change = 'delete'");
+  expect(rows.map(({ n }) => Number(n) > 0)).toEqual([deletes]);
+});

@@ -1,10 +1,11 @@
 // Jobs backup and restore: a proven copy of the mirror, and a data directory made of one. They send nothing.
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
+import { makeFolders } from "../src/core/make-folders.ts";
 import { type BackupPlace, checkBackupPlace, fetchBackup, isStored, sendBackup } from "../src/deliver/stored-backup.ts";
 import type { StoreSettings } from "../src/deliver/stores/open-store.ts";
 import {
@@ -56,7 +57,7 @@ const STALE_MS = 24 * 3_600_000;
 
 /** Runs `work` with a folder of state/ that nothing else uses, and removes it, and those of killed processes. */
 const withFolder = async <T>(state: string, now: number, work: (folder: string) => Promise<T>): Promise<T> => {
-  await mkdir(state, { recursive: true, mode: 0o700 });
+  makeFolders(state, 0o700);
   for (const name of await readdir(state)) {
     const path = join(state, name);
     const found = name.startsWith(ON_ITS_WAY) ? await stat(path).catch(() => null) : null;

@@ -1,8 +1,9 @@
 // Files and folders that only duckmirror creates. Where it finds a link, or anything else that is not its own kind, it
 // stops: somebody planted it, and a write would go to another place.
-import { constants, lstatSync, mkdirSync, type Stats } from "node:fs";
+import { constants, lstatSync, type Stats } from "node:fs";
 import { basename, dirname } from "node:path";
 import { DuckmirrorError } from "./errors.ts";
+import { makeFolders } from "./make-folders.ts";
 
 /** Whether something of its own kind has this path; false: nothing has. */
 const isThere = (path: string, kind: string, isOwn: (found: Stats) => boolean): boolean => {
@@ -23,7 +24,7 @@ const isFolder = (path: string): boolean => isThere(path, "folder", (found) => f
 
 /** Creates a folder that only its owner can open, unless it exists. Throws DATA_DIR_UNWRITABLE, or the system's error. */
 export const makeOwnFolder = (path: string): void => {
-  if (!isFolder(path)) mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (!isFolder(path)) makeFolders(path, 0o700);
 };
 
 /** Flags to append to a file: follows no link, and does not wait for the reader of a pipe. */

@@ -1,8 +1,9 @@
 // File of a sandbox's generated warehouse: generated once, and reused when `dir` is given.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { makeFolders } from "../core/make-folders.ts";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
 import { threadsFor } from "../warehouse/duckdb/instance.ts";
 import { migrate } from "../warehouse/file/migrate.ts";
@@ -36,7 +37,7 @@ const readRecord = async (file: string) => {
 export const openWorld = async (options: WorldFileOptions): Promise<WorldFile> => {
   const { seed, accounts, now, bigIds } = options;
   const dir = options.dir ?? (await mkdtemp(join(tmpdir(), "duckmirror-sandbox-")));
-  await mkdir(dir, { recursive: true });
+  makeFolders(dir);
   const file = join(dir, "sandbox.duckdb");
   const recordFile = join(dir, "sandbox.json");
   const record = await readRecord(recordFile);

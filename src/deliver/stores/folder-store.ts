@@ -2,10 +2,11 @@
 // folder's lock from the check to the rename, so that two processes of one machine do not both pass the check.
 
 import { createHash, randomUUID } from "node:crypto";
-import { chmodSync, constants, type Dirent, mkdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, constants, type Dirent, rmSync, statSync } from "node:fs";
 import { copyFile, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { makeFolders } from "../../core/make-folders.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
 import { flushToDisk } from "../../core/state/durable-file.ts";
 import { openError } from "../../warehouse/duckdb/duck-errors.ts";
@@ -38,7 +39,7 @@ const placed = async (dir: string, key: string, fill: (path: string) => Promise<
   const path = inside(dir, key);
   const modes = modesOf(dir);
   refuseLinks(dir, dirname(path));
-  if (mkdirSync(dirname(path), { recursive: true }) !== undefined) chmodSync(dirname(path), modes.folder);
+  if (makeFolders(dirname(path)) !== undefined) chmodSync(dirname(path), modes.folder);
   const fresh = join(dirname(path), `.${randomUUID()}.new`);
   try {
     await fill(fresh);
@@ -119,7 +120,7 @@ async function* listFiles(name: string, dir: string, signal: AbortSignal): Async
 
 /** `dir`: absolute; created with its first file. */
 export const folderStore = (name: string, dir: string): ObjectStore => {
-  const make = () => void mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const make = () => void makeFolders(dir, 0o700);
   return {
     name,
     address: () => null,

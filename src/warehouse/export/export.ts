@@ -1,11 +1,12 @@
 // Exports the published snapshot as Parquet, CSV or NDJSON. Writes only files whose rows changed and replaces the set
 // as a whole (swap.ts). Reads the snapshot only, so a sync may run at the same time.
 
-import { mkdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { makeFolders } from "../../core/make-folders.ts";
 import { assertOwnFile } from "../../core/own-files.ts";
 import { flushToDisk } from "../../core/state/durable-file.ts";
 import { unwritable } from "../../core/state/unwritable.ts";
@@ -161,7 +162,7 @@ export const exportSnapshot = async (request: ExportRequest): Promise<ExportRepo
   try {
     const lockFile = join(dir, ".lock");
     try {
-      mkdirSync(dir, { recursive: true, mode: 0o700 });
+      makeFolders(dir, 0o700);
     } catch (error) {
       throw unwritable(dir, error);
     }

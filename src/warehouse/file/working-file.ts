@@ -1,10 +1,11 @@
 // The working file: paths in the data directory, the writer's lock, and opening.
-import { chmod, mkdir, rm, stat } from "node:fs/promises";
+import { chmod, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { DEFAULT_MEMORY, type MemoryPlan, memoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { machineMemory } from "../../core/machine-memory.ts";
+import { makeFolders } from "../../core/make-folders.ts";
 import { assertOwnFile, assertOwnFolder } from "../../core/own-files.ts";
 import { unwritable } from "../../core/state/unwritable.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
@@ -60,7 +61,7 @@ const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void>
     for (const dir of dirs) {
       // The data directory itself may be a link, because the user named it.
       if (dir !== dataDir) assertOwnFolder(dir);
-      const made = await mkdir(dir, { recursive: true, mode: 0o700 });
+      const made = makeFolders(dir, 0o700);
       if (made !== undefined || dir !== dataDir) await chmod(dir, 0o700);
     }
   } catch (error) {

@@ -1,6 +1,5 @@
 // duckmirror demo: starts a generated service in this process, mirrors it completely, and shows some queries.
 import { existsSync, rmSync, writeFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { z } from "zod";
 import { syncJob } from "../../../../jobs/sync.ts";
@@ -8,6 +7,7 @@ import { vocabulary } from "../../../catalog/vocabulary.ts";
 import { resolveConfig } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { makeFolders } from "../../../core/make-folders.ts";
 import { Secret } from "../../../core/secret.ts";
 import { unwritable } from "../../../core/state/unwritable.ts";
 import { counted, formatDuration } from "../../../core/text/units.ts";
@@ -39,7 +39,7 @@ const freshDir = async (dir: string): Promise<void> => {
     });
   }
   try {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    makeFolders(dir, 0o700);
     writeFileSync(join(dir, MARKER), "Made by `duckmirror demo`; the next demo makes it anew.\n");
   } catch (error) {
     throw unwritable(dir, error);

@@ -1,5 +1,5 @@
 // duckmirror init: writes a commented duckmirror.yaml; asks only for the address and the source of the token.
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { z } from "zod";
 import { vocabulary } from "../../../catalog/vocabulary.ts";
@@ -7,6 +7,7 @@ import { type FlagValues, namedFile, resolveConfig } from "../../../core/config/
 import { CONFIG_FILE_NAME, parseConfigFile } from "../../../core/config/config-file.ts";
 import { settingsJsonSchema } from "../../../core/config/settings.ts";
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
+import { makeFolders } from "../../../core/make-folders.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { configTemplate } from "../../config-template.ts";
 
@@ -76,7 +77,7 @@ const forFile = (settings: FlagValues, folder: string, cwd: string): FlagValues 
 
 const write = (file: string, text: string, force: boolean) => {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolders(dirname(file));
     if (!force) return writeFileSync(file, text, { flag: "wx", mode: 0o600 });
     const fresh = `${file}.new`;
     // A file of that name was left by a crash, or planted; creating a new file follows no link.

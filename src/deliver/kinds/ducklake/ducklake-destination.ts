@@ -1,12 +1,12 @@
 // Destination of kind ducklake. One transaction, and so one snapshot of the lake, takes rows, views and position; a reader
 // sees the lake before or after it. DuckDB with extensions does the work, in a process that may die at any moment.
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { systemClock, timerMs } from "../../../core/clock.ts";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import { makeFolders } from "../../../core/make-folders.ts";
 import { literal } from "../../../core/text/sql-text.ts";
 import { formatDuration } from "../../../core/text/units.ts";
 import { type ExtendedDuckdb, openExtended } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";
@@ -171,7 +171,7 @@ const withLake = async <T>(
   const lake = answering(duckdb, settings);
   try {
     await lake.run("SET temp_directory = ''");
-    if (catalogFile !== null) await mkdir(dirname(catalogFile), { recursive: true });
+    if (catalogFile !== null) makeFolders(dirname(catalogFile));
     await lake.run(address.attachSql).catch((error: unknown) => {
       signal.throwIfAborted();
       throw asError(error, settings);

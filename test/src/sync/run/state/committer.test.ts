@@ -1,7 +1,7 @@
 // Committer: what is written at once, what waits for others, and how long.
 import { expect, test } from "vitest";
 import { createCommitter } from "../../../../../src/sync/run/state/committer.ts";
-import type { Checkpoint } from "../../../../../src/warehouse/record/checkpoint.ts";
+import { unreadState } from "../../../../../src/sync/task/scope-state.ts";
 import { standingClock } from "../../../../support/standing-clock.ts";
 
 const LATER = { loads: [], requests: [], states: [], bytes: 10, canWait: true } as const;
@@ -12,21 +12,6 @@ const rig = (flush: () => Promise<void> = async () => undefined) => {
   const clock = standingClock(0);
   const written: number[] = [];
   let flushes = 0;
-  const state = (scope: string): Checkpoint["scopes"][number] => ({
-    stream: "filings",
-    scope,
-    status: "idle",
-    walkId: null,
-    cursor: null,
-    watermark: null,
-    totalCount: null,
-    rowsAtWalk: null,
-    checkedAt: null,
-    walkedAt: null,
-    unconfirmed: null,
-    error: null,
-    runId: "r1",
-  });
   const committer = createCommitter({
     clock,
     warehouse: {
@@ -46,7 +31,7 @@ const rig = (flush: () => Promise<void> = async () => undefined) => {
   });
   let scope = 0;
   const commit = (arrival: typeof LATER | typeof NOW) =>
-    committer.commit({ ...arrival, states: [state(`c${scope++}`)] });
+    committer.commit({ ...arrival, states: [unreadState("filings", `c${scope++}`, "r1")] });
   return { clock, committer, written, commit, flushes: () => flushes };
 };
 

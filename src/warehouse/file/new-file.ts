@@ -1,10 +1,12 @@
 // New working files. Creating every table, view and comment takes 0.2 s of processor time, so the build makes an empty
 // mirror once, and a new file begins as its copy. Opening checks it like any other file: what it lacks is created then,
 // and without the copy everything is. docs/decisions/0210-a-new-mirror-is-a-copy.md.
-import { constants, existsSync } from "node:fs";
-import { copyFile, rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readFile, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { programFile } from "../../core/program-files.ts";
+import { createDurably, flushToDisk } from "../../core/state/durable-file.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -35,8 +37,11 @@ export const copyEmptyMirror = async (file: string, empty: string = emptyMirrorF
   try {
     // A killed process left it, or somebody planted a link, which is not followed.
     await rm(unfinished, { force: true });
-    await copyFile(empty, unfinished, constants.COPYFILE_EXCL);
+    // Flushed, because DuckDB flushes its WAL with the first rows, but not a file that it has not written.
+    const bytes = await readFile(empty);
+    await createDurably(unfinished, (copy) => copy.writeFile(bytes));
     await rename(unfinished, file);
+    await flushToDisk(dirname(file));
     return true;
   } catch {
     // Whatever prevented the copy prevents creating the file as well, and opening it says so.

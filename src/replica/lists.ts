@@ -3,11 +3,20 @@
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
-import type { FilledColumns } from "./filled-columns.ts";
-import type { ListOrders, PageKeys } from "./list-orders.ts";
+import type { FilledColumns } from "./kept/filled-columns.ts";
+import type { ListOrders, PageKeys } from "./kept/list-orders.ts";
+import type { FindRecords } from "./lookups.ts";
 import { chooseFields } from "./query/field-choice.ts";
 import { Binds, type Conditions, FILTERS } from "./query/filters.ts";
-import { keysStatement, type ListRequest, pageStatement, placedStatement } from "./query/list-query.ts";
+import {
+  hasKeyOfOneColumn,
+  keysStatement,
+  type ListRequest,
+  pageStatement,
+  placedStatement,
+  type RecordText,
+} from "./query/list-query.ts";
+import { nearRows } from "./query/near-rows.ts";
 import type { Params } from "./query/params.ts";
 import { type Reader, readStatement } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
@@ -24,6 +33,7 @@ export interface PageSlice {
 
 export interface ListContext {
   readonly reader: Reader;
+  readonly find: FindRecords;
   /** ms since the epoch. */
   readonly now: number;
   readonly maxPerPage: number;
@@ -88,16 +98,30 @@ const knownKeys = (
   return orders.page({ ...request, per: per.column }, BigInt(id).toString(), offset, limit);
 };
 
-const statementOf = (request: ListRequest, keys: readonly string[], places: PageKeys["places"]) =>
-  places === undefined ? pageStatement(request, keys) : placedStatement(request, keys, places);
+type Records = ReadonlyMap<string, RecordText>;
+
+const readRecords = async (
+  { reader, find }: ListContext,
+  request: ListRequest,
+  { keys, places }: Pick<PageKeys, "keys" | "places">,
+): Promise<Records> => {
+  // With a key of two columns, only the conditions hold the other one.
+  const near = places === undefined ? null : nearRows(keys, places);
+  const statement = !hasKeyOfOneColumn(request.table)
+    ? pageStatement(request, keys)
+    : near !== null && near.near !== null
+      ? placedStatement(request, near)
+      : null;
+  if (statement === null) return find(request, keys);
+  return new Map((await readStatement(reader, statement)).map((record) => [record.key, record]));
+};
 
 /** Reads keys first, from narrow columns, then records by the key's index: a sixth of the time at a million rows. */
-const readPage = async (reader: Reader, request: ListRequest, known: PageKeys | undefined): Promise<Page> => {
+const readPage = async (context: ListContext, request: ListRequest, known: PageKeys | undefined): Promise<Page> => {
   for (let read = 1; ; read++) {
-    const { total, keys } = known ?? (await findKeys(reader, request));
+    const { total, keys, places } = known ?? (await findKeys(context.reader, request));
     if (keys.length === 0) return { total, rows: "", links: request.links.map(() => []) };
-    const records = await readStatement(reader, statementOf(request, keys, read === 1 ? known?.places : undefined));
-    const byKey = new Map(records.map((record) => [record.key, record]));
+    const byKey = await readRecords(context, request, read === 1 && places !== undefined ? { keys, places } : { keys });
     const page = keys.flatMap((key) => byKey.get(key) ?? []);
     if (page.length < keys.length && read < MOST_READS) continue;
     const links = request.links.map((_, index) => [...new Set(page.flatMap((row) => row.links[index] ?? []))]);
@@ -144,7 +168,7 @@ export const listAnswer = async (route: RouteSpec, params: Params, context: List
     offset: Math.min(offset, Number.MAX_SAFE_INTEGER),
     links: includes.flatMap((include) => LINK_COLUMNS[include] ?? []),
   });
-  const found = await readPage(reader, request, knownKeys(spec, params, request, context.orders));
+  const found = await readPage(context, request, knownKeys(spec, params, request, context.orders));
   const included = await Promise.all(
     includes.map((include, index) => readLinked(reader, include, found.links[index] ?? [], "records")),
   );

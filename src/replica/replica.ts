@@ -4,9 +4,10 @@
 import type { Clock } from "../core/clock.ts";
 import { type Answer, dataAnswer, type Quota } from "./envelope.ts";
 import { type Feedback, parseFeedback } from "./feedback.ts";
-import { everyColumn, type FilledColumns } from "./filled-columns.ts";
-import type { ListOrders } from "./list-orders.ts";
+import { everyColumn, type FilledColumns } from "./kept/filled-columns.ts";
+import type { ListOrders } from "./kept/list-orders.ts";
 import { listAnswer, type PageSlice, pageAsked } from "./lists.ts";
+import { createLookups } from "./lookups.ts";
 import { Params, type RawQuery } from "./query/params.ts";
 import type { RouteMatch } from "./query/route-match.ts";
 import type { Reader } from "./reader.ts";
@@ -86,10 +87,11 @@ const documentedSlice = (page: number, perPage: number): PageSlice => ({
 export const createReplica = (options: ReplicaOptions): Replica => {
   const { database, clock, orders = null, columns = everyColumn } = options;
   const { slice = documentedSlice, maxPerPage = DEFAULT_MAX_PER_PAGE } = options;
-  const records = createRecords(database, columns);
+  const find = createLookups(database);
+  const records = createRecords(database, find, columns);
 
   const list = (route: RouteSpec, params: Params): Promise<Answer> =>
-    listAnswer(route, params, { reader: database, now: clock.now(), maxPerPage, slice, orders, columns });
+    listAnswer(route, params, { reader: database, find, now: clock.now(), maxPerPage, slice, orders, columns });
 
   const companyList = async (route: RouteSpec, params: Params): Promise<Answer> => {
     await records.checkCompany(route, params.text("companyId") ?? "");

@@ -1,6 +1,6 @@
 // Answers of `/v1` that stay true: a snapshot never changes, so neither does what it answers to an address. Bounded in
 // bytes; the answers that were sent longest ago go first.
-import { createKept } from "../replica/kept.ts";
+import { createKept } from "../replica/kept/kept.ts";
 
 /** Bytes of an answer, and what its headers and its line in the audit trail need. */
 export interface KeptAnswer {

@@ -6,8 +6,8 @@ import { literal, quoted } from "../../core/text/sql-text.ts";
 import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { recordWriter } from "../../warehouse/read/record-text.ts";
 import { columnOf } from "../../warehouse/read/row-json.ts";
-import type { Binds } from "./filters.ts";
-import { type NearRows, nearRows } from "./near-rows.ts";
+import { Binds } from "./filters.ts";
+import type { NearRows } from "./near-rows.ts";
 
 export interface Statement {
   readonly sql: string;
@@ -82,15 +82,18 @@ export interface RecordText {
   readonly links: readonly (string | null)[];
 }
 
-interface Selection {
+/** Which columns of a table are read. */
+export interface RecordColumns {
   readonly table: TableName;
   readonly fields: readonly FieldSpec[];
+  /** Append the content of `_extra`. */
   readonly extra: boolean;
+  /** Columns whose values come along, to find related records. */
   readonly links?: readonly string[];
 }
 
 /** Plain columns: planning a JSON expression of 34 of them took longer than reading a record. */
-const selected = ({ table, fields, extra, links = [] }: Selection) => {
+const selected = ({ table, fields, extra, links = [] }: RecordColumns) => {
   const columns = [
     `CAST(t.${quoted(ownKey(table))} AS VARCHAR)`,
     ...fields.map((field) => columnOf(field, "t")),
@@ -112,11 +115,15 @@ const selected = ({ table, fields, extra, links = [] }: Selection) => {
 const isNumericKey = (table: TableName): boolean =>
   tableSpec(table).fields.some((field) => field.column === ownKey(table) && field.columnType === "BIGINT");
 
-/** Condition: the record has one of these keys. As literals, so that the key's index is used. */
-const hasKey = (table: TableName, keys: readonly string[]): string => {
+/** Letters, digits and a few signs: such a key cannot end a literal. */
+const isPlain = (key: string): boolean => /^[\w.:-]+$/.test(key);
+
+/** Condition: the record has one of these keys. As literals, so that the key's index is used; unusual texts are bound. */
+const hasKey = (table: TableName, keys: readonly string[], binds: Binds): string => {
   const numeric = isNumericKey(table);
-  const literals = keys.map((text) => literal(numeric ? BigInt(text) : text)).join(", ");
-  return `t.${quoted(ownKey(table))} IN (${literals})`;
+  const written = (key: string) => (isPlain(key) ? literal(key) : binds.bind(key));
+  const values = keys.map((key) => (numeric ? literal(BigInt(key)) : written(key))).join(", ");
+  return `t.${quoted(ownKey(table))} IN (${values})`;
 };
 
 /** Condition: one of these numeric keys, whose rows are all in the places `from` to `to`. Not by the key's index. */
@@ -130,17 +137,12 @@ const isNear = (table: TableName, { keys, from, to }: NonNullable<NearRows["near
   return `${range} AND t.rowid BETWEEN ${from} AND ${to} AND list_contains([${list}]::BIGINT[], ${key})`;
 };
 
-/** Records with these numeric keys, in any order. `places`: of their rows, in the order of the keys. */
-export const placedStatement = (
-  request: ListRequest,
-  keys: readonly string[],
-  places: readonly number[],
-): RecordsStatement => {
+/** The same, of rows of which some lie near each other. Only for tables with a numeric key. */
+export const placedStatement = (request: RecordColumns, { near, others }: NearRows): RecordsStatement => {
   const { table } = request;
-  const { near, others } = nearRows(keys, places);
   const conditions = [
     ...(near === null ? [] : [isNear(table, near)]),
-    ...(others.length === 0 ? [] : [hasKey(table, others)]),
+    ...(others.length === 0 ? [] : [hasKey(table, others, new Binds())]),
   ];
   const { head, recordOf } = selected(request);
   return {
@@ -150,14 +152,21 @@ export const placedStatement = (
   };
 };
 
-/** Records with these keys, in any order. */
+/** Whether one column identifies a record, by the key's index. */
+export const hasKeyOfOneColumn = (table: TableName): boolean => tableSpec(table).key.length === 1;
+
+/** Records with these keys, in any order. Only for tables whose key is one column. */
+export const recordsByKey = (request: RecordColumns, keys: readonly string[]): RecordsStatement => {
+  const binds = new Binds();
+  const { head, recordOf } = selected(request);
+  return { sql: `${head} ${where([hasKey(request.table, keys, binds)])}`, values: binds.values, recordOf };
+};
+
+/** Records with these keys among those that meet the conditions, which hold the other column of the key. */
 export const pageStatement = (request: ListRequest, keys: readonly string[]): RecordsStatement => {
   const { table, conditions, binds } = request;
-  // A key of one column identifies its record, by the index; with two, the conditions hold the other column.
-  const shared =
-    tableSpec(table).key.length === 1 ? { conditions: [], values: [] } : { conditions, values: binds.values };
   const { head, recordOf } = selected(request);
-  return { sql: `${head} ${where([...shared.conditions, hasKey(table, keys)])}`, values: shared.values, recordOf };
+  return { sql: `${head} ${where([...conditions, hasKey(table, keys, binds)])}`, values: binds.values, recordOf };
 };
 
 /** One row: for each column, whether any row of the table has a value in it. Ends at the first one found. */
@@ -168,7 +177,7 @@ export const filledStatement = (table: TableName, columns: readonly string[]): s
 
 /** Records of a table by a condition on alias `t`. */
 export const recordsStatement = (
-  request: Selection & {
+  request: RecordColumns & {
     readonly conditions: readonly string[];
     readonly binds: Binds;
     readonly order?: string;

@@ -2,21 +2,22 @@
 import { z } from "zod";
 import type { TableName } from "../../catalog/tables.ts";
 import { type Answer, dataAnswer } from "../envelope.ts";
-import type { FilledColumns } from "../filled-columns.ts";
+import type { FilledColumns } from "../kept/filled-columns.ts";
+import type { FindRecords } from "../lookups.ts";
 import { chooseFields } from "../query/field-choice.ts";
 import { Binds } from "../query/filters.ts";
+import type { RecordColumns } from "../query/list-query.ts";
 import type { Params } from "../query/params.ts";
 import { idIn, type Reader } from "../reader.ts";
 import { Refusal } from "../refusal.ts";
 import { LINK_COLUMNS, readAccountLists, readLatestCall, readLinked } from "../related.ts";
 import type { RouteSpec } from "../routes.ts";
-import { createLookups } from "./lookups.ts";
 
 export const notFound = (route: RouteSpec) => new Refusal("not_found", `${route.notFound ?? "not found"}.`);
 
 /** Every function throws `Refusal`, 404, where the mirror has no such record. */
-export const createRecords = (database: Reader, columns: FilledColumns) => {
-  const find = createLookups(database);
+export const createRecords = (database: Reader, findRecords: FindRecords, columns: FilledColumns) => {
+  const find = async (what: RecordColumns, id: string) => (await findRecords(what, [id])).get(id);
 
   const record = async (route: RouteSpec, table: TableName, id: string, params: Params): Promise<Answer> => {
     const { fields, named } = chooseFields(table, params, true);

@@ -1,9 +1,9 @@
 // Keys of whole lists in their order, in memory: the keys of a page are a slice, and no statement has to read and sort the
 // table for it. Only for a reader whose rows never change, and for tables whose key is one whole number.
 // An order is read in the background, after WORTH_AFTER pages of it were found by statements.
-import type { Sql } from "../warehouse/duckdb/statements.ts";
+import type { Sql } from "../../warehouse/duckdb/statements.ts";
+import { hasNumberKey, keysInOrder, type ListOrder, listSizes } from "../query/order-query.ts";
 import type { Kept } from "./kept.ts";
-import { hasNumberKey, keysInOrder, type ListOrder, listSizes } from "./query/order-query.ts";
 
 /** Keys of a list's page, and the number of rows of the whole list. */
 export interface PageKeys {

@@ -1,6 +1,6 @@
 // Values kept up to a number of bytes.
 import { expect, test } from "vitest";
-import { createKept } from "../../../src/replica/kept.ts";
+import { createKept } from "../../../../src/replica/kept/kept.ts";
 
 test("the values used longest ago go first", () => {
   const kept = createKept<string>(100);

@@ -1,13 +1,13 @@
 // Columns that hold no value anywhere: left out of statements, without a trace in what is answered.
 import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeEnvelope } from "../../../src/replica/envelope.ts";
-import { createFilledColumns, type FilledColumns } from "../../../src/replica/filled-columns.ts";
-import { matchRoute } from "../../../src/replica/query/route-match.ts";
-import type { Reader } from "../../../src/replica/reader.ts";
-import { createReplica } from "../../../src/replica/replica.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { migrate } from "../../../src/warehouse/file/migrate.ts";
+import { writeEnvelope } from "../../../../src/replica/envelope.ts";
+import { createFilledColumns, type FilledColumns } from "../../../../src/replica/kept/filled-columns.ts";
+import { matchRoute } from "../../../../src/replica/query/route-match.ts";
+import type { Reader } from "../../../../src/replica/reader.ts";
+import { createReplica } from "../../../../src/replica/replica.ts";
+import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { migrate } from "../../../../src/warehouse/file/migrate.ts";
 
 const NOW = Date.UTC(2026, 4, 20);
 let database: Database;

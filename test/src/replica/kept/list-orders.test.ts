@@ -2,16 +2,16 @@
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { tableSpec } from "../../../src/catalog/tables.ts";
-import { writeEnvelope } from "../../../src/replica/envelope.ts";
-import { createKept, type Kept } from "../../../src/replica/kept.ts";
-import { createListOrders, type KnownOrder, type ListOrders } from "../../../src/replica/list-orders.ts";
-import type { ListOrder } from "../../../src/replica/query/order-query.ts";
-import { matchRoute } from "../../../src/replica/query/route-match.ts";
-import type { Reader } from "../../../src/replica/reader.ts";
-import { createReplica } from "../../../src/replica/replica.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { migrate } from "../../../src/warehouse/file/migrate.ts";
+import { tableSpec } from "../../../../src/catalog/tables.ts";
+import { writeEnvelope } from "../../../../src/replica/envelope.ts";
+import { createKept, type Kept } from "../../../../src/replica/kept/kept.ts";
+import { createListOrders, type KnownOrder, type ListOrders } from "../../../../src/replica/kept/list-orders.ts";
+import type { ListOrder } from "../../../../src/replica/query/order-query.ts";
+import { matchRoute } from "../../../../src/replica/query/route-match.ts";
+import type { Reader } from "../../../../src/replica/reader.ts";
+import { createReplica } from "../../../../src/replica/replica.ts";
+import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { migrate } from "../../../../src/warehouse/file/migrate.ts";
 
 const NOW = Date.UTC(2026, 4, 20);
 /** More than DuckDB returns at once. */

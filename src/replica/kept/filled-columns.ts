@@ -1,10 +1,10 @@
 // Which columns of a table hold a value in any row. The text of a record leaves NULL out, so the others need not be read: of
 // 21 columns of signals, twelve empty ones took a fifth of the processor time of a page. Only for a reader whose rows never change.
 // The columns of a table are looked up once, in the background, after WORTH_AFTER reads.
-import type { FieldSpec } from "../catalog/fields.ts";
-import { type TableName, tableSpec } from "../catalog/tables.ts";
-import { filledStatement } from "./query/list-query.ts";
-import type { Reader } from "./reader.ts";
+import type { FieldSpec } from "../../catalog/fields.ts";
+import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import { filledStatement } from "../query/list-query.ts";
+import type { Reader } from "../reader.ts";
 
 /** Columns of one table that a statement is to read. */
 interface Columns {

@@ -131,7 +131,7 @@ const fillFrom = async (source: string, dataDir: string, now: number, place: Omi
 };
 
 /**
- * Makes an empty data directory a mirror again. Throws BASELINE_DAMAGED, RESTORE_REFUSED, BACKUP_PLACE_FAILED,
+ * Makes an empty data directory a mirror again. Throws BACKUP_MISSING, BACKUP_DAMAGED, RESTORE_REFUSED, BACKUP_PLACE_FAILED,
  * WRITER_BUSY, WAREHOUSE_NEWER, DISK_FULL.
  */
 export const restoreJob = async (

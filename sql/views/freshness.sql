@@ -154,6 +154,9 @@ judged AS (
       WHEN status = 'walking' AND error IS NULL THEN 'not read to its end'
       WHEN error IS NOT NULL OR status = 'failed' THEN 'the last read failed: ' || coalesce(error, 'unknown')
       WHEN checked_at IS NULL THEN 'never read'
+      -- A read of changes meets no deleted row; only the service's count could tell of one.
+      WHEN unconfirmed_because IS NULL AND total_count IS NULL AND checked_at > walked_at AND stream IN ('accounts', 'contacts', 'signals')
+        THEN 'the service does not count this list, so rows deleted since it was last read whole are not known'
       ELSE unconfirmed_because
     END AS open_because,
     -- Rows that the unfinished walk of a list has not read yet.

@@ -1,12 +1,12 @@
 // One pass of one rule: what is new becomes messages, kept together with the position; then messages are sent in order until
 // none waits, or the first one must wait for its next attempt. So events of one key arrive in order, and a kill at any moment
 // loses none and makes none up; a message whose answer was lost is sent again under its id.
-import { mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AlertSettings } from "../core/config/alerts/alert-settings.ts";
 import { snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
+import { makeFolders } from "../core/make-folders.ts";
 import { createScrubber } from "../core/secret.ts";
 import { HISTORY_ID, lastingId } from "../core/state/lasting-id.ts";
 import { openError } from "../warehouse/duckdb/duck-errors.ts";
@@ -51,7 +51,7 @@ export interface RulePass {
 /** Runs `work` while no other process works on the rule. Throws ALERT_BUSY. */
 export const alone = async <T>(dataDir: string, rule: string, work: () => Promise<T>): Promise<T> => {
   const folder = ruleFolder(dataDir, rule);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   const file = join(folder, "writer.lock");
   const lock = await takeWriterLock(file, folder).catch((error: unknown) => {
     const known = openError(error, file, folder);

@@ -101,7 +101,7 @@ export const ERRORS = {
   BUDGET_SPENT: row(
     EXIT.budget,
     "The run reached its allowance of {allowance:credit}.",
-    "The mirror is consistent, and the next sync continues from here. To spend more at once, raise --max-credits (or the setting `max_credits`).",
+    "The mirror is consistent, and the next sync continues from here. To spend more at once, raise --max-credits (or `max_credits`), or lower `reserve`; with `pace: even`, credits are shared by the time to the reset. `duckmirror plan` shows what is left.",
   ),
   BUDGET_REACHED: row(
     EXIT.budget,
@@ -250,8 +250,18 @@ export const ERRORS = {
   ),
   BASELINE_DAMAGED: row(
     EXIT.unexpected,
-    "The baseline or backup {file} cannot be used: {detail}.",
+    "The baseline {file} cannot be used: {detail}.",
     "The mirror itself is not affected: the next `duckmirror sync` makes a new baseline when it needs one. If the working file is lost, too, restore a backup (`duckmirror restore`), or rebuild what the archive holds: `duckmirror replay --partial`.",
+  ),
+  BACKUP_MISSING: row(
+    EXIT.usage,
+    "There is no backup in {place}: it holds no backup.json.",
+    "Name the folder or address that `duckmirror backup` wrote. Nothing was changed.",
+  ),
+  BACKUP_DAMAGED: row(
+    EXIT.unexpected,
+    "The backup {file} cannot be used: {detail}.",
+    "Nothing was changed. Restore another backup, or copy this one again from where it came from.",
   ),
   BACKUP_REFUSED: row(
     EXIT.usage,
@@ -367,7 +377,7 @@ export const ERRORS = {
   FILE_REFUSED: row(
     EXIT.usage,
     "The system refuses access to a file: {detail}",
-    "Check the owner and the permissions of the file and of the folders above it. Nothing that was stored is lost.",
+    "Check that everything above it is a folder, and the owner and permissions of the file and of these folders. Nothing that was stored is lost.",
   ),
   AUDIT_UNWRITABLE: row(
     EXIT.usage,

@@ -1,12 +1,13 @@
 // A backup in object storage: its files in a folder that only it uses, then the note that names the folder. The note is
 // replaced on condition, so a reader finds the earlier backup or the new one, and two writers do not mix theirs.
 import { randomBytes } from "node:crypto";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { withoutSecrets } from "../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { jsonOrNull } from "../core/json.ts";
+import { makeFolders } from "../core/make-folders.ts";
 import { type Backup, isBackupFile, NOTE, noteSchema, readBackup } from "../warehouse/file/baseline/backup.ts";
 import type { ObjectStore } from "./stores/object-store.ts";
 import { openStore, parsePlace, type StoreSettings } from "./stores/open-store.ts";
@@ -108,19 +109,19 @@ const download = async (store: ObjectStore, key: string, path: string, signal: A
   }
 };
 
-/** Brings a backup to `folder`, which must not exist, and proves it. Throws BASELINE_DAMAGED, BACKUP_PLACE_FAILED. */
+/** Brings a backup to `folder`, which must not exist, and proves it. Throws BACKUP_MISSING, BACKUP_DAMAGED, BACKUP_PLACE_FAILED. */
 export const fetchBackup = (place: BackupPlace, folder: string): Promise<Backup> =>
   withStore(place, async (store) => {
     const { url, signal } = place;
-    const damaged = (file: string, detail: string) => new DuckmirrorError("BASELINE_DAMAGED", { file, detail });
+    const damaged = (file: string, detail: string) => new DuckmirrorError("BACKUP_DAMAGED", { file, detail });
     const found = await store.get(NOTE, signal);
-    if (found === null) throw damaged(url, `it holds no ${NOTE}`);
+    if (found === null) throw new DuckmirrorError("BACKUP_MISSING", { place: url });
     const note = storedNote.safeParse(jsonOrNull(found.text));
     if (!note.success) throw damaged(`${url}/${NOTE}`, "it is no note that this version reads");
     for (const name of Object.keys(note.data.files)) {
       if (!isBackupFile(name)) throw damaged(`${url}/${NOTE}`, `it names a file that no backup has: ${name}`);
       const key = `${note.data.at}/${name}`;
-      await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
+      makeFolders(dirname(join(folder, name)), 0o700);
       if (!(await download(store, key, join(folder, name), signal))) throw damaged(`${url}/${key}`, "it is missing");
     }
     await writeFile(join(folder, NOTE), found.text, { mode: 0o600 });

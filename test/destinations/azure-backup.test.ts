@@ -74,7 +74,7 @@ test.each([
 
 test("nothing there, no such container: a clear error, and the directory stays empty", async () => {
   const dataDir = tempDir();
-  await expect(restore(dataDir)).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
+  await expect(restore(dataDir)).rejects.toMatchObject({ code: "BACKUP_MISSING" });
   const nowhere = { source: "az://no-such-container/set", bucket: bucket() };
   await expect(restoreJob(config(dataDir), nowhere, context())).rejects.toMatchObject({
     code: "BACKUP_PLACE_FAILED",

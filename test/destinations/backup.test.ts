@@ -124,7 +124,7 @@ test("a download whose connection breaks begins again", async () => {
 
 test("nothing there, no such bucket, refused credentials: a clear error, and the directory stays empty", async () => {
   const dataDir = tempDir();
-  await expect(restore(dataDir)).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
+  await expect(restore(dataDir)).rejects.toMatchObject({ code: "BACKUP_MISSING" });
   const nowhere = { source: "s3://no-such-bucket/set", bucket: storage() };
   await expect(restoreJob(configOf(dataDir), nowhere, context())).rejects.toMatchObject({
     code: "BACKUP_PLACE_FAILED",

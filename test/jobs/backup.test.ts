@@ -27,14 +27,14 @@ const configOf = (dataDir: string) =>
 const clock = { clock: systemClock, signal: new AbortController().signal };
 const STREAMS = ["accounts", "contacts", "signals"];
 
-const start = async () => {
+const start = async (at: { readonly target?: string } = {}) => {
   const service = createFakeService(anOrganization(4));
   const rig = await startSyncRig(service);
   onTestFinished(() => rig.close());
   await rig.sync({ streams: STREAMS });
   await rig.sync({ streams: STREAMS });
   const places = tempDir();
-  const target = join(places, "backup");
+  const target = at.target ?? join(places, "backup");
   const write = (force = false) => backupJob(configOf(rig.dataDir), { target, force, version: "1.0.0" }, clock);
   const restored = join(places, "restored");
   const restore = () => restoreJob(configOf(restored), { source: target }, clock);
@@ -112,6 +112,11 @@ describe("refused", () => {
     expect(existsSync(join(target, "photo.jpg"))).toBe(true);
   });
 
+  test("a place where the system has no folders", async () => {
+    const { write } = await start({ target: "/proc/none/backup" });
+    await expect(write()).rejects.toMatchObject({ code: "BACKUP_PLACE_FAILED" });
+  });
+
   test("a target that is a file, or beside which somebody keeps a folder of that name, and both stay", async () => {
     const { write, target } = await start();
     writeFileSync(target, "mine");
@@ -128,11 +133,11 @@ describe("refused", () => {
     const { write, target, restored, restore } = await start();
     await write();
     appendFileSync(join(target, "warehouse.duckdb"), "x");
-    await expect(restore()).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
+    await expect(restore()).rejects.toMatchObject({ code: "BACKUP_DAMAGED" });
     rmSync(join(target, "warehouse.duckdb"));
-    await expect(restore()).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
+    await expect(restore()).rejects.toMatchObject({ code: "BACKUP_DAMAGED" });
     rmSync(join(target, "backup.json"));
-    await expect(restore()).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
+    await expect(restore()).rejects.toMatchObject({ code: "BACKUP_MISSING" });
     expect(existsSync(join(restored, "warehouse.duckdb"))).toBe(false);
   });
 

@@ -3,10 +3,11 @@
 // out. Each file is replaced by a rename, so a reader sees either version whole and a glob never matches both. The
 // manifest is replaced last. Staged files without a plan are deleted.
 
-import { chmodSync, lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
+import { makeFolders } from "../../core/make-folders.ts";
 import { flushToDisk } from "../../core/state/durable-file.ts";
 import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.ts";
 
@@ -68,7 +69,7 @@ const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
     const folder = dirname(inside(dir, to));
     refuseLinks(dir, folder);
     folders.add(folder).add(dirname(folder));
-    if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, modes.folder);
+    if (makeFolders(folder) !== undefined) chmodSync(folder, modes.folder);
   }
   // Files moved before a crash are no longer staged.
   for (const { from, to } of plan.moves) ifThere(() => renameSync(inside(staging, from), inside(dir, to)));

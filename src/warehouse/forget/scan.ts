@@ -1,9 +1,10 @@
 // Proof of an erasure: searches every byte of every file for texts that identify the erased people. Databases and
 // Parquet files are compressed, so their cells are searched too. No file may be open for writing meanwhile.
 import { createReadStream } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
+import { makeFolders } from "../../core/make-folders.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { decodedChunks } from "../archive/read-archive.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
@@ -130,7 +131,7 @@ const notByChance = async (
   forms: readonly Buffer[],
   means: RewriteMeans,
 ): Promise<readonly string[]> => {
-  await mkdir(means.tempDir, { recursive: true });
+  makeFolders(means.tempDir);
   const folder = await mkdtemp(join(means.tempDir, "scan-"));
   try {
     const fresh = join(folder, basename(file));

@@ -32,6 +32,13 @@ test("bash completes commands, options, their choices, and streams", async () =>
   expect(await offered(out, "--quiet", "sync", "--fu")).toEqual(["--full"]);
 });
 
+test("--json prints the script as a value", async () => {
+  const { out } = await cli(["completion", "fish"]);
+  const { code, out: json } = await cli(["completion", "fish", "--json"]);
+  expect(code).toBe(0);
+  expect(JSON.parse(json)).toEqual({ shell: "fish", script: out });
+});
+
 test.each(["zsh", "fish"])("the script for %s names every command", async (shell) => {
   const { code, out } = await cli(["completion", shell]);
   expect(code).toBe(0);

@@ -27,6 +27,17 @@ test("a failure of this program stays as it is, a wrong option is a usage error 
   });
 });
 
+test("a data directory that is a file is no fault of the program", () => {
+  const { code, message, exitCode } = asProblem(
+    Object.assign(new Error("ENOTDIR: not a directory, stat '/etc/passwd/warehouse.duckdb'"), {
+      code: "ENOTDIR",
+      path: "/etc/passwd/warehouse.duckdb",
+    }),
+  );
+  expect([code, exitCode]).toEqual(["FILE_REFUSED", 2]);
+  expect(message).toContain("/etc/passwd/warehouse.duckdb");
+});
+
 test("anything else is unexpected, with what was thrown as its cause", () => {
   const thrown = new TypeError("x is undefined");
   expect(asProblem(thrown)).toMatchObject({ code: "UNEXPECTED", cause: thrown });

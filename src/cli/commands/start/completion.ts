@@ -40,8 +40,10 @@ export const command = defineCommand({
     "duckmirror completion fish > ~/.config/fish/completions/duckmirror.fish": "once",
   },
   input: inputSchema,
-  run: async ({ args: [shell] }, { terminal, commands }) => {
-    await terminal.out(completionScript(shell, await Promise.all(commands.map(described))));
+  run: async ({ args: [shell] }, { terminal, commands, shared, printJson }) => {
+    const script = completionScript(shell, await Promise.all(commands.map(described)));
+    if (shared.json) await printJson({ shell, script });
+    else await terminal.out(script);
     return EXIT.done;
   },
 });

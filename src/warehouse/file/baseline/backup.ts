@@ -1,10 +1,11 @@
 // Backups: a folder with a proven copy of the snapshot and the small files of state/ that no sync can get back.
 
-import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { jsonOrNull } from "../../../core/json.ts";
+import { makeFolders } from "../../../core/make-folders.ts";
 import { HISTORY_ID } from "../../../core/state/lasting-id.ts";
 import { replaceFile } from "../../archive/replace-file.ts";
 import { fileError } from "../../duckdb/duck-errors.ts";
@@ -53,7 +54,7 @@ export const isBackupFile = (name: string): boolean =>
 export const copyPathOf = ({ folder }: Backup): string => join(folder, COPY);
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null;
-const damaged = (file: string, detail: string) => new DuckmirrorError("BASELINE_DAMAGED", { file, detail });
+const damaged = (file: string, detail: string) => new DuckmirrorError("BACKUP_DAMAGED", { file, detail });
 
 const factsOf = async (path: string) => ({ bytes: (await stat(path)).size, sha256: await digestOf(path) });
 
@@ -101,7 +102,7 @@ interface BackupRequest {
 
 /**
  * Writes a backup beside its place and renames it. Throws SNAPSHOT_MISSING, BACKUP_REFUSED, BACKUP_PLACE_FAILED,
- * BASELINE_DAMAGED, DISK_FULL.
+ * BASELINE_DAMAGED (the copy, read through), DISK_FULL.
  */
 export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
   const { snapshot, state, target, force, version, now } = request;
@@ -110,7 +111,7 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
   await refuseUsed(target, fresh, force);
   try {
     await rm(fresh, { recursive: true, force: true });
-    await mkdir(join(fresh, "state", "archive"), { recursive: true, mode: 0o700 });
+    makeFolders(join(fresh, "state", "archive"), 0o700);
     await copyDurably(snapshot, join(fresh, COPY));
     const applied = await readThrough(join(fresh, COPY));
     const files: Record<string, z.output<typeof fileSchema>> = { [COPY]: await factsOf(join(fresh, COPY)) };
@@ -132,10 +133,10 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
   }
 };
 
-/** A backup whose every file is as it was written. Throws BASELINE_DAMAGED. */
+/** A backup whose every file is as it was written. Throws BACKUP_MISSING, BACKUP_DAMAGED. */
 export const readBackup = async (folder: string): Promise<Backup> => {
   const text = await readFile(join(folder, NOTE), "utf8").catch(() => null);
-  if (text === null) throw damaged(folder, `it holds no ${NOTE}`);
+  if (text === null) throw new DuckmirrorError("BACKUP_MISSING", { place: folder });
   const note = noteSchema.safeParse(jsonOrNull(text));
   if (!note.success) throw damaged(join(folder, NOTE), "it is no note that this version reads");
   for (const [name, facts] of Object.entries(note.data.files)) {
@@ -152,7 +153,7 @@ export const readBackup = async (folder: string): Promise<Backup> => {
 export const restoreSmallFiles = async (backup: Backup, state: string): Promise<void> => {
   for (const name of SMALL_FILES) {
     if (backup.files[join("state", name)] === undefined) continue;
-    await mkdir(dirname(join(state, name)), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(join(state, name)), 0o700);
     // Left by a restore that was killed.
     await rm(join(state, name), { force: true });
     await copyDurably(join(backup.folder, "state", name), join(state, name));

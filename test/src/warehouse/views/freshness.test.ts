@@ -60,6 +60,18 @@ test("a company that came with its input is read, and as old as the last respons
   expect(rows).toEqual([[2, 0, 72, true]]);
 });
 
+test("changes of a list that the service does not count say nothing of deleted rows until it is read whole again", async () => {
+  const verdict = (total: string, checked: string) =>
+    aMart(`
+      ${wanted([], { contacts: 7 * DAY })} ${state("contacts", "", "now() - INTERVAL 1 DAY")}
+      UPDATE sync.stream_state SET total_count = ${total}, checked_at = ${checked};`).then((mart) =>
+      mart.rows(`SELECT complete, unconfirmed_because FROM marts.freshness WHERE table_name = 'contacts'`),
+    );
+  expect(await verdict("NULL", "now()")).toEqual([[false, expect.stringContaining("does not count this list")]]);
+  expect(await verdict("NULL", "walked_at")).toEqual([[true, null]]);
+  expect(await verdict("0", "now()")).toEqual([[true, null]]);
+});
+
 test("a table is complete only when every list of it was proven to be; else the rows and the reason are named", async () => {
   const mart = await aMart(`
     INSERT INTO main.accounts (id, company_id, _first_synced_at) VALUES (1, 'c1', now()), (2, 'c2', now());

@@ -181,7 +181,10 @@ export interface Mirror {
   deliver(request?: DeliverOptions): Promise<readonly DeliveryReport[]>;
   /** Evaluates, sends, tries and replays the rules of the setting `alerts`; see docs/ALERTS.md. Does nothing by itself. */
   alerts(): Alerts;
-  /** Calls `listener` for the events of syncs, in order. Returns a function that stops it. */
+  /**
+   * Calls `listener` for the events of syncs, in order. Returns a function that stops it. If it throws, the sync goes on, and
+   * rejects with that error when it has ended.
+   */
   onEvent(listener: (event: ProgressEvent) => void): () => void;
 }
 
@@ -229,17 +232,27 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     sync: async (request = {}) => {
       const token = await tokenFor(config);
       const { signal = new AbortController().signal } = request;
-      return syncJob(config, requestOf(request), {
+      const faults: unknown[] = [];
+      const outcome = await syncJob(config, requestOf(request), {
         clock: systemClock,
         random: Math.random,
         emit: (event) => {
-          for (const listener of listeners) listener(event);
+          for (const listener of listeners) {
+            try {
+              listener(event);
+            } catch (fault) {
+              // Thrown here, it would end the run, and lose what is paid for and not archived yet.
+              if (faults.length === 0) faults.push(fault);
+            }
+          }
         },
         signal,
         graceMs: COMMAND_GRACE_MS,
         version: packageVersion(),
         token,
       });
+      if (faults.length > 0) throw faults[0];
+      return outcome;
     },
     lookup: async (kind, input, { maxAgeMs, signal = new AbortController().signal } = {}) => {
       const request = { kind, input, maxAgeMs: maxAgeMs ?? null };

@@ -200,6 +200,27 @@ const tokenFor = async (config: Config) => {
   return resolveToken(config);
 };
 
+type Listener = (event: ProgressEvent) => void;
+
+/** Calls listeners and keeps their first error: thrown at once it would end the run, with paid answers not archived yet. */
+const tellingTo = (listeners: ReadonlySet<Listener>) => {
+  const faults: unknown[] = [];
+  return {
+    emit: (event: ProgressEvent) => {
+      for (const listener of listeners) {
+        try {
+          listener(event);
+        } catch (fault) {
+          if (faults.length === 0) faults.push(fault);
+        }
+      }
+    },
+    throwFault: () => {
+      if (faults.length > 0) throw faults[0];
+    },
+  };
+};
+
 const QUERY_LIMITS = { timeMs: 600_000, memoryMiB: 2048 };
 
 /**
@@ -216,7 +237,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     vocabulary: vocabulary(),
     profile,
   });
-  const listeners = new Set<(event: ProgressEvent) => void>();
+  const listeners = new Set<Listener>();
   const snapshot = snapshotPath(config.dataDir);
   const requestOf = (request: SyncRequestOptions) => ({
     streams: request.streams ?? [],
@@ -232,26 +253,17 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     sync: async (request = {}) => {
       const token = await tokenFor(config);
       const { signal = new AbortController().signal } = request;
-      const faults: unknown[] = [];
+      const telling = tellingTo(listeners);
       const outcome = await syncJob(config, requestOf(request), {
         clock: systemClock,
         random: Math.random,
-        emit: (event) => {
-          for (const listener of listeners) {
-            try {
-              listener(event);
-            } catch (fault) {
-              // Thrown here, it would end the run, and lose what is paid for and not archived yet.
-              if (faults.length === 0) faults.push(fault);
-            }
-          }
-        },
+        emit: telling.emit,
         signal,
         graceMs: COMMAND_GRACE_MS,
         version: packageVersion(),
         token,
       });
-      if (faults.length > 0) throw faults[0];
+      telling.throwFault();
       return outcome;
     },
     lookup: async (kind, input, { maxAgeMs, signal = new AbortController().signal } = {}) => {

@@ -181,7 +181,10 @@ export interface Mirror {
   deliver(request?: DeliverOptions): Promise<readonly DeliveryReport[]>;
   /** Evaluates, sends, tries and replays the rules of the setting `alerts`; see docs/ALERTS.md. Does nothing by itself. */
   alerts(): Alerts;
-  /** Calls `listener` for the events of syncs, in order. Returns a function that stops it. */
+  /**
+   * Calls `listener` for the events of syncs, in order. Returns a function that stops it. If it throws, the sync goes on, and
+   * rejects with that error when it has ended.
+   */
   onEvent(listener: (event: ProgressEvent) => void): () => void;
 }
 
@@ -195,6 +198,27 @@ async function* changesOf(snapshot: string, request: ChangesOptions): AsyncGener
 const tokenFor = async (config: Config) => {
   if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
   return resolveToken(config);
+};
+
+type Listener = (event: ProgressEvent) => void;
+
+/** Calls listeners and keeps their first error: thrown at once it would end the run, with paid answers not archived yet. */
+const tellingTo = (listeners: ReadonlySet<Listener>) => {
+  const faults: unknown[] = [];
+  return {
+    emit: (event: ProgressEvent) => {
+      for (const listener of listeners) {
+        try {
+          listener(event);
+        } catch (fault) {
+          if (faults.length === 0) faults.push(fault);
+        }
+      }
+    },
+    throwFault: () => {
+      if (faults.length > 0) throw faults[0];
+    },
+  };
 };
 
 const QUERY_LIMITS = { timeMs: 600_000, memoryMiB: 2048 };
@@ -213,7 +237,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     vocabulary: vocabulary(),
     profile,
   });
-  const listeners = new Set<(event: ProgressEvent) => void>();
+  const listeners = new Set<Listener>();
   const snapshot = snapshotPath(config.dataDir);
   const requestOf = (request: SyncRequestOptions) => ({
     streams: request.streams ?? [],
@@ -229,17 +253,18 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     sync: async (request = {}) => {
       const token = await tokenFor(config);
       const { signal = new AbortController().signal } = request;
-      return syncJob(config, requestOf(request), {
+      const telling = tellingTo(listeners);
+      const outcome = await syncJob(config, requestOf(request), {
         clock: systemClock,
         random: Math.random,
-        emit: (event) => {
-          for (const listener of listeners) listener(event);
-        },
+        emit: telling.emit,
         signal,
         graceMs: COMMAND_GRACE_MS,
         version: packageVersion(),
         token,
       });
+      telling.throwFault();
+      return outcome;
     },
     lookup: async (kind, input, { maxAgeMs, signal = new AbortController().signal } = {}) => {
       const request = { kind, input, maxAgeMs: maxAgeMs ?? null };

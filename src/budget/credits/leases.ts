@@ -40,10 +40,12 @@ export interface SharedLedger {
 }
 
 /**
- * Life of a figure of zero, because credits can be bought within a period. It also does not bind runs that started
- * after it.
+ * Life of a figure of zero, because credits can be bought within a period, and a request without credits costs nothing. It also
+ * does not bind runs that started after it.
  */
 const ZERO_HOLDS_MS = 600_000;
+/** Life of a figure that leaves nothing but the reserve: asking anew costs one of its credits. */
+const RESERVE_HOLDS_MS = 86_400_000;
 
 export const openSharedLedger = (limits: Limits): SharedLedger => ({
   ledger: openLedger(limits),
@@ -68,6 +70,17 @@ export const lapse = (state: SharedLedger, now: number): SharedLedger => {
   };
 };
 
+/** True when credits may have been bought since the figure that denies a request: it is dropped, and one request fetches a new one. */
+const isOutdated = (
+  code: Denial,
+  figureAt: number | null,
+  { now, since }: { readonly now: number; readonly since: number },
+) => {
+  if (figureAt === null) return false;
+  const ageMs = now - figureAt;
+  return code === "QUOTA_SPENT" ? figureAt < since || ageMs >= ZERO_HOLDS_MS : ageMs >= RESERVE_HOLDS_MS;
+};
+
 export type LeaseResult =
   | { readonly ok: true; readonly state: SharedLedger }
   | { readonly ok: false; readonly code: Denial; readonly settling: boolean; readonly state: SharedLedger };
@@ -89,10 +102,7 @@ export const reserveLease = (
     return { ok: false, code: "QUOTA_SPENT", settling: true, state };
   }
   const result = reserve(ledger, now);
-  const { figureAt } = state;
-  const outdated = figureAt !== null && (figureAt < since || now - figureAt >= ZERO_HOLDS_MS);
-  // A request without credits costs nothing, so the old figure is dropped and one request fetches a new one.
-  if (!result.ok && result.code === "QUOTA_SPENT" && !result.settling && outdated) {
+  if (!result.ok && !result.settling && isOutdated(result.code, state.figureAt, { now, since })) {
     const unknown = { ...ledger, period: null, spent: 0, unseen: [] };
     return reserveLease({ ...state, ledger: unknown, figureAt: null }, lease, now, since);
   }

@@ -1,4 +1,4 @@
-// Recovers runs that were killed. Loads responses that were archived but not committed, and marks requests without a
+// Recovers runs that were killed, or ended by a fault. Loads responses that were archived but not committed, and marks requests without a
 // response as ambiguous. Nothing that was paid for is fetched again.
 import { z } from "zod";
 import { readAnswerId } from "../../api/envelope.ts";
@@ -20,7 +20,7 @@ import { countLoad, createTask, type ScopeTask, takePage } from "../task/scope-t
 import { type ArchivedAnswer, archivedLoads, isEndpoint, parseArchived } from "./archived-answer.ts";
 
 export interface Recovery {
-  /** Number of runs without an end. */
+  /** Number of runs that were killed or ended by a fault. */
   readonly runs: number;
   /** Number of responses loaded from the archive. */
   readonly answers: number;
@@ -165,8 +165,11 @@ const recoverRun = async (
   return { answers, ambiguous: lost.length };
 };
 
+const crashedRow = z.object({ run_id: z.string(), ended: z.boolean() });
+
 /**
- * Ends every run that was killed. Call it before planning. `unsent`: requests that were noted but certainly not sent.
+ * Takes up every run that was killed, and the latest sync if a fault ended it; ends those without an end. Call it before
+ * planning. `unsent`: requests that were noted but certainly not sent.
  */
 export const recover = async (
   warehouse: Warehouse,
@@ -175,17 +178,14 @@ export const recover = async (
   now: number,
   unsent: ReadonlySet<string> = new Set(),
 ): Promise<Recovery> => {
-  const crashed = await warehouse.database.query(
-    sqlText("plan/crashed-runs.sql"),
-    [],
-    z.object({ run_id: z.string() }),
-  );
+  const crashed = await warehouse.database.query(sqlText("plan/crashed-runs.sql"), [], crashedRow);
   let answers = 0;
   let ambiguous = 0;
-  for (const { run_id: runId } of crashed) {
+  for (const { run_id: runId, ended } of crashed) {
     const found = await recoverRun(warehouse, archive, runId, rows, unsent);
     answers += found.answers;
     ambiguous += found.ambiguous;
+    if (ended) continue;
     await warehouse.finishRun(runId, {
       status: "interrupted",
       finishedAt: now,

@@ -54,7 +54,10 @@ export const settleRest = async (run: SyncRun): Promise<void> => {
   await dropInsights(run);
 };
 
-/** Notes a run that a fault ended; it leaves its rows committed and publishes nothing. */
+/**
+ * Notes a run that a fault ended; it leaves its rows committed and publishes nothing. Without a summary: the next sync takes
+ * up what it paid for and did not commit (recover.ts).
+ */
 export const noteFault = async (run: SyncRun, fault: unknown): Promise<void> => {
   const { warehouse, clock } = run.deps;
   await run.archive.close();

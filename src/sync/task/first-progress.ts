@@ -15,6 +15,12 @@ import { startWatermark } from "../strategies/watermark.ts";
  */
 const WATERMARK_OVERLAP_MS = { updatedAt: 3_600_000, other: 2 * 86_400_000 };
 
+/**
+ * Clocks and zones differ by less. A value further ahead is no time of a change: as the watermark, one record dated in 2099
+ * would hide every change of the others.
+ */
+export const MOST_AHEAD_MS = 86_400_000;
+
 export const overlapMs = (stream: StreamSpec) =>
   stream.watermark === "updatedAt" ? WATERMARK_OVERLAP_MS.updatedAt : WATERMARK_OVERLAP_MS.other;
 

@@ -3,6 +3,7 @@ import type { StreamName } from "../../catalog/streams.ts";
 import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import { acceptedGap } from "../rows/accepted-gap.ts";
 import { coverageOf } from "../strategies/progress.ts";
+import { MOST_AHEAD_MS } from "./first-progress.ts";
 import type { ScopeTask } from "./scope-task.ts";
 import { cursorText } from "./stored-cursor.ts";
 
@@ -107,6 +108,14 @@ const earlyEnd = ({ before, progress, rows }: ScopeTask, { whole }: TaskOutcome)
 const walkedAtOf = ({ before, stream }: ScopeTask, gap: ReturnType<typeof earlyEnd>): number | null =>
   gap === "new" && stream.strategy !== "watermark" ? null : (before?.walkedAt ?? null);
 
+/** The watermark never goes back, unless it is too far ahead: a complete walk has read every change before its own. */
+const watermarkOf = (task: ScopeTask, reached: number | null, { addsUp }: TaskOutcome): number | null => {
+  const known = task.before?.watermark ?? null;
+  if (reached === null || known === null) return reached ?? known;
+  const isAhead = known > task.startedAt + MOST_AHEAD_MS;
+  return isAhead && addsUp && task.progress?.kind === "walk" ? reached : Math.max(reached, known);
+};
+
 /** The task's row of `sync.stream_state` after it is done. */
 export const finishedState = (task: ScopeTask, outcome: TaskOutcome): ScopeState => {
   const total = totalOf(task);
@@ -122,7 +131,6 @@ export const finishedState = (task: ScopeTask, outcome: TaskOutcome): ScopeState
   // An incremental read ends when the counts agree, that is, when the accepted gap has not changed.
   const gap = acceptedGap(task.before);
   const lookedAt = gap === null || total === null ? (task.before?.rowsAtWalk ?? null) : total - gap;
-  const before = task.before?.watermark ?? null;
   return {
     ...walkingState(task, outcome.runId),
     status: "idle",
@@ -131,7 +139,7 @@ export const finishedState = (task: ScopeTask, outcome: TaskOutcome): ScopeState
     cursor: null,
     // The watermark of a single record is its version, even if the service sets it back, so that an older version is
     // not skipped.
-    watermark: task.progress === null ? task.newest : reached === null ? before : Math.max(reached, before ?? reached),
+    watermark: task.progress === null ? task.newest : watermarkOf(task, reached, outcome),
     totalCount: total,
     rowsAtWalk: settled ? task.rows : walked ? null : lookedAt,
     checkedAt: outcome.now,

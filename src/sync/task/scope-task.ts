@@ -24,7 +24,7 @@ import {
   resumeProgress,
   storedProgress,
 } from "../strategies/progress.ts";
-import { overlaps, startProgress } from "./first-progress.ts";
+import { MOST_AHEAD_MS, overlaps, startProgress } from "./first-progress.ts";
 import { parseCursor } from "./stored-cursor.ts";
 
 /** Pages this old are not believed to show the list as it is: a run that resumes them asks at least once. */
@@ -239,7 +239,7 @@ export const takePage = (task: ScopeTask, read: PageRead, receivedAt: number): v
   landed(task, read);
   task.readAt = Math.max(task.readAt, receivedAt);
   if (task.progress === null) return;
-  const known = read.values.filter((value) => value !== null);
+  const known = read.values.filter((value) => value !== null).filter((value) => value <= receivedAt + MOST_AHEAD_MS);
   const newest = known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));
   if (newest !== null) {
     task.firstNewest ??= newest;

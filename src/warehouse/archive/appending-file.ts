@@ -7,7 +7,7 @@ import { createQueue } from "../duckdb/gate.ts";
 export interface AppendingFile {
   /** Resolves once the record is written: it then survives a crash of the process, but perhaps not of the machine. */
   append(record: Buffer): Promise<void>;
-  /** Makes everything appended so far durable. */
+  /** Makes everything appended so far durable. Throws DISK_FULL, and once it has failed, the same again. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -19,7 +19,20 @@ export const appendingFile = (openFile: () => Promise<FileHandle>): AppendingFil
   let gathered: Buffer[] = [];
   let nextWrite: Promise<void> | null = null;
   let unsynced = false;
+  /** Why a flush failed: the system may have dropped what it could not write, and would not say so again. */
+  let failure: { readonly error: unknown } | null = null;
 
+  const sync = async () => {
+    if (failure !== null) throw failure.error;
+    if (!unsynced) return;
+    try {
+      await handle?.datasync();
+    } catch (error) {
+      failure = { error: statementError(error) };
+      throw failure.error;
+    }
+    unsynced = false;
+  };
   const close = async () => {
     const open = handle;
     handle = null;
@@ -36,6 +49,7 @@ export const appendingFile = (openFile: () => Promise<FileHandle>): AppendingFil
       unsynced = true;
     } catch (error) {
       // The failed write may have left half a record at the end, so the next record goes to a new file.
+      await sync().catch(() => undefined);
       await close().catch(() => undefined);
       throw statementError(error);
     }
@@ -47,12 +61,7 @@ export const appendingFile = (openFile: () => Promise<FileHandle>): AppendingFil
       nextWrite ??= inOrder(write);
       return nextWrite;
     },
-    flush: () =>
-      inOrder(async () => {
-        if (!unsynced) return;
-        unsynced = false;
-        await handle?.datasync();
-      }),
+    flush: () => inOrder(sync),
     close: () => inOrder(close),
   };
 };

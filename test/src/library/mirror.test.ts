@@ -58,6 +58,18 @@ test("a sync whose signal is aborted ends at a checkpoint", async () => {
   expect([error?.code, report.status]).toEqual(["INTERRUPTED", "interrupted"]);
 });
 
+test("a listener that throws does not disturb the sync, which rejects with its error once all is published", async () => {
+  const mirror = mirrorIn(aFolder());
+  const heard: string[] = [];
+  mirror.onEvent(({ kind }) => {
+    if (kind === "page") throw new RangeError("of the listener");
+  });
+  mirror.onEvent(({ kind }) => heard.push(kind));
+  await expect(mirror.sync({ streams: ["accounts"] })).rejects.toThrow("of the listener");
+  expect(heard).toEqual(expect.arrayContaining(["page", "published"]));
+  expect((await mirror.query("SELECT count(*)::INTEGER FROM accounts")).rows).toEqual([[3]]);
+});
+
 test("without a sync there is nothing to ask, and wrong settings are named", async () => {
   await expect(mirrorIn(aFolder()).query("SELECT 1")).rejects.toMatchObject({ code: "SNAPSHOT_MISSING" });
   expect(() => mirrorIn(aFolder(), { pace: "fast" })).toThrow(DuckmirrorError);

@@ -235,8 +235,15 @@ export const plannerAnswers = ({
         .sort((a, b) => b.startedAt - a.startedAt)
         .slice(0, Number(most))
         .map(({ forecast, summary }) => ({ forecast, summary })),
-    [sqlText("plan/crashed-runs.sql")]: () =>
-      [...runs.values()].filter(({ status }) => status === "running").map(({ runId }) => ({ run_id: runId })),
+    [sqlText("plan/crashed-runs.sql")]: () => {
+      const syncs = [...runs.values()].filter(({ mode }) => mode === "full" || mode === "incremental");
+      const latest = syncs.toSorted((a, b) => a.startedAt - b.startedAt).at(-1);
+      return [...runs.values()]
+        .filter(
+          (run) => run.status === "running" || (run === latest && run.status === "failed" && run.summary === null),
+        )
+        .map(({ runId, status }) => ({ run_id: runId, ended: status !== "running" }));
+    },
     [sqlText("plan/completeness.sql")]: () => completenessOf({ rows, states, capabilities }),
     [ROWS_BY_SCOPE]: () => [
       ...ORGANIZATION_LISTS.map((stream) => ({ stream, scope: "", rows: all(streamSpec(stream).table).length })),

@@ -36,7 +36,7 @@ export interface Arrival {
 }
 
 export interface Committer {
-  /** Resolves with the counts of the loads once they are durable. Rejects if the commit fails. */
+  /** Resolves with the counts of the loads once they are durable. Rejects if this commit or an earlier one failed. */
   commit(arrival: Arrival): Promise<readonly LoadCounts[]>;
   /** Number of arrivals that are not durable yet. */
   waiting(): number;
@@ -113,6 +113,8 @@ export const createCommitter = (deps: CommitterDeps): Committer => {
   let writing: readonly Queued[] = [];
   let waitingBytes = 0;
   let paced = false;
+  /** Why an earlier batch was not written: a later one may hold cursors that passed its rows (invariant I1). */
+  let failure: { readonly error: unknown } | null = null;
   /** Ends the wait of the arrivals in the queue; null: they do not wait. */
   let wait: AbortController | null = null;
 
@@ -127,8 +129,10 @@ export const createCommitter = (deps: CommitterDeps): Committer => {
       writing = queue.slice(0, size);
       queue = queue.slice(size);
       try {
+        if (failure !== null) throw failure.error;
         await write(writing, deps);
       } catch (error) {
+        failure ??= { error };
         for (const { reject } of writing) reject(error);
       }
       waitingBytes -= bytesOf(writing);

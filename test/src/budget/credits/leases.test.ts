@@ -157,3 +157,23 @@ describe("credits that were bought after the last figure said zero", () => {
     });
   });
 });
+
+describe("credits that were bought after the last figure left nothing but the reserve", () => {
+  const HOUR = 3_600_000;
+  const kept = (remaining: number) => {
+    const state = known(remaining);
+    return { ...state, ledger: { ...state.ledger, limits: { ...LIMITS, reserve: 50 } } };
+  };
+
+  test("are found by one request a day, which costs a credit of the reserve; a figure of the day is believed", () => {
+    const denied = { ok: false, code: "BUDGET_SPENT", settling: false };
+    expect(reserveLease(kept(50), lease("a"), T0 + 23 * HOUR, T0 + 22 * HOUR)).toMatchObject(denied);
+    const now = T0 + 25 * HOUR;
+    const asked = take(kept(50), "a", now);
+    expect(reserveLease(asked, lease("b"), now)).toMatchObject({ ok: false, settling: true });
+    const answered = (remaining: number) =>
+      observeLedger(settleLease(asked, "a", "spent", now + 1), quota(remaining), now, now + 1);
+    expect(reserveLease(answered(1_049), lease("b"), now + 2).ok).toBe(true);
+    expect(reserveLease(answered(49), lease("b"), now + 2)).toMatchObject(denied);
+  });
+});

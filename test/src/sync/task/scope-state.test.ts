@@ -70,6 +70,16 @@ describe("a walk", () => {
     takePage(older, page({ values: [T0 - 3 * DAY, null, null] }), T0);
     expect(ended(older, {}).watermark).toBe(T0 - DAY);
   });
+
+  test("leaves out dates that lie too far ahead, and sets a watermark back that does", () => {
+    const task = aTask("walk");
+    takePage(task, page({ values: [T0 + 9999 * DAY, T0 - 1, null] }), T0);
+    expect(ended(task, {}).watermark).toBe(T0 - 1);
+    const healed = aTask("walk", { ...BEFORE, watermark: T0 + 9999 * DAY });
+    takePage(healed, page({ values: [T0 + 9999 * DAY, T0 - 1, null] }), T0);
+    expect(ended(healed, {}).watermark).toBe(T0 - 1);
+    expect(ended(healed, { addsUp: false }).watermark).toBe(T0 + 9999 * DAY);
+  });
 });
 
 describe("a walk that ends before the service's count", () => {

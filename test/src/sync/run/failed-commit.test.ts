@@ -1,0 +1,106 @@
+// A transaction that fails, as on a disk that is full for a moment: the run ends, nothing is committed after it, and the
+// next run takes up what was paid for.
+import { expect, test } from "vitest";
+import { createLedger } from "../../../../src/budget/credits/local-ledger.ts";
+import { createThrottle } from "../../../../src/budget/rate/throttle.ts";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import type { KnownTier } from "../../../../src/core/state/tier.ts";
+import { createLocalSender } from "../../../../src/sync/request/sender.ts";
+import { runSync } from "../../../../src/sync/run/run-sync.ts";
+import type { SyncOptions } from "../../../../src/sync/run/state/run-state.ts";
+import { archiveStore } from "../../../../src/warehouse/archive/archive-store.ts";
+import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { createFakeClient } from "../../../support/fake-client.ts";
+import { anAccount } from "../../../support/fake-data.ts";
+import { createFakeService, emptyData } from "../../../support/fake-service.ts";
+import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
+import { seededRandom, simulatedClock } from "../../../support/sync-rig.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
+
+const ROWS = 30;
+const OPTIONS: SyncOptions = {
+  runId: null,
+  reset: [],
+  streams: ["accounts"],
+  named: false,
+  configured: ["accounts"],
+  full: false,
+  companies: [],
+  content: [],
+  view: "default",
+  maxAgeMs: {},
+  reconcileEveryMs: 1e15,
+  budgets: {},
+  rowScope: {},
+  eraseOutside: false,
+  publish: { everyMs: 0, belowBytes: 0 },
+  largestPage: 5,
+  maxShare: 1,
+  allowMassDelete: true,
+  concurrency: 5,
+  largeInFlight: 8,
+  archiveLimits: null,
+  historyRetentionDays: null,
+  ledgerRetentionDays: null,
+};
+const FULL_ACCESS: KnownTier = { tier: "full", since: 0, evidence: "", seen_at: 0, doubted_at: null };
+
+/** A warehouse whose `nth` transaction with rows fails. */
+const failingOnce = (warehouse: Warehouse, nth: number): Warehouse => {
+  let left = nth;
+  return {
+    ...warehouse,
+    commit: async (checkpoint) => {
+      if (checkpoint.loads.length > 0 && --left === 0)
+        throw new DuckmirrorError("DISK_FULL", { detail: "for a moment" });
+      return warehouse.commit(checkpoint);
+    },
+  };
+};
+
+test.each([1, 2])(
+  "after transaction %i with rows failed, the next sync takes up every page that was paid for, and the list is complete",
+  async (nth) => {
+    const data = emptyData();
+    for (let id = 1; id <= ROWS; id++) data.accounts.push(anAccount(id));
+    const service = createFakeService(data, { maxPerPage: 5 });
+    const dataDir = tempDir();
+    await copyMigratedMirror(dataDir);
+    const clock = simulatedClock();
+    const opened = await openWarehouse({ dataDir, clock });
+    const sync = (warehouse: Warehouse) => {
+      const throttle = createThrottle({ clock, configured: 1_000_000 });
+      return runSync(OPTIONS, {
+        warehouse,
+        archive: archiveStore(opened.archiveDir),
+        sender: createLocalSender({ client: createFakeClient(service, clock), throttle, credits: null }),
+        unsent: new Set<string>(),
+        tier: { known: FULL_ACCESS, learn: async () => FULL_ACCESS },
+        ledger: createLedger({ clock }),
+        clock,
+        random: seededRandom(1),
+        emit: () => undefined,
+        signal: new AbortController().signal,
+      });
+    };
+    try {
+      await expect(sync(failingOnce(opened, nth))).rejects.toMatchObject({ code: "DISK_FULL" });
+      await clock.sleep(60_000);
+      const { report, error } = await sync(opened);
+      expect(error).toBeNull();
+      expect(report.streams).toMatchObject([{ stream: "accounts", complete: true }]);
+      expect(await opened.countRows("accounts")).toBe(ROWS);
+      const pages = service.log
+        .filter(({ status }) => status === 200)
+        .map(({ query }) => `${query.page} of ${query.perPage} rows`);
+      expect(pages.toSorted()).toEqual([...new Set(pages)].toSorted());
+      // The third sync has nothing more to take up: the second one has an end.
+      const spent = service.spent();
+      await clock.sleep(60_000);
+      expect((await sync(opened)).report.streams).toMatchObject([{ inserted: 0, updated: 0 }]);
+      expect(service.spent() - spent).toBeLessThanOrEqual(1);
+    } finally {
+      await opened.close();
+    }
+  },
+);

@@ -1,15 +1,17 @@
 // Keys and certificate of `serve` and `worker`. The keys are the configured one and the named ones; with `require_key` and
 // neither of them, a key is created at the first start beside the working database.
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { link, readFile, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
+import { keyProblem } from "../../core/config/key-text.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { resolveServerKey } from "../../core/config/secrets/server-key.ts";
 import { resolveTls } from "../../core/config/secrets/tls-files.ts";
-import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
 import { type Scrubber, Secret } from "../../core/secret.ts";
+import { createDurably } from "../../core/state/durable-file.ts";
 import { unwritable } from "../../core/state/unwritable.ts";
 import { keysPath, readKeys } from "../../server/access/key-store.ts";
 
@@ -22,20 +24,33 @@ interface AccessKeys {
   readonly madeIn: string | null;
 }
 
-/** The key of this data directory; created if missing. Throws DATA_DIR_UNWRITABLE. */
+/** The key in the file; null: it holds none, as after a full disk or a loss of power. */
+const keyIn = async (file: string): Promise<string | null> => {
+  assertOwnFile(file);
+  const text = (await readFile(file, "utf8").catch(() => "")).trim();
+  return keyProblem(text) === null ? text : null;
+};
+
+/** The key of this data directory; created if there is none. Throws DATA_DIR_UNWRITABLE, DISK_FULL. */
 const ownKey = async (dir: string, file: string): Promise<Secret> => {
+  const fresh = `dm_${randomBytes(32).toString("base64url")}`;
+  const half = `${file}.${randomBytes(8).toString("hex")}`;
   try {
     makeOwnFolder(dir);
-    assertOwnFile(file);
-    await writeFile(file, `dm_${randomBytes(32).toString("base64url")}\n`, { flag: "wx", mode: 0o600 }).catch(
-      (error: unknown) => {
-        if (!hasSystemCode(error, "EEXIST")) throw error;
-      },
-    );
-    return new Secret((await readFile(file, "utf8")).trim());
+    const known = await keyIn(file);
+    if (known !== null) return new Secret(known);
+    await createDurably(half, (opened) => opened.writeFile(`${fresh}\n`));
+    // Another process may create one at the same moment; the first one counts. A file that holds no key is replaced: an
+    // empty key would let everybody in.
+    await link(half, file).catch(() => undefined);
+    const stored = await keyIn(file);
+    if (stored === null) await rename(half, file);
+    return new Secret(stored ?? fresh);
   } catch (cause) {
     if (cause instanceof DuckmirrorError) throw cause;
     throw unwritable(dir, cause);
+  } finally {
+    await unlink(half).catch(() => undefined);
   }
 };
 
@@ -48,10 +63,8 @@ const madeKeyPath = (config: Config): string => join(config.dataDir, "state", "s
 export const keyForWorker = async (config: Config): Promise<Secret | null> => {
   const configured = await resolveServerKey(config, true);
   if (configured !== null || !config.requireKey) return configured;
-  const file = madeKeyPath(config);
-  assertOwnFile(file);
-  const text = await readFile(file, "utf8").catch(() => "");
-  return text.trim() === "" ? null : new Secret(text.trim());
+  const text = await keyIn(madeKeyPath(config));
+  return text === null ? null : new Secret(text);
 };
 
 const accessKeys = async (config: Config, listen: ListenAddress): Promise<AccessKeys> => {
@@ -66,7 +79,7 @@ const accessKeys = async (config: Config, listen: ListenAddress): Promise<Access
 };
 
 /**
- * Keys and certificates of a server. Throws CONFIG_INVALID, SERVER_KEY_MISSING, DATA_DIR_UNWRITABLE: call it before
+ * Keys and certificates of a server. Throws CONFIG_INVALID, SERVER_KEY_MISSING, DATA_DIR_UNWRITABLE, DISK_FULL: call it before
  * anything starts.
  */
 export const resolveAccess = async (config: Config, listen: ListenAddress, scrubber: Pick<Scrubber, "hide">) => {

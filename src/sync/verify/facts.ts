@@ -14,7 +14,7 @@ const LISTS: ReadonlySet<StreamName> = new Set([...ORGANIZATION_LISTS, ...COMPAN
 const valuesOf = async (deps: SyncDeps, field: "type" | "changeType"): Promise<readonly string[]> => {
   const spec = tableSpec("contacts").fields.find(({ name }) => name === field);
   const mirrored = await countByValue(deps.warehouse.database, "contacts", spec?.column ?? "");
-  return [...new Set([...(spec?.allowed ?? []).map(String), ...mirrored.keys()])];
+  return [...new Set([...(spec?.allowed ?? []).map(String), ...mirrored.keys()])].filter((value) => value !== null);
 };
 
 /** `sample`: number of records to draw per stream. */

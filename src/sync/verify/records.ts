@@ -1,12 +1,13 @@
 // Checks of `verify`: a sample of accounts by their ids, one record, and the number of signals per type.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
-import { isJsonObject } from "../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { compareLoad, countByValue } from "../../warehouse/load/compare.ts";
 import { companyCall, countsCall, detailCall, insightCall, listCall } from "../request/calls.ts";
 import { initialShape } from "../request/list-shape.ts";
 import type { Check } from "./checks.ts";
 import { comparedRecords, DOUBTFUL, type Finding, failing, finding, vanished } from "./lists.ts";
+import type { Difference } from "./report.ts";
 import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";
 
 /** Compares the main rows of a response, and loads differences on request. */
@@ -104,16 +105,14 @@ export const checkRecord = async (
 /** Members of the counts that are not signal types (API.md, "Signal"). */
 const NO_TYPE: ReadonlySet<string> = new Set(["all", "accounts"]);
 
-/** Compares the number of signals per type, with one request for all types. */
-export const checkSignalCounts = async (run: VerifyRun): Promise<Finding> => {
-  const where = { stream: "signals", scope: "" } as const;
-  const reply = await ask(run, { stream: "signal_counts", scope: "", call: countsCall() });
-  if (reply.kind === "absent" || reply.kind === "refused") await run.commit(reply.requests, []);
-  if (reply.kind !== "answer") return failing(reply);
-  await run.commit(reply.requests, []);
-  const counts = reply.outcome.data;
-  if (!isJsonObject(counts)) return { ...finding(0, []), status: "failed", note: "the counts are no object" };
-  const mirrored = await countByValue(run.deps.warehouse.database, "signals", "type");
+/**
+ * Where the mirror's signals per type (null: without one) and the service's counts differ. A documented type that the
+ * service does not name has no signal.
+ */
+export const countDifferences = (
+  mirrored: ReadonlyMap<string | null, number>,
+  counts: JsonObject,
+): readonly Difference[] => {
   const documented = tableSpec("signals").fields.find(({ name }) => name === "type")?.allowed ?? [];
   const types = new Set([...Object.keys(counts).filter((type) => !NO_TYPE.has(type)), ...documented.map(String)]);
   const all = [...mirrored.values()].reduce((sum, rows) => sum + rows, 0);
@@ -121,10 +120,21 @@ export const checkSignalCounts = async (run: VerifyRun): Promise<Finding> => {
     ...[...types].map((type) => [`type=${type}`, mirrored.get(type) ?? 0, counts[type] ?? 0] as const),
     ...(counts.all === undefined ? [] : [["all", all, counts.all] as const]),
   ];
-  return finding(
-    0,
-    pairs
-      .filter(([, mirror, api]) => String(mirror) !== String(api))
-      .map(([field, mirror, api]) => differs("count", where, { field, mirror: String(mirror), api: String(api) })),
-  );
+  return pairs
+    .filter(([, mirror, api]) => String(mirror) !== String(api))
+    .map(([field, mirror, api]) =>
+      differs("count", { stream: "signals", scope: "" }, { field, mirror: String(mirror), api: String(api) }),
+    );
+};
+
+/** Compares the number of signals per type, with one request for all types. */
+export const checkSignalCounts = async (run: VerifyRun): Promise<Finding> => {
+  const reply = await ask(run, { stream: "signal_counts", scope: "", call: countsCall() });
+  if (reply.kind === "absent" || reply.kind === "refused") await run.commit(reply.requests, []);
+  if (reply.kind !== "answer") return failing(reply);
+  await run.commit(reply.requests, []);
+  const counts = reply.outcome.data;
+  if (!isJsonObject(counts)) return { ...finding(0, []), status: "failed", note: "the counts are no object" };
+  const mirrored = await countByValue(run.deps.warehouse.database, "signals", "type");
+  return finding(0, countDifferences(mirrored, counts));
 };

@@ -133,13 +133,13 @@ export const sampleIds = async (sql: Sql, table: TableName, seed: number, most: 
 
 const groupRow = z.object({ value: z.string().nullable(), rows: z.number() });
 
-/** Number of rows of a table by the value of one column. */
+/** Number of rows of a table by the value of one column; null: rows without one. */
 export const countByValue = async (
   sql: Sql,
   table: TableName,
   column: string,
-): Promise<ReadonlyMap<string, number>> => {
+): Promise<ReadonlyMap<string | null, number>> => {
   const query = `SELECT CAST(${quoted(column)} AS VARCHAR) AS value, count(*) AS "rows" FROM main.${quoted(table)} GROUP BY ALL`;
   const groups = await sql.query(query, [], groupRow);
-  return new Map(groups.flatMap(({ value, rows }) => (value === null ? [] : [[value, rows] as const])));
+  return new Map(groups.map(({ value, rows }) => [value, rows]));
 };

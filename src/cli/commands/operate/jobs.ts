@@ -29,7 +29,7 @@ const activeJson = ({ runId, askedAt, profile, state, paused = false }: AskedSyn
   asked_at: isoTime(askedAt),
   paused,
 });
-/** One that is over, with jobs that no worker has taken yet, is no more queued. */
+/** State as shown. A sync may have ended although no worker has taken all of its jobs yet. */
 const stateOf = ({ state, paused = false }: AskedSync): string => {
   if (state !== "queued" && state !== "running") return `${state}, until a worker takes its jobs`;
   return paused ? `${state}, paused` : state;
@@ -47,7 +47,7 @@ const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter)
 const NONE_KEPT =
   "Without Redis (REDIS_URL) no failed jobs are kept. `duckmirror status` shows the last runs and their errors.\n";
 
-/** Dead letters. Without Redis none are kept; `status` shows failures. */
+/** Failed jobs. Without Redis none are kept; `status` shows failures. */
 const lettersOf = async ({ queues }: WorkerConnection): Promise<readonly DeadLetter[]> => {
   if (queues === null) return [];
   const { deadLetters } = await import("../../../queue/bullmq/operating/dead-letters.ts");

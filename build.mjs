@@ -1,13 +1,14 @@
-// Build: TypeScript to dist/ (or the folder given), the status page with its libraries, the SQL files beside it at the same
-// relative path, the CLI executable and its child programs as bundles. `--unchecked` after the folder: the same files without checking types, in less
-// than half of the processor time, for tests (`npm run check` checks the types).
+// Build: `node build.mjs [FOLDER] [--unchecked]`. Writes to FOLDER (default: dist) the compiled TypeScript, the status page with its
+// libraries, the SQL files at the same relative path, and the CLI and its child programs as bundles. `--unchecked` writes the same
+// files without checking types, in less than half of the processor time, for tests (`npm run check` checks the types).
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
-const out = process.argv[2] === undefined ? at("dist") : resolve(process.argv[2]);
+const folder = process.argv.slice(2).find((argument) => !argument.startsWith("--"));
+const out = folder === undefined ? at("dist") : resolve(folder);
 
 if (!existsSync(at("node_modules/typescript-native"))) {
   process.stderr.write("The packages it is built with are not installed: run `npm ci` first.\n");

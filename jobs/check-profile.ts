@@ -1,4 +1,4 @@
-// Job check-profile: finds what would keep a profile from syncing, without a request and without a credit.
+// Job check-profile: finds faults of a profile's configuration that would keep it from syncing. Sends no request, costs no credit.
 import type { Config } from "../src/core/config/config.ts";
 import { resolveHashKey } from "../src/core/config/secrets/hash-key.ts";
 import { resolveToken } from "../src/core/config/secrets/token.ts";
@@ -23,6 +23,7 @@ export const checkProfileJob = async (
   if (use === "load") assertWritable(config.dataDir);
   await resolveHashKey(config);
   const token = await resolveToken(config);
+  // Making the client checks the address and the proxy settings.
   await clientOf(config, { ...context, token }).close();
   return token;
 };

@@ -1,9 +1,11 @@
-// Places of a worker's runs. A run that only waits for its service lends its place to another run; when its service
-// answers, it goes on at once. So an organization whose service hangs does not hold up the others.
+// Limits how many runs of a worker work at once: each needs a place. A run that only waits for its service lends its place to
+// another run. When the service answers, the run continues at once. So an organization whose service hangs does not hold up
+// the others.
 //
-//   waiting ─admit─▶ working ─quiet for `quietMs`─▶ lending ─an answer, or nothing awaited─▶ working
+//   waiting ─admit─▶ working ─no answer for QUIET_MS─▶ lending ─an answer, or nothing awaited─▶ working
 //
-// Resuming never waits: for a moment more runs may work than there are places, but never more than `most + mostLent`.
+// A lender continues without waiting for a free place. So for a moment more runs may work than there are places, at most
+// `most` and LENT_PER_PLACE times `most`.
 import type { Clock } from "../src/core/clock.ts";
 
 /** Notes that a wait for the service begins. The returned function notes its end. */
@@ -18,20 +20,20 @@ export interface PlacesDeps {
   readonly clock: Clock;
   /** Number of places. */
   readonly most: number;
-  /** Called when the number of lent places changes; as many more runs may be offered. */
+  /** Called when the number of lent places changes. The caller may then start `most + lent` runs. */
   readonly onLent?: ((lent: number) => void) | undefined;
 }
 
-/** A run that got no answer for so long lends its place, ms. */
+/** A run without an answer for this long lends its place, ms. */
 const QUIET_MS = 5_000;
-/** Lent places per place. Each run keeps its warehouse open, which takes memory. */
+/** Most lent places per place: a run keeps its warehouse open, which takes memory. */
 const LENT_PER_PLACE = 3;
 
 /** Counts the runs that work and the lent places, and holds the runs that wait. */
 interface Room {
   /** True once the run has a place; false when the signal aborted first. */
   enter(signal: AbortSignal): Promise<boolean>;
-  /** False: as many places are lent as may be. */
+  /** False: no more places may be lent. */
   lend(): boolean;
   takeBack(): void;
   leave(): void;
@@ -92,7 +94,7 @@ const openPlace = (room: Room, clock: Clock) => {
   let awaited = 0;
   let isLent = false;
   let answeredAt = clock.now();
-  /** Set while something is awaited. */
+  /** Ends the timer that lends the place; set while the run waits for its service. */
   let watch: AbortController | null = null;
 
   const takeBack = () => {

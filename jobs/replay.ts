@@ -17,7 +17,7 @@ import { redactorOf } from "./redaction.ts";
 export interface ReplayContext {
   readonly clock: Clock;
   readonly emit: ProgressSink;
-  /** Interrupts the replay; once the new file takes its place, it goes on to its end. */
+  /** Interrupts the replay, until the new file replaces the working file; from then on the replay continues to its end. */
   readonly signal?: AbortSignal;
 }
 
@@ -53,8 +53,9 @@ interface Store {
 }
 
 /**
- * The baseline to start from; null: the archive begins at the first change and is wanted whole, or has to be. Values
- * stored before a field rule existed are in the baseline, but not in what the archive gives. Throws ARCHIVE_INCOMPLETE.
+ * The baseline to start from; null: start from the first change of the archive. That is so without a baseline, on request, and
+ * if the baseline is older than a field rule and the archive is whole: the baseline holds values that the rule excludes, a
+ * replay of the archive does not. Throws ARCHIVE_INCOMPLETE.
  */
 const startOf = async (
   { state, archiveDir, rules }: Store,

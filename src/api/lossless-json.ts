@@ -1,6 +1,5 @@
-// JSON without loss: integers beyond 2^53 become bigint, numbers beyond the range of a double,
-// NaN and Infinity keep their text.
-// The native parser is used unless the text holds such a number, which is rare.
+// Parses JSON without loss: integers beyond 2^53 become bigint; numbers beyond the range of a double, NaN and Infinity become
+// their text. JSON.parse reads every text without such numbers, that is, nearly all.
 import { parse as parseExact } from "lossless-json";
 import { detailOf } from "../core/errors.ts";
 import type { JsonValue } from "../core/json.ts";
@@ -94,12 +93,12 @@ const exactNumber = (literal: string): number | bigint | string => {
 };
 
 const NOT_NUMBER = /-?(?:NaN|Infinity)\b/y;
-/** First characters of these. */
+/** First characters of the words of NOT_NUMBER. */
 const MAY_BE_NOT_NUMBER: ReadonlySet<number> = new Set([..."-NI"].map((character) => character.charCodeAt(0)));
 
 /**
- * Python and other writers put NaN and Infinity into JSON, which has no such numbers. Quoted they keep their text; null: the
- * text holds none outside strings.
+ * The text with NaN and Infinity in quotes; null: it holds none outside strings. Python and other programs write them,
+ * although JSON has no such numbers.
  */
 const quoteNotNumbers = (text: string): string | null => {
   const parts: string[] = [];

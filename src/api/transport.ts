@@ -23,7 +23,7 @@ export interface Transport {
   diagnose(error: unknown): Pick<BrokenOutcome, "reached" | "reason">;
   /** The failure in plain words; null: undici's own are plain enough. */
   describe(error: unknown): string | null;
-  /** Ends every connection, also one that is still being opened. */
+  /** Ends every connection, also those that are still being opened. */
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ const TIMEOUT = /^(UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|ETIMEDOUT)$/;
 /** undici's text for an answer that it cannot follow, e.g. one that switches protocols. */
 const isBadAnswer = (error: unknown) => error instanceof Error && error.message === "bad response";
 
-/** Failures whose text by undici is a name or internal, in words that name the setting. */
+/** Plain words, with the setting that helps, for failures that undici describes in internal terms. */
 const plainWords = (code: string, { connectMs, headersMs, bodyMs }: Timeouts): string | null => {
   switch (code) {
     case "UND_ERR_CONNECT_TIMEOUT":
@@ -73,8 +73,8 @@ const isConnectCall = (error: unknown) =>
 const isProxyRefusal = (error: unknown) => error instanceof Error && /^Proxy response \(\d+\)/.test(error.message);
 
 /**
- * The failure of a tunnel, as the rest of undici must see it: UND_ERR_SOCKET lets undici ask the proxy for the same tunnel again
- * and again, without a pause or an end.
+ * The error to throw for a failed tunnel. UND_ERR_SOCKET becomes another error, because undici repeats a tunnel that failed
+ * with it, without a pause or an end.
  */
 const tunnelFailure = (error: unknown): Error => {
   const code = codeOf(error);
@@ -84,8 +84,9 @@ const tunnelFailure = (error: unknown): Error => {
 };
 
 /**
- * Tunnels through one proxy. undici opens them by requests of its own, which no limit of a connection and no caller's signal
- * reaches: here they end after `connectMs`, and `onFailure` gets every failure, before which no byte reached the service.
+ * Tunnels through one proxy. undici opens a tunnel with a request of its own, to which neither the limits of connections nor a
+ * caller's signal apply. So it ends here, after `connectMs`. `onFailure` gets every failure of a tunnel: no byte reached the
+ * service.
  */
 const tunnelsThrough =
   (connectMs: number, onFailure: (error: Error) => void) =>
@@ -147,7 +148,7 @@ export const createTransport = (base: URL, timeouts: Timeouts, connections: numb
       if (NEVER_SENT.test(code)) return { reached: "unsent", reason: "aborted" };
       return { reached: "unknown", reason: TIMEOUT.test(code) ? "timeout" : "reset" };
     },
-    // `close` of undici waits for a connection that is being opened, although nobody wants it any more.
+    // Not undici's `close`: it waits for connections that are being opened, which nothing needs any more.
     close: () => dispatcher.destroy(),
   };
 };

@@ -66,7 +66,7 @@ const tableLines = (table: DictionaryTable): readonly string[] => [
 ];
 
 const DESCRIPTIONS = {
-  main: "Exactly what the API would return now.",
+  main: "The API's records as of the last sync.",
   marts: "Views that answer questions.",
   history: "Every superseded or deleted version.",
   sync: "Runs, requests, credits, what did not fit.",

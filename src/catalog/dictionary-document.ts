@@ -99,17 +99,18 @@ export const renderDataDocument = (tables: readonly DictionaryTable[]): string =
 Generated from \`src/catalog\` and \`sql/views\`; a test keeps it equal to them. \`duckmirror schema [table] [--json]\` prints
 the same, and every table, view and column carries its meaning as a comment (\`SELECT * FROM duckdb_columns()\`).
 
-- [main](#schema-main): exactly what the API would return now
+- [main](#schema-main): the API's records as of the last sync
 - [marts](#schema-marts): views that answer questions
 - [history](#schema-history): every superseded or deleted version
 - [sync](#schema-sync): runs, requests, credits, what did not fit
 
 Times are TIMESTAMPTZ. In main a date without a time is midnight UTC, so west of Greenwich \`posted_on::date\` is the day
-before: write \`(posted_on AT TIME ZONE 'UTC')::date\`, set the session to UTC, or read the marts, where such fields are DATE
-and days are UTC whatever the session's time zone.
-Values an enumeration does not document are stored as they come. JSON columns hold objects whose inner structure the API
-does not document. Attached to a session under another name (\`ATTACH 'warehouse.duckdb' AS w\`), the views need \`USE w\`
-in DuckDB before 1.5; opened directly they need nothing.
+before. Write \`(posted_on AT TIME ZONE 'UTC')::date\`, or set the session to UTC, or read the marts: there such fields are DATE,
+and days are UTC in every session.
+
+A field with documented values may hold others: duckmirror stores what it receives. JSON columns hold objects whose inner structure
+the API does not document. If you attach the file under a name (\`ATTACH 'warehouse.duckdb' AS w\`) in DuckDB before 1.5, run
+\`USE w\` before you query the views.
 
 ## Schema main
 

@@ -76,7 +76,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "verify",
     group: "mirror",
-    summary: "Compare the mirror with the service at the fewest credits, and repair it",
+    summary: "Compare the mirror with the service for a few credits; --repair corrects differences",
     load: () => import("./commands/mirror/verify.ts"),
   },
   {
@@ -88,7 +88,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "status",
     group: "ask",
-    summary: "Show what the mirror holds, how fresh it is and what it cost",
+    summary: "Show rows, their age, credits, the last runs and the disk",
     load: () => import("./commands/ask/status.ts"),
   },
   {
@@ -130,13 +130,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "serve",
     group: "share",
-    summary: "Serve the status page, a local copy of the API and metrics over the mirror",
+    summary: "Serve the status page, the API's routes from the mirror, and metrics",
     load: () => import("./commands/share/serve.ts"),
   },
   {
     name: "key",
     group: "share",
-    summary: "Make, list and revoke keys of page, API and metrics, each with a role",
+    summary: "Make, list and revoke keys for the served page, API and metrics",
     load: () => import("./commands/share/key.ts"),
   },
   {
@@ -154,19 +154,19 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "jobs",
     group: "operate",
-    summary: "Show what is queued or running, what failed and which workers live; retry, drop and cancel",
+    summary: "Show queued, running and failed jobs, queues and workers; retry, drop and cancel",
     load: () => import("./commands/operate/jobs.ts"),
   },
   {
     name: "alerts",
     group: "operate",
-    summary: "Show the alert rules, send what they found, try one out, send dead letters again",
+    summary: "Show alert rules, send their messages, test a rule, send failed messages again",
     load: () => import("./commands/operate/alerts.ts"),
   },
   {
     name: "pause",
     group: "operate",
-    summary: "Let nothing new start in a profile, a queue or, before a deploy, the whole fleet",
+    summary: "Start no new syncs of a profile or, before a deploy, of all; or no new jobs of a queue",
     load: () => import("./commands/operate/pause.ts"),
   },
   {

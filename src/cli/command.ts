@@ -58,7 +58,7 @@ export interface CommandContext extends CliDeps {
   tracer(config: Config, traceparent?: string | null): Promise<Tracer>;
   /** Writes one JSON value to stdout; integers beyond 2^53 keep every digit. */
   printJson(value: unknown): Promise<void>;
-  /** Writes `error CODE: ...` and its hint to stderr, nothing to stdout. */
+  /** Writes `error CODE: ...` and its hint to stderr, nothing to stdout. Returns the error, UNEXPECTED if it has no code. */
   printProblem(error: unknown): DuckmirrorError;
 }
 
@@ -68,7 +68,7 @@ export interface CommandModule {
   execute(typed: Readonly<Record<string, unknown>>, context: CommandContext): Promise<number>;
 }
 
-/** What a user wants: a heading of --help, and the folder of `commands/` that holds the command. */
+/** The heading of --help under which the command is listed, and the folder of `commands/` that holds it. */
 export type CommandGroup = "start" | "mirror" | "ask" | "share" | "operate" | "keep";
 
 /** An entry in the table of commands; the command is loaded when it is called. */

@@ -30,7 +30,7 @@ export const ERRORS = {
   UNEXPECTED: row(
     EXIT.unexpected,
     "{detail}",
-    "This is a fault of duckmirror. The mirror is consistent; run the command again. If it fails again, report the message.",
+    "This is a fault of duckmirror. The mirror is consistent. Run the command again. If it fails again, run it with --verbose and report what it prints.",
   ),
   SINCE_UNSUPPORTED: row(
     EXIT.usage,
@@ -86,12 +86,12 @@ export const ERRORS = {
   TOKEN_OVER_PLAIN_HTTP: row(
     EXIT.usage,
     "The token would travel unencrypted to {origin}.",
-    "Use an https:// address, or set `allow_plain_http: true` (DUCKMIRROR_ALLOW_PLAIN_HTTP=1) if you trust the network between.",
+    "Use an https:// address, or set `allow_plain_http: true` (DUCKMIRROR_ALLOW_PLAIN_HTTP=1) if you trust the network between this machine and the service.",
   ),
   CREDENTIALS_REFUSED: row(
     EXIT.credentials,
     "The service refused the credentials ({status} on {endpoint}).",
-    "Check that the token is current and belongs to this organization; keys can be rotated. If the service refuses this route only, leave its stream out of the setting `streams`; if one company only, the next sync reads all else first.",
+    "Check that the token is current and belongs to this organization; it may have been replaced. If the service refuses only this route, leave its stream out of the setting `streams`. If it refuses only one company, run sync again: it reads everything else first.",
   ),
   QUOTA_SPENT: row(
     EXIT.budget,
@@ -105,8 +105,8 @@ export const ERRORS = {
   ),
   BUDGET_REACHED: row(
     EXIT.budget,
-    "Due work is left, because credits of a budget are spent: {budgets}.",
-    "The mirror is consistent, and later syncs read what is left; `duckmirror plan` shows it. To read it sooner, raise the setting `budgets`.",
+    "Work is left for later syncs, because the credits of a budget are spent: {budgets}.",
+    "The mirror is consistent. Later syncs do the work that is left; `duckmirror plan` shows it. To do it sooner, raise the limit in the setting `budgets`.",
   ),
   DURATION_SPENT: row(
     EXIT.budget,
@@ -116,7 +116,7 @@ export const ERRORS = {
   STREAMS_FAILED: row(
     EXIT.streamsFailed,
     "Some streams failed: {streams}.",
-    "The others are committed. The warnings above say why, and what to do. Run sync again: only what failed is fetched again.",
+    "The others are committed. The warnings above say why, and what to do. Then run sync again: it fetches what failed, and what has changed since.",
   ),
   PARENTS_MISSING: row(
     EXIT.streamsFailed,
@@ -135,8 +135,8 @@ export const ERRORS = {
   ),
   DELETE_PROBE_FAILED: row(
     EXIT.streamsFailed,
-    "{stream}: a row missing from the list still exists by id. Nothing was deleted.",
-    "The list was inconsistent while it was read. The next sync reads it again. If each sync ends so, the service lists fewer rows than it has: the mirror keeps those it knows, and rows that it never saw may be missing.",
+    "{stream}: the list no longer returns a row, but the service still returns it by its id. Nothing was deleted.",
+    "The list was inconsistent while it was read. The next sync reads it again. If every sync ends like this, the service lists fewer rows than it has: the mirror keeps the rows it knows, and other rows may be missing.",
   ),
   VERIFY_DIFFERS: row(
     EXIT.streamsFailed,
@@ -145,8 +145,8 @@ export const ERRORS = {
   ),
   WALK_INCONCLUSIVE: row(
     EXIT.streamsFailed,
-    "{stream}: the list does not add up ({seen:distinct row}, totalCount {total}). Rows were written, none deleted.",
-    "The list changed while it was read; the next sync reads it again.",
+    "{stream}: the list does not add up: it returned {seen:distinct row}, and its totalCount is {total}. Rows were written, none deleted.",
+    "The list probably changed while it was read. The next sync reads it again.",
   ),
   REQUEST_FAILED: row(
     EXIT.streamsFailed,
@@ -155,8 +155,8 @@ export const ERRORS = {
   ),
   LIST_TOO_DEEP: row(
     EXIT.streamsFailed,
-    "{endpoint} was refused, so the service returns {reached} of {total:row} of this list: {detail}",
-    "These rows are mirrored, and each sync reads what changed. Rows between them that do not change are missing, and deleted rows stay. The service may return a narrower list whole: setting `scope`.",
+    "The service refuses {endpoint}, so it returns only {reached} of {total:row} of this list: {detail}",
+    "The mirror holds the rows that the service returned, and each sync reads changes. Other rows are missing until they change, and deleted rows stay. If you need fewer rows, the setting `scope` makes the list shorter, so that the service may return all of it.",
   ),
   ROUTE_NOT_FOUND: row(
     EXIT.streamsFailed,
@@ -181,17 +181,17 @@ export const ERRORS = {
   RESPONSE_INVALID: row(
     EXIT.streamsFailed,
     "{endpoint} answered with something other than the documented JSON: {detail}",
-    "The body is kept in the archive. Check that `base_url` points at the service and not at a proxy or login page. The next sync tries once more, later ones less and less often.",
+    "The archive keeps the answer. Check that `base_url` is the address of the service, not of a proxy or login page. The next sync tries once more; if that fails, syncs try less and less often.",
   ),
   ANSWERS_UNUSABLE: row(
     EXIT.streamsFailed,
-    "{stream}: not asked for again before {until}, because the answers to {count:request} could not be used, and each try costs a credit.",
-    "The bodies are kept in the archive. Check `base_url`, and tell the service's operator. `duckmirror sync {stream}` asks at once.",
+    "{stream}: the answers to {count:request} could not be used. Syncs ask again after {until}, because each try costs a credit.",
+    "The archive keeps the answers. Check `base_url`, and report the fault to the operator of the service. `duckmirror sync {stream}` asks at once.",
   ),
   RESPONSE_TOO_LARGE: row(
     EXIT.streamsFailed,
     "{endpoint} answered with more than {limit:byte}.",
-    "Raise `max_body_bytes`, or lower `max_page_size`.",
+    "Raise the setting `max_body_bytes`, or lower `max_page_size`, then run sync again.",
   ),
   SERVICE_UNREACHABLE: row(
     EXIT.streamsFailed,
@@ -201,7 +201,7 @@ export const ERRORS = {
   CERTIFICATE_REFUSED: row(
     EXIT.streamsFailed,
     "{endpoint} was not requested, because the certificate of the server is not trusted: {detail}",
-    "Nothing was sent, not even the token. If your company's own authority signed the certificate, set NODE_EXTRA_CA_CERTS to the authority's file (PEM); else check `base_url`, the proxy and the clock of this machine.",
+    "Nothing was sent, not even the token. If your company's own authority signed the certificate, set NODE_EXTRA_CA_CERTS to the authority's file (PEM). Otherwise check `base_url`, the proxy and the clock of this machine.",
   ),
   SERVICE_FAILING: row(
     EXIT.streamsFailed,
@@ -226,12 +226,12 @@ export const ERRORS = {
   WAREHOUSE_CORRUPT: row(
     EXIT.unexpected,
     "The working database {file} cannot be read: {detail}",
-    "`duckmirror replay` rebuilds it from the archive, without a single request.",
+    "`duckmirror replay` rebuilds it from the archive, without a request.",
   ),
   SNAPSHOT_DAMAGED: row(
     EXIT.unexpected,
     "The snapshot {file} cannot be read: {detail}",
-    "`duckmirror sync` publishes a new one. If that cannot be read either, `duckmirror replay` rebuilds both from the archive, without a single request.",
+    "`duckmirror sync` publishes a new one. If the sync fails, too, `duckmirror replay` rebuilds the working database and the snapshot from the archive, without a request.",
   ),
   MIRROR_GONE: row(
     EXIT.unexpected,
@@ -241,12 +241,12 @@ export const ERRORS = {
   WAREHOUSE_BEHIND: row(
     EXIT.unexpected,
     "The working database {file} is older than its archive: it holds {applied:change}, the archive {announced}.",
-    "`duckmirror replay` rebuilds it from the archive, without a single request. To start over instead, move the data directory away.",
+    "`duckmirror replay` rebuilds it from the archive, without a request. To pay for a new first mirror instead, move the data directory away and run `duckmirror sync`.",
   ),
   ARCHIVE_INCOMPLETE: row(
     EXIT.unexpected,
     "The archive does not hold everything that was mirrored: {detail}.",
-    "Nothing was changed. `duckmirror replay --partial` rebuilds what the archive holds, and the next sync walks every list again.",
+    "Nothing was changed. `duckmirror replay --partial` rebuilds what the archive holds. The next sync then reads every list completely.",
   ),
   BASELINE_DAMAGED: row(
     EXIT.unexpected,
@@ -266,12 +266,12 @@ export const ERRORS = {
   BACKUP_REFUSED: row(
     EXIT.usage,
     "{dir} is not empty, and a backup needs a folder of its own.",
-    "Name a folder that is empty or does not exist; --force replaces an earlier backup, and nothing else.",
+    "Name a folder that is empty or does not exist. --force replaces an earlier backup, but no other files.",
   ),
   BACKUP_PLACE_FAILED: row(
     EXIT.streamsFailed,
     "{place} cannot be used: {detail}",
-    "What is stored there was not changed. Check the folder and its permissions, or address, credentials (as the tools of AWS or Azure find them), --region, --account, --endpoint and network, then repeat.",
+    "What is stored there was not changed. Check a folder's permissions. For object storage check the address, the credentials (as the tools of AWS or Azure find them), --region, --account, --endpoint and the network. Then run the command again.",
   ),
   RESTORE_REFUSED: row(
     EXIT.usage,
@@ -285,7 +285,7 @@ export const ERRORS = {
   ),
   CHANGES_GONE: row(
     EXIT.usage,
-    "The changes after {after} are no longer all kept: those up to {gone_to} are gone.",
+    "Some changes after {after} are no longer kept: those up to {gone_to} are gone.",
     "Read the tables as they are now, then continue with the changes after {last}. `history_retention_days` says how long changes are kept.",
   ),
   CHANGES_AHEAD: row(
@@ -302,12 +302,12 @@ export const ERRORS = {
   EXPORT_FOLDER: row(
     EXIT.usage,
     "The folder {dir} cannot take this export: {detail}.",
-    "Give another folder with --dir; formats, and exports with and without --since, each have a folder of their own.",
+    "Give another folder with --dir. Each format needs a folder of its own, and so does an export with --since.",
   ),
   FORGET_UNFINISHED: row(
     EXIT.unexpected,
     "Erasing {contacts:contact} was begun and not finished.",
-    "Run `duckmirror forget --resume`. Until then nothing is written; the snapshot stays readable.",
+    "Run `duckmirror forget --resume`. Until then no other command writes to the mirror. The snapshot stays readable.",
   ),
   FORGET_INCOMPLETE: row(
     EXIT.unexpected,
@@ -322,7 +322,7 @@ export const ERRORS = {
   CONTACT_UNKNOWN: row(
     EXIT.usage,
     "No mirrored contact has the e-mail address that was given.",
-    "Give the contact's id instead: an id is kept out even if it is not mirrored.",
+    "Give the contact's id instead. Syncs then never store the contact, even if it is not mirrored yet.",
   ),
   CONTACT_AMBIGUOUS: row(
     EXIT.usage,
@@ -347,7 +347,7 @@ export const ERRORS = {
   SCHEMA_FROZEN: row(
     EXIT.streamsFailed,
     "{stream}: a record does not fit the frozen table {table} ({detail}). Nothing of that response was loaded.",
-    "The response is kept in the archive. Set `strictness` of the table to evolve or reject, or upgrade duckmirror, and run sync again.",
+    "The response is kept in the archive. Upgrade duckmirror, or set `strictness` of the table to evolve or reject. Then run sync again.",
   ),
   DISK_FULL: row(
     EXIT.unexpected,
@@ -407,7 +407,7 @@ export const ERRORS = {
   REDIS_UNAVAILABLE: row(
     EXIT.streamsFailed,
     "Redis at {address} does not answer: {detail}",
-    "Redis holds the limits, so nothing is sent without it. Everything fetched so far is kept. Check REDIS_URL and the Redis server, then run the command again.",
+    "Redis holds the rate limit and the reserved credits, so duckmirror sends nothing without it. Everything fetched so far is kept. Check REDIS_URL and the Redis server, then run the command again.",
   ),
   REDIS_REFUSED: row(
     EXIT.usage,
@@ -417,7 +417,7 @@ export const ERRORS = {
   REDIS_FULL: row(
     EXIT.streamsFailed,
     "Redis at {address} has no memory left: {detail}",
-    "Raise maxmemory, or wait until the loader has emptied its queue. The mirror is consistent; the next sync continues from here.",
+    "Raise Redis's maxmemory, or wait until the workers have taken what is queued. The mirror is consistent; the next sync continues from here.",
   ),
   REDIS_EVICTS: row(
     EXIT.usage,
@@ -429,7 +429,7 @@ export const ERRORS = {
   FENCED: row(
     EXIT.streamsFailed,
     "Another worker has taken this work over.",
-    "This worker sends no more requests; the other one continues the work.",
+    "You need to do nothing: the other worker continues the work, and this one sends no more requests.",
   ),
   JOB_VERSION: row(
     EXIT.unexpected,
@@ -443,13 +443,13 @@ export const ERRORS = {
   ),
   FETCHER_REFUSED: row(
     EXIT.streamsFailed,
-    "No fetcher takes the requests: {detail}",
-    "Give the machines with --role fetch the version, configuration and token of the loader.",
+    "No fetcher (a worker with --role fetch) takes the requests: {detail}",
+    "Give these workers the same version, configuration and token as the worker with --role load.",
   ),
   WORKER_UNREACHABLE: row(
     EXIT.streamsFailed,
     "No worker answers at {address}: {detail}",
-    "Start `duckmirror worker`, check `listen`, or set REDIS_URL where the worker has it. `duckmirror sync` needs no worker.",
+    "Start `duckmirror worker`, and check the setting `listen`. If the worker uses Redis, set the same REDIS_URL here. `duckmirror sync` needs no worker.",
   ),
   WORKER_REFUSED: row(
     EXIT.credentials,
@@ -469,7 +469,7 @@ export const ERRORS = {
   DESTINATION_UNKNOWN: row(
     EXIT.usage,
     "There is no destination {name}; configured: {names}.",
-    "Name one of them, or none to deliver to all.",
+    "Name one of them. Without a name, duckmirror delivers to all.",
   ),
   DESTINATION_OTHER_MIRROR: row(
     EXIT.usage,
@@ -508,12 +508,12 @@ export const ERRORS = {
   ),
   DESTINATION_UNCONDITIONAL: row(
     EXIT.usage,
-    "The destination {name} ignores the conditions of a write (If-Match, If-None-Match), so two deliveries at once could mix their files.",
-    "Use a service, or a version of it, that supports conditional writes, or a folder.",
+    "The destination {name} ignores the conditions of a write (If-Match, If-None-Match), so two simultaneous deliveries could mix their files.",
+    "Use a storage service, or a newer version of this one, that supports conditional writes; or deliver to a folder.",
   ),
   EXTENSION_CLIENT_MISSING: row(
     EXIT.usage,
-    "DuckDB's client that loads extensions is not installed; kind `ducklake` needs it.",
+    "A destination of kind `ducklake` needs a DuckDB client that loads extensions, and it is not installed.",
     "Install it beside duckmirror: `npm install {packages}` (68 MB; docs/decisions/0128-two-duckdbs.md says why it is a second one).",
   ),
   EXTENSION_MISSING: row(
@@ -524,7 +524,7 @@ export const ERRORS = {
   DESTINATIONS_FAILED: row(
     EXIT.streamsFailed,
     "Some destinations were not brought up to date: {names}.",
-    "The others are. Each failed one holds what it held before; run `duckmirror deliver` again.",
+    "The other destinations are up to date. Each failed one holds what it held before. Correct the causes named above, then run `duckmirror deliver` again.",
   ),
   ALERTS_MISSING: row(
     EXIT.usage,
@@ -544,7 +544,7 @@ export const ERRORS = {
   ALERT_UNDELIVERED: row(
     EXIT.streamsFailed,
     "The receiver of {name} did not take a message: {detail}",
-    "A message that waits is sent again later. `duckmirror alerts list` shows what was given up; `duckmirror alerts replay {name}` sends both at once: run it when the cause is mended.",
+    "The next pass sends a waiting message again. `duckmirror alerts list` also shows the messages that it gave up. When the cause is mended, `duckmirror alerts replay {name}` sends all of them at once.",
   ),
   ALERT_TEST_UNDELIVERED: row(
     EXIT.streamsFailed,
@@ -573,13 +573,13 @@ export const ERRORS = {
   ),
   VERIFY_LOST: row(
     EXIT.unexpected,
-    "The verification {run} lost its worker {times} times and was given up.",
-    "It changed nothing; its requests are in the ledger. Find out why the workers end, then start it again.",
+    "The verification {run} was given up, because its worker ended {times} times before it was complete.",
+    "It changed nothing. Find out in the workers' logs why they end, then start the verification again.",
   ),
   WAIT_SPENT: row(
     EXIT.budget,
     "The sync {run} had not ended within --timeout.",
-    "Others asked for the same sync with more time, or no worker could end it. `duckmirror jobs` shows it, `duckmirror jobs --cancel {run}` ends it.",
+    "The sync may still be running, because others requested it with more time; or no worker could end it. `duckmirror jobs` shows it, `duckmirror jobs --cancel {run}` ends it.",
   ),
   INTERRUPTED: row(
     EXIT.interrupted,

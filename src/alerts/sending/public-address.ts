@@ -1,4 +1,4 @@
-// Which network addresses anyone on the internet may have: messages go nowhere else unless a rule allows it. Pure.
+// Distinguishes public network addresses from private and special ones: messages go only to public ones unless a rule allows more. Pure.
 // Source: IANA's registries of special-purpose IPv4 and IPv6 addresses.
 import { BlockList, isIP } from "node:net";
 
@@ -39,7 +39,7 @@ for (const [net, bits] of [
 const routed = new BlockList();
 routed.addSubnet("2000::", 3, "ipv6");
 
-/** False for private, loopback, link-local, metadata and reserved addresses, and for what is no address. */
+/** False for private, loopback, link-local, metadata and reserved addresses, and for a text that is no address. */
 export const isPublicAddress = (address: string): boolean => {
   const family = isIP(address);
   if (family === 4) return !special.check(address, "ipv4");

@@ -1,17 +1,18 @@
-// Counts requests by the time from which a window of the service may hold them. Pure.
+// Counts sent requests in short spans of time, to know how many the service's present rate-limit window may hold. Pure.
 
-/** Requests that count for one window from time `from` on, ms since the epoch. */
+/** Number of requests that count from time `from` (ms since the epoch), for the length of a window. */
 export interface Tally {
   readonly from: number;
   readonly count: number;
 }
 
-/** Tallies per window; enough that rounding costs less than 1% of the rate. */
+/** Tallies per window: rounding the times of requests to a tally costs less than 1% of the rate. */
 const TALLIES_PER_WINDOW = 120;
 
+/** Length of a tally's span, ms. */
 export const tallySpan = (windowMs: number): number => windowMs / TALLIES_PER_WINDOW;
 
-/** End of the tally that contains `at`, so that a request never counts for less than its window. */
+/** `from` of the tally of a request at `at`: the end of its span, so that the request never counts for less than a window. */
 const tallyOf = (at: number, windowMs: number): number => {
   const span = tallySpan(windowMs);
   return Math.ceil(at / span) * span;
@@ -51,7 +52,7 @@ export const moveOne = (
   now: number,
 ): readonly Tally[] => {
   const to = tallyOf(at + lateMs, windowMs);
-  // It was counted when its turn came, a moment before it was sent.
+  // The request was counted when its turn came, a moment before it was sent.
   const index = tallies.findLastIndex(({ from, count }) => from <= tallyOf(at, windowMs) && count > 0);
   const found = tallies[index];
   if (found === undefined || found.from >= to) return tallies;
@@ -60,7 +61,7 @@ export const moveOne = (
   return countOne(without, to, windowMs, keepMs, now);
 };
 
-/** Time when fewer than `most` count, ms since the epoch; -Infinity: always. */
+/** Earliest time at which fewer than `most` requests count, ms since the epoch; -Infinity: already so. */
 export const roomAt = (tallies: readonly Tally[], windowMs: number, most: number): number => {
   let count = 0;
   const first = tallies.findLastIndex((tally) => {

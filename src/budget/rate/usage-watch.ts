@@ -1,8 +1,8 @@
-// Learns from `remaining` and `reset` how long an unnamed window is, and whether slow responses matter. Pure.
-// Until it is found, the limiter sends what `remaining` allows, and waits for the reset when nothing remains.
-// It watches the responses of a stretch, a little longer than a window. The highest number of requests that the
-// service counted as used, compared with those sent, gives the window: at a steady pace a window holds pace x window
-// requests.
+// Estimates the length of the service's rate-limit window, where the service does not announce it, from the `remaining` and
+// `reset` of responses. Also learns how much of a response's delay passes before the service counts its request. Pure.
+// Until the window is known, the limiter sends what `remaining` allows, and waits for the reset when nothing remains.
+// A stretch is a span of time a little longer than a window. Of each stretch this file compares the requests sent with the
+// most that the service counted as used. At a steady pace a window holds pace x window requests, which gives the window.
 import type { Rate } from "./rate.ts";
 
 export interface UsageWatch {
@@ -11,7 +11,7 @@ export interface UsageWatch {
   /** The window as announced, or as estimated. */
   readonly windowMs: number;
   readonly announced: boolean;
-  /** The window is announced, estimated from requests, or a minute as resets suggest; else nothing is known of it. */
+  /** True: the window is announced, estimated from requests, or a minute as resets suggest. False: it is a first guess. */
   readonly found: boolean;
   /** The longest reset on which two consecutive responses agreed; no window is shorter. */
   readonly atLeastMs: number;
@@ -20,13 +20,13 @@ export interface UsageWatch {
   readonly lastResetsAt: number | null;
   /** An estimated window shorter than this was refused. */
   readonly refusedMs: number;
-  /** When that was, ms since the epoch; null: never. */
+  /** Time of that refusal, ms since the epoch; null: there was none. */
   readonly refusedAt: number | null;
   /** Start of the present stretch, ms since the epoch. */
   readonly since: number;
-  /** Requests sent in it. */
+  /** Requests sent in the present stretch. */
   readonly sent: number;
-  /** Most requests that the service counted as used in it. */
+  /** Most requests that the service counted as used in the present stretch. */
   readonly mostUsed: number;
   /** `remaining` does not include the request of its own response. */
   readonly countsBefore: boolean;
@@ -61,7 +61,7 @@ const SHORTER = 0.92;
 const LONGER = 1.04;
 /** Most that one stretch changes the estimate, as a factor. */
 const MOST_CHANGE = 4;
-/** Delays count less when more than the first share of the limit stays unused, and more when less than the second. */
+/** Of the limit: if more than MUCH_UNUSED stays unused, `lateShare` decreases; if less than LITTLE_UNUSED, it increases. */
 const MUCH_UNUSED = 0.05;
 const LITTLE_UNUSED = 0.025;
 const LATE_STEP = 0.25;
@@ -81,19 +81,19 @@ const FORGOTTEN_MORE = 4;
 const wholeSeconds = (ms: number): number =>
   ms >= SHORT_MS ? ms : Math.max(1, Math.ceil(ms / ROUNDING_MS - ESTIMATE_ERROR)) * ROUNDING_MS;
 
-/** An unnamed window is a minute (API.md, "Limits"), or as long as its reset if that is later. */
+/** First guess: a minute (API.md, "Limits"), or the time until the reset if that is longer. */
 const firstWindow = (resetMs: number | null): number => Math.min(Math.max(resetMs ?? 0, MINUTE_MS), HOUR_MS);
 
 /**
- * Distance of the reset when the service counted, somewhere between request and response. Long ones are
- * overestimated.
+ * Time until the reset, from the moment when the service counted the request, which lies between request and response. Long
+ * times are overestimated, because they count from the request.
  */
 const resetOf = ({ resetsAt, sentAt, now }: UsageReading): number | null => {
   if (resetsAt === null) return null;
   return resetsAt - now < SHORT_MS ? wholeSeconds(resetsAt - now) : resetsAt - sentAt;
 };
 
-/** Nothing contradicts a guess of a minute or more: no reset is known, or one is so far away. */
+/** True when no reset contradicts a guess of a minute or more: none is known, or the reset is at least half a minute away. */
 const looksLikeGuess = (resetMs: number | null): boolean => resetMs === null || resetMs >= MINUTE_MS / 2;
 
 const startWatch = (reading: UsageReading): UsageWatch => {
@@ -136,7 +136,7 @@ const withReset = (watch: UsageWatch, reading: UsageReading): UsageWatch => {
   return { ...watch, found, atLeastMs, lastResetMs: resetMs, lastResetsAt: reading.resetsAt, windowMs };
 };
 
-/** New share of delays, after a stretch in which at least `unused` of the limit was left. */
+/** New `lateShare`, after a stretch in which at least `unused` requests of the limit were left. */
 const lateShareAfter = ({ lateShare, limit }: UsageWatch, unused: number, least: number): number => {
   if (unused > Math.max(1, limit * MUCH_UNUSED)) return Math.max(least, lateShare - LATE_STEP);
   return unused < Math.max(0.5, limit * LITTLE_UNUSED) ? Math.min(1, lateShare + LATE_STEP) : lateShare;
@@ -157,8 +157,7 @@ export const sentOne = (watch: UsageWatch | null): UsageWatch | null =>
   watch === null ? null : { ...watch, sent: watch.sent + 1 };
 
 /**
- * The watch after one response. `pace`: the rate in force. `leastLateShare`: lowest share of delays, as after a
- * refusal.
+ * The watch after one response. `pace`: the rate in force. `leastLateShare`: least value of `lateShare`.
  */
 export const watchUsage = (
   before: UsageWatch | null,
@@ -194,9 +193,9 @@ export const watchUsage = (
 };
 
 /**
- * After a refusal: delays count in full again. An estimated window was too short for good, unless too few requests were
- * sent in it (`sentIn`: the number of the latest time, ms): then something else was refused. Nor do further refusals within
- * the window say more than the first one.
+ * The watch after a refusal. `lateShare` is 1 again. An estimated window was too short, so it becomes longer and never that
+ * short again. There are two exceptions: too few requests were sent in it (`sentIn(ms)`: requests of the latest `ms`), so
+ * the service refused for another reason; or the window already got longer by a refusal within it.
  */
 export const refusedUsage = (
   watch: UsageWatch | null,

@@ -1,5 +1,5 @@
-// Combines the updates that a process makes at the same time: they are one read and one write of the shared state. Apart,
-// they would find the state changed by each other, and each would be tried again and again.
+// Combines the updates that a process makes at the same time: updates with the same fence become one read and one write of the
+// shared state. Sent one by one, each would find that another changed the state, and would be tried again and again.
 import { isCode } from "../../core/errors.ts";
 import type { Fence, StateStore, Stepped, UpdateOptions } from "./state-store.ts";
 
@@ -13,7 +13,7 @@ interface Waiting<S> {
 const sameFence = (one: Fence | undefined, other: Fence | undefined): boolean =>
   one?.key === other?.key && one?.value === other?.value;
 
-/** Runs `work` with a signal that aborts once all of these have; without a signal, one never does. */
+/** Runs `work` with a signal that aborts once all `signals` have. A missing signal never aborts. */
 const whileWanted = async <T>(
   signals: readonly (AbortSignal | undefined)[],
   work: (signal: AbortSignal) => Promise<T>,
@@ -31,7 +31,7 @@ const whileWanted = async <T>(
   }
 };
 
-/** Makes one update of these. One whose caller has left by now, or whose step throws, is not made; the others are. */
+/** Stores a batch as one update, without the updates whose caller has left or whose step throws. */
 const updateTogether = async <S>(store: StateStore<S>, batch: readonly Waiting<S>[]): Promise<void> => {
   const [first] = batch;
   if (first === undefined) return;
@@ -63,7 +63,7 @@ const updateTogether = async <S>(store: StateStore<S>, batch: readonly Waiting<S
   }
 };
 
-/** The same store. Updates that are asked for while one is under way are made together after it, in their order. */
+/** The store, with combined updates: those requested during an update are stored together after it, in their order. */
 export const combined = <S>(store: StateStore<S>): StateStore<S> => {
   let waiting: Waiting<S>[] = [];
   let busy = false;
@@ -75,7 +75,7 @@ export const combined = <S>(store: StateStore<S>): StateStore<S> => {
       const batch = waiting.filter(({ options }) => sameFence(options.fence, first?.options.fence));
       waiting = waiting.filter((each) => !batch.includes(each));
       await updateTogether(store, batch);
-      // Callers that just got their result may ask again at once.
+      // Lets callers that just got their result add their next update to the next batch.
       await new Promise((resolve) => setImmediate(resolve));
     }
     busy = false;
@@ -86,7 +86,7 @@ export const combined = <S>(store: StateStore<S>): StateStore<S> => {
     update: (step, options = {}) =>
       new Promise((resolve, reject) => {
         const { signal } = options;
-        // Others of its batch may wait longer for the store.
+        // A caller that leaves does not wait for the others of its batch.
         const leave = () => reject(signal?.reason);
         signal?.addEventListener("abort", leave, { once: true });
         const settled = () => signal?.removeEventListener("abort", leave);

@@ -17,12 +17,15 @@ export interface AzureSettings {
   readonly answerMs?: number | undefined;
 }
 
-/** Waits of 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 16 s: an outage of half a minute is bridged; a longer one ends the delivery. */
+/** Waits of 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 16 s: a delivery survives an outage of half a minute, but no longer one. */
 const RETRIES = { maxTries: 8, retryDelayInMs: 500, maxRetryDelayInMs: 16_000 };
-/** How many times as long as a silent server's answer a request and its repetitions may take. */
+/** A request may take this many times `answerMs`, its repetitions included. */
 const MOST_ANSWERS = 10;
 
-/** Not the SDK's own timeout: its timer goes on after a connection that fails, and the program would not end before it. */
+/**
+ * Ends a request after `mostMs`. The SDK's own timeout is not used: its timer runs on after a failed connection, and Node waits
+ * for it before the program ends.
+ */
 const inTime = (mostMs: number): RequestPolicyFactory => ({
   create: (next) => ({
     sendRequest: async (request) => {
@@ -43,7 +46,7 @@ type Service = InstanceType<AzureStorage["BlobServiceClient"]>;
 
 const sameUrl = (one: string, other: string): boolean => one.replace(/\/+$/, "") === other.replace(/\/+$/, "");
 
-/** The service that a connection string names, with its credentials. Its text is in no message. */
+/** The service that a connection string names, with its credentials. No message quotes the string, because it holds a key. */
 const fromConnectionString = (
   { BlobServiceClient }: AzureStorage,
   text: string,
@@ -56,7 +59,7 @@ const fromConnectionString = (
   }
 };
 
-/** What requests are signed with, and where they go. */
+/** The client of the storage account, with the first credentials found. */
 const openService = async (name: string, place: AzurePlace, settings: AzureSettings): Promise<Service> => {
   const storage = await loadAzureStorage(name);
   const { BlobServiceClient, newPipeline, AnonymousCredential, StorageSharedKeyCredential } = storage;

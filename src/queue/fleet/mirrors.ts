@@ -1,12 +1,12 @@
-// Mirrors whose pages pass through Redis: a hash, mirror id -> profile and last use. Written by loaders, so that every
-// process can list the queues of pages.
+// The list of mirrors whose pages pass through Redis: a Redis hash, mirror id -> profile and last use. Loaders write it, so
+// that every process can list the queues of pages.
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { keyOf } from "../redis/queues.ts";
 import { redisNow } from "../redis/redis-now.ts";
 
 const MIRRORS = keyOf("mirrors");
-/** As long as a response is kept for a loader. */
+/** An entry is kept as long as a response for a loader. */
 const LASTS_MS = 30 * 86_400_000;
 
 const entry = z.object({ profile: z.string(), used_at: z.number() });

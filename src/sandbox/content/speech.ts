@@ -1,4 +1,4 @@
-// Sentences of earnings calls, filings, articles and job descriptions. Slots: prose.ts.
+// Sentences of earnings calls, filings, articles and job descriptions. prose.ts fills in slots such as `{company}`.
 
 /** Prepared remarks of an earnings call. */
 export const REMARKS: readonly string[] = [

@@ -1,4 +1,4 @@
-// Faults: kinds of failure of one response, and their form in a file. Kinds and parameters are data; play.ts applies
+// Faults: kinds of failure of one response, and their form in a file. Kinds and parameters are data; faulty-response.ts applies
 // them to the bytes, schedule.ts selects the requests.
 import { z } from "zod";
 

@@ -15,7 +15,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip } from "node:zlib";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { type Fault, type FaultKind, reachesService } from "./fault.ts";
-import { type Answer, playOf, type Step } from "./play.ts";
+import { type Answer, faultyResponse, type Step } from "./faulty-response.ts";
 import { createSchedule, type Schedule } from "./schedule.ts";
 
 /** A request that passed, in order of arrival. */
@@ -161,10 +161,10 @@ export const startFaultProxy = async (options: FaultProxyOptions): Promise<Fault
     const answer = reachesService(fault)
       ? await decoded(await ask())
       : { status: 502, headers: {}, body: Buffer.alloc(0) };
-    const play = playOf(fault, answer);
-    if (play.kind === "script") return perform(socket, play.steps, clock);
-    if (play.afterMs !== undefined) await clock.sleep(play.afterMs, stopping.signal);
-    send(response, play.answer);
+    const faulty = faultyResponse(fault, answer);
+    if (faulty.kind === "script") return perform(socket, faulty.steps, clock);
+    if (faulty.afterMs !== undefined) await clock.sleep(faulty.afterMs, stopping.signal);
+    send(response, faulty.answer);
   };
 
   const server = createServer((request, response) => {

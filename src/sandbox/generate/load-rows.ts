@@ -1,5 +1,5 @@
-// Writes generated rows into the warehouse: appended to a temporary table in batches, then inserted from it. SQL is built
-// from the catalog: a table's columns are its fields.
+// Writes generated rows into a warehouse, in batches: appends a batch to a temporary table, then inserts it from there. The
+// catalog gives the columns of the SQL: a table's columns are its fields.
 import type { ColumnType } from "../../catalog/fields.ts";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../../warehouse/duckdb/append.ts";
@@ -22,7 +22,7 @@ const cellOf = (type: ColumnType, value: Row[string]): Cell => {
   return type === "JSON" ? JSON.stringify(written) : convertCell(type, written, "none").cell;
 };
 
-/** Cells of the rows by column, in batches; long texts are written here. */
+/** Cells of the rows by column, in batches. A value that is a function returns its long text only now. */
 function* batchesOf({ fields }: TableSpec, rows: Iterable<Row>): Iterable<ColumnChunk> {
   const empty = () => fields.map((): ReturnType<typeof duckCell>[] => []);
   let columns = empty();
@@ -44,7 +44,7 @@ function* batchesOf({ fields }: TableSpec, rows: Iterable<Row>): Iterable<Column
   if (count > 0) yield columns;
 }
 
-/** Inserts all rows, in batches; DuckDB inserts one while the next is written. `at`: ISO 8601. */
+/** Inserts all rows. DuckDB inserts one batch while the next is generated. `at`: time of the rows, ISO 8601. */
 export const loadRows = async (tx: Writer, table: TableName, rows: Iterable<Row>, at: string): Promise<void> => {
   const spec = tableSpec(table);
   const columns = columnsOf(spec);

@@ -1,4 +1,5 @@
-// Buttons that start work, and the list of running work. Shown only if the server can start any.
+// Buttons that start a sync or a verification, and the list of runs: progress, state and a button that cancels. The buttons are
+// hidden if the server starts no runs.
 import { badge, byId, make, ofKind } from "./dom.ts";
 import { ago, counted } from "./format.ts";
 import { type Abilities, type ActiveRun, ask, chosenProfile, Refused, send } from "./wire.ts";
@@ -14,7 +15,7 @@ const followed = new Map<
   string,
   { run: ActiveRun | null; progress: string; wait: { text: string; until: number } | null }
 >();
-let looking = false;
+let polling = false;
 
 const problem = (error: unknown): void => {
   const place = byId("notice");
@@ -29,7 +30,7 @@ const momentText = (at: number): string => {
 
 const waitText = (why: string, until: number): string => `waits for ${WAITS[why] ?? why} until ${momentText(until)}`;
 
-/** Progress as reported by the worker that runs it, on any machine. */
+/** Progress of a run, as its worker reports it, on this machine or another. */
 const progressTexts = ({ due_at, progress, paused }: ActiveRun): readonly string[] => {
   const now = Date.now();
   const due = due_at === null ? [] : [`ends at ${momentText(due_at)} at the latest`];
@@ -69,22 +70,22 @@ const showActive = (): void => {
   );
 };
 
-const look = async (): Promise<void> => {
+const poll = async (): Promise<void> => {
   for (const [runId, entry] of followed) {
     if (entry.run !== null && OVER.includes(entry.run.state)) continue;
     entry.run = await ask<ActiveRun>(`/api/syncs/${encodeURIComponent(runId)}`).catch(() => entry.run);
   }
   showActive();
   const open = [...followed.values()].some(({ run }) => run === null || !OVER.includes(run.state));
-  looking = open;
-  if (open) setTimeout(() => void look(), POLL_MS);
+  polling = open;
+  if (open) setTimeout(() => void poll(), POLL_MS);
 };
 
 const follow = (runId: string): void => {
   if (!followed.has(runId)) followed.set(runId, { run: null, progress: "", wait: null });
   showActive();
-  if (!looking) setTimeout(() => void look(), 200);
-  looking = true;
+  if (!polling) setTimeout(() => void poll(), 200);
+  polling = true;
 };
 
 const start = async (path: string, body: unknown): Promise<void> => {
@@ -97,8 +98,8 @@ const start = async (path: string, body: unknown): Promise<void> => {
   }
 };
 
-/** Text for an event of a run. */
-export const tellProgress = (event: Readonly<Record<string, unknown>>): void => {
+/** Shows an event of a run in the list. */
+export const showEvent = (event: Readonly<Record<string, unknown>>): void => {
   const runId = String(event.run_id);
   follow(runId);
   const entry = followed.get(runId);
@@ -122,7 +123,7 @@ export const startActions = ({ syncs, verify }: Abilities): void => {
   byId("verify-now").addEventListener("click", () => void start("/api/verifications", { profile: chosenProfile() }));
 };
 
-/** Shows runs that started before this page was opened. */
+/** Lists runs that started before this page was opened. */
 export const followActive = async (): Promise<void> => {
   const { runs } = await ask<{ runs: readonly ActiveRun[] }>("/api/syncs");
   for (const run of runs) follow(run.run_id);

@@ -1,5 +1,5 @@
 // The status page: requests the figures, shows them, and repeats this for every new snapshot.
-import { followActive, startActions, tellProgress } from "./actions.ts";
+import { followActive, showEvent, startActions } from "./actions.ts";
 import { byId, make, ofKind } from "./dom.ts";
 import { offerFeedback, startExplorer } from "./explorer.ts";
 import { startFeedback } from "./feedback.ts";
@@ -65,7 +65,7 @@ const listenTo = (abilities: Abilities): void => {
     if (found === version) return;
     version = found;
     showAll(abilities).catch(notice);
-  }, tellProgress);
+  }, showEvent);
 };
 
 /** Why the worker cannot sync the profile. Its mirror can still be read. */

@@ -1,5 +1,5 @@
-// Strategy known: reads a list without order until a page holds nothing new and the counts agree. Pure. Otherwise it
-// reads the whole list, which may then delete rows.
+// Strategy known, for a list without order: reads pages until one holds nothing new, and ends there if the counts agree.
+// If they never agree, it reads the whole list, as a walk, which may delete rows. Pure.
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { acceptWalk, nextWalk, startWalk, type WalkState } from "./walk.ts";
 

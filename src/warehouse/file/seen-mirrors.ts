@@ -54,12 +54,12 @@ export const watchMirrors = (
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): SeenMirrors => {
   const mirrors = createSeenMirrors();
-  const keepLooking = async () => {
+  const keepChecking = async () => {
     while (!signal.aborted) {
       mirrors.look(dataDirs);
       await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
     }
   };
-  void keepLooking();
+  void keepChecking();
   return mirrors;
 };

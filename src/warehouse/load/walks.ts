@@ -1,5 +1,6 @@
-// Finds mirrored rows that a complete walk did not return, and moves them to history.
-// SQL is generated because the table varies; every value is bound.
+// Compares a walk with the mirror: counts the rows of both, finds mirrored rows that the walk did not return, moves rows to
+// history as deleted. SQL is generated because the table varies; every value is bound. A row is in the walk's scope (a table,
+// or a company's part of it), and expected there unless it is outside the row scope (`_in_scope`).
 import { z } from "zod";
 import { isScopedTable, type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
@@ -17,16 +18,16 @@ export interface WalkScope {
 }
 
 export interface Missing {
-  /** Mirrored rows in scope. */
+  /** Mirrored rows that the walk should return. */
   readonly rows: number;
-  /** Mirrored rows in scope that the walk did not return. */
+  /** Those of them that it did not return. */
   readonly missing: number;
   /** Ids of up to 20 missing rows as text, evenly spread and the same each time. */
   readonly sample: readonly string[];
 }
 
 interface ScopedSql {
-  /** Condition on alias `t`: the row is in scope. */
+  /** Condition on alias `t`: the row is in the walk's scope. */
   readonly inScope: string;
   readonly scopeParams: readonly SqlValue[];
   /** Expression of the id as walks store it. */
@@ -49,10 +50,10 @@ const scopedSql = (table: TableName, company: string | undefined): ScopedSql => 
 };
 
 /** Condition on alias `t`: the list is expected to return the row (setting `scope`). */
-const counts = (table: TableName): string => (isScopedTable(table) ? "t._in_scope" : "true");
+const isExpected = (table: TableName): string => (isScopedTable(table) ? "t._in_scope" : "true");
 
 const unmet = (table: TableName, { inScope, met }: ScopedSql) =>
-  `${inScope} AND ${counts(table)} AND NOT EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ? AND w.table_name = ? AND ${met})`;
+  `${inScope} AND ${isExpected(table)} AND NOT EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ? AND w.table_name = ? AND ${met})`;
 
 const goneRow = z.object({ company: z.string().nullable(), ids: z.array(z.string()) });
 /** Rows of a table by id; `company` where the table is kept per company. */
@@ -64,10 +65,10 @@ export interface Gone {
 const countsRow = z.object({ rows: z.number() });
 const idRow = z.object({ id: z.string() });
 
-/** Number of mirrored rows of a table, or of one company in it. */
+/** Number of mirrored rows of a table, or of one company in it, without those outside the row scope. */
 export const countRows = async (sql: Sql, table: TableName, company?: string): Promise<number> => {
   const { inScope, scopeParams } = scopedSql(table, company);
-  const query = `SELECT count(*) AS "rows" FROM main.${quoted(table)} AS t WHERE ${inScope} AND ${counts(table)}`;
+  const query = `SELECT count(*) AS "rows" FROM main.${quoted(table)} AS t WHERE ${inScope} AND ${isExpected(table)}`;
   return (await sql.query(query, scopeParams, countsRow))[0]?.rows ?? 0;
 };
 
@@ -78,10 +79,10 @@ export const idsOfCompany = async (sql: Sql, table: TableName, company: string):
   return (await sql.query(query, scopeParams, idRow)).map((row) => row.id);
 };
 
-/** Ids that are given of missing rows, at most. */
+/** Most ids in a sample of missing rows. */
 const SAMPLE = 20;
 
-/** Mirrored rows in scope that the walk did not return. */
+/** Counts the expected rows that the walk did not return, with a sample of their ids. */
 export const findMissing = async (sql: Sql, { table, walkId, company }: WalkScope): Promise<Missing> => {
   const scoped = scopedSql(table, company);
   const from = `FROM main.${quoted(table)} AS t WHERE ${unmet(table, scoped)}`;
@@ -98,7 +99,7 @@ export const findMissing = async (sql: Sql, { table, walkId, company }: WalkScop
 export const countSeen = async (sql: Sql, walkId: string): Promise<number> =>
   (await sql.query(sqlText("warehouse/seen-count.sql"), [walkId], countsRow))[0]?.rows ?? 0;
 
-/** Drops the walk's keys. */
+/** Deletes the stored keys of a finished walk. */
 export const dropWalk = async (sql: Sql, walkId: string): Promise<void> => {
   await sql.run(sqlText("warehouse/drop-walk.sql"), [walkId]);
 };

@@ -1,5 +1,5 @@
 // Credits as `status` shows them: the service's last figures, this mirror's spending, and requests with an unknown charge.
-// Calls of other commands that the next sync has yet to book are included.
+// It includes calls of other commands that the next sync will book.
 import { z } from "zod";
 import type { Database } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -47,7 +47,7 @@ const pendingCalls = async (database: Database, dataDir: string): Promise<readon
 };
 
 /**
- * Reads them from the snapshot in `dataDir`, or takes `newer`: the figures of a later sync that published nothing. Times are
+ * Reads the credits from the snapshot in `dataDir`, or takes `newer`: the figures of a later sync that published nothing. Times are
  * ms since the epoch.
  */
 export const readCredits = async (database: Database, dataDir: string, newer: LookCredits | null) => {
@@ -69,7 +69,7 @@ export const readCredits = async (database: Database, dataDir: string, newer: Lo
     /** Credits this mirror spent in the period (without a known reset: in a month), and requests with an unknown charge. */
     spentHere,
     ambiguousHere,
-    /** Credits that no request of this mirror can explain; null: not known, as the beginning of the period is not. */
+    /** Credits that no request of this mirror can explain; null: unknown, because the start of the period is unknown. */
     spentByOthers: used === null || row.resets_at === null ? null : Math.max(0, used - most),
     /** Credits that this mirror certainly spent and the service does not count. */
     uncounted: used === null || row.resets_at === null ? 0 : Math.max(0, least - used),

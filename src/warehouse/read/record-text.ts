@@ -1,5 +1,5 @@
-// One row of a table as the text of a JSON object, written from plain cells (`Sql.cells`): the same object as `rowJson`
-// of row-json.ts writes in SQL, without its expression, which took longer to plan than the rows to read. PURE.
+// Writes a row's cells (`Sql.cells`) as the text of a JSON object: the object that `rowJson` (row-json.ts) builds in SQL. DuckDB
+// took longer to plan that SQL expression than to read the rows. Pure.
 import { DATE_ONLY, type FieldSpec } from "../../catalog/fields.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
 

@@ -1,5 +1,5 @@
-// Runs a user's SQL on the snapshot in a separate process that can write nothing, has limited memory and time, and
-// can end without harm. Fixed statements of the program run in process instead (read/query.ts).
+// Runs a user's SQL on the snapshot in a separate process, which can write nothing, has limited memory and time, and can be
+// killed without harm. duckmirror's own statements run in its own process instead (read/query.ts).
 import { resolve } from "node:path";
 import { timerMs } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -26,7 +26,7 @@ export interface QueryLimits extends ProcessLimits {
   readonly rowCharacters?: number;
 }
 
-/** More than a row of the mirror has: by default no response is larger than 64 MiB. */
+/** No row of the mirror has as many: by default no response is larger than 64 MiB. */
 const ROW_CHARACTERS = 100_000_000;
 /** What Node says when a result of its own no longer fits: "Data cannot be cloned, out of memory.", "Array buffer allocation failed". */
 const NODE_MEMORY = /cannot be cloned, out of memory|allocation failed/i;

@@ -97,7 +97,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
 export const command = defineCommand({
   configure: (cli) =>
     cli
-      .option("--after <n>", "continue behind this number (default: the oldest change that is kept)")
+      .option("--after <n>", "begin after the change with this number (default: with the oldest kept change)")
       .option("--tables <list>", "changes of these tables only, e.g. contacts,signals")
       .option("--limit <n>", "end after this many changes")
       .option("--follow", "wait for later changes until stopped")

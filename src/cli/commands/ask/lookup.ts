@@ -57,7 +57,10 @@ export const command = defineCommand({
     cli
       .argument("<kind>", "company or account")
       .argument("<input...>", "company: id, domain, website, stock symbol or profile address; account: name or domain")
-      .option("--max-age <d>", "accept a mirrored answer of this age, e.g. 12h or 7d; 0: always ask (default: max_age)")
+      .option(
+        "--max-age <d>",
+        "oldest mirrored answer to accept, e.g. 12h or 7d; 0: always ask the service (default: setting max_age)",
+      )
       .option("--max-credits <n>", "0: never ask the service (exit code 4 if the mirror has no answer)"),
   examples: {
     "duckmirror lookup company acme.com": "from the mirror if it is fresh enough, else for one credit",

@@ -126,7 +126,7 @@ export const command = defineCommand({
     cli
       .argument("[contacts...]", "ids or e-mail addresses of contacts")
       .option("--all", "forget every contact that has the e-mail address")
-      .option("--resume", "finish what was begun and interrupted")
+      .option("--resume", "finish an erasure that was interrupted")
       .option("--export-dir <dir...>", "folders to which you copied or moved exports: clean these, too")
       .option("--yes", "do not ask"),
   examples: {

@@ -27,7 +27,10 @@ export const command = defineCommand({
   configure: (cli) =>
     cli
       .option("--partial", "rebuild what the archive holds even if something is missing; the next sync reads it again")
-      .option("--from-start", "leave the baseline aside and read the whole archive, e.g. to fill a column added since"),
+      .option(
+        "--from-start",
+        "ignore the baseline and read the whole archive, e.g. to fill a column that was added later",
+      ),
   examples: {
     "duckmirror replay": "rebuild the working database, e.g. when it is damaged; costs no credit",
     "duckmirror replay --from-start": "from the first archived response on, as far as the archive still has it",

@@ -44,11 +44,12 @@ export const command = defineCommand({
     cli
       .argument("[message...]", "what is wrong or missing; - reads it from stdin")
       .option("--rating <n>", "1 to 5")
-      .addOption(cli.createOption("--category <category>", "what kind it is").choices([...FEEDBACK_CATEGORIES]))
-      .option("--about <name=value>", "what it is about; may be repeated", (pair: string, all: string[] = []) => [
-        ...all,
-        pair,
-      ]),
+      .addOption(cli.createOption("--category <category>", "kind of feedback").choices([...FEEDBACK_CATEGORIES]))
+      .option(
+        "--about <name=value>",
+        "subject, e.g. accountId=1042; may be repeated",
+        (pair: string, all: string[] = []) => [...all, pair],
+      ),
   examples: {
     'duckmirror feedback "The industry is wrong" --category wrong-data --about accountId=1042': "about one account",
     'duckmirror feedback "Please add webhooks" --category feature-request --rating 4': "a wish",

@@ -21,8 +21,8 @@ export const command = defineCommand({
   configure: (cli) =>
     cli
       .argument("[inputs...]", "company id, domain, website, stock symbol, or address of a profile")
-      .option("--file <file>", "a list of them, one a line; - reads it from stdin")
-      .option("--column <name>", "the list is a CSV, and this column has them"),
+      .option("--file <file>", "file with one input per line; - reads stdin")
+      .option("--column <name>", "the file is a CSV; read the inputs from this column"),
   examples: {
     "duckmirror follow example.com ACME": "a domain and a stock symbol",
     "duckmirror follow --file companies.txt": "one a line; empty lines and lines after # are skipped",

@@ -116,7 +116,7 @@ export const command = defineCommand({
     addStreams(cli, "plan for")
       .option("--full", "plan a sync that walks every list completely")
       .option("--max-credits <n>", "plan for this allowance")
-      .option("--with <fields>", "price of opt-in content, e.g. signals.fullContent, and the plan with it"),
+      .option("--with <fields>", "plan with opt-in content, e.g. signals.fullContent, and show its price"),
   examples: {
     "duckmirror plan": "what the next sync would cost, and why",
     "duckmirror plan --with signals.fullContent": "what the full text of signals would cost",

@@ -40,7 +40,10 @@ export const command = defineCommand({
       .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4; unset: sync_timeout)")
       .option("--with-parents", "also read the accounts, which company lists and insights need first")
       .option("--erase", "move rows outside the setting `scope` to history")
-      .option("--allow-mass-delete", "delete even if a list turned empty or lost more than max_delete_share"),
+      .option(
+        "--allow-mass-delete",
+        "delete even if a list is empty now or lost more than max_delete_share of its rows",
+      ),
   examples: {
     "duckmirror sync": "everything that is due",
     "duckmirror sync accounts signals": "two streams",

@@ -18,9 +18,9 @@ export const command = defineCommand({
   configure: (cli) =>
     cli
       .argument("[inputs...]", "inputs as `duckmirror following` shows them")
-      .option("--file <file>", "a list of them, one a line; - reads it from stdin")
-      .option("--column <name>", "the list is a CSV, and this column has them")
-      .option("--erase", "remove the rows of companies that nothing else names"),
+      .option("--file <file>", "file with one input per line; - reads stdin")
+      .option("--column <name>", "the file is a CSV; read the inputs from this column")
+      .option("--erase", "also remove their rows, unless an account or another input names the company"),
   examples: {
     "duckmirror unfollow example.com": "no sync reads its lists any more; its rows stay",
     "duckmirror unfollow example.com --erase": "its rows go, too",

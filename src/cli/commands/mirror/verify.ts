@@ -98,7 +98,7 @@ export const command = defineCommand({
   configure: (cli) =>
     addStreams(cli, "compare")
       .option("--max-credits <n>", `spend at most this many credits, repairs included (default ${VERIFY_CREDITS})`)
-      .option("--sample <n>", "records wanted per stream (default 100); a page holds more at no extra credit")
+      .option("--sample <n>", "records to compare per stream (default 100), rounded up to whole pages")
       .option("--repair", "load what differs, delete what is confirmed gone, walk lists whose count differs")
       .option("--allow-mass-delete", "with --repair: delete even more than max_delete_share"),
   examples: {

@@ -29,7 +29,7 @@ const activeJson = ({ runId, askedAt, profile, state, paused = false }: AskedSyn
   asked_at: isoTime(askedAt),
   paused,
 });
-/** One that is over, with jobs that no worker has taken yet, is no more queued. */
+/** State as shown. A sync may have ended although no worker has taken all of its jobs yet. */
 const stateOf = ({ state, paused = false }: AskedSync): string => {
   if (state !== "queued" && state !== "running") return `${state}, until a worker takes its jobs`;
   return paused ? `${state}, paused` : state;
@@ -47,7 +47,7 @@ const failedJson = ({ id, name, profile, runId, failedAt, problem }: DeadLetter)
 const NONE_KEPT =
   "Without Redis (REDIS_URL) no failed jobs are kept. `duckmirror status` shows the last runs and their errors.\n";
 
-/** Dead letters. Without Redis none are kept; `status` shows failures. */
+/** Failed jobs. Without Redis none are kept; `status` shows failures. */
 const lettersOf = async ({ queues }: WorkerConnection): Promise<readonly DeadLetter[]> => {
   if (queues === null) return [];
   const { deadLetters } = await import("../../../queue/bullmq/operating/dead-letters.ts");
@@ -101,13 +101,13 @@ export const command = defineCommand({
       .option("--all", "retry or drop every failed job")
       .option("--queue <name>", "retry or drop the failed jobs of one queue")
       .option("--failed", "only jobs that failed; Redis keeps them for 30 days")
-      .option("--retry <id>", "ask again for what a failed job was to do, and drop it; `all` for every one")
+      .option("--retry <id>", "request the work of a failed job again, and drop the job; `all` for every one")
       .option("--cancel <run>", "end a sync at its next checkpoint, or before it starts"),
   examples: {
-    "duckmirror jobs": "what is queued or under way, what failed, what is paused, and who works",
-    "duckmirror jobs --failed --json": "for a monitor",
-    "duckmirror jobs --retry all": "after the cause is mended",
-    "duckmirror jobs retry --queue publish": "those of one queue; `--all` for every one, or ids",
+    "duckmirror jobs": "queued, running and failed jobs, queues, workers and pauses",
+    "duckmirror jobs --failed --json": "failed jobs, for a monitor",
+    "duckmirror jobs --retry all": "retry all failed jobs, after the cause is mended",
+    "duckmirror jobs retry --queue publish": "retry the failed jobs of one queue; `--all` for every one, or ids",
     "duckmirror jobs drop 20261121T050000Z-k3x9a1.signals": "remove one failed job; `--queue` or `--all` for many",
     "duckmirror jobs --cancel 20261121T050000Z-k3x9a1": "end one sync",
   },

@@ -191,11 +191,11 @@ export const command = defineCommand({
       .option("--all-profiles", "a sync of every profile of the configuration")
       .option("--full", "walk every list completely, to find deletes and changes without a date")
       .option("--with-parents", "also read the accounts, which company lists and insights need first")
-      .option("--wait", "wait for its end and answer with its report and its exit code")
+      .option("--wait", "wait until the sync ends, print its report and end with its exit code")
       .option("--timeout <d>", "end the sync after this time, e.g. 15m, waiting included (exit code 4)"),
   examples: {
     "duckmirror trigger": "everything that is due; prints the id of the run",
-    "duckmirror trigger signals --wait": "one stream, with exit code and summary as of `sync`",
+    "duckmirror trigger signals --wait": "one stream; the same summary and exit code as `sync`",
     "duckmirror trigger --wait --json": "the report, as `sync --json` prints it",
     "duckmirror trigger --wait --timeout 15m":
       "ends after 15 minutes at the latest; the next sync continues from there",

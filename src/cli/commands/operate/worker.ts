@@ -161,7 +161,7 @@ export const command = defineCommand({
       ),
   examples: {
     "duckmirror worker": "syncs as `schedule` says, and when it is asked to",
-    "REDIS_URL=redis://localhost:6379 duckmirror worker": "the same on BullMQ: what is queued outlives it",
+    "REDIS_URL=redis://localhost:6379 duckmirror worker": "the same with Redis: queued work survives the process",
     "duckmirror worker --role load": "where the warehouses are; requests are sent by fetchers",
     "duckmirror worker --role fetch --listen 127.0.0.1:8738": "a fetcher with /healthz, /readyz and /metrics",
     "duckmirror worker --role fetch": "on any number of machines with the same REDIS_URL and configuration",

@@ -89,7 +89,7 @@ export const command = defineCommand({
   examples: {
     "duckmirror key add grafana --role metrics": "a key for the metrics alone, printed once",
     "duckmirror key add ann --role operate --expires 90d": "a key for a person, for three months",
-    "duckmirror key list": "names, roles and ends; the keys themselves are not kept",
+    "duckmirror key list": "names, roles and expiry dates; the keys themselves are not stored",
     "duckmirror key revoke ann": "takes effect at once, without a restart",
   },
   input: inputSchema,

@@ -129,13 +129,13 @@ export const command = defineCommand({
       .option("--evolve <n>", "changes per minute while it runs: new signals, promotions, departures, deletions")
       .option("--max-page-size <n>", "larger pages are refused (default: 100)")
       .option("--keep <dir>", "keep the generated data there and use it again")
-      .option("--faults <file>", "play the faults of a YAML or JSON file (example: docs/faults.yaml)"),
+      .option("--faults <file>", "cause the faults that a YAML or JSON file lists (example: docs/faults.yaml)"),
   examples: {
     "duckmirror sandbox": "prints two lines to paste into another terminal",
     "duckmirror sandbox --accounts 2000 --plan scale --evolve 30": "larger, slower, and changing while it runs",
     "duckmirror sandbox --accounts 5000 --keep big": "large: generated once, starts in a second from then on",
     "duckmirror sandbox --json --port 8080": "for scripts: one line with url and token",
-    "duckmirror sandbox --faults faults.yaml": "a service that breaks off, lies and stalls",
+    "duckmirror sandbox --faults faults.yaml": "a faulty service: broken connections, wrong answers, long waits",
   },
   input: inputSchema,
   run: async (input, { terminal, shared, signal, cwd, printJson }) => {

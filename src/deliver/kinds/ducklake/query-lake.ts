@@ -1,5 +1,5 @@
-// A user's SQL on a lake: attached for reading, in the process of DuckDB with extensions, which reads the lake's files and no
-// others. Statements that write are refused (extended/program.ts).
+// Runs a user's SQL on a lake, attached read-only, in the separate process of a DuckDB with extensions. That process reads the
+// lake's files and no others. extended/program.ts refuses statements that write.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -23,7 +23,7 @@ export interface LakeQuestion {
 
 const pathRow = z.array(z.object({ value: z.string() }));
 
-/** From here on only the lake's files can be opened, and no setting can be changed. */
+/** Keeps all later statements from opening other files than the lake's, and from changing a setting. */
 const lockDown = async (lake: ExtendedDuckdb, catalogFile: string | null): Promise<void> => {
   const found = await lake.run(
     `SELECT value FROM __ducklake_metadata_${LAKE}.ducklake_metadata WHERE key = 'data_path'`,

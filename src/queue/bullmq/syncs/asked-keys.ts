@@ -1,4 +1,5 @@
-// Idempotency keys: one Redis key for each, with its sync, for a day.
+// Idempotency keys of requests for syncs. Redis keeps each for a day, with the sync that it started. This file makes the Redis
+// commands; start-sync.ts sends them.
 import { z } from "zod";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import type { SyncAsk } from "../../../core/report/triggers.ts";
@@ -13,12 +14,12 @@ const remembered = z.string().transform((text) => {
 
 const keyFor = (profile: string, idempotencyKey: string) => keyOf("asked", profile, keyDigest(idempotencyKey));
 
-/** Reads the key of a request, for `askedBefore`; none: it has no key. */
-export const readingKey = (profile: string, { idempotencyKey }: SyncAsk): readonly RedisCommand[] =>
+/** Commands that read the idempotency key of a request, for `askedBefore`; empty: the request has no key. */
+export const keyReads = (profile: string, { idempotencyKey }: SyncAsk): readonly RedisCommand[] =>
   idempotencyKey === null ? [] : [["get", keyFor(profile, idempotencyKey)]];
 
 /**
- * The sync that an earlier request with this key started; null: none. `found`: result of `readingKey`. Throws
+ * The sync that an earlier request with this key started; null: none. `found`: result of `keyReads`. Throws
  * IDEMPOTENCY_REUSED.
  */
 export const askedBefore = (found: unknown, ask: SyncAsk): string | null => {
@@ -28,8 +29,8 @@ export const askedBefore = (found: unknown, ask: SyncAsk): string | null => {
   return runId;
 };
 
-/** Stores the sync of a request under its key; none: it has no key. */
-export const rememberingAsk = (profile: string, ask: SyncAsk, runId: string): readonly RedisCommand[] =>
+/** Commands that store the sync of a request under its key; empty: the request has no key. */
+export const keyWrites = (profile: string, ask: SyncAsk, runId: string): readonly RedisCommand[] =>
   ask.idempotencyKey === null
     ? []
     : [["set", keyFor(profile, ask.idempotencyKey), `${runId} ${askDigest(ask)}`, "EX", KEY_LASTS_S]];

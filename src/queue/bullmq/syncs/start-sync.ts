@@ -11,7 +11,7 @@ import type { Queues } from "../../redis/queues.ts";
 import { redisNow } from "../../redis/redis-now.ts";
 import { createAddFlow, createSend } from "../../redis/together.ts";
 import { settingDue } from "../redis-board.ts";
-import { askedBefore, readingKey, rememberingAsk } from "./asked-keys.ts";
+import { askedBefore, keyReads, keyWrites } from "./asked-keys.ts";
 import { flowOf } from "./flow.ts";
 import { announcing, dropSync, type LiveSync, liveAmong, noteAsked, readingEntries } from "./live-syncs.ts";
 import { createProfileLock } from "./profile-lock.ts";
@@ -69,8 +69,8 @@ export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started
     if (joined === undefined) await add(wanted, dueAt);
     else await join(joined, wanted, dueAt);
     const runId = joined?.syncId ?? sync.syncId;
-    const remembering = rememberingAsk(config.profile, ask, runId);
-    if (remembering.length > 0) await send(remembering);
+    const writes = keyWrites(config.profile, ask, runId);
+    if (writes.length > 0) await send(writes);
     return { runId, joined: joined !== undefined };
   };
 
@@ -78,7 +78,7 @@ export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started
     const config = profileOf(profiles, ask.profile);
     const { profile } = config;
     const sync = payloadOf(ask, config, clock.now(), random);
-    const reads = [readingEntries(profile), ...readingKey(profile, ask)];
+    const reads = [readingEntries(profile), ...keyReads(profile, ask)];
     return underLock(profile, reads, async ([entries, key]) => {
       const earlier = askedBefore(key, ask);
       // An earlier sync that is no longer stored would be waited for in vain.

@@ -1,4 +1,5 @@
-// While a loader's run lasts: takes responses from its mailbox, and checks for what Redis may have lost.
+// During a loader's run: takes responses from its mailbox, and checks every second whether Redis lost a request or response
+// (watch.ts).
 import { Worker } from "bullmq";
 import { failureToKeep } from "../../asking/failures.ts";
 import { parsePayload } from "../../asking/payloads.ts";
@@ -10,9 +11,9 @@ import { claim, type LoaderLink, readRedisTime } from "./link.ts";
 import type { RemoteSender } from "./remote-sender.ts";
 import { createWatch } from "./watch.ts";
 
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 
-/** Passes each response to `arrivals`. Returns the function that ends it. */
+/** Passes each response to `arrivals`. Returns the function that ends the receiving. */
 export const receivePages = (link: LoaderLink, arrivals: Arrivals): (() => Promise<void>) => {
   const { asking, working, mirror, config, scrubber, warn } = link;
   const worker = new Worker(
@@ -38,22 +39,22 @@ export const receivePages = (link: LoaderLink, arrivals: Arrivals): (() => Promi
   return () => worker.close();
 };
 
-/** Checks every second for lost requests and responses. Returns the function that ends it. */
-export const keepLooking = (link: LoaderLink, arrivals: Arrivals, sender: RemoteSender): (() => Promise<void>) => {
+/** Checks every second for lost requests and responses. Returns the function that ends the checks. */
+export const checkForLosses = (link: LoaderLink, arrivals: Arrivals, sender: RemoteSender): (() => Promise<void>) => {
   const { clock, queue, mailbox, epoch, asking, warn } = link;
   const over = new AbortController();
   const watch = createWatch({ clock, queue, mailbox, sender, arrivals, epoch, claim: () => claim(link) });
-  const looking = (async () => {
+  const checking = (async () => {
     while (!over.signal.aborted) {
       // Redis may be away; the next check finds the state of the requests.
       await readRedisTime(link)
-        .then(() => watch.look())
+        .then(() => watch.check())
         .catch((error: unknown) => warn(asking.detail(error)));
-      await clock.sleep(LOOK_EVERY_MS, over.signal).catch(() => undefined);
+      await clock.sleep(CHECK_EVERY_MS, over.signal).catch(() => undefined);
     }
   })();
   return async () => {
     over.abort();
-    await looking;
+    await checking;
   };
 };

@@ -6,7 +6,7 @@ import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import { openShared } from "../organizations.ts";
 import { createArrivals } from "./arrivals.ts";
 import { closeLink, type LoaderLink, openLink, type RemoteAccessOptions, resign } from "./link.ts";
-import { keepLooking, receivePages } from "./receive.ts";
+import { checkForLosses, receivePages } from "./receive.ts";
 import { createRemoteSender, type RemoteSender } from "./remote-sender.ts";
 import { readingOf, takeMirror } from "./take-mirror.ts";
 import type { TakeOverDeps } from "./take-over.ts";
@@ -55,7 +55,7 @@ export const remoteAccess =
         const unsent = await takeMirror(link, warehouse, { reading, redact, signal: context.signal });
         const { skewMs } = link.storeClock;
         const arrivals = createArrivals({ ...link, sender, warehouse, skewMs });
-        running.push(receivePages(link, arrivals), keepLooking(link, arrivals, sender));
+        running.push(receivePages(link, arrivals), checkForLosses(link, arrivals, sender));
         return unsent;
       },
       close: async () => {

@@ -28,7 +28,7 @@ export interface WatchDeps {
 
 export interface Watch {
   /** Checks once. Rejects with Redis's errors; the next check repeats it. */
-  look(): Promise<void>;
+  check(): Promise<void>;
 }
 
 /** Reason why no fetcher takes a request, from the failed job. */
@@ -48,7 +48,7 @@ export const createWatch = (deps: WatchDeps): Watch => {
   /** Requests unknown to Redis, and since when, ms since the epoch. */
   const missing = new Map<string, number>();
 
-  const lookFor = async (requestId: string, since: number): Promise<void> => {
+  const checkMissing = async (requestId: string, since: number): Promise<void> => {
     const waiting = sender.pending().get(requestId);
     const state = await queue.getJobState(requestId);
     if (waiting === undefined) return;
@@ -64,7 +64,7 @@ export const createWatch = (deps: WatchDeps): Watch => {
   };
 
   return {
-    look: async () => {
+    check: async () => {
       const old = [...sender.pending().values()].filter(({ since }) => clock.now() - since > YOUNG_MS);
       const holder = await mailbox.epoch();
       if (holder === null) await claim();
@@ -85,7 +85,7 @@ export const createWatch = (deps: WatchDeps): Watch => {
         } else if (here.length === 0) {
           const since = missing.get(request.requestId) ?? clock.now();
           missing.set(request.requestId, since);
-          await lookFor(request.requestId, since);
+          await checkMissing(request.requestId, since);
         }
       }
       for (const requestId of missing.keys()) if (!sender.pending().has(requestId)) missing.delete(requestId);

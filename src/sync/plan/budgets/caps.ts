@@ -1,4 +1,5 @@
-// Caps: what the setting `budgets` allows of each stream and kind of work, and what a plan must leave out for it. Pure.
+// Caps: the credits that the setting `budgets` allows each stream and kind of work, and the work that a plan must leave out to
+// keep to them. Pure.
 import type { BudgetedWork, Budgets, CreditCap } from "../../../core/config/planning/budget-settings.ts";
 import type { Work } from "../../../warehouse/record/checkpoint.ts";
 import type { Candidate, ScopeMode } from "../candidate.ts";
@@ -54,6 +55,7 @@ const WORK_OF_MODE: Readonly<Record<ScopeMode, Work>> = {
   detail: "content",
 };
 
+/** The kind of work that a scope's mode is. */
 export const workOf = (mode: ScopeMode): Work => WORK_OF_MODE[mode];
 
 /** The configured limits. */
@@ -65,6 +67,7 @@ export const capsOf = (budgets: Budgets): readonly Cap[] =>
     return [...cap("day", perDay), ...cap("period", perPeriod)];
   });
 
+/** True when credits of this purpose count towards the cap. */
 export const covers = ({ of }: Cap, { stream, work }: Purpose): boolean =>
   "stream" in of ? of.stream === stream : of.work === work;
 

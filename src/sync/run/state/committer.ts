@@ -23,7 +23,7 @@ const LONGEST_WAIT_MS = 1000;
 export interface Arrival {
   readonly loads: readonly TableLoad[];
   readonly requests: readonly RequestRecord[];
-  /** States of scopes after it; later arrivals replace them. */
+  /** States of scopes after this arrival. A later arrival's state of the same scope replaces them. */
   readonly states: readonly ScopeState[];
   /**
    * Called with the counts of the loads before any arrival of the batch continues, because a task may use its figures
@@ -31,7 +31,7 @@ export interface Arrival {
    */
   readonly counted?: (counts: readonly LoadCounts[]) => void;
   readonly bytes: number;
-  /** No request is likely to follow from it, so it may wait for others. */
+  /** True: probably no request follows from it, so it may wait for other arrivals. */
   readonly canWait?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface Committer {
   waiting(): number;
   /** Decoded bytes of these arrivals' bodies. */
   waitingBytes(): number;
-  /** True: the next request waits for its turn, so arrivals that can wait do so, for a second at most. */
+  /** `paced`: the next request waits for the rate limit, so arrivals with `canWait` wait, for a second at most. */
   setPaced(paced: boolean): void;
 }
 
@@ -113,9 +113,9 @@ export const createCommitter = (deps: CommitterDeps): Committer => {
   let writing: readonly Queued[] = [];
   let waitingBytes = 0;
   let paced = false;
-  /** Why an earlier batch was not written: a later one may hold cursors that passed its rows (invariant I1). */
+/** Why an earlier batch was not written: a later one may hold cursors that passed its rows (invariant I1). */
   let failure: { readonly error: unknown } | null = null;
-  /** Ends the wait of the arrivals in the queue; null: they do not wait. */
+  /** Ends the wait of the queued arrivals for others; null: they do not wait. */
   let wait: AbortController | null = null;
 
   const drain = async (isOver: boolean) => {
@@ -148,7 +148,7 @@ export const createCommitter = (deps: CommitterDeps): Committer => {
       () => undefined,
     );
   };
-  /** An arrival that waits is as durable as one that is written at once. A failure is reported by `write`. */
+  /** Flushes the archive before an arrival waits, so that waiting risks no response. `write` reports a failure. */
   const durable = ({ canWait = false }: Arrival): Promise<void> => {
     if (!paced || !canWait) return Promise.resolve();
     const flushed = deps.archive.flush();

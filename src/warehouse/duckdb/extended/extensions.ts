@@ -1,12 +1,12 @@
-// Loads extensions of DuckDB: the only file that does. It runs in the process of program.ts; the mirror's own databases
-// and the processes of users' SQL load none.
+// Loads extensions of DuckDB; no other file does. It runs in the separate process of extended/program.ts. The mirror's own
+// databases and the processes of users' SQL load none.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { literal } from "../../../core/text/sql-text.ts";
 
 type Run = (sql: string) => Promise<unknown>;
 
-/** An extension that is neither in the folder nor to be had from the internet. */
+/** The extension is not in the folder, and DuckDB cannot download it. */
 export class ExtensionMissing extends Error {
   readonly extension: string;
 
@@ -16,7 +16,7 @@ export class ExtensionMissing extends Error {
   }
 }
 
-/** Loads from `folder`, else where DuckDB keeps extensions, else from the internet. Throws ExtensionMissing. */
+/** Loads a file of `folder`, else an extension that DuckDB has installed; else DuckDB downloads it. Throws ExtensionMissing. */
 const loadExtension = async (run: Run, name: string, folder: string | undefined): Promise<void> => {
   const file = folder === undefined ? null : join(folder, `${name}.duckdb_extension`);
   try {

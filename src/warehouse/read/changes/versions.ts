@@ -1,5 +1,6 @@
-// Reads the changes of one table with key and values, from main and history of the snapshot. The places of the versions
-// are found first, over key columns only, so that a page reads the rows that it needs and no others.
+// Reads the changes of one table with key and values, from main and history of the snapshot. A first statement reads key
+// columns only, and finds where each version is: in history under the number of the change that ended it, or in main under its
+// row id. So the next statements read only the rows that a page needs.
 import { parse } from "lossless-json";
 import { z } from "zod";
 import { isUsageTable, type TableName, tableSpec } from "../../../catalog/tables.ts";
@@ -13,7 +14,7 @@ import { jsonText, saysTheSame } from "../../record/json-text.ts";
 import type { Change } from "./change.ts";
 import { versionsSql } from "./versions-sql.ts";
 
-/** What the feed stores of a change. */
+/** The part of a change that the feed stores. */
 export type ChangeHead = Pick<Change, "n" | "at" | "run_id" | "change">;
 
 const integer = z.union([z.bigint(), z.number()]).transform(BigInt);
@@ -33,7 +34,7 @@ const parsed = (text: string): JsonObject => {
   return value;
 };
 
-/** A record as read: times become ISO text. */
+/** The record of a JSON text; its times, in microseconds, become ISO text. */
 export const recordOf = (table: TableName, text: string): JsonObject => {
   const record = parsed(text);
   const times = tableSpec(table).fields.filter(({ columnType }) => columnType === "TIMESTAMPTZ");
@@ -50,10 +51,10 @@ const differs = (a: JsonValue, b: JsonValue): boolean =>
 const fieldsOf = (before: JsonObject, after: JsonObject): readonly string[] =>
   Object.keys(after).filter((column) => differs(before[column] ?? null, after[column] ?? null));
 
-/** What a change is of. */
+/** Identifies a change. */
 type Of = Pick<Change, "n" | "table" | "key">;
 
-/** The version at a place; null where it is gone: an erased contact, or a reading that retention removed. */
+/** The version at a place; null: an erased contact, or a usage reading that retention removed. Throws UNEXPECTED for others. */
 const versionAt = (versions: ReadonlyMap<bigint, JsonObject>, place: bigint | null, { n, table, key }: Of) => {
   const version = place === null ? undefined : versions.get(place);
   if (version !== undefined) return version;
@@ -87,7 +88,7 @@ const readPresent = async (sql: ReadSql, table: TableName, rowIds: readonly bigi
 
 export interface ReadVersions {
   readonly changes: readonly Change[];
-  /** Characters of their records. */
+  /** Length of the records that were read. */
   readonly characters: number;
 }
 

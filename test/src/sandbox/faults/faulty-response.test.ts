@@ -1,7 +1,12 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import type { Fault } from "../../../../src/sandbox/faults/fault.ts";
-import { type Answer, type Play, playOf, type Step } from "../../../../src/sandbox/faults/play.ts";
+import {
+  type Answer,
+  type FaultyResponse,
+  faultyResponse,
+  type Step,
+} from "../../../../src/sandbox/faults/faulty-response.ts";
 
 const TEXT = '{"data":[1,2,3,4],"meta":{"timestamp":"2026-01-02T00:00:00Z"},"usage":{"resetsAt": "never"}}';
 const ANSWER: Answer = {
@@ -12,14 +17,14 @@ const ANSWER: Answer = {
 const HALF = Math.floor(TEXT.length / 2);
 
 const stepsOf = (fault: Fault): readonly Step[] => {
-  const play: Play = playOf(fault, ANSWER);
-  if (play.kind !== "script") throw new TypeError(`${fault.kind} is not played byte by byte`);
-  return [...play.steps];
+  const faulty: FaultyResponse = faultyResponse(fault, ANSWER);
+  if (faulty.kind !== "script") throw new TypeError(`${fault.kind} is not sent byte by byte`);
+  return [...faulty.steps];
 };
 const answerOf = (fault: Fault) => {
-  const play = playOf(fault, ANSWER);
-  if (play.kind !== "answer") throw new TypeError(`${fault.kind} is played byte by byte`);
-  return play;
+  const faulty = faultyResponse(fault, ANSWER);
+  if (faulty.kind !== "answer") throw new TypeError(`${fault.kind} is sent byte by byte`);
+  return faulty;
 };
 /** What a fault sends: head, body, and how the connection ends. */
 const sentBy = (fault: Fault) => {

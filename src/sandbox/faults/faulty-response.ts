@@ -23,7 +23,7 @@ export type Step =
 /**
  * `answer`: complete and well-formed; the connection stays open. `script`: byte by byte; the connection is closed.
  */
-export type Play =
+export type FaultyResponse =
   | { readonly kind: "answer"; readonly answer: Answer; readonly afterMs?: number }
   | { readonly kind: "script"; readonly steps: Iterable<Step> };
 
@@ -37,7 +37,7 @@ const write = (bytes: Buffer | string): Step => ({ do: "write", bytes: Buffer.fr
 const END: Step = { do: "end" };
 const RESET: Step = { do: "reset" };
 const HANG: Step = { do: "hang" };
-const script = (...steps: readonly Step[]): Play => ({ kind: "script", steps });
+const script = (...steps: readonly Step[]): FaultyResponse => ({ kind: "script", steps });
 
 /** Status line and headers as sent. */
 const head = (status: number, headers: Readonly<Record<string, string | number>>): Step => {
@@ -48,7 +48,7 @@ const framed = ({ status, headers, body }: Answer, more: Readonly<Record<string,
   head(status, { ...headers, "content-length": body.length, ...more });
 const halfOf = (body: Buffer): Buffer => body.subarray(0, Math.floor(body.length / 2));
 
-const answerOf = (status: number, headers: Readonly<Record<string, string>>, body: string): Play => ({
+const answerOf = (status: number, headers: Readonly<Record<string, string>>, body: string): FaultyResponse => ({
   kind: "answer",
   answer: { status, headers, body: Buffer.from(body) },
 });
@@ -70,7 +70,7 @@ function* padded(answer: Answer, bytes: number): Iterable<Step> {
   yield END;
 }
 
-const bomb = (bytes: number): Play => {
+const bomb = (bytes: number): FaultyResponse => {
   const body = gzipSync(Buffer.alloc(bytes, " "));
   const headers = { ...JSON_TYPE, "content-encoding": "gzip" };
   return { kind: "answer", answer: { status: 200, headers, body } };
@@ -91,7 +91,7 @@ const REFUSALS = {
   empty: [{}, ""],
 } as const;
 
-const refusal = ({ status, retry_after, body }: Extract<Fault, { kind: "status" }>): Play => {
+const refusal = ({ status, retry_after, body }: Extract<Fault, { kind: "status" }>): FaultyResponse => {
   const [headers, text] = REFUSALS[body];
   const retry = retry_after === undefined ? {} : { "retry-after": String(retry_after) };
   return answerOf(status, { ...headers, ...retry }, text);
@@ -103,7 +103,7 @@ const shifted = (text: string, by: number): string => {
 };
 
 /** The response with its times shifted by `by` ms. */
-const atAnotherTime = (answer: Answer, by: number): Play => {
+const atAnotherTime = (answer: Answer, by: number): FaultyResponse => {
   const body = answer.body
     .toString("utf8")
     .replace(
@@ -117,7 +117,7 @@ const atAnotherTime = (answer: Answer, by: number): Play => {
 };
 
 /** `answer` after `fault`. Faults before the service is reached ignore `answer`. */
-export const playOf = (fault: Fault, answer: Answer): Play => {
+export const faultyResponse = (fault: Fault, answer: Answer): FaultyResponse => {
   const half = halfOf(answer.body);
   const midway = (end: Step) => script(framed(answer), write(half), end);
   switch (fault.kind) {

@@ -1,9 +1,12 @@
 // Erasing a contact from a mirror whose rows are written here, without a sync.
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../../src/core/clock.ts";
+import { isCode } from "../../../../src/core/errors.ts";
 import { exportSnapshot } from "../../../../src/warehouse/export/export.ts";
+import { rememberExport } from "../../../../src/warehouse/export/registry.ts";
 import { type ForgetRequest, forgetContacts } from "../../../../src/warehouse/forget/forget.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { readParquet } from "../export-set.ts";
@@ -55,4 +58,27 @@ test("an export of the service's request history is written again without the er
   const files = join(dir, "usage_requests/*.parquet");
   const [row] = await readParquet(`SELECT endpoint FROM read_parquet('${files}')`, z.object({ endpoint: z.string() }));
   expect(row?.endpoint).toMatch(/^GET \/v1\/contacts\/forgotten:[0-9a-f]{64}$/);
+});
+
+test("what a killed export left in a folder goes, although the folder holds no export yet", async () => {
+  const dataDir = await aMirror();
+  const dir = join(tempDir(), "lake");
+  mkdirSync(join(dir, ".staging"), { recursive: true });
+  writeFileSync(join(dir, ".staging/0.part"), ID);
+  await rememberExport(dataDir, dir);
+  await forget(dataDir);
+  expect(existsSync(join(dir, ".staging"))).toBe(false);
+});
+
+test("a folder that is named and holds no export is refused before anything is erased", async () => {
+  const dataDir = await aMirror();
+  const typo = join(tempDir(), "lkae");
+  await expect(forget(dataDir, { exportDirs: [typo] })).rejects.toSatisfy((error) => isCode(error, "USAGE"));
+  expect(existsSync(join(dataDir, "state/archive/forgotten.json"))).toBe(false);
+});
+
+test("an export that is not found is named in the report, because it may be back tomorrow", async () => {
+  const dataDir = await aMirror();
+  await rememberExport(dataDir, "/mnt/duckmirror-test-away/lake");
+  expect(await forget(dataDir)).toMatchObject({ exports: [], missing: ["/mnt/duckmirror-test-away/lake"] });
 });

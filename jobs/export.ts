@@ -31,11 +31,13 @@ export const exportJob = async (
   // The user did not name this folder; a link in its place would publish rows elsewhere.
   if (request.dir === null) assertOwnFolder(dir);
   const exporting = { snapshot: snapshotPath(config.dataDir), dir, format, tables, since, guardFormulas };
-  const report = await inSpan(
+  // Before the first row is there: `forget` must know the folder, also after a kill.
+  const onAccepted = () => rememberExport(config.dataDir, dir);
+  return inSpan(
     context.tracer ?? noTracer,
     "export",
     async (span) => {
-      const written = await exportSnapshot({ ...exporting, memory: config.memory, signal: context.signal });
+      const written = await exportSnapshot({ ...exporting, memory: config.memory, signal: context.signal, onAccepted });
       span.set({
         "duckmirror.export.files": written.written,
         "duckmirror.export.files_kept": written.kept,
@@ -45,6 +47,4 @@ export const exportJob = async (
     },
     { attributes: { "duckmirror.profile": config.profile, "duckmirror.export.format": format } },
   );
-  await rememberExport(config.dataDir, dir);
-  return report;
 };

@@ -1,7 +1,7 @@
 // Exports the published snapshot as Parquet, CSV or NDJSON. Writes only files whose rows changed and replaces the set
 // as a whole (swap.ts). Reads the snapshot only, so a sync may run at the same time.
 
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
@@ -35,6 +35,8 @@ export interface ExportRequest {
   /** DuckDB's memory limits. */
   readonly memory?: MemoryPlan;
   readonly signal?: AbortSignal;
+  /** Called when the folder is accepted, before a row is written into it. */
+  readonly onAccepted?: () => Promise<void>;
 }
 
 export interface TableReport {
@@ -111,6 +113,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
     throw new DuckmirrorError("USAGE", { detail: `--since: ${timeless.label} does not say when a row changed` });
   }
   const run = await lastRun(database);
+  await request.onAccepted?.();
 
   const mode = modesOf(dir).file;
   const staging = stagingDir(dir);
@@ -151,6 +154,25 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   return reportOf(request, manifest, new Set(moves.map(({ to }) => to)), removals.length);
 };
 
+/** Runs `work` while no other export uses the folder. Throws WRITER_BUSY, DATA_DIR_UNWRITABLE. */
+const alone = async <T>(dir: string, work: () => Promise<T>): Promise<T> => {
+  const lockFile = join(dir, ".lock");
+  for (const file of [lockFile, `${lockFile}.wal`]) assertOwnFile(file);
+  const lock = await takeWriterLock(lockFile, dir).catch((error: unknown) => {
+    throw lockError(error, lockFile, dir);
+  });
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+};
+
+/** Finishes or removes what a killed export left in the folder. Throws WRITER_BUSY when an export uses it. */
+export const settleExport = async (dir: string): Promise<void> => {
+  if (existsSync(stagingDir(dir))) await alone(dir, () => recoverSwap(dir));
+};
+
 /**
  * Brings the folder up to date with the snapshot. Throws WRITER_BUSY when another export uses the folder,
  * SNAPSHOT_MISSING, USAGE, EXPORT_FOLDER, DATA_DIR_UNWRITABLE or DISK_FULL; after an error the folder holds the
@@ -160,25 +182,20 @@ export const exportSnapshot = async (request: ExportRequest): Promise<ExportRepo
   const { snapshot, dir, memory } = request;
   const database = await openSnapshot(snapshot, dir, { spill: ".staging/spill", memory });
   try {
-    const lockFile = join(dir, ".lock");
     try {
       makeFolders(dir, 0o700);
     } catch (error) {
       throw unwritable(dir, error);
     }
-    for (const file of [lockFile, `${lockFile}.wal`]) assertOwnFile(file);
-    const lock = await takeWriterLock(lockFile, dir).catch((error: unknown) => {
-      throw lockError(error, lockFile, dir);
+    return await alone(dir, async () => {
+      try {
+        return await exportFrom(database, request);
+      } catch (error) {
+        // A complete staged set is still moved into place. If that fails, the next export tries again.
+        await recoverSwap(dir).catch(() => undefined);
+        throw statementError(error);
+      }
     });
-    try {
-      return await exportFrom(database, request);
-    } catch (error) {
-      // A complete staged set is still moved into place. If that fails, the next export tries again.
-      await recoverSwap(dir).catch(() => undefined);
-      throw statementError(error);
-    } finally {
-      await lock.release();
-    }
   } finally {
     await database.close();
   }

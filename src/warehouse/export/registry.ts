@@ -1,4 +1,4 @@
-// Export folders outside the data directory. They are remembered because `forget` must erase people from them too.
+// Export folders that a user named. They are remembered because `forget` must erase people from them too.
 import { appendFile, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { z } from "zod";
@@ -20,11 +20,14 @@ const readRegistry = async (dataDir: string): Promise<readonly string[]> => {
   return text.split(/\n|(?=\{"dir":)/).flatMap((line) => entry.safeParse(jsonOrNull(line)).data?.dir ?? []);
 };
 
-const isInside = (dataDir: string, dir: string) => relative(dataDir, dir).split(sep)[0] !== "..";
+export const isInside = (dataDir: string, dir: string) => relative(dataDir, dir).split(sep)[0] !== "..";
 
-/** Remembers a folder outside the data directory. `dir`: absolute. */
+const defaultFolders = (dataDir: string): readonly string[] =>
+  EXPORT_FORMATS.map((format) => exportDir(dataDir, format));
+
+/** Remembers a folder, unless it is one of the default ones. `dir`: absolute. */
 export const rememberExport = async (dataDir: string, dir: string): Promise<void> => {
-  if (isInside(dataDir, dir) || (await readRegistry(dataDir)).includes(dir)) return;
+  if (defaultFolders(dataDir).includes(dir) || (await readRegistry(dataDir)).includes(dir)) return;
   try {
     makeOwnFolder(join(dataDir, "state"));
     await appendFile(registry(dataDir), `${JSON.stringify({ dir })}\n`, { mode: 0o600, flag: APPENDING });
@@ -35,8 +38,8 @@ export const rememberExport = async (dataDir: string, dir: string): Promise<void
   }
 };
 
-/** Every folder that may hold an export: those in the data directory and the remembered ones. */
+/** Every folder that may hold an export: the default ones and the remembered ones. */
 export const exportFolders = async (dataDir: string): Promise<readonly string[]> => [
-  ...EXPORT_FORMATS.map((format) => exportDir(dataDir, format)),
+  ...defaultFolders(dataDir),
   ...(await readRegistry(dataDir)),
 ];

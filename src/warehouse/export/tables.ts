@@ -36,6 +36,10 @@ const FILTERED_BY: Readonly<Record<string, readonly string[]>> = {
   filings: ["company_id", "filing_date"],
 };
 
+/** Columns that name a version of a row; none where `forget` changes texts of a row without a new version. */
+const versionOf = (name: (typeof TABLE_NAMES)[number], columns: readonly string[]): readonly string[] =>
+  name === "usage_requests" ? [] : columns;
+
 const ofMain = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
   const { key } = tableSpec(name);
   const first = FILTERED_BY[name] ?? [];
@@ -45,7 +49,7 @@ const ofMain = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
     monthOf: name === "signals" ? "date" : null,
     orderBy: [...first, ...key.filter((column) => !first.includes(column))],
     // A mark changes without a new version of the row.
-    version: [...key, "_synced_at", "_run_id", ...(hasScopeMark(name) ? ["_in_scope"] : [])],
+    version: versionOf(name, [...key, "_synced_at", "_run_id", ...(hasScopeMark(name) ? ["_in_scope"] : [])]),
     changedAt: "_synced_at",
   };
 };
@@ -58,7 +62,7 @@ const ofHistory = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
     path: `history.${quoted(name)}`,
     monthOf: "valid_to",
     orderBy: [...key, "valid_from", "valid_to"],
-    version: [...key, "_synced_at", "_run_id", "valid_from", "valid_to", "change"],
+    version: versionOf(name, [...key, "_synced_at", "_run_id", "valid_from", "valid_to", "change"]),
     changedAt: "valid_to",
   };
 };

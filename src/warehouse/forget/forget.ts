@@ -1,19 +1,14 @@
 // Erases contacts from archive, tables, snapshot and exports, keeps a keyed hash of each id, and searches every file
 // for remains as proof. Each step can be repeated: after a crash, `forget --resume` repeats all of them.
-import { readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DELIVERING } from "../../core/data-dir.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
-import { timeMs } from "../../core/time.ts";
 import { type ForgottenList, keyedForgotten, readForgotten, writeForgotten } from "../archive/forgotten-list.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { exportSnapshot } from "../export/export.ts";
-import { readManifest, tablesOf } from "../export/manifest.ts";
-import { exportFolders } from "../export/registry.ts";
 import { makeBaseline, readBaseline } from "../file/baseline/baseline.ts";
 import { startPendingFeed } from "../file/feed-check.ts";
 import { isFreshFolder } from "../file/publish/fresh-folder.ts";
@@ -22,6 +17,7 @@ import { rewriteFile } from "../file/publish/rewrite-file.ts";
 import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
 import { openJournal } from "../journal/journal.ts";
 import { type ArchiveBodies, cleanArchive } from "./archive.ts";
+import { assertExports, refreshExports } from "./exports.ts";
 import { type FeedTraces, findInFeed, redactInFeed } from "./feed.ts";
 import { removeMessages } from "./messages.ts";
 import { gatherPeople, idsByEmail } from "./people.ts";
@@ -62,6 +58,8 @@ export interface ForgetReport {
   readonly archiveFiles: number;
   /** Export folders that were brought up to date. */
   readonly exports: readonly string[];
+  /** Folders of exports that are not there now: what they hold was not erased. */
+  readonly missing: readonly string[];
   /** Removed files: old copies of the working file, DuckDB's spilled data, and messages of alert rules with the person. */
   readonly removed: readonly string[];
   readonly scan: Scan;
@@ -136,30 +134,6 @@ const removeCopies = async (working: string): Promise<readonly string[]> => {
   return copies.map((copy) => join(state, copy));
 };
 
-const refreshExports = async (
-  dirs: readonly string[],
-  snapshot: string,
-  memory: MemoryPlan,
-): Promise<readonly string[]> => {
-  const refreshed: string[] = [];
-  for (const dir of new Set(dirs)) {
-    if (!(await stat(dir).catch(() => null))?.isDirectory()) continue;
-    const manifest = await readManifest(dir);
-    if (manifest === null) continue;
-    await exportSnapshot({
-      snapshot,
-      dir,
-      memory,
-      format: manifest.format,
-      tables: tablesOf(manifest),
-      since: manifest.since === null ? null : timeMs(manifest.since),
-      guardFormulas: manifest.guardFormulas,
-    });
-    refreshed.push(dir);
-  }
-  return refreshed;
-};
-
 const described = ({ file, table, kind, times }: Hit): string =>
   `${kind === "id" ? "an id" : `${kind} data`} ${times} times in ${table === null ? file : `${file} (${table})`}`;
 
@@ -206,6 +180,7 @@ const erase = async ({ database, archiveDir, options }: Place, request: ForgetRe
 
 const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<ForgetReport> => {
   const { archiveDir, snapshot, working, state } = warehousePaths(options.dataDir);
+  await assertExports(request.exportDirs);
   await removeLeftovers(snapshot);
   const known = await keyedForgotten(archiveDir);
   const memory = memoryOf(options);
@@ -227,8 +202,8 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
     await database.close();
   }
   const removed = [...(await removeCopies(working)), ...(await removeMessages(state, erased.people))];
-  const folders = [...(await exportFolders(options.dataDir)), ...request.exportDirs];
-  const exports = await refreshExports(folders, snapshot, memory);
+  const place = { dataDir: options.dataDir, snapshot, memory };
+  const { refreshed: exports, missing } = await refreshExports(place, request.exportDirs);
   request.onStep("exports");
   const scan = await scanFor(erased.people, [options.dataDir, ...exports], means);
   request.onStep("scanned");
@@ -248,14 +223,15 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
     rows,
     archiveFiles,
     exports,
+    missing,
     removed,
     scan,
   };
 };
 
 /**
- * Erases contacts and finishes an unfinished erasure. Throws CONTACT_UNKNOWN, CONTACT_AMBIGUOUS, FORGET_INCOMPLETE,
- * FORGOTTEN_UNREADABLE, WRITER_BUSY, errors of opening the warehouse, and faults. Once a contact is on the list, no
+ * Erases contacts and finishes an unfinished erasure. Throws CONTACT_UNKNOWN, CONTACT_AMBIGUOUS, EXPORT_FOLDER, USAGE,
+ * FORGET_INCOMPLETE, FORGOTTEN_UNREADABLE, WRITER_BUSY, errors of opening the warehouse, and faults. Once a contact is on the list, no
  * other command writes until the erasure is finished.
  */
 export const forgetContacts = async (options: WarehouseOptions, request: ForgetRequest): Promise<ForgetReport> => {

@@ -1,9 +1,10 @@
 // Proof of an erasure: searches every byte of every file for texts that identify the erased people. Databases and
 // Parquet files are compressed, so their cells are searched too. No file may be open for writing meanwhile.
-import { createReadStream } from "node:fs";
+import { createReadStream, type Dirent } from "node:fs";
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
+import { hasSystemCode } from "../../core/errors.ts";
 import { makeFolders } from "../../core/make-folders.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { decodedChunks } from "../archive/read-archive.ts";
@@ -37,13 +38,31 @@ export interface Scan {
 
 /** Skipped: opening and closing a lock file would let a second writer in. They are empty databases. */
 const LOCKS: ReadonlySet<string> = new Set(["writer.lock", ".lock"]);
-const filesIn = async (dir: string): Promise<readonly string[]> => {
-  const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => []);
-  return entries
-    .filter((entry) => entry.isFile() && !LOCKS.has(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
+/** Made by the file system at the root of a disk; often only the administrator can read it. */
+const OF_THE_DISK = "lost+found";
+
+/** Entries of a folder. Throws the system's error: a folder that was not searched proves nothing. */
+const entriesOf = async (dir: string): Promise<readonly Dirent[]> => {
+  try {
+    return await readdir(dir, { withFileTypes: true });
+  } catch (error) {
+    const isExpected =
+      hasSystemCode(error, "ENOENT") || (basename(dir) === OF_THE_DISK && hasSystemCode(error, "EACCES"));
+    if (isExpected) return [];
+    throw error;
+  }
 };
+
+const filesBelow = async (dir: string): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for (const entry of await entriesOf(dir)) {
+    const path = join(dir, entry.name);
+    if (entry.isDirectory()) found.push(...(await filesBelow(path)));
+    else if (entry.isFile() && !LOCKS.has(entry.name)) found.push(path);
+  }
+  return found;
+};
+const filesIn = async (dir: string): Promise<readonly string[]> => [...(await filesBelow(dir))].sort();
 
 const columnsRow = z.object({ path: z.string(), columns: z.array(z.string()) });
 const foundRow = z.object({
@@ -169,7 +188,7 @@ const scanFile = async (
   return { cells, left, mentions };
 };
 
-/** Searches every file below `dirs`. Skips files that disappear meanwhile. */
+/** Searches every file below `dirs`. Skips files that disappear meanwhile. Throws the error of a folder that cannot be read. */
 export const scanFor = async (
   people: readonly Person[],
   dirs: readonly string[],

@@ -20,7 +20,7 @@ const inputSchema = z.object({
 type Input = z.output<typeof inputSchema>;
 
 /** Contract of `forget --json`. */
-const toJson = ({ hashes, erased, rows, archiveFiles, exports, removed, scan }: ForgetReport) => ({
+const toJson = ({ hashes, erased, rows, archiveFiles, exports, missing, removed, scan }: ForgetReport) => ({
   /** Contacts of whom anything was mirrored. */
   contacts: erased,
   /** Contacts that later syncs skip, with those that were never mirrored. */
@@ -29,6 +29,8 @@ const toJson = ({ hashes, erased, rows, archiveFiles, exports, removed, scan }: 
   rows: { current: rows.current, history: rows.versions, rejects: rows.rejects },
   archive_files: archiveFiles,
   exports,
+  /** Folders of exports that are not there now, and were not cleaned. */
+  exports_missing: missing,
   removed_files: removed,
   scan: {
     files: scan.files,
@@ -65,13 +67,17 @@ const KINDS: Readonly<Record<Hit["kind"], string>> = {
 const mention = ({ file, table, kind, times }: Hit): string =>
   `  ${KINDS[kind]} also occurs in ${table === null ? file : `${table} (${file})`}, ${counted(times, "time")}`;
 
-const render = ({ hashes, erased, rows, archiveFiles, exports, removed, scan }: ForgetReport): string => {
+const render = (report: ForgetReport): string => {
+  const { hashes, erased, rows, archiveFiles, exports, missing, removed, scan } = report;
   const lines = [
     `${counted(erased, "contact")} forgotten: ${counted(rows.current, "row")}, ${counted(rows.versions, "old version")}, ${counted(rows.rejects, "rejected record")}, ${counted(archiveFiles, "archive file")} cleaned`,
     ...(erased < hashes.length
       ? [`not mirrored, but kept out from now on: ${counted(hashes.length - erased, "contact")}`]
       : []),
     ...exports.map((dir) => `export brought up to date: ${dir}`),
+    ...missing.map(
+      (dir) => `export not found, so not cleaned: ${dir}; if it is only away, run this again when it is back`,
+    ),
     ...removed.map((file) => `removed: ${file}`),
     `searched ${counted(scan.files, "file")} (${formatBytes(scan.bytes)}), ${counted(scan.rows, "row")} of ${counted(scan.tables, "table")} for ${counted(scan.texts, "text")}: no trace of the contact's own records`,
     ...(scan.mentions.length === 0 ? [] : ["the same texts in records that are not the contact's:"]),

@@ -113,7 +113,7 @@ export const createCommitter = (deps: CommitterDeps): Committer => {
   let writing: readonly Queued[] = [];
   let waitingBytes = 0;
   let paced = false;
-/** Why an earlier batch was not written: a later one may hold cursors that passed its rows (invariant I1). */
+  /** Why an earlier batch was not written: a later one may hold cursors that passed its rows (invariant I1). */
   let failure: { readonly error: unknown } | null = null;
   /** Ends the wait of the queued arrivals for others; null: they do not wait. */
   let wait: AbortController | null = null;

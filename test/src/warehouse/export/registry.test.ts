@@ -1,4 +1,4 @@
-// Export folders outside the data directory: `forget` finds each of them, whatever happened to the file that names them.
+// Export folders that a user named: `forget` finds each of them, whatever happened to the file that names them.
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -20,6 +20,12 @@ test("folders of the data directory are always among them; others once they were
   await rememberExport(dataDir, `${dataDir}-beside`);
   expect(readFileSync(fileOf(dataDir), "utf8").split("\n")).toHaveLength(3);
   expect((await exportFolders(dataDir)).slice(3)).toEqual(["/elsewhere", `${dataDir}-beside`]);
+});
+
+test("a named folder inside the data directory is remembered like one outside", async () => {
+  const dataDir = tempDir();
+  await rememberExport(dataDir, join(dataDir, "sheets"));
+  expect((await exportFolders(dataDir)).slice(3)).toEqual([join(dataDir, "sheets")]);
 });
 
 test("a line that a crash cut off hides neither the ones before it nor the one that follows it", async () => {

@@ -1,5 +1,5 @@
 // A deleted value that a database file still holds is found; two values side by side that read like one are not.
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -40,4 +40,35 @@ test("an id that two neighbouring values form is no trace", async () => {
 test("an id in a deleted row that the file still holds is a trace, also beside neighbours that form it", async () => {
   expect(await leftAfter(ERASED_AND_DELETED)).toEqual({ files: 1, times: [[null, "id", 1]] });
   expect(await leftAfter([NEIGHBOURS, ...ERASED_AND_DELETED])).toEqual({ files: 1, times: [[null, "id", 1]] });
+});
+
+/** Runs `work` without the rights of the administrator, who can read every folder. */
+const asNobody = async <T>(work: () => Promise<T>): Promise<T> => {
+  const { geteuid, seteuid } = process;
+  if (geteuid?.() !== 0 || seteuid === undefined) return work();
+  seteuid(65_534);
+  try {
+    return await work();
+  } finally {
+    seteuid(0);
+  }
+};
+
+const NO_TRACE = { id: ERASED, hash: "", traces: [] };
+const searched = async (locked: string) => {
+  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, 0o755);
+  mkdirSync(join(folder, locked));
+  chmodSync(join(folder, locked), 0);
+  writeFileSync(join(folder, "exports.ndjson"), "");
+  return asNobody(() => scanFor([NO_TRACE], [folder], { ...MEANS, tempDir: join(folder, "tmp") }));
+};
+
+test("a folder that cannot be read is an error, because a search without it proves nothing", async () => {
+  await expect(searched("export")).rejects.toMatchObject({ code: "EACCES" });
+});
+
+test("what the file system made at the root of a disk does not keep the other files from being searched", async () => {
+  expect((await searched("lost+found")).files).toBe(1);
 });

@@ -1,0 +1,84 @@
+// Erasing a contact from a mirror whose rows are written here, without a sync.
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { isCode } from "../../../../src/core/errors.ts";
+import { exportSnapshot } from "../../../../src/warehouse/export/export.ts";
+import { rememberExport } from "../../../../src/warehouse/export/registry.ts";
+import { type ForgetRequest, forgetContacts } from "../../../../src/warehouse/forget/forget.ts";
+import { change } from "../../../support/change-mirror.ts";
+import { readParquet } from "../export-set.ts";
+import { tempDir } from "../temp-dir.ts";
+
+const ID = "7f3a1c52-person";
+
+/** A published mirror with one contact, and what `sql` adds. */
+const aMirror = async (sql = ""): Promise<string> => {
+  const dataDir = tempDir();
+  await change(dataDir, ({ database }) =>
+    database.run(`INSERT INTO main.contacts (id, email, _synced_at, _run_id) VALUES
+      ('${ID}', 'ada@lovelace.example', '2026-11-01', 'r1'), ('somebody-else', NULL, '2026-11-01', 'r1'); ${sql}`),
+  );
+  return dataDir;
+};
+
+const forget = (dataDir: string, more: Partial<ForgetRequest> = {}) =>
+  forgetContacts(
+    { dataDir, clock: systemClock },
+    {
+      ids: [ID],
+      emails: [],
+      all: false,
+      exportDirs: [],
+      bodies: () => ({ contacts: () => [], clean: () => null }),
+      onStep: () => undefined,
+      ...more,
+    },
+  );
+
+const exported = async (dataDir: string, dir: string, tables: readonly string[]) =>
+  exportSnapshot({
+    snapshot: join(dataDir, "warehouse.duckdb"),
+    dir,
+    format: "parquet",
+    tables,
+    since: null,
+    guardFormulas: false,
+  });
+
+test("an export of the service's request history is written again without the erased contact's id", async () => {
+  const dataDir = await aMirror(`INSERT INTO main.usage_requests (id, endpoint, _synced_at, _run_id)
+    VALUES (1, 'GET /v1/contacts/${ID}', '2026-11-01', 'r1');`);
+  const dir = join(tempDir(), "lake");
+  await exported(dataDir, dir, ["contacts", "usage_requests"]);
+  const { scan } = await forget(dataDir, { exportDirs: [dir] });
+  expect(scan.left).toEqual([]);
+  const files = join(dir, "usage_requests/*.parquet");
+  const [row] = await readParquet(`SELECT endpoint FROM read_parquet('${files}')`, z.object({ endpoint: z.string() }));
+  expect(row?.endpoint).toMatch(/^GET \/v1\/contacts\/forgotten:[0-9a-f]{64}$/);
+});
+
+test("what a killed export left in a folder goes, although the folder holds no export yet", async () => {
+  const dataDir = await aMirror();
+  const dir = join(tempDir(), "lake");
+  mkdirSync(join(dir, ".staging"), { recursive: true });
+  writeFileSync(join(dir, ".staging/0.part"), ID);
+  await rememberExport(dataDir, dir);
+  await forget(dataDir);
+  expect(existsSync(join(dir, ".staging"))).toBe(false);
+});
+
+test("a folder that is named and holds no export is refused before anything is erased", async () => {
+  const dataDir = await aMirror();
+  const typo = join(tempDir(), "lkae");
+  await expect(forget(dataDir, { exportDirs: [typo] })).rejects.toSatisfy((error) => isCode(error, "USAGE"));
+  expect(existsSync(join(dataDir, "state/archive/forgotten.json"))).toBe(false);
+});
+
+test("an export that is not found is named in the report, because it may be back tomorrow", async () => {
+  const dataDir = await aMirror();
+  await rememberExport(dataDir, "/mnt/duckmirror-test-away/lake");
+  expect(await forget(dataDir)).toMatchObject({ exports: [], missing: ["/mnt/duckmirror-test-away/lake"] });
+});

@@ -6,6 +6,7 @@ import { type ChangeReading, withoutChanges } from "../request/changes-refused.t
 import type { FetchResult } from "../request/fetcher.ts";
 import {
   embedsOf,
+  initialShape,
   type ListShape,
   type RefusedRequest,
   shapeAfterRefusal,
@@ -19,7 +20,8 @@ import { reshape } from "../task/change-course.ts";
 import { landed, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { beginAnew } from "./begin-anew.ts";
-import { type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
+import { isOneOfMany } from "./state/form-trials.ts";
+import { formOf, type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
 import { failTask } from "./state/task-ends.ts";
 import { advance } from "./task-steps.ts";
 
@@ -50,8 +52,7 @@ const nextShape = (
   refused: RefusedRequest & { readonly included: readonly string[] },
   outcome: Refusal,
 ): ListShape | null => {
-  const { name } = task.stream;
-  const shape = shapeOf(run, name);
+  const shape = formOf(run, task);
   if (forbidsContent(outcome)) return { ...shape, content: false, contentForbidden: true };
   const { excerpt } = outcome;
   const sorts = task.progress?.kind === "watermark" ? shape.changeOrder : shape.sort;
@@ -85,6 +86,20 @@ export const useShape = async (run: SyncRun, { stream }: ScopeTask, shape: ListS
   }
 };
 
+/**
+ * Fails a task that was refused in every form. What was given up was not at fault: the next sync begins with the form of
+ * before, and the other lists of the stream go on in theirs.
+ */
+const failInEveryForm = async (run: SyncRun, task: ScopeTask, error: DuckmirrorError, later: boolean) => {
+  const before = task.shapeAtRefusal ?? initialShape(run.options.largestPage);
+  const isOwn = isOneOfMany(task) && !later;
+  if (isOwn) run.trials.giveUp(task);
+  if (later && task.progress !== null) task.progress = inPagesOf(task.progress, before.perPage);
+  else reshape(task, isOwn ? shapeOf(run, task.stream.name) : before);
+  await failTask(run, task, error, { resumable: true });
+  if (!isOwn) await useShape(run, task, before);
+};
+
 /** After a refusal: tries the next list shape, or abandons the scope. */
 export const askDifferently = async (
   run: SyncRun,
@@ -107,24 +122,24 @@ export const askDifferently = async (
   } satisfies RefusedRequest;
   const { name } = task.stream;
   if (request !== null) landed(task, request);
-  const shape = shapeOf(run, name);
+  const shape = formOf(run, task);
   if (request !== null && (request.page > 1 || shape.settled)) task.shapeAtRefusal ??= shape;
-  const next = nextShape(run, task, refused, outcome);
+  const isOwn = isOneOfMany(task) && !refused.later;
+  const found = nextShape(run, task, refused, outcome);
+  const next = isOwn && found !== shape && !run.trials.mayTry(task) ? null : found;
   if (next === null) {
     const context = { endpoint: whereOf(task, wanted, request), detail: causeOf(outcome) };
     const error = new DuckmirrorError("REQUEST_FAILED", context);
     if (request !== null && (await beginAnew(run, task, request, error))) return;
-    const accepted = refused.later ? task.shapeAtRefusal : null;
-    // The cursor, too, gets back the page size that the service accepted.
-    if (accepted !== null && task.progress !== null) task.progress = inPagesOf(task.progress, accepted.perPage);
-    await failTask(run, task, error, { resumable: true });
-    // The other lists of the stream keep the form that the service accepted.
-    return accepted === null ? undefined : useShape(run, task, accepted);
+    return failInEveryForm(run, task, error, refused.later);
   }
   if (forbidsContent(outcome) && shape.content) {
     const text = `${name}: asked for again without the fields that the setting content names, they were refused (${outcome.status})`;
     run.deps.emit({ kind: "note", level: "warn", text });
   }
   task.asked = false;
-  return useShape(run, task, next);
+  if (!isOwn) return useShape(run, task, next);
+  if (next !== shape) run.trials.try(task, next);
+  reshape(task, next);
+  await advance(run, task);
 };

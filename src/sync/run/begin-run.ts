@@ -19,6 +19,7 @@ import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.
 import { createCommitter } from "./state/committer.ts";
 import { embeddableLists } from "./state/embeddable-lists.ts";
 import { createEnding } from "./state/ending.ts";
+import { createFormTrials } from "./state/form-trials.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "./state/run-state.ts";
 import { createRunStats } from "./state/run-stats.ts";
 import { openScope } from "./state/scope-marks.ts";
@@ -125,6 +126,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     shapes,
     widening,
     granted: new Map(),
+    trials: createFormTrials(),
     beforeSmaller: new Map(),
     rows: await readScopeRows(warehouse.database),
     embeddable: embeddableLists(planned.plan.view.states, options),

@@ -138,8 +138,7 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
 const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () => void): Promise<void> => {
   const { task, read } = picked;
   const { stream, scope } = task.candidate;
-  const call = () =>
-    wantedCall(task, read, shapeToAsk(run, task.stream), { ...run.options, embeddable: run.embeddable });
+  const call = () => wantedCall(task, read, shapeToAsk(run, task), { ...run.options, embeddable: run.embeddable });
   let wanted: WantedCall = call();
   const purpose = purposeOf(task);
   run.budgets.launch(purpose);

@@ -87,9 +87,19 @@ export interface TaskOutcome {
   readonly runId: string;
 }
 
+/**
+ * True when a list whose rows seemed to be gone, so that its walk failed and deleted nothing, is whole again: its last complete
+ * walk added up (`rowsAtWalk`), and the service counts as many rows as the mirror holds.
+ */
+const isBack = (task: ScopeTask): boolean =>
+  task.progress?.kind === "watermark" &&
+  task.before?.status === "failed" &&
+  task.before.rowsAtWalk !== null &&
+  totalOf(task) === task.rows;
+
 /** Result to store: a read of changes keeps the result of the last complete walk; a log has none. */
 const verdictAfter = (task: ScopeTask, { whole, addsUp, unconfirmed = null }: TaskOutcome): Unconfirmed | null => {
-  if (addsUp) return null;
+  if (addsUp || isBack(task)) return null;
   return whole && task.progress?.kind !== "log" ? unconfirmed : (task.before?.unconfirmed ?? null);
 };
 

@@ -55,6 +55,37 @@ test("a budget cut leaves what was not read unconfirmed; the next sync completes
   ).toBe(true);
 });
 
+test("lists that were empty for a moment are complete again once changes are read and the counts agree", async () => {
+  const organization = anOrganization(4);
+  let empty = false;
+  const meta = {
+    requestId: "r",
+    apiVersion: "1",
+    timestamp: "2026-11-21T10:00:00Z",
+    page: 1,
+    perPage: 50,
+    totalCount: 0,
+  };
+  const service = createFakeService(organization, {
+    before: ({ path }) =>
+      empty && ["/v1/contacts", "/v1/signals"].includes(path) ? { status: 200, body: { data: [], meta } } : undefined,
+  });
+  const rig = await rigOf(service, { DUCKMIRROR_STREAMS: "contacts,signals" });
+  await rig.sync();
+  empty = true;
+  const { error, report: lost } = await rig.sync();
+  expect(error?.exitCode).toBe(5);
+  expect(lost.streams.map(({ complete }) => complete)).toEqual([false, false]);
+  empty = false;
+  const earlier = service.log.length;
+  const { report } = await rig.sync();
+  expect(report.streams.map(({ complete, unconfirmed }) => [complete, unconfirmed])).toEqual([
+    [true, 0],
+    [true, 0],
+  ]);
+  expect(service.log.length - earlier).toBeLessThanOrEqual(4);
+});
+
 test("a failed stream is not complete", async () => {
   const service = createFakeService(anOrganization(3));
   const rig = await rigOf(service);

@@ -1,7 +1,7 @@
 // Learns the shape of a list from its answers: page size, optional fields, and whether they must be named.
 import { isDeepStrictEqual } from "node:util";
 import type { OkOutcome } from "../../../api/outcome.ts";
-import type { StreamName, StreamSpec } from "../../../catalog/streams.ts";
+import type { StreamName } from "../../../catalog/streams.ts";
 import { rememberShape } from "../../plan/remembered.ts";
 import { namedOnDemand } from "../../request/calls.ts";
 import type { ListShape } from "../../request/list-shape.ts";
@@ -12,11 +12,16 @@ import type { ReadRequest } from "../../strategies/contract.ts";
 import { isOtherPage, pageSizeOf, provenPageSize } from "../../strategies/page-size.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import type { WantedCall } from "../../task/wanted-call.ts";
-import { type SyncRun, shapeOf } from "./run-state.ts";
+import { formOf, type SyncRun, shapeOf } from "./run-state.ts";
 
 export const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) => {
   run.shapes.set(stream, shape);
   await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
+};
+
+/** The task was returned in this form: the stream's from now on, unless others are returned in another one. */
+const keepForm = async (run: SyncRun, task: ScopeTask, form: ListShape): Promise<void> => {
+  if (run.trials.returned(task, form) === "stream") await storeShape(run, task.stream.name, form);
 };
 
 /** Credits of the organization, and of a run, below which no page is asked for in two forms. */
@@ -29,10 +34,10 @@ const isShort = ({ deps: { ledger } }: SyncRun): boolean => {
 };
 
 /** The shape to ask in. While it is not known whether fields must be named, and credits are short, they are named at once. */
-export const shapeToAsk = (run: SyncRun, stream: StreamSpec): ListShape => {
-  const shape = shapeOf(run, stream.name);
+export const shapeToAsk = (run: SyncRun, task: ScopeTask): ListShape => {
+  const shape = formOf(run, task);
   if (!isChoiceOpen(shape) || !isShort(run)) return shape;
-  return { ...shape, byName: namedOnDemand(stream, shape, run.options) };
+  return { ...shape, byName: namedOnDemand(task.stream, shape, run.options) };
 };
 
 /**
@@ -48,14 +53,14 @@ export const settleShape = async (
   outcome: OkOutcome,
 ): Promise<boolean> => {
   const { name } = task.stream;
-  const asked = shapeOf(run, name);
+  const asked = formOf(run, task);
   const shape = afterAnswerTo(asked, request.perPage);
   const records = Array.isArray(outcome.data) ? outcome.data : [];
   const { totalCount: total, perPage: saysPerPage } = outcome.page;
   const page = { request, rows: records.length, total, saysPerPage, granted: run.granted.get(name) ?? 0 };
   // Beside the size of this list, which may be smaller: else a page in that size would be asked for again for ever.
   if (task.progress !== null && isOtherPage(page, pageSizeOf(task.progress))) {
-    if (!shape.fixed) await storeShape(run, name, { ...shape, fixed: true });
+    if (!shape.fixed) await keepForm(run, task, { ...shape, fixed: true });
     return true;
   }
   const proven = task.progress === null ? null : provenPageSize(task.progress, page);
@@ -70,12 +75,20 @@ export const settleShape = async (
   });
   // Until the form is known, the list's other requests wait.
   const next = { ...shape, ...choice, ...learned, perPage, settled: shape.settled || !again };
-  if (!isDeepStrictEqual(next, asked)) await storeShape(run, name, next);
+  const tried = run.trials.of(task) !== undefined;
+  if (tried || !isDeepStrictEqual(next, asked)) await keepForm(run, task, next);
+  else run.trials.returned(task, next);
   return again;
 };
 
 /** A single record was returned in a form that an earlier refusal led to, so later runs ask for that at once. */
-export const settleForm = async (run: SyncRun, { stream: { name, list } }: ScopeTask): Promise<void> => {
-  const shape = run.shapes.get(name);
-  if (list === undefined && shape?.settled === false) await storeShape(run, name, { ...shape, settled: true });
+export const settleForm = async (run: SyncRun, task: ScopeTask): Promise<void> => {
+  const { name, list } = task.stream;
+  const [form, shape] = [formOf(run, task), shapeOf(run, name)];
+  const tried = run.trials.of(task) !== undefined;
+  if (run.trials.returned(task, form) === "own") return;
+  if (list === undefined && !shape.settled) return storeShape(run, name, { ...form, settled: true });
+  // What a record is asked for with; its list has page size and order of its own.
+  const { include, without, content, contentForbidden } = form;
+  if (tried) run.shapes.set(name, { ...shape, include, without, content, contentForbidden });
 };

@@ -25,6 +25,7 @@ import { filtersOf } from "../../rows/row-scope.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import type { Committer } from "./committer.ts";
 import type { Ending } from "./ending.ts";
+import type { FormTrials } from "./form-trials.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { UnusableBook } from "./unusable-book.ts";
 
@@ -115,6 +116,7 @@ export interface SyncRun {
   /** Unusable ones that the latest plan left out. */
   waiting: readonly Waiting[];
   readonly shapes: Map<StreamName, ListShape>;
+  readonly trials: FormTrials;
   /** Lists of which only what their wider scope adds is read; a list that is done, or read whole after all, leaves. */
   readonly widening: Map<StreamName, Widening>;
   /** Rows of the largest page of each stream that the service has returned in this run. */
@@ -151,6 +153,10 @@ export type KnownShapes = Pick<SyncRun, "shapes"> & { readonly options: Pick<Syn
 /** The list's shape; if unknown, the start shape with the largest page. */
 export const shapeOf = (run: KnownShapes, stream: StreamName): ListShape =>
   run.shapes.get(stream) ?? initialShape(run.options.largestPage);
+
+/** The form that the task is asked for in: its own after its own refusals, else that of its stream. */
+export const formOf = (run: KnownShapes & Pick<SyncRun, "trials">, task: ScopeTask): ListShape =>
+  run.trials.of(task) ?? shapeOf(run, task.stream.name);
 
 /** Shapes of lists that returned a page. Those of single records know no page size. */
 export const settledLists = (run: Pick<SyncRun, "shapes">): readonly ListShape[] =>

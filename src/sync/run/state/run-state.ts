@@ -22,10 +22,10 @@ import type { Fetcher } from "../../request/fetcher.ts";
 import { initialShape, type ListShape } from "../../request/list-shape.ts";
 import type { Sender } from "../../request/sender.ts";
 import { filtersOf } from "../../rows/row-scope.ts";
+import type { FormTrials } from "../../task/form-trials.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import type { Committer } from "./committer.ts";
 import type { Ending } from "./ending.ts";
-import type { FormTrials } from "./form-trials.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { UnusableBook } from "./unusable-book.ts";
 

@@ -1,7 +1,7 @@
 // Forms that one list or record of many is asked for in after its own refusals. The others may be returned in their stream's
 // form, so the tried form becomes the stream's only if nothing of its kind was returned in the stream's form in this run.
-import type { ListShape } from "../../request/list-shape.ts";
-import type { ScopeTask } from "../../task/scope-task.ts";
+import type { ListShape } from "../request/list-shape.ts";
+import type { ScopeTask } from "./scope-task.ts";
 
 /** Lists and records of a stream that are refused in every form, after which no other form is tried for a further one. */
 const MOST_IN_VAIN = 3;
@@ -13,7 +13,7 @@ export const isOneOfMany = ({ stream, progress }: ScopeTask): boolean =>
 export interface FormTrials {
   /** The form that the task is asked for in; undefined: that of its stream. */
   of(task: ScopeTask): ListShape | undefined;
-  /** False once so many of its kind were tried in vain that the form is not the reason. */
+  /** False once enough others of its kind were refused in every form: the form is not the reason. */
   mayTry(task: ScopeTask): boolean;
   try(task: ScopeTask, form: ListShape): void;
   /** The task was refused in every form. */

@@ -1,8 +1,8 @@
 // Whose form it is that a list was returned in after refusals.
 import { expect, test } from "vitest";
-import { initialShape } from "../../../../../src/sync/request/list-shape.ts";
-import { createFormTrials, isOneOfMany } from "../../../../../src/sync/run/state/form-trials.ts";
-import type { ScopeTask } from "../../../../../src/sync/task/scope-task.ts";
+import { initialShape } from "../../../../src/sync/request/list-shape.ts";
+import { createFormTrials, isOneOfMany } from "../../../../src/sync/task/form-trials.ts";
+import type { ScopeTask } from "../../../../src/sync/task/scope-task.ts";
 
 type Kind = "list" | "record";
 const taskOf = (name: string, scope: "organization" | "company", kind: Kind = "list") =>

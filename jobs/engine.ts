@@ -23,6 +23,9 @@ import { type OpenAccess, openOwnAccess } from "./service-access.ts";
 /** Time limit for unfinished requests after a command's run ends, ms. Their responses are paid for, so it waits. */
 export const COMMAND_GRACE_MS = 8_000;
 
+const ADOPTED =
+  "the folder state/ was empty, so the mirror goes on from its snapshot; whom `forget` erased is no longer known: bring back forget.key and archive/forgotten.json from a backup before the next sync";
+
 /** Inputs of a job. */
 export interface JobContext {
   readonly clock: Clock;
@@ -75,6 +78,7 @@ export const withEngine = async <T>(
         strictness: tableStrictness(strictness),
       }),
     );
+    if (warehouse.adopted) context.emit({ kind: "note", level: "warn", text: ADOPTED });
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const unsent = await connection.takeOver(warehouse, redact);

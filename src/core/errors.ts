@@ -317,7 +317,7 @@ export const ERRORS = {
   FORGOTTEN_UNREADABLE: row(
     EXIT.unexpected,
     "The list of erased contacts cannot be read: {detail}",
-    "Restore it from a backup: without it a sync would store erased people again. Nothing was changed.",
+    "Bring back state/forget.key and state/archive/forgotten.json, which belong together, from a backup: without them a sync would store erased people again. If nobody was erased, remove state/forget.key. Nothing was changed.",
   ),
   CONTACT_UNKNOWN: row(
     EXIT.usage,

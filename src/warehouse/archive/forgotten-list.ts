@@ -77,6 +77,10 @@ export const readForgotten = async (archiveDir: string): Promise<ForgottenList> 
       detail: `its key ${keyFile(archiveDir)} is missing or damaged`,
     });
   }
+  // The list is written before its key, so it was there.
+  if (text === null && key !== null) {
+    throw new DuckmirrorError("FORGOTTEN_UNREADABLE", { detail: `${listFile(archiveDir)} is missing` });
+  }
   return listOf(key?.length === KEY_BYTES ? key : randomBytes(KEY_BYTES), entries);
 };
 
@@ -86,6 +90,8 @@ export const keyedForgotten = async (archiveDir: string): Promise<ForgottenList>
   const key = await readIfThere(keyFile(archiveDir));
   if (key?.length === KEY_BYTES) return known;
   const fresh = randomBytes(KEY_BYTES);
+  // A list without a contact needs no key; a key without a list would mean that the list is lost.
+  await writeForgotten(archiveDir, known.entries);
   await replaceFile(keyFile(archiveDir), fresh);
   return listOf(fresh, known.entries);
 };

@@ -5,10 +5,10 @@ import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { migrate } from "./migrate.ts";
 import { warehousePaths } from "./working-file.ts";
 
-/** True when no sync has started in the directory. */
+/** True when no sync has started in the directory, and no mirror was put there. */
 export const isUnused = (dataDir: string): boolean => {
-  const { working, archiveDir } = warehousePaths(dataDir);
-  return [working, archiveDir].every((path) => statSync(path, { throwIfNoEntry: false }) === undefined);
+  const { working, archiveDir, snapshot } = warehousePaths(dataDir);
+  return [working, archiveDir, snapshot].every((path) => statSync(path, { throwIfNoEntry: false }) === undefined);
 };
 
 /** Runs `work` on an empty mirror. `now`: ms since the epoch. */

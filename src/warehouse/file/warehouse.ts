@@ -15,6 +15,7 @@ import { findMet, findSuspects, type Suspect, type SuspectSearch } from "../load
 import * as walks from "../load/walks.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
+import { adoptSnapshot } from "./baseline/adopt-snapshot.ts";
 import { type ArchiveLimits, type ArchivePruned, keepWithinLimits } from "./baseline/archive-limits.ts";
 import { startPendingFeed } from "./feed-check.ts";
 import { removeLeftovers } from "./publish/publish.ts";
@@ -24,6 +25,8 @@ import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePa
 export interface Warehouse extends Changes, MirrorReader {
   /** Path of the snapshot that readers open. */
   readonly snapshot: string;
+  /** True if the working file is a new copy of the snapshot, because `state/` was gone. */
+  readonly adopted: boolean;
   /** Directory of the archive. */
   readonly archiveDir: string;
   /** Strictness of each table. */
@@ -92,9 +95,11 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
   const lock = await enterDataDir(dataDir);
   let database: Database;
   let journal: Journal;
+  let adopted: boolean;
   try {
     refuseUnfinished(await readForgotten(archiveDir));
     await removeLeftovers(snapshot);
+    adopted = await adoptSnapshot(warehousePaths(dataDir), clock.now());
     database = await openWorking(working, options);
     journal = await openFed(database, { archiveDir, clock }).catch(async (error: unknown) => {
       await database.close();
@@ -117,6 +122,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
   return {
     ...mirrorReader(database),
     snapshot,
+    adopted,
     archiveDir,
     strictness,
     ...journalledChanges(database, journal, strictness),

@@ -187,6 +187,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
     rows,
     requests,
     snapshot: "memory",
+    adopted: false,
     strictness: EVOLVING,
     archiveDir: "memory",
     changesOf: (name) => changes.get(name) ?? 0,

@@ -57,6 +57,13 @@ test("a list whose key is gone or damaged, or that cannot be read, stops: a sync
   }
 });
 
+test("a key whose list is gone stops as well", async () => {
+  const { dir, list } = await place();
+  await keyedForgotten(dir);
+  rmSync(list);
+  await expect(readForgotten(dir)).rejects.toMatchObject({ code: "FORGOTTEN_UNREADABLE" });
+});
+
 test("an erasure that was interrupted stops what would read the half-erased mirror", async () => {
   const { dir } = await place();
   const list = await keyedForgotten(dir);

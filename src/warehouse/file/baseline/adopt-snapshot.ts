@@ -1,0 +1,30 @@
+// A data directory whose `state/` is gone: the mirror goes on from its snapshot, as after a restore. A new mirror would be
+// published over the snapshot, and every row paid for again.
+import { existsSync } from "node:fs";
+import { readdir, rename, rm } from "node:fs/promises";
+import type { warehousePaths } from "../working-file.ts";
+import { copyDurably, makeBaseline, readThrough } from "./baseline.ts";
+
+type Paths = Pick<ReturnType<typeof warehousePaths>, "state" | "archiveDir" | "snapshot" | "working">;
+
+const isWhole = (snapshot: string): Promise<boolean> =>
+  readThrough(snapshot).then(
+    () => true,
+    () => false,
+  );
+
+/**
+ * Makes the snapshot the working file, if there is none, and nothing that `replay` could build it from. Returns whether it
+ * did. A snapshot that cannot be read has nothing to go on from. The caller holds the writer's lock. Throws DISK_FULL.
+ */
+export const adoptSnapshot = async ({ state, archiveDir, snapshot, working }: Paths, now: number): Promise<boolean> => {
+  if (existsSync(working) || existsSync(`${working}.wal`) || !existsSync(snapshot)) return false;
+  if ((await readdir(archiveDir)).length > 0 || !(await isWhole(snapshot))) return false;
+  // First, so that the working file is never without what it came from.
+  await makeBaseline(state, snapshot, now);
+  const fresh = `${working}.new`;
+  await rm(fresh, { force: true });
+  await copyDurably(snapshot, fresh);
+  await rename(fresh, working);
+  return true;
+};

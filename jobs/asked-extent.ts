@@ -1,4 +1,4 @@
-// What a caller wants to have read: all that is due, lists anew (`--reset`), or what is dated after a day (`--since`).
+// The extent of a sync that a caller requests: all that is due, lists anew (`--reset`), or what is dated after a day (`--since`).
 // Validates it, for `sync` and for requests to a worker. Pure.
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";

@@ -93,7 +93,7 @@ export const replayAlert = async (
   return runRule(rule, contextOf(config, context));
 };
 
-/** What a rule keeps. */
+/** The stored state of a rule. */
 export interface AlertState {
   readonly rule: AlertSettings;
   readonly position: Position;

@@ -1,4 +1,4 @@
-// What a caller wants to have read: all that is due, lists anew (`--reset`), or what is dated after a day (`--since`).
+// The extent of a sync that a caller requests: all that is due, lists anew (`--reset`), or what is dated after a day (`--since`).
 // Validates it, for `sync` and for requests to a worker. Pure.
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
@@ -25,7 +25,9 @@ const sinceOf = ({ since, reset = [], full }: AskedExtent): number | null => {
   const at = timeMs(since);
   if (at === null) throw new DuckmirrorError("USAGE", { detail: `--since: "${since}" is not a date like 2026-11-01` });
   if (full || reset.length > 0)
-    throw new DuckmirrorError("USAGE", { detail: "--since reads a part of a list, --full and --reset the whole" });
+    throw new DuckmirrorError("USAGE", {
+      detail: "--since reads a part of a list, so it cannot be combined with --full or --reset",
+    });
   return at;
 };
 
@@ -69,6 +71,6 @@ export const extentOf = (config: Pick<Config, "streams">, asked: AskedExtent): E
 /** The extent that a caller asks for, whose lists name their streams. Throws as `extentOf`. */
 export const callersExtent = (config: Pick<Config, "streams">, asked: AskedExtent): Extent => {
   if ((asked.reset ?? []).length > 0 && asked.streams.length > 0)
-    throw new DuckmirrorError("USAGE", { detail: "--reset names its streams itself: give no other" });
+    throw new DuckmirrorError("USAGE", { detail: "--reset already names its streams: leave out the other ones" });
   return extentOf(config, asked);
 };

@@ -38,7 +38,7 @@ type Filters = Readonly<Record<string, string>>;
 export interface CheckedList {
   readonly stream: ScopedTable;
   readonly outcome: OkOutcome;
-  /** Those that the service accepted; null: the whole list. */
+  /** The filters that the service accepted; null: the whole list. */
   readonly filters: Filters | null;
   /** Requests it took: refusals cost nothing. */
   readonly requests: number;
@@ -52,7 +52,7 @@ export interface CheckResult {
   /** Lists that were asked for besides: contacts, signals, and accounts if they have a scope. */
   readonly more: readonly CheckedList[];
   readonly tier: "full" | "public";
-  /** What is known of the tier now; null: this answer alone does not settle it. */
+  /** The tier as known now; null: this answer alone does not decide it. */
   readonly known: KnownTier | null;
   /** What waits because its answers could not be used, by the published snapshot; null: it cannot be read. */
   readonly waiting: readonly Waiting[] | null;

@@ -20,7 +20,7 @@ export interface DeliverRequest {
   readonly takeOver: boolean;
 }
 
-/** What a delivery came to. */
+/** Result of a delivery. */
 export interface DeliveryReport {
   readonly name: string;
   readonly kind: DestinationSettings["kind"];

@@ -47,7 +47,7 @@ export interface PlanReport {
   readonly followed: number;
   /** Budgets that leave due work out of the next sync. */
   readonly cuts: readonly Cut[];
-  /** What is due and waits, because its answers could not be used. */
+  /** Due work that waits, because earlier answers could not be used. */
   readonly waiting: readonly Waiting[];
   readonly pace: Config["pace"];
   /** What the content of the request costs. */

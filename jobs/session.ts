@@ -92,7 +92,7 @@ interface Session {
   covered: readonly StreamName[] | null;
 }
 
-/** What the sessions of a process share. */
+/** Dependencies that all sessions of a process share. */
 interface Desk {
   readonly deps: SessionDeps;
   readonly places: Places;

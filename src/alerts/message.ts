@@ -1,4 +1,4 @@
-// What rules send: events, gathered in messages. A message keeps its id and its events until it is taken or dropped, so
+// Messages of rules: a message gathers events. A message keeps its id and its events until it is taken or dropped, so
 // that its receiver can drop what it gets twice. Pure. docs/ALERTS.md shows a message.
 import { createHash } from "node:crypto";
 import { z } from "zod";

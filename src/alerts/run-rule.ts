@@ -35,7 +35,7 @@ export interface RuleContext {
   readonly query?: RunQuery;
 }
 
-/** What a pass came to. */
+/** Result of a pass. */
 export interface RulePass {
   readonly name: string;
   readonly sent: number;

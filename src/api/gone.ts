@@ -1,4 +1,4 @@
-// What a 404 or 410 says, by its route and its body. Pure.
+// Decides what a 404 or 410 means, by its route and body. Pure.
 import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { ApiOutcome } from "./outcome.ts";
 

@@ -1,5 +1,5 @@
-// What every kind of destination does: bring the tables it holds to one published snapshot, wholly or not at all.
-// docs/DESTINATIONS.md says what users see.
+// The interface of every kind of destination: it brings its tables to one published snapshot, completely or not at all.
+// docs/DESTINATIONS.md describes it for users.
 
 import type { Clock } from "../core/clock.ts";
 import type { AzureEnvironment } from "../core/config/destinations/azure-environment.ts";
@@ -90,7 +90,7 @@ export const isUpToDate = (
   { position, takeOver }: Pick<DeliverySource, "position" | "takeOver">,
 ): boolean => !takeOver && isSamePosition(held, position);
 
-/** What every kind gets besides its settings. */
+/** Dependencies that every kind gets besides its settings. */
 export interface DestinationContext {
   /** DuckDB's memory limits. */
   readonly memory: MemoryPlan;

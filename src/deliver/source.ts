@@ -1,4 +1,4 @@
-// What is delivered: one published snapshot, and for each table whether a destination gets its changes or every row.
+// Source of a delivery: one published snapshot. Decides for each table whether a destination gets its changes or every row.
 import { statSync } from "node:fs";
 
 import { z } from "zod";

@@ -48,7 +48,7 @@ export interface ServedProfile {
   readonly following?: FollowedCompanies;
   /** Figures of the alert rules; absent: it has none. */
   readonly alerts?: () => Promise<readonly AlertFigures[]>;
-  /** What deliveries to its destinations came to; absent: it has none. */
+  /** Results of deliveries to its destinations; absent: it has none. */
   readonly deliveries?: () => Promise<readonly DeliveryState[]>;
   /** Sends feedback to the service, which costs a credit; absent: not available. */
   readonly sendFeedback?: (feedback: Feedback) => Promise<FeedbackReceipt>;

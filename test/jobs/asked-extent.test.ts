@@ -38,8 +38,8 @@ test("a day means every stream that can be read by date and is configured, or th
 test.each<[string, Partial<AskedExtent>, string]>([
   ["a list of no stream", { reset: ["signal"] }, "Did you mean signals?"],
   ["a day that is none", { since: "soon" }, "is not a date like 2026-11-01"],
-  ["a day with a complete walk", { since: "2026-11-01", full: true }, "--full and --reset the whole"],
-  ["a day with a list anew", { since: "2026-11-01", reset: ["signals"] }, "--full and --reset the whole"],
+  ["a day with a complete walk", { since: "2026-11-01", full: true }, "cannot be combined with --full or --reset"],
+  ["a day with a list anew", { since: "2026-11-01", reset: ["signals"] }, "cannot be combined with --full or --reset"],
   ["a day for a list without dates", { since: "2026-11-01", streams: ["accounts", "signals"] }, "accounts"],
 ])("%s is refused", (_, more, words) => {
   expect(() => extent(more)).toThrow(words);
@@ -47,7 +47,7 @@ test.each<[string, Partial<AskedExtent>, string]>([
 
 test("a caller names no stream beside lists, whose streams they are; a run that goes on does", () => {
   const both = asked({ reset: ["signals"], streams: ["signals"] });
-  expect(() => callersExtent({ streams: null }, both)).toThrow("--reset names its streams itself");
+  expect(() => callersExtent({ streams: null }, both)).toThrow("--reset already names its streams");
   expect(callersExtent({ streams: null }, asked({ reset: ["signals"] })).streams).toEqual(["signals"]);
   expect(extentOf({ streams: null }, both).streams).toEqual(["signals"]);
 });

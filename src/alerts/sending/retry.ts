@@ -1,4 +1,4 @@
-// What follows from an attempt to send a message: THE only place that decides it. Pure.
+// Decides what follows from an attempt to send a message; no other file does. Pure.
 import { headerTimeMs } from "../../core/time.ts";
 
 /** How an attempt ended. `away`: no answer, with the reason. */

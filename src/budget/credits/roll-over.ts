@@ -1,5 +1,5 @@
-// What the service's figures show of unused credits at a reset: whether they come over into the next period, how many
-// credits a period grants, and how long it is. Pure.
+// Learns from the service's figures whether unused credits roll over into the next period at a reset, how many credits a period
+// grants, and how long it is. Pure.
 // Source: API.md, "Limits": unused credits roll over for up to three billing cycles. Not shown: in which order they are
 // used, and whether `limit` counts those that came over.
 import type { Quota } from "../../api/outcome.ts";
@@ -39,7 +39,7 @@ const joined = (readings: readonly PeriodReadings[]): readonly PeriodReadings[] 
   return periods;
 };
 
-/** What one reset shows; null: nothing. */
+/** Reads one reset; null: it shows nothing. */
 const shownBy = (before: PeriodReadings, after: PeriodReadings): RollOver | null => {
   const [endsAt, nextEnd] = [before.last.resetsAt, after.first.resetsAt];
   const left = remainingIn(before.last);
@@ -59,7 +59,7 @@ const shownBy = (before: PeriodReadings, after: PeriodReadings): RollOver | null
   return limit === usual && supply === limit ? { shown: "absent", grant: limit, periodMs } : null;
 };
 
-/** What the latest reset with anything to show says. `readings`: of any number of periods, in any order. */
+/** Reads the latest reset that shows anything. `readings`: of any number of periods, in any order. */
 export const rollOverOf = (readings: readonly PeriodReadings[]): RollOver => {
   const periods = joined(readings);
   for (let at = periods.length - 1; at > 0; at--) {

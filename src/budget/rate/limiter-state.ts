@@ -1,4 +1,4 @@
-// What the rate limiter knows. limiter.ts decides with it; the stores keep it. Pure.
+// State of the rate limiter. limiter.ts decides with it; the stores keep it. Pure.
 import { FASTEST_PLAN } from "./plans.ts";
 import type { Rate } from "./rate.ts";
 import type { Tally } from "./tallies.ts";

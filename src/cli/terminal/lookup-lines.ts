@@ -1,4 +1,4 @@
-// What a lookup found, for people: single values first, then lists and objects.
+// Shows the result of a lookup to people: single values first, then lists and objects.
 import type { LookupResult } from "../../../jobs/lookup.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { counted, formatDuration } from "../../core/text/units.ts";

@@ -1,4 +1,4 @@
-// What `pause` and `resume` have in common: their options, and the work on each target.
+// Shared code of `pause` and `resume`: their options, and the work on each target.
 import type { Command } from "commander";
 import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";

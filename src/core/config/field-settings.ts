@@ -80,12 +80,15 @@ export const fieldSettings = (fields: FieldVocabulary, tables: readonly string[]
   exclude_fields: many(ruledField(fields, "exclude"))
     .prefault([])
     .meta({
-      description: "Fields that are never stored, and not asked for where the service lets one choose: table.field.",
+      description: "Fields (table.field) that are never stored, and not requested where the service offers the choice.",
       examples: [["contacts.phone", "contacts.personInsights"]],
     }),
   hash_fields: many(ruledField(fields, "hash"))
     .prefault([])
-    .meta({ description: "Fields that are stored as a keyed hash only: table.field.", examples: [["contacts.email"]] }),
+    .meta({
+      description: "Fields (table.field) of which only a keyed hash is stored.",
+      examples: [["contacts.email"]],
+    }),
   hash_key: one("a key", (value) =>
     /^[\x21-\x7e]{16,}$/.test(value) ? value : flaw("a key has 16 or more characters and no spaces"),
   )
@@ -98,7 +101,7 @@ export const fieldSettings = (fields: FieldVocabulary, tables: readonly string[]
     .prefault({})
     .meta({
       description:
-        "What happens to records that do not fit: evolve (kept in _extra), reject (to sync.rejects), freeze (the stream fails); for all tables or table by table.",
+        "What happens to records that do not fit their table: evolve (misfit values go to _extra), reject (the record goes to sync.rejects), freeze (the stream fails); for all tables or table by table.",
       examples: [{ contacts: "reject" }],
     }),
 });

@@ -17,13 +17,13 @@ export const publishSettings = {
   }),
   archive_max_size: archiveSize.prefault("mirror").meta({
     description:
-      "Most that the archive takes: a size, or mirror: as much as the snapshot, at least 256 MiB; keep: no limit.",
+      "Largest size of the archive: a size; mirror: the size of the snapshot, at least 256 MiB; keep: no limit.",
   }),
   publish_unchanged_every: duration.prefault("6h").meta({
     description:
-      "A sync that found nothing new leaves the snapshot as it is until it has this age, because publishing writes the whole file; `0s`: each sync publishes.",
+      "A sync that finds nothing new replaces the snapshot only when it has this age, because that writes the whole file; `0s`: each sync replaces it.",
   }),
   publish_unchanged_below: one("a size like 32MiB", (value) => parseBytes(value))
     .prefault("32MiB")
-    .meta({ description: "Smaller snapshots are published by every sync." }),
+    .meta({ description: "Every sync replaces a snapshot smaller than this." }),
 };

@@ -7,7 +7,10 @@ import { flaw, one, text, yesNo } from "./setting-parsers.ts";
 export const serverSettings = {
   listen: one("an address like 127.0.0.1:8737", (value) => parseListen(value))
     .prefault("127.0.0.1:8737")
-    .meta({ description: "Where `serve` and `worker` answer; anything but this machine itself needs a server key." }),
+    .meta({
+      description:
+        "Address and port of `serve` and `worker`; any address other than this machine itself needs a server key.",
+    }),
   server_key: one("a key", (value) => {
     const problem = keyProblem(value);
     return problem === null ? value : flaw(problem);
@@ -19,9 +22,10 @@ export const serverSettings = {
     .meta({ description: "File that holds the server key.", examples: ["~/.config/duckmirror/server-key"] }),
   tls_cert_file: text
     .optional()
-    .meta({ description: "Certificate (PEM) of page, API and metrics; with tls_key_file they answer https only." }),
+    .meta({ description: "Certificate (PEM) of page, API and metrics; with tls_key_file the server uses https only." }),
   tls_key_file: text.optional().meta({ description: "Private key (PEM) of tls_cert_file." }),
   require_key: yesNo.prefault(false).meta({
-    description: "Ask for a key on this machine, too; without one, `serve` and `worker` make it in state/server-key.",
+    description:
+      "Require a key on this machine, too; if there is none, `serve` and `worker` create it in state/server-key.",
   }),
 };

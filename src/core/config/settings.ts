@@ -113,18 +113,18 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .optional()
       .meta({ description: "Command that prints the access token.", examples: ["pass show duckmirror"] }),
     data_dir: text.prefault("./data").meta({ description: "Where warehouse, state, archive and exports live." }),
-    rate_limit: rateLimit
-      .prefault("auto")
-      .meta({ description: "Requests per minute, a plan (free, build, scale, pro), or auto: what the service says." }),
+    rate_limit: rateLimit.prefault("auto").meta({
+      description: "Requests per minute, a plan (free, build, scale, pro), or auto: as the service reports.",
+    }),
     max_credits: one("a whole number of credits", (value) => whole(value, 0))
       .optional()
       .meta({ description: "Credits one run may spend; unset: what the organization has left.", examples: [500] }),
     reserve: one("a whole number of credits", (value) => whole(value, 0))
       .prefault(0)
-      .meta({ description: "Credits of the organization that are never touched." }),
+      .meta({ description: "Credits of the organization that duckmirror never spends." }),
     pace: choice(["greedy", "even"])
       .prefault("greedy")
-      .meta({ description: "greedy: spend what is left now. even: spread it over the days until the reset." }),
+      .meta({ description: "greedy: spend the credits now. even: spread them over the days until the reset." }),
     companies: many((value) => value)
       .prefault([])
       .meta({
@@ -146,7 +146,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .meta({ description: "The `view` query parameter, where a route offers it." }),
     max_page_size: one("a whole number from 1 to 100000", (value) => whole(value, 1, 100_000))
       .prefault(1000)
-      .meta({ description: "Largest page asked for; the service may grant less, which is found out at no cost." }),
+      .meta({ description: "Rows of the largest page to request. If the service grants fewer, it costs nothing." }),
     max_body_bytes: one("a size like 64MiB, at least 1 KiB", (value) => {
       const bytes = parseBytes(value);
       return bytes !== null && bytes >= 1024 && bytes <= 2 ** 30 ? bytes : null;
@@ -161,7 +161,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     request_timeout: duration.prefault("5m").meta({ description: "How long one request may take altogether." }),
     concurrency: one("a whole number from 1 to 256", (value) => whole(value, 1, 256))
       .prefault(32)
-      .meta({ description: "Most requests in flight at once; the rate limit holds whatever it is." }),
+      .meta({ description: "Most requests in flight at once; the rate limit applies in addition." }),
     max_delete_share: one("a share from 0 to 1", (value) => {
       const share = /^(\d+(\.\d+)?|\.\d+)$/.test(value) ? Number(value) : Number.NaN;
       return share >= 0 && share <= 1 ? { share } : null;
@@ -185,7 +185,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     ...usageSettings,
     ...planSettings(stream, vocabulary.streams),
     sync_every: duration.prefault("1d").meta({
-      description: "How often you sync: `plan` shows what is left at the reset, and pace even shares credits by it.",
+      description: "How often you sync: `plan` estimates with it, and pace even divides the credits by it.",
     }),
     sync_timeout: timeLimit
       .prefault("none")
@@ -214,10 +214,10 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     })
       .transform((formats) => formats.filter((format) => format !== "none"))
       .prefault(["parquet"])
-      .meta({ description: "What `worker` exports after each sync: parquet, csv, ndjson; none: nothing." }),
+      .meta({ description: "Formats that `worker` exports after each sync: parquet, csv, ndjson; none: no export." }),
     export_guard_formulas: yesNo
       .prefault(false)
-      .meta({ description: "CSV that `worker` exports: a quote before cells that a spreadsheet would run." }),
+      .meta({ description: "In CSV that `worker` exports, put a quote before cells that a spreadsheet would run." }),
     destinations: destinationsSetting(
       (name) => vocabulary.streams.includes(name) || Object.hasOwn(vocabulary.comesWith, name),
     ),
@@ -226,7 +226,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .prefault("25%")
       .meta({
         description:
-          "Most memory that the process may take: a size, or a share of the machine or container (at least 1 GiB if that is there). DuckDB starts with 256 MiB and takes more only for work that needs more.",
+          "Most memory that the process may take: a size, or a share of the machine's or container's memory (at least 1 GiB if it has that much). DuckDB starts with 256 MiB and takes more only for work that needs more.",
       }),
     max_syncs: one("a whole number from 1 to 1000", (value) => whole(value, 1, 1000))
       .prefault(8)

@@ -21,7 +21,7 @@ export interface QueueState {
 
 export const MEMBER_ROLES = ["all", "load", "fetch"] as const;
 
-/** What a worker process says of itself. */
+/** A worker process's description of itself. */
 export interface MemberIdentity {
   readonly role: (typeof MEMBER_ROLES)[number];
   readonly version: string;

@@ -1,4 +1,4 @@
-// What `check` last saw of the organization: lengths of its lists, and its credits. A plan before the first sync knows no
+// The organization as `check` last saw it: lengths of its lists, and its credits. A plan before the first sync knows no
 // other figures. Kept in a file of the data directory, beside the tier.
 import { join } from "node:path";
 import { z } from "zod";
@@ -44,7 +44,7 @@ export interface Checked {
   readonly credits: z.output<typeof creditsSchema> | null;
 }
 
-/** What was seen so far. Throws STATE_FILE_DAMAGED. */
+/** Reads what `check` stored. Throws STATE_FILE_DAMAGED. */
 export const readChecked = async (dataDir: string): Promise<Checked> => {
   const { lists, credits } = await readShared(fileOf(dataDir));
   const totals = new Map(Object.entries(lists).map(([stream, { total }]) => [stream, total]));

@@ -16,23 +16,23 @@ const knownTierSchema = z.object({
   tier: z.enum(["full", "public"]),
   /** When the tier was first seen, ms since the epoch, as below. */
   since: z.number(),
-  /** What showed it. */
+  /** The evidence for it. */
   evidence: z.string(),
   /** When it was last seen. */
   seen_at: z.number(),
   /** Full Access, but since then every list of the tier was empty. */
   doubted_at: z.number().nullable().default(null),
 });
-/** What is known about the organization's tier. */
+/** The organization's tier, as far as it is known. */
 export type KnownTier = z.output<typeof knownTierSchema>;
 
-/** What a response shows about the tier. */
+/** Evidence for the tier, from a response. */
 export type TierEvidence =
   | { readonly shows: "full"; readonly because: string }
   /** An empty account list; `held`: the mirror holds rows of the tier, which may also mean a fault of the service. */
   | { readonly shows: "public"; readonly because: string; readonly held: boolean };
 
-/** What is known after `evidence`. */
+/** The knowledge of the tier after `evidence`. */
 export const tierAfter = (known: KnownTier | null, evidence: TierEvidence, now: number): KnownTier | null => {
   const fresh: KnownTier = {
     tier: evidence.shows,

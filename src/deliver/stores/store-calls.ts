@@ -1,5 +1,5 @@
-// What stores of object storage have in common: a call with its errors translated, packages that are installed only where a
-// destination needs them, and how files are sent in pieces.
+// Shared code of the object stores: calls with translated errors, packages that are installed only if a destination needs them,
+// and files sent in pieces.
 import { DuckmirrorError } from "../../core/errors.ts";
 
 const MIB = 2 ** 20;

@@ -23,7 +23,7 @@ export interface ProfileStart extends Started {
 /** Profiles whose syncs are requested at once, when all are. */
 export const STARTS_AT_ONCE = 50;
 
-/** What a worker implements. */
+/** The interface of every worker. */
 export interface Triggers extends SyncTriggers {
   /** Queued and running syncs; also one that is over while its jobs wait for a worker, with the state in which it ends. */
   active(): Promise<readonly AskedSync[]>;

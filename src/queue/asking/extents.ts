@@ -1,4 +1,4 @@
-// What a queued sync reads, and whether it covers another request. PURE.
+// The extent of a queued sync: the lists it reads, and whether it covers another request. Pure.
 import { timeMs } from "../../core/time.ts";
 import type { SyncPayload } from "./payloads.ts";
 

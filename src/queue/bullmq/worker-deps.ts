@@ -1,4 +1,4 @@
-// What a worker with Redis needs, and its times.
+// Types of the things that a worker with Redis needs, and its intervals and time limits.
 import type { SessionDeps } from "../../../jobs/session.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";

@@ -1,5 +1,5 @@
-// What an operator paused. One hash in Redis holds the fleet, profiles and queues with the time of the pause; a queue is
-// paused by BullMQ, and the hash only adds the time. Workers ask before a sync starts; running syncs finish.
+// Pauses that operators made. One Redis hash holds the paused fleet, profiles and queues with the time of each pause. BullMQ
+// pauses queues; for them the hash only adds the time. Workers check the pauses before a sync starts; running syncs finish.
 import type { Redis } from "ioredis";
 import { PAUSE_KINDS, type Pause } from "../../core/report/fleet.ts";
 import { keyOf } from "../redis/queues.ts";

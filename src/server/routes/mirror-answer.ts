@@ -108,7 +108,7 @@ const sendKept = async (
 export const createMirrorAnswer = ({ clock, version }: ServerContext) => {
   const orders = createKept<KnownOrder>(MOST_ORDER_BYTES);
   const replicaOf = perSnapshot(async (snapshot: Snapshot) => {
-    // Those of the snapshot before.
+    // The list orders of the earlier snapshot.
     orders.dropAll(`${snapshot.path} `);
     return createReplica({
       database: snapshot,

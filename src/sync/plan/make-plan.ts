@@ -30,7 +30,7 @@ export interface PlanOptions extends Omit<DueOptions, "shapes" | "access"> {
 export interface Plan {
   /** All due work, most valuable first. */
   readonly candidates: readonly Candidate[];
-  /** What is due and waits, because its answers could not be used. */
+  /** Due work that waits, because earlier answers could not be used. */
   readonly waiting: readonly Waiting[];
   /** The state of the mirror that the plan is based on. */
   readonly view: MirrorView;

@@ -1,4 +1,4 @@
-// What a credit is worth, by the work it is spent on: the highest goes first. Every number that decides it is here;
+// The worth of a credit, by the work it is spent on: work with the highest worth goes first. Every number that decides it is here;
 // docs/PLANNING.md explains the same table to users.
 import type { StreamName } from "../../catalog/streams.ts";
 import type { AccountFact } from "./candidate.ts";

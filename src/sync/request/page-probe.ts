@@ -12,7 +12,7 @@ type Filters = Readonly<Record<string, string>>;
 export interface Probe {
   readonly size: number | null;
   readonly refusals: number;
-  /** Those of the setting `scope`; null: the whole list. */
+  /** The filters of the setting `scope`; null: the whole list. */
   readonly filters: Filters | null;
 }
 

@@ -1,11 +1,11 @@
-// What a lookup found, read from the service's answer. Pure.
+// Reads the result of a lookup from the service's answer. Pure.
 import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 
 /** Prefix of a scope that is an account's name or domain instead of an account id. */
 export const LOOKUP_SCOPE = "lookup:";
 
-/** What a lookup is about; stored with the archived answer. */
+/** The question of a lookup; stored with the archived answer. */
 export const lookupQuestion = z.object({ kind: z.enum(["company", "account"]), input: z.string() });
 export type LookupQuestion = z.output<typeof lookupQuestion>;
 

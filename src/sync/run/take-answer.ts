@@ -73,7 +73,7 @@ const countCall = (run: SyncRun, companyId: string, inserted: number): void => {
 };
 
 /**
- * What records that came along count for their own stream; null: nothing, because unchanged ones are no news. Profiles of
+ * The counts that embedded records add to their own stream; null: none, because unchanged records are no news. Profiles of
  * companies count as they are.
  */
 export const newsOf = (table: StreamName, count: LoadCounts): LoadCounts | null => {

@@ -219,11 +219,11 @@ export const orderOf = (task: ScopeTask): ListOrder => {
   }
 };
 
-/** What the task's requests are made for. A look may turn into a walk, and a walk that does not add up into a look. */
+/** The kind of work that the task does now. A look may become a walk, and a walk that does not add up a look. */
 export const workOfTask = ({ candidate, progress }: ScopeTask): Work =>
   workOf(progress === null ? candidate.mode : progress.kind);
 
-/** What the task's next credit is spent on. */
+/** Stream and kind of work of the task's next credit. */
 export const purposeOf = (task: ScopeTask): Purpose => ({ stream: task.stream.name, work: workOfTask(task) });
 
 const sameRead = (a: ReadRequest, b: ReadRequest) => a.page === b.page && a.perPage === b.perPage && a.role === b.role;

@@ -31,7 +31,7 @@ export interface Deed {
   readonly sql?: string | null;
 }
 
-/** What an action came to. */
+/** Result of an action. */
 export interface Result {
   /** `ok`, or the code of an error. */
   readonly outcome: string;

@@ -51,7 +51,7 @@ const isoText = (micros: bigint): string | null => {
   return rest === 0 ? text : `${text.slice(0, -1)}${String(rest).padStart(3, "0")}Z`;
 };
 
-/** What reads values of one client. */
+/** Reads values of one DuckDB client. */
 export interface ValueReader {
   /**
    * A value from DuckDB as plain JavaScript: LIST as array, STRUCT and MAP as object, JSON as its text, DECIMAL as

@@ -65,9 +65,9 @@ export interface ExportReport {
 const sameSet = (before: Manifest | null, request: ExportRequest, since: string | null): Manifest | null => {
   if (before === null) return null;
   const refuse = (detail: string) => new DuckmirrorError("EXPORT_FOLDER", { dir: request.dir, detail });
-  if (before.format !== request.format) throw refuse(`it holds ${before.format}`);
+  if (before.format !== request.format) throw refuse(`it holds an export as ${before.format}`);
   if ((before.since === null) !== (since === null)) {
-    throw refuse(before.since === null ? "it holds all rows" : "it holds only rows that changed since some moment");
+    throw refuse(before.since === null ? "it holds an export of all rows" : "it holds an export with --since");
   }
   return before;
 };

@@ -27,7 +27,7 @@ export const forgottenKind = (at: number): ChangeKind => ({ table: "contacts", c
 
 export const NOTHING_REDACTED: RedactedChanges = new Map();
 
-/** Those with a number up to `last`. */
+/** The changes with a number up to `last`. */
 export const redactedUpTo = (past: RedactedChanges, last: number): RedactedChanges =>
   new Map([...past].filter(([n]) => n <= last));
 

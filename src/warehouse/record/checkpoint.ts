@@ -34,7 +34,7 @@ export interface TableLoad {
 
 /** How often this process changed a table. */
 export interface ChangeCounts {
-  /** What was read from the table at this number still holds. */
+  /** While this number is unchanged, values read from the table are current. */
   changesOf(table: TableName): number;
 }
 

@@ -106,7 +106,7 @@ const showDdl = async (
   context: CommandContext,
 ): Promise<void> => {
   const delivered = tables.filter(({ schema }) => schema === "main");
-  if (delivered.length === 0) throw new DuckmirrorError("USAGE", { detail: "--ddl is for the tables of schema main" });
+  if (delivered.length === 0) throw new DuckmirrorError("USAGE", { detail: "--ddl shows only tables of schema main" });
   const found = externalTables(engine, delivered, await locationOf(typed, context));
   if (context.shared.json) return context.printJson({ engine, note: NOTES[engine], tables: found });
   const text = found.flatMap(({ statements }) => statements.map((statement) => `\n${statement};\n`)).join("");

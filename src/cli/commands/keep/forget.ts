@@ -89,7 +89,7 @@ const render = (report: ForgetReport): string => {
 const confirmed = async ({ args, yes }: Input, { terminal, ask }: CommandContext): Promise<boolean> => {
   if (yes) return true;
   if (!terminal.isTty.in || !terminal.isTty.err) {
-    throw new DuckmirrorError("USAGE", { detail: "what is forgotten cannot be brought back: add --yes" });
+    throw new DuckmirrorError("USAGE", { detail: "an erased contact cannot be restored: confirm with --yes" });
   }
   const answer = await ask.choice({
     message: `Forget ${args.join(", ")} for good?`,

@@ -22,7 +22,7 @@ type Input = z.output<typeof inputSchema>;
 
 const checked = (input: Input): Input => {
   if (input.guardFormulas && input.format !== "csv") {
-    throw new DuckmirrorError("USAGE", { detail: "--guard-formulas is for --format csv" });
+    throw new DuckmirrorError("USAGE", { detail: "--guard-formulas needs --format csv" });
   }
   if (input.since !== undefined && input.dir === undefined) {
     throw new DuckmirrorError("USAGE", { detail: "--since needs a folder of its own: give one with --dir" });

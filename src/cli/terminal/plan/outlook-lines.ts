@@ -3,7 +3,7 @@ import type { PlanReport } from "../../../../jobs/plan.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { renderTable, right } from "../table.ts";
 
-/** What becomes of them, and how that is known. */
+/** What happens to unused credits at the reset, and how that is known. */
 const ROLLS_OVER = {
   seen: "unspent credits roll over for up to 3 billing cycles, and the last reset showed it",
   absent: "by the figures of the last reset, unspent credits do not come over",

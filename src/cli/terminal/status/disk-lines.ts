@@ -1,4 +1,4 @@
-// What a data directory takes on disk: lines of `status`, and members of `status --json`.
+// The disk space of a data directory, as lines of `status` and as members of `status --json`.
 import { counted, formatBytes } from "../../../core/text/units.ts";
 import { DISK_PARTS, type DiskUsage } from "../../../warehouse/read/disk-usage.ts";
 

@@ -117,7 +117,7 @@ export const alertsSetting = () =>
     .prefault([])
     .meta({
       description:
-        "Rules that send changes, failed runs, old data or short credits to a webhook or a chat: a list of name, event, url and settings of the event.",
+        "Rules that send changes, failed runs, old data or low credits to a webhook or a chat: a list of entries with name, event, url and the settings of the event.",
       examples: [EXAMPLE_RULES],
     });
 

@@ -62,7 +62,7 @@ export const destinationsSetting = (isTable: (name: string) => boolean) =>
     .prefault([])
     .meta({
       description:
-        "Where the mirror is delivered to after each publish: a list of name, kind (postgres, parquet, ducklake), url and settings of the kind.",
+        "Where to deliver the mirror after each publish: a list of entries with name, kind (postgres, parquet, ducklake), url and the settings of the kind.",
       examples: [[{ name: "crm", kind: "postgres", url: "postgres://mirror@db.example.com/crm", schema: "accounts" }]],
     });
 

@@ -101,6 +101,6 @@ export const budgetsSetting = (stream: (name: string) => string | Flaw, streams:
     .prefault({})
     .meta({
       description:
-        "Most credits (or a share of the period's, like 20%) of a stream or kind of work (looks, walks, content, verify) per day and period, and the shortest time between two readings of the same list or record.",
+        "For a stream or a kind of work (looks, walks, content, verify): most credits per day and period (or a share of the period's, like 20%), and the shortest time between two reads of the same list or record.",
       examples: [{ account_insights: { per_day: "50", min_interval: "7d" }, walks: { per_period: "30%" } }],
     });

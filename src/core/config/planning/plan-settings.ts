@@ -13,7 +13,7 @@ export const planSettings = (stream: (name: string) => string | Flaw, streams: r
   })
     .prefault({})
     .meta({
-      description: "Age after which a stream's rows are refreshed without any other reason.",
+      description: "Age at which a stream's rows are read again, even without a sign of a change.",
       examples: [{ accounts: "7d", signal_counts: "12h" }],
     }),
   reconcile_every: duration.prefault("7d").meta({

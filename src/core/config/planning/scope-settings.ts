@@ -98,6 +98,6 @@ export const scopeSetting = z
   .prefault({})
   .meta({
     description:
-      "Which accounts, contacts and signals to mirror, by the service's own filters; rows outside are marked, never deleted.",
+      "Which accounts, contacts and signals to mirror; the service filters them. Rows outside are marked, never deleted.",
     examples: [{ accounts: { type: ["customer"], priority: 1 }, signals: { since: "2026-01-01" } }],
   });

@@ -6,18 +6,18 @@ const BREAKDOWNS = ["endpoint", "apiKey", "day"];
 
 export const usageSettings = {
   organization_id: text.optional().meta({
-    description: "Organization whose usage is read (`organizationId`); unset: that of the token.",
+    description: "Organization whose usage to read (`organizationId`); unset: the token's organization.",
   }),
   usage_history_days: one("a whole number of days from 0 to 3650", (value) => whole(value, 0, 3650))
     .prefault(30)
-    .meta({ description: "Days of the organization's request history to read, a credit a page; 0: none of it." }),
+    .meta({ description: "Days of the organization's request history to read, for one credit a page; 0: read none." }),
   usage_breakdowns: many((value) => {
     const known = BREAKDOWNS.find((name) => name.toLowerCase() === value.toLowerCase());
     return known ?? flaw(`${shown(value)} is not one of ${BREAKDOWNS.join(", ")}.${didYouMean(value, BREAKDOWNS)}`);
   })
     .prefault(["endpoint"])
     .meta({
-      description: "What the usage of the month is broken down by, one credit each: endpoint, apiKey, day.",
+      description: "Breakdowns of the month's usage to read, one credit each: endpoint, apiKey, day.",
       examples: [["endpoint", "apiKey", "day"]],
     }),
 };

@@ -1,5 +1,5 @@
-// What duckmirror notes in a lake: one row per schema, or per organization of a shared schema, with the position, written in
-// the transaction of the rows.
+// Stores the position of a delivery in the lake: one row per schema, or per organization of a shared schema, written in the
+// transaction of the delivered rows.
 import { z } from "zod";
 import { literal } from "../../../core/text/sql-text.ts";
 import type { ExtendedDuckdb } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";

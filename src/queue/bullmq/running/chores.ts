@@ -1,4 +1,5 @@
-// What a worker with Redis does at intervals: schedules, alerts, Redis's settings, cancelled syncs, claims, signs of life.
+// Work that a worker with Redis repeats at intervals: schedules, alerts, a check of Redis's settings, cancelled syncs, claims, and
+// reports that the worker still runs.
 import { checkRedis } from "../../../budget/store/redis-connection.ts";
 import { askAlerts } from "../../alerting/queued-alerts.ts";
 import type { ProgressBook } from "../../engine/progress-book.ts";

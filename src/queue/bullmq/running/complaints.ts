@@ -1,5 +1,5 @@
-// What a worker logs about Redis: in words of duckmirror, at intervals, because there are several failures per second while
-// Redis is away; and that it is back.
+// Logs Redis's failures for a worker, in duckmirror's words, and logs when Redis answers again. While Redis is away there are
+// several failures per second, so it logs only at intervals.
 import type { RedisConnection } from "../../../budget/store/redis-connection.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
 import { isTakenAway } from "../../../core/report/severity.ts";
@@ -19,7 +19,7 @@ const FULL = /OOM command not allowed/;
 const LOST_JOB = /(?:Missing (?:lock|key)|could not renew lock) for job (\S+?)\.?(?:\s|$)/;
 
 interface Complaint {
-  /** What it is about: two of the same are one line. */
+  /** Subject of the failure: failures with the same one become one line. */
   readonly about: string;
   readonly level: "warn" | "error";
   readonly text: string;

@@ -60,7 +60,7 @@ export const createFinder = (deps: FinderDeps) => {
     const job: Job | undefined = state === "unknown" ? undefined : await queues.publish.getJob(runId);
     return job === undefined ? findStored(profiles, runId) : described(job, state, deps);
   };
-  /** Those that this program can show: a newer one may have queued others. */
+  /** The syncs that this program can show: a newer program may have queued others. */
   const findAll = async (runIds: readonly string[]): Promise<readonly AskedSync[]> => {
     const known = (error: unknown) => {
       if (isCode(error, "JOB_VERSION")) return null;

@@ -1,5 +1,5 @@
-// What opt-in content costs that is not configured yet: nothing where it comes with the list, else a request per record.
-// What the service grants is remembered from earlier responses (rows/granted-fields.ts). Pure.
+// Prices of opt-in content that is not configured yet: free if it comes with the list, else a request per record. Earlier
+// responses have shown which content the service grants (rows/granted-fields.ts). Pure.
 import { STREAM_NAMES, type StreamName, streamSpec, wantedContent } from "../../../catalog/streams.ts";
 import { type Context, stateKey } from "../candidate.ts";
 import { embedsCompanies } from "../companies.ts";

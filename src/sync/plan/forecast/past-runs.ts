@@ -1,5 +1,4 @@
-// What earlier syncs teach about the next one: how much work followed from the changes that they found. Pure but for
-// `readPastRuns`.
+// Estimates from earlier syncs how much work will follow from the changes that the next sync finds. Pure but for `readPastRuns`.
 import { z } from "zod";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { Database } from "../../../warehouse/duckdb/database.ts";

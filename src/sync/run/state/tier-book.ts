@@ -1,4 +1,4 @@
-// What a run knows, and learns from responses, about the organization's tier (API.md, "Access tiers").
+// A run's knowledge of the organization's tier (API.md, "Access tiers"), which responses change.
 import { ORGANIZATION_LISTS, streamSpec } from "../../../catalog/streams.ts";
 import { accessOf, isNews, PROBE_EVERY_MS, type TierAccess, type TierEvidence } from "../../../core/state/tier.ts";
 import { stateKey } from "../../plan/candidate.ts";
@@ -50,6 +50,6 @@ export const learnFrom = async (run: SyncRun, task: ScopeTask, read: PageRead): 
     await rememberTier(warehouse, run.tier, clock.now());
     if (run.tier?.tier !== before) noteTier(run);
   }
-  // What waited for the account list's first page becomes due.
+  // Work that waited for the account list's first page becomes due.
   if (run.tier?.tier !== before || (before === undefined && task.stream.name === "accounts")) run.replan = true;
 };

@@ -1,4 +1,4 @@
-// What a run knows of answers that cost a credit and could not be used (core/state/unusable-answers.ts): how often a request
+// A run's record of answers that cost a credit and could not be used (core/state/unusable-answers.ts): how often a request
 // is tried, which streams end for this run, and what the mirror remembers.
 import type { StreamName } from "../../../catalog/streams.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";

@@ -23,8 +23,11 @@ test.each<[string, Partial<SyncAsk>, Partial<SyncAsk>, boolean]>([
 
 test.each<[Partial<SyncAsk>, string]>([
   [{ reset: ["signal"] }, "--reset signal: signal is not a stream. Did you mean signals?"],
-  [{ reset: ["signals"], streams: ["accounts"] }, "--reset names its streams itself: give no other"],
-  [{ reset: ["signals"], since: "2026-11-01" }, "--since reads a part of a list, --full and --reset the whole"],
+  [{ reset: ["signals"], streams: ["accounts"] }, "--reset already names its streams: leave out the other ones"],
+  [
+    { reset: ["signals"], since: "2026-11-01" },
+    "--since reads a part of a list, so it cannot be combined with --full or --reset",
+  ],
   [{ since: "soon" }, '--since: "soon" is not a date like 2026-11-01'],
   [{ since: "2026-11-01", streams: ["accounts"] }, "accounts"],
 ])("refused as by sync: %o", (ask, message) => {

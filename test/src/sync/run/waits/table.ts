@@ -39,12 +39,12 @@ type Cell = "run" | "process" | Note;
 
 /** Footnotes of the table. */
 export const NOTES = {
-  1: "Cannot occur: what waits holds its credit, so the allowance is not used up. Another request waits for that credit.",
-  2: "Cannot occur: nothing was asked of the service yet, and the run has not begun.",
-  3: "Cannot occur: only the worker waits for the lock, before its run begins. A command ends with code 6 at once.",
-  4: "Cannot occur: a fetcher belongs to no run. It puts a request off while the loader is behind, and waits for nothing.",
-  5: "Nobody else is waited for: the copy ends by itself. It takes as long as the disk does; a second signal leaves the old snapshot in place.",
-  6: "An answer on the wire may be charged, so it is waited for: 8 s at most, 6 s in a worker. A second signal does not wait.",
+  1: "Cannot occur: the waiting request holds its credit, so the allowance is not spent.",
+  2: "Cannot occur: the run has not begun, and no request was sent.",
+  3: "Cannot occur: only a worker waits for the lock, before its run begins. A command ends with code 6 at once.",
+  4: "Cannot occur: a fetcher belongs to no run. It puts a request back while the loader is behind, and does not wait.",
+  5: "The copy ends by itself, as fast as the disk is. A second signal leaves the old snapshot in place.",
+  6: "The service may charge an answer on the wire, so the run waits for it: 8 s at most, 6 s in a worker. After a second signal it does not wait.",
 } as const;
 type Note = keyof typeof NOTES;
 

@@ -87,7 +87,7 @@ export const replayAlert = async (
     for (const letter of await store.messages("dead")) await store.move(anew(letter), "waiting");
     for (const waiting of await store.messages("waiting")) await store.note(anew(waiting));
     const position = await store.position();
-    const start = after === null ? {} : { after, snapshot: null };
+    const start = after === null ? {} : { after, change: null, snapshot: null };
     await store.keep({ ...position, ...start, off: null, problem: null });
   });
   return runRule(rule, contextOf(config, context));
@@ -153,7 +153,7 @@ const foundNow = async (rule: AlertSettings, dataDir: string, { clock, signal, q
   }
   const { last, goneTo } = await feedBoundsOf(snapshot);
   const after = Math.max(goneTo, last - TEST_CHANGES);
-  return (await readChangeEvents({ snapshot, mirror: "test", rule, after, now, signal, query })).events;
+  return (await readChangeEvents({ snapshot, mirror: "test", rule, after, change: null, now, signal, query })).events;
 };
 
 export interface AlertTest {

@@ -122,9 +122,22 @@ const evaluate = async (rule: AlertSettings, position: Position, context: RuleCo
     return { position: { ...position, active }, messages: messagesOf(events, of), more: false };
   }
   if (version === position.snapshot) return nothing;
-  const question = { snapshot, mirror, rule, after: position.after, now, signal, query: context.query };
-  const { events, after, more } = await readChangeEvents(question);
-  return { position: { ...position, after, snapshot: more ? null : version }, messages: messagesOf(events, of), more };
+  const question = {
+    snapshot,
+    mirror,
+    rule,
+    after: position.after,
+    change: position.change,
+    now,
+    signal,
+    query: context.query,
+  };
+  const { events, after, change, more } = await readChangeEvents(question);
+  return {
+    position: { ...position, after, change, snapshot: more ? null : version },
+    messages: messagesOf(events, of),
+    more,
+  };
 };
 
 /** Makes messages of what is new; returns why it could not. */

@@ -2,7 +2,7 @@
 // in the locked-down process with limits of memory and time (warehouse/user-sql), never in this one.
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { openDatabase } from "../../warehouse/duckdb/database.ts";
+import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
 import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
@@ -22,6 +22,8 @@ export interface ChangesQuestion {
   readonly rule: { readonly name: string; readonly sql: string };
   /** Last change that was considered; null: begin with the next one. */
   readonly after: number | null;
+  /** What the feed said of that change; null: not known. */
+  readonly change: string | null;
   readonly now: number;
   readonly signal: AbortSignal;
   /** Runs the query; unset: in a process of its own. Replaced in tests, because such a process takes a second. */
@@ -34,6 +36,8 @@ export interface FoundEvents {
   readonly events: readonly AlertEvent[];
   /** Last change that was considered now. */
   readonly after: number;
+  /** What the feed says of that change; null: it is not kept. */
+  readonly change: string | null;
   /** The snapshot holds more. */
   readonly more: boolean;
 }
@@ -72,15 +76,29 @@ const queryOf = ({ rule }: ChangesQuestion, after: number, last: number): string
     .replaceAll("{most}", String(MOST_EVENTS + 1))
     .replace("{query}", () => rule.sql.trim().replace(/;\s*$/, ""));
 
-/** First and last number that the snapshot holds. */
-export const feedBoundsOf = async (snapshot: string) => {
+const inSnapshot = async <T>(snapshot: string, read: (database: Database) => Promise<T>): Promise<T> => {
   const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true, threads: 1 });
   try {
-    return await readFeedBounds(database, snapshot);
+    return await read(database);
   } finally {
     await database.close();
   }
 };
+
+/** First and last number that the snapshot holds. */
+export const feedBoundsOf = (snapshot: string) =>
+  inSnapshot(snapshot, (database) => readFeedBounds(database, snapshot));
+
+const changeRow = z.object({ change: z.string() });
+
+/** What the feed says of changes; null: the change is not kept. */
+const feedOf = ({ snapshot, after }: ChangesQuestion) =>
+  inSnapshot(snapshot, async (database) => {
+    const bounds = await readFeedBounds(database, snapshot);
+    const said = async (n: number) =>
+      (await database.query(sqlText("deliver/change-at.sql"), [n], changeRow))[0]?.change ?? null;
+    return { ...bounds, atAfter: after === null ? null : await said(after), atLast: await said(bounds.last) };
+  });
 
 const eventsOf = (
   { mirror, rule }: ChangesQuestion,
@@ -105,20 +123,23 @@ const eventsOf = (
  * Throws QUERY_FAILED, QUERY_LIMIT, SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, and the reason of `signal`.
  */
 export const readChangeEvents = async (question: ChangesQuestion): Promise<FoundEvents> => {
-  const { snapshot, after, signal, rule, query = runUserQuery } = question;
-  const { last, goneTo } = await feedBoundsOf(snapshot);
-  if (after === null) return { events: [], after: last, more: false };
-  if (after < goneTo || after > last) return { events: [gapEvent(question, last)], after: last, more: false };
-  if (after === last) return { events: [], after, more: false };
+  const { snapshot, after, change, signal, rule, query = runUserQuery } = question;
+  const { last, goneTo, atAfter, atLast } = await feedOf(question);
+  const end = { after: last, change: atLast, more: false };
+  if (after === null) return { events: [], ...end };
+  // A restored mirror goes on from an earlier number, and may have passed the position since.
+  const isAnother = change !== null && atAfter !== null && change !== atAfter;
+  if (after < goneTo || after > last || isAnother) return { events: [gapEvent(question, last)], ...end };
+  if (after === last) return { events: [], ...end };
   const sql = queryOf(question, after, last);
   const { columns, rows } = await query({ snapshot, sql, signal }, LIMITS);
   const events = eventsOf(question, columns, rows);
-  if (events.length <= MOST_EVENTS) return { events, after: last, more: false };
+  if (events.length <= MOST_EVENTS) return { events, ...end };
   // The last change may have more rows.
   const cut = events.at(-1)?.n ?? last;
   const whole = events.filter(({ n }) => n < cut);
-  const end = whole.at(-1)?.n;
-  if (end !== undefined) return { events: whole, after: end, more: true };
+  const part = whole.at(-1)?.n;
+  if (part !== undefined) return { events: whole, after: part, change: null, more: true };
   const detail = `the query of ${rule.name} gives more than ${MOST_EVENTS} rows for change ${cut}`;
   throw new DuckmirrorError("QUERY_LIMIT", { detail });
 };

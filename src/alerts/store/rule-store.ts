@@ -18,6 +18,8 @@ const positionSchema = z.object({
   seq: z.int(),
   /** Last change that was considered; null: the rule has not been evaluated yet. */
   after: z.int().nullable(),
+  /** What the feed said of that change: another text is another feed. null: not known. */
+  change: z.string().nullable().default(null),
   /** Version of the snapshot whose changes were all considered. */
   snapshot: z.string().nullable(),
   /** States that are true now, by key. */
@@ -37,6 +39,7 @@ const NEW: Position = {
   v: 1,
   seq: 1,
   after: null,
+  change: null,
   snapshot: null,
   active: {},
   off: null,

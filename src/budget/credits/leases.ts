@@ -103,7 +103,7 @@ export const reserveLease = (
   }
   const result = reserve(ledger, now);
   if (!result.ok && !result.settling && isOutdated(result.code, state.figureAt, { now, since })) {
-    const unknown = { ...ledger, period: null, spent: 0, unseen: [] };
+    const unknown = { ...ledger, period: null, paced: null, spent: 0, unseen: [] };
     return reserveLease({ ...state, ledger: unknown, figureAt: null }, lease, now, since);
   }
   if (!result.ok) return { ...result, state };

@@ -55,7 +55,7 @@ export interface LedgerState {
   readonly unseenAmbiguous: readonly number[];
   /** The request settled last was charged, and the next observation comes from it and includes it. */
   readonly reporting: boolean;
-  /** Most credits of this run by even pacing; null: not paced, or the period is unknown. */
+  /** Most credits of this run by even pacing, or to keep the reserve; null: neither, or the period is unknown. */
   readonly paced: number | null;
   readonly baseline: Baseline | null;
 }
@@ -211,6 +211,18 @@ const withoutOwn = (unseen: readonly number[], sentAt: number): readonly number[
 };
 
 /**
+ * With a figure of a period that ended long ago by this clock, which may be ahead, the run leaves the reserve alone: nothing
+ * else says what is left.
+ */
+const keptReserve = (state: LedgerState, sentAt: number): LedgerState => {
+  const { limits, period, paced, reserved, unseen, unseenAmbiguous } = state;
+  if (limits.reserve === 0 || paced !== null || period === null || period.remaining === null) return state;
+  if (period.resetsAt === null || sentAt < period.resetsAt + SAME_PERIOD_MS) return state;
+  const free = period.remaining - limits.reserve - unseen.length - unseenAmbiguous.length;
+  return { ...state, paced: committed(state) - reserved + Math.max(0, free) };
+};
+
+/**
  * Applies figures from a response to a request sent at `sentAt`. Settle that request first, because its credit is
  * part of the figure. `settled`: it was, maybe by another process and not last. The service's figure always wins; of
  * several in one period, the lowest.
@@ -237,23 +249,20 @@ export const observe = (
     const lowest = Math.min(remaining, state.period?.remaining ?? Infinity);
     const resetsAt = quota.resetsAt ?? state.period?.resetsAt ?? null;
     const period = { limit: quota.limit ?? state.period?.limit ?? null, remaining: lowest, resetsAt };
-    return settleAmbiguous({ ...seen, period }, lowest, sentAt);
+    return settleAmbiguous(keptReserve({ ...seen, period }, sentAt), lowest, sentAt);
   }
   // When this is the first period, credits spent so far count in this run's share only if the figure includes them.
   const first = state.period === null;
   const before = committed(state) - state.reserved;
   const share = pacedShare(state.limits, quota, remaining + (first ? before : 0), now);
-  return settleAmbiguous(
-    {
-      ...seen,
-      period: { limit: quota.limit, remaining, resetsAt: quota.resetsAt },
-      paced: share === null ? null : share + (first ? 0 : before),
-      baseline: null,
-      unseenAmbiguous: [],
-    },
-    remaining,
-    sentAt,
-  );
+  const next: LedgerState = {
+    ...seen,
+    period: { limit: quota.limit, remaining, resetsAt: quota.resetsAt },
+    paced: share === null ? null : share + (first ? 0 : before),
+    baseline: null,
+    unseenAmbiguous: [],
+  };
+  return settleAmbiguous(keptReserve(next, sentAt), remaining, sentAt);
 };
 
 export const snapshotOf = (state: LedgerState, now: number): LedgerSnapshot => {

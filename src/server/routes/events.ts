@@ -8,6 +8,8 @@ const POLL_MS = 1000;
 /** Shorter than the minute after which proxies close an idle connection. */
 const HEARTBEAT_MS = 15_000;
 const MOST_LISTENERS = 200;
+/** A page with more unread bytes is cut off; it connects again when it reads. */
+const MOST_UNREAD_BYTES = 1024 * 1024;
 
 const querySchema = z.object({ profile: z.string().optional() });
 
@@ -27,16 +29,21 @@ export const eventRoutes = (app: FastifyInstance, context: ServerContext): void 
     reply.hijack();
     const { raw } = reply;
     raw.writeHead(200, Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, String(value)])));
-    raw.write(`retry: 2000\n${eventText("snapshot", { version })}`);
+    const send = (text: string): void => {
+      if (raw.destroyed) return;
+      if (raw.writableLength > MOST_UNREAD_BYTES) raw.destroy();
+      else raw.write(text);
+    };
+    send(`retry: 2000\n${eventText("snapshot", { version })}`);
     const watch = setInterval(() => {
       const found = snapshots.version();
       if (found === version) return;
       version = found;
-      raw.write(eventText("snapshot", { version }));
+      send(eventText("snapshot", { version }));
     }, POLL_MS);
-    const beat = setInterval(() => raw.write(": still here\n\n"), HEARTBEAT_MS);
+    const beat = setInterval(() => send(": still here\n\n"), HEARTBEAT_MS);
     const stopListening = context.triggers?.listen?.((event, { runId, profile }) => {
-      if (profile === name) raw.write(eventText("run", { run_id: runId, ...event }));
+      if (profile === name) send(eventText("run", { run_id: runId, ...event }));
     });
     const end = () => {
       clearInterval(watch);

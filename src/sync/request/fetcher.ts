@@ -237,14 +237,15 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         });
         inform(turn, verdict, deps, refusals);
         address.note(turn.outcome);
-        if (verdict.kind === "absent") {
-          const checked = await address.check(turn);
-          if (checked.kind === "unanswered") return { requests, result: withoutAnswer(checked.turn, number, deps) };
+        const checked = verdict.kind === "absent" ? await address.check(turn) : null;
+        if (checked?.kind === "checked") {
           requests.push(...checked.requests);
           verdict = checked.verdict ?? verdict;
         }
         await keep(deps, turn, requestId, receivedAt);
         requests.push(...lostRows(turn, requestId), requestRow(turn, requestId, number, verdict));
+        // The question is another attempt: a result of the first one alone has no rows.
+        if (checked?.kind === "unanswered") return { requests, result: withoutAnswer(checked.turn, number + 1, deps) };
         const result = resultOf(turn, verdict, requestId, receivedAt);
         if (result !== null) {
           noteOutage(outage, stream, result, deps.stop);

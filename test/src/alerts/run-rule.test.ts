@@ -233,6 +233,29 @@ test("a feed that is behind the position gives one notice, and the rule goes on 
   expect((await state()).position.after).toBe(1);
 });
 
+test("another feed that has passed the position gives the notice too: a mirror that was restored and synced since", async () => {
+  const { pass, store, received, dataDir, state } = await aRig({ sql: EVERY_SIGNAL, batch: 9 });
+  await store("signals", signals(1));
+  await pass();
+  await store("signals", signals(2, 3));
+  await pass();
+  for (const name of readdirSync(dataDir)) if (name !== "state") rmSync(join(dataDir, name), { recursive: true });
+  for (const name of readdirSync(join(dataDir, "state"))) {
+    if (name !== "alerts") rmSync(join(dataDir, "state", name), { recursive: true });
+  }
+  await store("signals", signals(11, 12));
+  await store("accounts", [anAccount(1)]);
+  await store("signals", signals(13, 14));
+  expect(await pass()).toMatchObject({ sent: 1, error: null });
+  expect(received.at(-1)?.body.data.events).toMatchObject([
+    { type: "feed.gap", row: { after: 3, continues_after: 5 } },
+  ]);
+  await store("signals", signals(16));
+  await pass();
+  expect(received.at(-1)?.body.data.events).toMatchObject([{ n: 6, row: { id: 16 } }]);
+  expect((await state()).position.after).toBe(6);
+});
+
 test("a test sends a few events, marked as a test, and changes nothing of the rule", async () => {
   const { store, config, context, received, state, dataDir } = await aRig({ sql: EVERY_SIGNAL });
   await store("signals", signals(1, 2, 3, 4));

@@ -225,6 +225,31 @@ describe("the service's figures", () => {
     expect(snapshotOf(state, RESET + 60)).toMatchObject({ remaining: 999, resetsAt: next });
   });
 
+  test("a period that the service still reports hours after its end by this clock, which is ahead, keeps the reserve", () => {
+    const kept = limits({ reserve: 50 });
+    const spendAll = (first: LedgerState, from: number, now: number) => {
+      let state = first;
+      let left = from;
+      while (left > 0 && denial(state, now) === null) {
+        left -= 1;
+        state = spend(state, left, now);
+      }
+      return { left, denied: denial(state, now), allowance: snapshotOf(state, now).allowance };
+    };
+    const late = RESET + 2 * 3_600_000;
+    const denied = { code: "BUDGET_SPENT", settling: false };
+    expect(spendAll(openLedger(kept), 60, late)).toEqual({ left: 50, denied, allowance: 10 });
+    // The clock was corrected, or the end came, within the run.
+    expect(spendAll(spend(openLedger(kept), 60), 60, late)).toMatchObject({ left: 50, denied });
+    // Answers to requests from before the end are late, and the service may be.
+    const across = spend(spend(openLedger(kept), 60), 20, RESET - 1, RESET + 500);
+    expect(denial(spend(across, 20, RESET + 1_000), RESET + 2_000)).toBeNull();
+    // The next period's figure counts.
+    const behind = spend(openLedger(kept), 50, late);
+    expect(denial(behind, late)).toEqual(denied);
+    expect(denial(observe(behind, quota(900, RESET + 30 * DAY), late, late), late)).toBeNull();
+  });
+
   test("a reset that is always a month from now is one period, not one per answer", () => {
     let state = observe(openLedger(limits()), quota(5, RESET + 900), T0 + 900, T0 + 900);
     state = observe(state, quota(7, RESET), T0, T0 + 950);

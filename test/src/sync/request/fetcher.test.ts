@@ -32,12 +32,18 @@ const invalid: ApiOutcome = { ...ok, kind: "invalid", detail: "no JSON" };
 /** A fetcher whose service gives these outcomes, the last one again and again; notes what happens. */
 const fetcherOf = (
   outcomes: readonly ApiOutcome[],
-  { maxCredits = 9, more = {} }: { maxCredits?: number; more?: object } = {},
+  {
+    maxCredits = 9,
+    more = {},
+    answers = Infinity,
+    addressKnown = true,
+  }: { maxCredits?: number; more?: object; answers?: number; addressKnown?: boolean } = {},
 ) => {
   const log: string[] = [];
   const clock = { now: () => 7, sleep: async () => undefined };
   const archive = createMemoryArchive(() => undefined);
   const left = [...outcomes];
+  let answered = 0;
   const answer = (): Sending => {
     const outcome = left.length > 1 ? left.shift() : left[0];
     if (outcome === undefined) throw new Error("nothing to answer");
@@ -46,7 +52,7 @@ const fetcherOf = (
   const sender: Sender = {
     turn: async () => undefined,
     nextTurnAt: () => 0,
-    send: async () => answer(),
+    send: async () => (++answered > answers ? { kind: "unsent" } : answer()),
     observe: () => void log.push("observed"),
     backOff: () => undefined,
   };
@@ -64,6 +70,7 @@ const fetcherOf = (
       hardSignal: signal,
       random: () => 0,
       stop: (error) => void stops.push(error),
+      addressKnown,
     },
     (
       (n) => () =>
@@ -123,6 +130,18 @@ test("refused parameters are for the caller, a missing record is certain; neithe
   const absent = await fetcherOf([{ ...refused(404), call: record }]).fetch(record);
   expect(absent.result).toMatchObject({ kind: "absent", requestId: "q1" });
   expect(absent.requests).toHaveLength(1);
+});
+
+test("a 404 has its row, and those of senders that died, if the run ends before the service's address is sure", async () => {
+  const absent = { ...refused(404), call: record };
+  const { fetch, log } = fetcherOf([absent], { addressKnown: false, answers: 1, more: { lostAttempts: 1 } });
+  const { result, requests } = await fetch(record);
+  expect(result).toEqual({ kind: "ended" });
+  expect(requests.map(({ status, charge }) => [status, charge])).toEqual([
+    [null, "ambiguous"],
+    [404, "free"],
+  ]);
+  expect(log).toContain("kept");
 });
 
 test("a verdict that ends the run ends it at once", async () => {

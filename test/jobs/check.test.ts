@@ -31,7 +31,7 @@ const rig = (options: FakeOptions = {}, scope = "", isEmpty = false) => {
   const check = (withTotals = false) => checkJob(config, createFakeClient(service, clock), withTotals, context);
   return { service, check, waits, dataDir, asked: () => service.log.map(({ path, status }) => `${path} ${status}`) };
 };
-const refusing = (most: number, answer: FakeAnswer): FakeOptions["before"] => {
+const refusing = (most: number, answer: FakeAnswer): NonNullable<FakeOptions["before"]> => {
   let refused = 0;
   return () => {
     refused += 1;

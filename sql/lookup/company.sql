@@ -4,8 +4,18 @@
 WITH bare AS (
   SELECT
     id, main_stock_symbol, domain,
-    regexp_replace(regexp_replace(lower(professional_network_url), '^[a-z]+://(www\.)?', ''), '/+$', '') AS network,
-    regexp_replace(regexp_replace(lower(funding_data_url), '^[a-z]+://(www\.)?', ''), '/+$', '') AS funding
+    regexp_replace(
+      regexp_replace(
+        regexp_replace(lower(trim(professional_network_url)), '^([a-z][a-z0-9+.-]*://)?(www\.)?', ''), '[?#].*$', '', 's'
+      ),
+      '/+$', ''
+    ) AS network,
+    regexp_replace(
+      regexp_replace(
+        regexp_replace(lower(trim(funding_data_url)), '^([a-z][a-z0-9+.-]*://)?(www\.)?', ''), '[?#].*$', '', 's'
+      ),
+      '/+$', ''
+    ) AS funding
   FROM main.companies
 ),
 matches AS (
@@ -38,6 +48,16 @@ SELECT
       FROM sync.stream_state AS state
       WHERE state.stream = 'accounts'
         AND EXISTS (FROM main.accounts WHERE accounts.company_id = companies.id)
+        -- Their list shows the profiles of companies, unless it refused to embed them or lacks them (src/sync/request/list-shape.ts).
+        AND NOT EXISTS (
+          FROM sync.capabilities
+          WHERE name = 'shape.accounts'
+            AND (
+              (value ->> '$.include') = 'false'
+              OR json_contains(coalesce(value -> '$.without', '[]'), '"company"')
+              OR json_contains(coalesce(value -> '$.lacks', '[]'), '"company"')
+            )
+        )
     )
   ) AS as_of
 FROM best

@@ -37,15 +37,23 @@ export const mapTexts = (value: JsonValue, text: (text: string) => string): Json
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-const jsonOf = (text: string): JsonValue | undefined => {
-  if (!/^\s*[[{]/.test(text)) return undefined;
+const isJson = (text: string): boolean => {
+  if (!/^\s*[[{]/.test(text)) return false;
   try {
-    const value: JsonValue = JSON.parse(text);
-    return value;
+    JSON.parse(text);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 };
+
+/** JSON text with every text in it mapped by `text`. The rest stays as it is: parsed, long integers would be rounded. */
+const mapJsonTexts = (json: string, text: (text: string) => string): string =>
+  json.replace(/"(?:[^"\\]|\\.)*"/gs, (found) => {
+    const before = String(JSON.parse(found));
+    const after = text(before);
+    return after === before ? found : JSON.stringify(after);
+  });
 
 /** Replaces ids in texts. */
 export interface IdEraser {
@@ -69,10 +77,7 @@ export const createIdEraser = (tokens: ReadonlyMap<string, string>): IdEraser =>
   const among = (text: string): string => {
     const token = tokens.get(text);
     if (token !== undefined) return token;
-    const json = jsonOf(text);
-    if (json === undefined) return anywhere(text);
-    const clean = mapTexts(json, among);
-    return clean === json ? anywhere(text) : anywhere(JSON.stringify(clean));
+    return anywhere(isJson(text) ? mapJsonTexts(text, among) : text);
   };
   return { among, anywhere };
 };

@@ -6,6 +6,7 @@ import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { readCsv } from "../../warehouse/duckdb/read-csv.ts";
 import type { CommandContext } from "../command.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 export interface InputsWish {
   readonly args: readonly string[];
@@ -24,7 +25,6 @@ const HEAD =
 /** One input a line; empty lines and comments are skipped. */
 const linesOf = (text: string): readonly string[] => {
   const lines = text
-    .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"));
@@ -63,8 +63,11 @@ const withTextFile = async <T>(text: string, work: (path: string) => Promise<T>)
   }
 };
 
+/** Where a list is read from. */
+type Place = Pick<CommandContext, "cwd"> & { readonly terminal: Pick<Terminal, "readInput"> };
+
 /** All inputs, in order, repeated ones once. Throws USAGE when there is none, or the list cannot be read. */
-export const readInputs = async (wish: InputsWish, { cwd, terminal }: CommandContext): Promise<readonly string[]> => {
+export const readInputs = async (wish: InputsWish, { cwd, terminal }: Place): Promise<readonly string[]> => {
   const { args, file, column } = wish;
   if (file === undefined && column !== undefined) throw usage("--column names a column of --file");
   const readText = (path: string): Promise<string> =>

@@ -4,8 +4,10 @@ import { bareAddress, domainCandidates } from "../../core/text/domain-names.ts";
 import type { Reader } from "../reader.ts";
 
 /** `bareAddress` as SQL, for stored addresses. */
-const bare = (column: string): string =>
-  `regexp_replace(regexp_replace(lower(${column}), '^[a-z]+://(www\\.)?', ''), '/+$', '')`;
+const bare = (column: string): string => {
+  const host = `regexp_replace(lower(trim(${column})), '^([a-z][a-z0-9+.-]*://)?(www\\.)?', '')`;
+  return `regexp_replace(regexp_replace(${host}, '[?#].*$', '', 's'), '/+$', '')`;
+};
 
 // One statement, so that the order is visible: an exact id first, a domain last, because a profile address also
 // contains a domain (the network's). company_inputs holds the inputs that a mirror resolved before.

@@ -17,8 +17,10 @@ import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { renderTable } from "../../terminal/table.ts";
 
+const ACTIONS = { error: "say add NAME, list or revoke NAME" };
+
 const inputSchema = z.object({
-  args: z.tuple([z.enum(["add", "list", "revoke"])], z.string(), { error: "say add NAME, list or revoke NAME" }),
+  args: z.tuple([z.enum(["add", "list", "revoke"], ACTIONS)], z.string(), ACTIONS),
   role: z.enum(ROLES, { error: `--role is one of ${ROLES.join(", ")}` }).optional(),
   expires: z.string().optional(),
 });

@@ -6,6 +6,9 @@ import type { FetchPayload } from "../messages.ts";
 import type { Organization } from "../organizations.ts";
 import { createFairShare } from "./fair-share.ts";
 
+/** The organization of a request. */
+type Spender = { readonly ledger: Pick<Organization["ledger"], "renew"> };
+
 /** Most hanging requests, as a multiple of the slots. */
 const MOST_HANGING = 15;
 
@@ -15,7 +18,7 @@ export interface InFlight {
   /** Most jobs to take now: more than slots while requests hang. */
   places(): number;
   /** Runs the request in a place of its profile. */
-  during<T>(payload: FetchPayload, organization: Organization, send: () => Promise<T>): Promise<T>;
+  during<T>(payload: Pick<FetchPayload, "profile">, organization: Spender, send: () => Promise<T>): Promise<T>;
   close(): void;
 }
 
@@ -32,7 +35,7 @@ export const createInFlight = (options: {
   const { slots, owner, hangingMs, onChange, warn } = options;
   const share = createFairShare(slots);
   /** Organizations of hanging requests, whose reservations must not expire. */
-  const lingering = new Map<symbol, Organization>();
+  const lingering = new Map<symbol, Spender>();
   let requests = 0;
   const renewing = setInterval(() => {
     for (const { ledger } of new Set(lingering.values())) {

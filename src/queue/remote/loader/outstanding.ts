@@ -31,8 +31,8 @@ export interface Outstanding {
 
 interface TakingDeps {
   readonly clock: Clock;
-  readonly queue: Queue;
-  readonly mailbox: Mailbox;
+  readonly queue: Pick<Queue, "remove">;
+  readonly mailbox: Pick<Mailbox, "departed" | "memory">;
 }
 
 export const noneOutstanding = (): Outstanding => ({ pending: new Map(), queued: new Set(), memories: new Map() });

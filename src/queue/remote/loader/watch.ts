@@ -17,9 +17,12 @@ const GRACE_MS = 10_000;
 
 export interface WatchDeps {
   readonly clock: Clock;
-  readonly queue: Queue;
-  readonly mailbox: Mailbox;
-  readonly sender: RemoteSender;
+  readonly queue: {
+    readonly getJobState: Queue["getJobState"];
+    getJob(id: string): Promise<{ readonly failedReason: string } | undefined>;
+  };
+  readonly mailbox: Pick<Mailbox, "epoch" | "deliveries">;
+  readonly sender: Pick<RemoteSender, "pending">;
   readonly arrivals: Arrivals;
   readonly epoch: string;
   /** Claims mailbox and fence for this epoch, if they are unclaimed. */

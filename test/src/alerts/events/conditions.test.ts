@@ -1,0 +1,149 @@
+// States that rules wait for, read from a snapshot and from syncs after it that found nothing new.
+import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { readConditions } from "../../../../src/alerts/events/conditions.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { type Look, looksFile, looksHead } from "../../../../src/warehouse/read/looks.ts";
+import { aFolder } from "../../../support/cli.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+const HOUR_MS = 3_600_000;
+const at = (ms: number) => `make_timestamptz(${ms * 1000})`;
+const rule = (event: "run_failed" | "data_old" | "credits_short", afterMs = HOUR_MS) => ({ event, afterMs });
+
+/** A snapshot with the tables that rules read, filled by `rows`. */
+const aSnapshot = async (...rows: readonly string[]): Promise<string> => {
+  const snapshot = join(aFolder(), "warehouse.duckdb");
+  const database = await openDatabase(snapshot, { threads: 1 });
+  const statements = [
+    "CREATE SCHEMA sync",
+    "CREATE SCHEMA marts",
+    "CREATE TABLE sync.runs (run_id VARCHAR, status VARCHAR, error VARCHAR, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ)",
+    "CREATE TABLE marts.freshness (table_name VARCHAR, stream VARCHAR, due_at TIMESTAMPTZ)",
+    `CREATE TABLE marts.credit_burn (day DATE, captured_at TIMESTAMPTZ, remaining BIGINT, forecast_remaining BIGINT,
+       forecast_empty_on DATE, resets_at TIMESTAMPTZ)`,
+    ...rows,
+  ];
+  for (const sql of statements) await database.run(sql);
+  await database.close();
+  return snapshot;
+};
+const aRun = (id: string, status: string, startedAt: number, finishedAt: number | null = startedAt + 1) =>
+  `INSERT INTO sync.runs VALUES ('${id}', '${status}', 'why', ${at(startedAt)}, ${finishedAt === null ? "NULL" : at(finishedAt)})`;
+const due = (table: string, stream: string, dueAt: number) =>
+  `INSERT INTO marts.freshness VALUES ('${table}', '${stream}', ${at(dueAt)})`;
+const credits = (day: string, forecast: number | null, resetsAt: number | null) =>
+  `INSERT INTO marts.credit_burn VALUES ('${day}', ${at(NOW)}, 40, ${forecast}, '2026-11-28', ${resetsAt === null ? "NULL" : at(resetsAt)})`;
+
+/** Syncs after the snapshot that found nothing new. */
+const addLooks = (snapshot: string, looks: readonly Partial<Look>[]): void => {
+  const file = looksFile(dirname(snapshot));
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, looksHead(snapshot, { published_at: NOW, news: "", rewritten: null }), { mode: 0o600 });
+  for (const look of looks) appendFileSync(file, `${JSON.stringify({ ...aLook("done"), ...look })}\n`);
+};
+const aLook = (status: string, tables: Look["tables"] = []): Look => ({
+  run: {
+    run_id: "looked",
+    mode: "incremental",
+    status,
+    started_at: NOW,
+    finished_at: NOW,
+    error: null,
+    summary: null,
+    forecast_requests: null,
+    requests: 1,
+    credits: 1,
+    failed_requests: 0,
+  },
+  tables,
+  streams: [],
+  credits: null,
+});
+const checked = (table: string, dueAt: number): Look["tables"][number] => ({
+  table_name: table,
+  last_checked_at: NOW,
+  oldest_checked_at: NOW,
+  oldest_walked_at: NOW,
+  due_at: dueAt,
+});
+
+test.each(["failed", "partial"])("a last run that ended as %s is a failure, and its error is sent", async (status) => {
+  const snapshot = await aSnapshot(aRun("r1", "done", NOW - 9), aRun("r2", status, NOW - 5));
+  expect(await readConditions(rule("run_failed"), snapshot, NOW)).toEqual([
+    { key: "runs", row: { run_id: "r2", status, error: "why", started_at: new Date(NOW - 5).toISOString() } },
+  ]);
+});
+
+test.each(["done", "stopped", "interrupted"])("a last run that ended as %s is no failure", async (status) => {
+  const snapshot = await aSnapshot(aRun("r1", "failed", NOW - 9), aRun("r2", status, NOW - 5));
+  expect(await readConditions(rule("run_failed"), snapshot, NOW)).toEqual([]);
+});
+
+test("a run that has not ended does not hide the failure of the one before", async () => {
+  const snapshot = await aSnapshot(aRun("r1", "failed", NOW - 9), aRun("r2", "running", NOW - 5, null));
+  expect(await readConditions(rule("run_failed"), snapshot, NOW)).toMatchObject([{ row: { run_id: "r1" } }]);
+});
+
+test("a later sync that found nothing new ends a failure, and can fail itself", async () => {
+  const snapshot = await aSnapshot(aRun("r1", "failed", NOW - 9));
+  addLooks(snapshot, [aLook("failed"), aLook("done")]);
+  expect(await readConditions(rule("run_failed"), snapshot, NOW)).toEqual([]);
+  addLooks(snapshot, [aLook("done"), aLook("failed")]);
+  expect(await readConditions(rule("run_failed"), snapshot, NOW)).toMatchObject([{ row: { run_id: "looked" } }]);
+});
+
+test("data is old once it is due for longer than the rule allows", async () => {
+  const snapshot = await aSnapshot(due("accounts", "accounts", NOW - HOUR_MS), due("signals", "signals", NOW));
+  expect(await readConditions(rule("data_old"), snapshot, NOW)).toEqual([]);
+  expect(await readConditions(rule("data_old"), snapshot, NOW + 1)).toEqual([
+    { key: "accounts", row: { stream: "accounts", due_at: new Date(NOW - HOUR_MS).toISOString() } },
+  ]);
+});
+
+test("of a stream with several tables the one that is due first counts, and the stream is named once", async () => {
+  const snapshot = await aSnapshot(
+    due("usage_limits", "usage", NOW - 3 * HOUR_MS),
+    due("usage_requests", "usage", NOW - 5 * HOUR_MS),
+    due("usage_snapshots", "usage", NOW + HOUR_MS),
+  );
+  expect(await readConditions(rule("data_old"), snapshot, NOW)).toEqual([
+    { key: "usage", row: { stream: "usage", due_at: new Date(NOW - 5 * HOUR_MS).toISOString() } },
+  ]);
+});
+
+test("a sync that found nothing new makes what it checked fresh, and nothing else", async () => {
+  const old = NOW - 5 * HOUR_MS;
+  const snapshot = await aSnapshot(due("accounts", "accounts", old), due("signals", "signals", old));
+  addLooks(snapshot, [aLook("done", [checked("accounts", NOW + HOUR_MS)])]);
+  const found = await readConditions(rule("data_old"), snapshot, NOW);
+  expect(found.map(({ key }) => key)).toEqual(["signals"]);
+});
+
+test("credits are short if the newest forecast says so, and how many are missing is sent", async () => {
+  const resetsAt = NOW + 9 * HOUR_MS;
+  const snapshot = await aSnapshot(credits("2026-11-20", 5, resetsAt), credits("2026-11-21", -12, resetsAt));
+  expect(await readConditions(rule("credits_short"), snapshot, NOW)).toEqual([
+    {
+      key: "credits",
+      row: { remaining: 40, missing: 12, empty_on: "2026-11-28", resets_at: new Date(resetsAt).toISOString() },
+    },
+  ]);
+});
+
+test("credits that just last, figures of an earlier period and no forecast are no shortage", async () => {
+  const shown = async (...rows: readonly string[]) =>
+    readConditions(rule("credits_short"), await aSnapshot(...rows), NOW);
+  expect(await shown(credits("2026-11-21", 0, NOW + HOUR_MS))).toEqual([]);
+  expect(await shown(credits("2026-11-21", -12, NOW))).toEqual([]);
+  expect(await shown(credits("2026-11-21", -12, null))).toEqual([]);
+  expect(await shown(credits("2026-11-21", null, NOW + HOUR_MS))).toEqual([]);
+  expect(await shown()).toEqual([]);
+});
+
+test("a snapshot that does not exist is an error, not the absence of a problem", async () => {
+  await expect(readConditions(rule("run_failed"), "/nowhere/warehouse.duckdb", NOW)).rejects.toMatchObject({
+    code: "SNAPSHOT_MISSING",
+  });
+});

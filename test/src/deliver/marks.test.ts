@@ -1,0 +1,93 @@
+// Marks: what a later snapshot sees of changes that have no number.
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { changedRows, columnsOf, factsOfSnapshot, markText, readMark } from "../../../src/deliver/marks.ts";
+import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { migrate } from "../../../src/warehouse/file/migrate.ts";
+
+let database: Database;
+beforeAll(async () => {
+  database = await openDatabase(":memory:", { threads: 1 });
+  await migrate(database, 0);
+});
+beforeEach(async () => {
+  for (const table of ["main.accounts", "main.contacts", "main.usage_requests", "sync.changes", "sync.change_batches"])
+    await database.run(`DELETE FROM ${table}`);
+});
+afterAll(() => database.close());
+
+const anAccount = (id: number, inScope = true) =>
+  database.run(`INSERT INTO main.accounts (id, name, _in_scope) VALUES (${id}, 'a', ${inScope})`);
+const batch = (first: number, last: number, table: string, change: string) =>
+  database.run(
+    `INSERT INTO sync.change_batches VALUES (${first}, ${last}, '${table}', '${change}', 'r', '2026-01-01')`,
+  );
+const change = (n: number, key: string) => database.run(`INSERT INTO sync.changes (n, key_1) VALUES (${n}, '${key}')`);
+const markOf = async (...names: readonly string[]) => (await factsOfSnapshot(database, 0, names)).mark;
+const accountsMark = async () => (await markOf("accounts")).tables.accounts;
+
+test("a mark is stored as a text and read again; that of another version, or no mark, is none", async () => {
+  const mark = await markOf();
+  expect(readMark(markText(mark))).toEqual(mark);
+  for (const text of ["", "{}", markText(mark).replace('"v":1', '"v":2')]) expect(readMark(text)).toBeNull();
+});
+
+test("a mark is the same for the same snapshot, whatever the order of its rows", async () => {
+  for (const id of [1, 2, 3]) await anAccount(id, id > 1);
+  const before = await accountsMark();
+  await database.run("DELETE FROM main.accounts");
+  for (const id of [3, 1, 2]) await anAccount(id, id > 1);
+  expect(await accountsMark()).toEqual(before);
+});
+
+test("rows that leave or enter the scope show, also as many as before", async () => {
+  for (const id of [1, 2]) await anAccount(id);
+  const all = await accountsMark();
+  await database.run("UPDATE main.accounts SET _in_scope = false WHERE id = 1");
+  const without1 = await accountsMark();
+  await database.run("UPDATE main.accounts SET _in_scope = NOT _in_scope");
+  const without2 = await accountsMark();
+  expect(new Set([all, without1, without2].map((mark) => mark?.unnumbered)).size).toBe(3);
+  expect(all?.rows).toBe(2);
+});
+
+test("a contact that was erased shows in the mark of contacts, and in no other", async () => {
+  await change(1, "p1");
+  const before = await markOf("contacts", "accounts");
+  await database.run("UPDATE sync.changes SET key_1 = 'forgotten:h'");
+  const after = await markOf("contacts", "accounts");
+  expect(after.tables.contacts?.unnumbered).not.toBe(before.tables.contacts?.unnumbered);
+  expect(after.tables.accounts).toEqual(before.tables.accounts);
+});
+
+test("a column that an upgrade adds shows", async () => {
+  const before = (await markOf("owners")).tables.owners?.columns;
+  await database.run("ALTER TABLE main.owners ADD COLUMN made_up VARCHAR");
+  const after = (await markOf("owners")).tables.owners?.columns;
+  await database.run("ALTER TABLE main.owners DROP COLUMN made_up");
+  expect(after).not.toBe(before);
+  expect((await markOf("owners")).tables.owners?.columns).toBe(before);
+});
+
+test("only the tables that are asked for have a mark; usage means its four tables", async () => {
+  expect(Object.keys((await markOf("accounts")).tables)).toEqual(["accounts"]);
+  const usage = Object.keys((await markOf("usage")).tables);
+  expect(usage).toHaveLength(4);
+  expect(usage.every((table) => table.startsWith("usage_"))).toBe(true);
+  expect(Object.keys((await markOf()).tables).length).toBeGreaterThan(10);
+});
+
+test("of the keys that changed, those count that had a row before, and those that have one now", async () => {
+  await anAccount(1);
+  await anAccount(2);
+  await batch(1, 1, "accounts", "insert");
+  await batch(2, 4, "accounts", "insert");
+  await batch(5, 6, "accounts", "update");
+  await batch(7, 8, "accounts", "delete");
+  await batch(9, 9, "contacts", "delete");
+  for (const [nth, key] of ["9", "1", "2", "3", "4", "1", "3", "4", "x"].entries()) await change(nth + 1, key);
+  const columns = await columnsOf(database, "accounts");
+  // After 1: accounts 1, 2 and 3 are new, 3 and 4 are gone again; 4 was there before.
+  expect(await changedRows(database, "accounts", columns, 1)).toEqual({ before: 1, after: 2 });
+  expect(await changedRows(database, "accounts", columns, 6)).toEqual({ before: 2, after: 0 });
+  expect(await changedRows(database, "accounts", columns, 8)).toEqual({ before: 0, after: 0 });
+});

@@ -1,0 +1,65 @@
+// What stores of object storage have in common.
+import { expect, test } from "vitest";
+import { loadPackages, pieceBytes, storeCall } from "../../../../src/deliver/stores/store-calls.ts";
+
+const MIB = 2 ** 20;
+
+test("a file is sent in as many pieces as the service takes, however large it is, and no piece is small", () => {
+  for (const bytes of [20 * MIB, 5_000 * MIB, 5_000_000 * MIB]) {
+    const piece = pieceBytes(bytes, 10_000);
+    expect(Math.ceil(bytes / piece)).toBeLessThanOrEqual(10_000);
+    expect(piece).toBeGreaterThanOrEqual(5 * MIB);
+    expect(Number.isInteger(piece)).toBe(true);
+  }
+});
+
+test("an error of the service becomes one for the user", async () => {
+  const { signal } = new AbortController();
+  const refused = storeCall(
+    signal,
+    (error) => new Error(`translated: ${String(error)}`),
+    () => Promise.reject(new Error("403")),
+  );
+  await expect(refused).rejects.toThrow("translated: Error: 403");
+  expect(
+    await storeCall(
+      signal,
+      () => null,
+      async () => 7,
+    ),
+  ).toBe(7);
+});
+
+test("an abort is its own reason, whatever the service's library makes of it", async () => {
+  const stop = new AbortController();
+  const reason = new Error("INTERRUPTED");
+  const aborted = storeCall(
+    stop.signal,
+    () => new Error("translated"),
+    () => {
+      stop.abort(reason);
+      return Promise.reject(new Error("Request aborted"));
+    },
+  );
+  await expect(aborted).rejects.toBe(reason);
+  let called = false;
+  const later = storeCall(
+    stop.signal,
+    () => null,
+    async () => {
+      called = true;
+    },
+  );
+  await expect(later).rejects.toBe(reason);
+  expect(called).toBe(false);
+});
+
+test("packages that are not installed are named with what to install; a fault in one stays a fault", async () => {
+  const missing = Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
+  await expect(loadPackages("lake", "@aws-sdk/client-s3", () => Promise.reject(missing))).rejects.toMatchObject({
+    code: "DESTINATION_PACKAGE_MISSING",
+    context: { name: "lake", packages: "@aws-sdk/client-s3" },
+  });
+  const fault = new TypeError("a bug");
+  await expect(loadPackages("lake", "x", () => Promise.reject(fault))).rejects.toBe(fault);
+});

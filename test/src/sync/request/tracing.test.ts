@@ -1,0 +1,187 @@
+// Spans of a run's requests and waits: what leaves the machine, and what must not.
+import { describe, expect, test } from "vitest";
+import type { ApiOutcome } from "../../../../src/api/outcome.ts";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { noTracer, type Span, type SpanAttributes, type Tracer } from "../../../../src/core/tracing.ts";
+import type { Parcel, Sender, Sending } from "../../../../src/sync/request/sender.ts";
+import { tracedSender } from "../../../../src/sync/request/tracing.ts";
+import { simulatedClock } from "../../../support/sync-rig.ts";
+
+const call = { endpoint: "getContact", path: "/v1/contacts/ann-ash", query: { view: "secret-view" } } as const;
+const parcel: Parcel = {
+  requestId: "r1-7",
+  runId: "r1",
+  call,
+  about: {
+    stream: "contacts",
+    scope: "",
+    walkId: null,
+    url: "/v1/contacts/ann-ash",
+    detail: { read: null, overlap: null },
+  },
+};
+const ends = { signal: new AbortController().signal, hardSignal: new AbortController().signal };
+const base = { call, sentAt: 0, durationMs: 5 };
+
+interface Noted {
+  readonly name: string;
+  readonly attributes: Record<string, SpanAttributes[string]>;
+  failure: string | null;
+  ended: boolean;
+}
+
+/** A tracer that keeps its spans. */
+const aTracer = () => {
+  const spans: Noted[] = [];
+  const tracer: Tracer = {
+    traceparent: "parent",
+    start: (name, more = {}) => {
+      const noted: Noted = { name, attributes: { ...more.attributes }, failure: null, ended: false };
+      spans.push(noted);
+      const span: Span = {
+        start: tracer.start,
+        traceparent: `span-${spans.length}`,
+        set: (attributes) => void Object.assign(noted.attributes, attributes),
+        fail: (errorType) => {
+          noted.failure = errorType;
+        },
+        end: () => {
+          noted.ended = true;
+        },
+      };
+      return span;
+    },
+  };
+  return { tracer, spans };
+};
+
+/** Sends a request to a service with this answer; the span of it. */
+const sent = async (
+  sending: Sending | Error,
+  more: Partial<Parcel> = {},
+  baseUrl: string | null = "https://api.example",
+) => {
+  const { tracer, spans } = aTracer();
+  const parcels: Parcel[] = [];
+  const sender = tracedSender(
+    aSender(async (given) => {
+      parcels.push(given);
+      if (sending instanceof Error) throw sending;
+      return sending;
+    }),
+    { tracer, clock: simulatedClock(0), baseUrl },
+  );
+  const result = await sender.send({ ...parcel, ...more }, ends).catch((error: unknown) => error);
+  const [span] = spans;
+  if (span === undefined) throw new TypeError("no span");
+  return { span, result, parcels };
+};
+const aSender = (send: Sender["send"], turn: Sender["turn"] = async () => undefined): Sender => ({
+  send,
+  turn,
+  nextTurnAt: () => 0,
+  observe: () => undefined,
+  backOff: () => undefined,
+});
+const outcome = (answer: ApiOutcome, lostAttempts = 0): Sending => ({ kind: "outcome", outcome: answer, lostAttempts });
+const refused = (status: number): ApiOutcome => ({
+  ...base,
+  kind: "refused",
+  status,
+  bytes: 10,
+  rate: null,
+  excerpt: "no",
+  usage: null,
+});
+const broken: ApiOutcome = { ...base, kind: "broken", reached: "unknown", status: null, reason: "reset", detail: "x" };
+
+describe("the span of a request", () => {
+  test("has method and route, and neither path nor query, which could identify a person", async () => {
+    const { span } = await sent(outcome(refused(500)));
+    expect(span.name).toBe("GET /v1/contacts/{id}");
+    expect(span.attributes).toMatchObject({
+      "http.request.method": "GET",
+      "url.template": "/v1/contacts/{id}",
+      "duckmirror.stream": "contacts",
+      "duckmirror.run.id": "r1",
+      "duckmirror.request.id": "r1-7",
+    });
+    expect(JSON.stringify(span)).not.toMatch(/ann-ash|secret-view/);
+    expect(span.ended).toBe(true);
+  });
+
+  test.each([
+    ["https://api.example/prefix", "api.example", 443],
+    ["http://api.example", "api.example", 80],
+    ["http://127.0.0.1:8080", "127.0.0.1", 8080],
+  ])("names the server of %s", async (baseUrl, address, port) => {
+    const { span } = await sent(outcome(refused(500)), {}, baseUrl);
+    expect(span.attributes).toMatchObject({ "server.address": address, "server.port": port });
+  });
+
+  test("names no server without an address", async () => {
+    const { span } = await sent(outcome(refused(500)), {}, null);
+    expect(span.attributes).not.toHaveProperty("server.address");
+  });
+
+  test("counts resends, of which the first attempt is none", async () => {
+    expect((await sent(outcome(refused(500)))).span.attributes["http.request.resend_count"]).toBeNull();
+    expect((await sent(outcome(refused(500)), { attempt: 3 })).span.attributes["http.request.resend_count"]).toBe(2);
+  });
+
+  test.each<readonly [string, Sending, string | null, string]>([
+    ["a status", outcome(refused(503)), "503", "free"],
+    ["a broken connection", outcome(broken), "reset", "ambiguous"],
+    ["a 404, which is an answer", outcome(refused(404)), null, "free"],
+    ["a denied request", { kind: "denied", error: new DuckmirrorError("FENCED") }, "FENCED", "free"],
+    ["the end of the run", { kind: "unsent" }, "INTERRUPTED", "free"],
+  ])("says how it ended and what it cost: %s", async (_, sending, failure, charge) => {
+    const { span, result } = await sent(sending);
+    expect(result).toBe(sending);
+    expect(span.failure).toBe(failure);
+    expect(span.attributes["duckmirror.charge"]).toBe(charge);
+  });
+
+  test("names attempts that were lost with their senders, if there are any", async () => {
+    expect((await sent(outcome(refused(500), 2))).span.attributes["duckmirror.attempts_lost"]).toBe(2);
+    expect((await sent(outcome(refused(500)))).span.attributes["duckmirror.attempts_lost"]).toBeNull();
+  });
+
+  test("is the parent of what another process does for it, and ends with a fault, too", async () => {
+    const { span, parcels, result } = await sent(new TypeError("a bug"));
+    expect(parcels[0]?.traceparent).toBe("span-1");
+    expect(result).toBeInstanceOf(TypeError);
+    expect([span.failure, span.ended]).toEqual(["TypeError", true]);
+  });
+});
+
+describe("a wait for a turn", () => {
+  const waited = async (ms: number, fails = false) => {
+    const { tracer, spans } = aTracer();
+    const clock = simulatedClock(0);
+    const turn = async () => {
+      await clock.sleep(ms);
+      if (fails) throw new DuckmirrorError("INTERRUPTED");
+    };
+    const sender = tracedSender(
+      aSender(async () => ({ kind: "unsent" }), turn),
+      { tracer, clock, baseUrl: null },
+    );
+    const failed = await sender.turn(ends.signal).then(
+      () => false,
+      () => true,
+    );
+    return { names: spans.map(({ name }) => name), failed };
+  };
+
+  test("has a span if it is long, also if the run ends in it", async () => {
+    expect(await waited(4)).toEqual({ names: [], failed: false });
+    expect(await waited(5)).toEqual({ names: ["wait"], failed: false });
+    expect(await waited(60_000, true)).toEqual({ names: ["wait"], failed: true });
+  });
+});
+
+test("without tracing, the sender is used as it is", () => {
+  const sender = aSender(async () => ({ kind: "unsent" }));
+  expect(tracedSender(sender, { tracer: noTracer, clock: simulatedClock(0), baseUrl: null })).toBe(sender);
+});

@@ -1,0 +1,89 @@
+// Rows that follow others in and out of the setting `scope`: insights their accounts, companies and their lists both the
+// accounts and the followed inputs.
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { markFollowers } from "../../../../../src/sync/run/state/follower-marks.ts";
+import { type Database, openDatabase } from "../../../../../src/warehouse/duckdb/database.ts";
+
+const LISTS = ["news_articles", "job_openings", "earnings_calls", "filings"];
+let database: Database;
+beforeAll(async () => {
+  database = await openDatabase(":memory:", { threads: 1 });
+  const tables = [
+    "main.accounts (id BIGINT, company_id VARCHAR, _in_scope BOOLEAN)",
+    "main.account_insights (account_id BIGINT, _in_scope BOOLEAN)",
+    "main.companies (id VARCHAR, _in_scope BOOLEAN)",
+    "main.company_inputs (input VARCHAR, company_id VARCHAR)",
+    ...LISTS.map((name) => `main.${name} (company_id VARCHAR, _in_scope BOOLEAN)`),
+    "sync.capabilities (name VARCHAR, value JSON)",
+  ];
+  await database.run("CREATE SCHEMA sync");
+  for (const table of tables) await database.run(`CREATE TABLE ${table}`);
+});
+beforeEach(async () => {
+  const tables = ["accounts", "account_insights", "companies", "company_inputs", ...LISTS].map(
+    (name) => `main.${name}`,
+  );
+  for (const table of [...tables, "sync.capabilities"]) await database.run(`DELETE FROM ${table}`);
+});
+afterAll(() => database.close());
+
+const anAccount = (id: number, company: string | null, inScope: boolean) =>
+  database.run(`INSERT INTO main.accounts VALUES (${id}, ${company === null ? "NULL" : `'${company}'`}, ${inScope})`);
+const anInsight = (id: number, inScope: boolean) =>
+  database.run(`INSERT INTO main.account_insights VALUES (${id}, ${inScope})`);
+const aCompany = async (id: string, inScope: boolean) => {
+  for (const table of ["companies", ...LISTS])
+    await database.run(`INSERT INTO main.${table} VALUES ('${id}', ${inScope})`);
+};
+const anInput = (input: string, company: string) =>
+  database.run(`INSERT INTO main.company_inputs VALUES ('${input}', '${company}')`);
+const follow = (...inputs: readonly string[]) =>
+  database.run(`INSERT INTO sync.capabilities VALUES ('wanted', '${JSON.stringify({ inputs })}')`);
+
+/** Ids of the rows in scope, after the marks are made. */
+const inScope = async (table: string, id: string): Promise<readonly string[]> => {
+  await markFollowers({ database });
+  const sql = `SELECT CAST(${id} AS VARCHAR) AS id FROM main.${table} WHERE _in_scope ORDER BY 1`;
+  return (await database.query(sql, [], z.object({ id: z.string() }))).map((row) => row.id);
+};
+
+test("an insight is in scope while its account is, and no longer once that is gone", async () => {
+  await anAccount(1, null, true);
+  await anAccount(2, null, false);
+  for (const [id, before] of [
+    [1, false],
+    [2, true],
+    [3, true],
+  ] as const)
+    await anInsight(id, before);
+  expect(await inScope("account_insights", "account_id")).toEqual(["1"]);
+});
+
+test("a company and its lists are in scope by an account in scope, however many others are outside", async () => {
+  await anAccount(1, "c_1", true);
+  await anAccount(2, "c_1", false);
+  await anAccount(3, "c_2", false);
+  await anAccount(4, null, true);
+  await aCompany("c_1", false);
+  await aCompany("c_2", true);
+  expect(await inScope("companies", "id")).toEqual(["c_1"]);
+  for (const list of LISTS) expect(await inScope(list, "company_id")).toEqual(["c_1"]);
+});
+
+test("a followed input keeps its company in scope, without any account", async () => {
+  await aCompany("c_1", false);
+  await aCompany("c_2", true);
+  await anInput("one.example", "c_1");
+  await anInput("two.example", "c_2");
+  await follow("one.example");
+  expect(await inScope("companies", "id")).toEqual(["c_1"]);
+});
+
+test("where no run has noted the followed inputs yet, all of them count; where it noted none, none does", async () => {
+  await aCompany("c_1", false);
+  await anInput("one.example", "c_1");
+  expect(await inScope("companies", "id")).toEqual(["c_1"]);
+  await follow();
+  expect(await inScope("companies", "id")).toEqual([]);
+});

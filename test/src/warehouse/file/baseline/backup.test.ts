@@ -1,0 +1,149 @@
+// Backups: what is in one, what is refused, and how a damaged one is found out.
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  isBackupFile,
+  readBackup,
+  restoreSmallFiles,
+  writeBackup,
+} from "../../../../../src/warehouse/file/baseline/backup.ts";
+import { warehousePaths } from "../../../../../src/warehouse/file/working-file.ts";
+import { aFolder } from "../../../../support/cli.ts";
+import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
+
+const NOW = Date.UTC(2026, 10, 21);
+
+/** A mirror with two small files, and where its backup goes. */
+const rig = async () => {
+  const dataDir = join(aFolder(), "data");
+  await copyMigratedMirror(dataDir);
+  const { working: snapshot, state } = warehousePaths(dataDir);
+  mkdirSync(join(state, "archive"));
+  writeFileSync(join(state, "keys.json"), '{"keys":[]}');
+  writeFileSync(join(state, "archive", "forgotten.json"), "[]");
+  writeFileSync(join(state, "something.else"), "x");
+  const target = join(aFolder(), "backup");
+  const write = (force = false) => writeBackup({ snapshot, state, target, force, version: "1.2.3", now: NOW });
+  return { snapshot, state, target, write };
+};
+
+describe("a backup", () => {
+  test("holds the snapshot and the small files that no sync gets back, and reads as it was written", async () => {
+    const { snapshot, target, write } = await rig();
+    const written = await write();
+    expect(Object.keys(written.files).sort()).toEqual([
+      "state/archive/forgotten.json",
+      "state/keys.json",
+      "warehouse.duckdb",
+    ]);
+    expect(readFileSync(join(target, "warehouse.duckdb"))).toEqual(readFileSync(snapshot));
+    expect(await readBackup(target)).toEqual(written);
+    expect(written).toMatchObject({ made_at: NOW, version: "1.2.3" });
+  });
+
+  test("is for its owner's eyes, because it holds keys", async () => {
+    const { target, write } = await rig();
+    await write();
+    for (const name of ["backup.json", "warehouse.duckdb", "state/keys.json"])
+      expect(statSync(join(target, name)).mode & 0o077).toBe(0);
+  });
+
+  test("replaces an earlier one only if that is asked for", async () => {
+    const { target, state, write } = await rig();
+    await write();
+    writeFileSync(join(state, "keys.json"), '{"keys":[1]}');
+    await expect(write()).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    expect(readFileSync(join(target, "state", "keys.json"), "utf8")).toBe('{"keys":[]}');
+    await write(true);
+    expect(readFileSync(join(target, "state", "keys.json"), "utf8")).toBe('{"keys":[1]}');
+  });
+
+  test("never replaces a folder that holds anything else, also not with force", async () => {
+    const { target, write } = await rig();
+    mkdirSync(target);
+    writeFileSync(join(target, "thesis.txt"), "mine");
+    await expect(write(true)).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    writeFileSync(join(target, "backup.json"), "{}");
+    await expect(write(true)).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    expect(readFileSync(join(target, "thesis.txt"), "utf8")).toBe("mine");
+  });
+
+  test("nor what somebody else keeps under the name in which it is written", async () => {
+    const { target, write } = await rig();
+    mkdirSync(`${target}.new`);
+    writeFileSync(join(`${target}.new`, "thesis.txt"), "mine");
+    await expect(write()).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    expect(readdirSync(`${target}.new`)).toEqual(["thesis.txt"]);
+  });
+
+  test("takes the place of what a killed one left", async () => {
+    const { target, write } = await rig();
+    mkdirSync(`${target}.new`);
+    writeFileSync(join(`${target}.new`, "warehouse.duckdb"), "half");
+    await write();
+    expect(existsSync(`${target}.new`)).toBe(false);
+    expect((await readBackup(target)).folder).toBe(target);
+  });
+
+  test("of a snapshot that is missing or damaged is refused, and leaves nothing", async () => {
+    const { snapshot, target, write } = await rig();
+    writeFileSync(snapshot, readFileSync(snapshot).subarray(0, 5_000));
+    await expect(write()).rejects.toThrow();
+    expect([existsSync(target), existsSync(`${target}.new`)]).toEqual([false, false]);
+  });
+});
+
+describe("a damaged backup is refused, and the file is named:", () => {
+  const damage = async (spoil: (target: string) => void) => {
+    const { target, write } = await rig();
+    await write();
+    spoil(target);
+    return readBackup(target).then(
+      () => "accepted",
+      (error: unknown) => error,
+    );
+  };
+  test("one byte of a file differs", async () => {
+    const error = await damage((target) => writeFileSync(join(target, "state", "keys.json"), '{"keys":{}}'));
+    expect(error).toMatchObject({ code: "BASELINE_DAMAGED", context: { file: expect.stringContaining("keys.json") } });
+  });
+  test("a file is shorter", async () => {
+    const error = await damage((target) => writeFileSync(join(target, "warehouse.duckdb"), "x"));
+    expect(error).toMatchObject({
+      code: "BASELINE_DAMAGED",
+      context: { file: expect.stringContaining("warehouse.duckdb") },
+    });
+  });
+  test("the note is of another version, or is missing", async () => {
+    const note = await damage((target) => writeFileSync(join(target, "backup.json"), '{"v":2}'));
+    expect(note).toMatchObject({ code: "BASELINE_DAMAGED", context: { file: expect.stringContaining("backup.json") } });
+    await expect(readBackup(aFolder())).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
+  });
+});
+
+test("the small files of a backup come back, and replace what a killed restore left", async () => {
+  const { target, write } = await rig();
+  const backup = await write();
+  const state = join(aFolder(), "state");
+  mkdirSync(state);
+  writeFileSync(join(state, "keys.json"), "half");
+  await restoreSmallFiles(backup, state);
+  expect(readFileSync(join(state, "keys.json"), "utf8")).toBe('{"keys":[]}');
+  expect(readFileSync(join(state, "archive", "forgotten.json"), "utf8")).toBe("[]");
+  expect(readdirSync(state).sort()).toEqual(["archive", "keys.json"]);
+  expect(readdirSync(target).sort()).toEqual(["backup.json", "state", "warehouse.duckdb"]);
+});
+
+test("a note from elsewhere can name no other files", () => {
+  expect(["warehouse.duckdb", "state/keys.json", "state/archive/forgotten.json"].every(isBackupFile)).toBe(true);
+  const others = [
+    "state/../keys.json",
+    "../warehouse.duckdb",
+    "/etc/passwd",
+    "state/working.duckdb",
+    "backup.json",
+    "",
+  ];
+  expect(others.filter(isBackupFile)).toEqual([]);
+});

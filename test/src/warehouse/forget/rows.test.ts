@@ -1,0 +1,122 @@
+// Erasing people from the working database: their rows are gone, and their ids wherever else they are.
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { createIdEraser } from "../../../../src/core/forgotten.ts";
+import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { migrate } from "../../../../src/warehouse/file/migrate.ts";
+import { forgetRows, type Person } from "../../../../src/warehouse/forget/rows.ts";
+
+const ANN: Person = {
+  id: "ann-0001",
+  hash: "h1",
+  traces: [
+    { kind: "id", text: "ann-0001" },
+    { kind: "email", text: "ann@a.example" },
+    { kind: "name", text: "Ann-Marie Ash" },
+  ],
+};
+const AT = "'2026-01-01 00:00:00+00'";
+
+let database: Database;
+beforeAll(async () => {
+  database = await openDatabase(":memory:", { threads: 1 });
+  await migrate(database, 0);
+});
+const TABLES = [
+  "main.contacts",
+  "history.contacts",
+  "sync.walk_seen",
+  "sync.rejects",
+  "sync.requests",
+  "sync.stream_state",
+];
+beforeEach(async () => {
+  for (const table of [...TABLES, "sync.runs", "main.usage_requests"]) await database.run(`DELETE FROM ${table}`);
+});
+afterAll(() => database.close());
+
+const forget = (...people: readonly Person[]) => {
+  const eraser = createIdEraser(new Map(people.map(({ id, hash }) => [id, `forgotten:${hash}`])));
+  return database.transaction((tx) => forgetRows(tx, people, eraser));
+};
+const texts = async (sql: string) =>
+  (
+    await database.query(
+      `SELECT CAST(x AS VARCHAR) AS x FROM (${sql}) AS t(x)`,
+      [],
+      z.object({ x: z.string().nullable() }),
+    )
+  ).map(({ x }) => x);
+const aContact = (id: string) =>
+  database.run(`INSERT INTO main.contacts (id, email) VALUES ('${id}', '${id}@a.example')`);
+const aRequest = (id: string, stream: string, url: string, scope = "") =>
+  database.run(
+    `INSERT INTO sync.requests (request_id, run_id, stream, scope, endpoint, url, charge, started_at, duration_ms, bytes, rows, attempt)
+     VALUES ('${id}', 'r', '${stream}', '${scope}', 'e', '${url}', 'spent', ${AT}, 1, 1, 1, 1)`,
+  );
+
+test("their rows and versions are gone, those of others stay, and the numbers are reported", async () => {
+  await aContact("ann-0001");
+  await aContact("bea-0002");
+  for (const change of ["update", "update"])
+    await database.run(`INSERT INTO history.contacts (id, change, valid_to) VALUES ('ann-0001', '${change}', ${AT})`);
+  expect(await forget(ANN)).toEqual({ current: 1, versions: 2, rejects: 0 });
+  expect(await texts("SELECT id FROM main.contacts")).toEqual(["bea-0002"]);
+  expect(await texts("SELECT id FROM history.contacts")).toEqual([]);
+});
+
+test("a rejected record of theirs is dropped, found by an address; one that only has the same name stays", async () => {
+  const reject = (record: unknown, table = "contacts") =>
+    database.run(
+      `INSERT INTO sync.rejects (rejected_at, run_id, request_id, stream, table_name, position, reason, record)
+       VALUES (${AT}, 'r', 'q', 'contacts', '${table}', 0, 'no id', '${JSON.stringify(record)}')`,
+    );
+  await reject({ email: "ann@a.example" });
+  await reject({ email: "joann@a.example", name: "Ann-Marie Ash" });
+  await reject({ email: "ann@a.example" }, "accounts");
+  expect((await forget(ANN)).rejects).toBe(1);
+  expect(await texts("SELECT table_name || ' ' || (record ->> 'email') FROM sync.rejects ORDER BY 1")).toEqual([
+    "accounts ann@a.example",
+    "contacts joann@a.example",
+  ]);
+});
+
+test("their ids leave addresses and scopes of the ledger; a similar id of another stays", async () => {
+  await aRequest("1", "contacts", "/v1/contacts/ann-0001", "ann-0001");
+  await aRequest("2", "contacts", "/v1/contacts/ann-00012");
+  await forget(ANN);
+  expect(await texts("SELECT url || ' ' || scope FROM sync.requests ORDER BY request_id")).toEqual([
+    "/v1/contacts/forgotten:h1 forgotten:h1",
+    "/v1/contacts/ann-00012 ",
+  ]);
+});
+
+test("a short id is a text like any other, but where contacts are named", async () => {
+  await aRequest("1", "accounts", "/v1/accounts?page=7", "7");
+  await aRequest("2", "contacts", "/v1/contacts/7", "7");
+  await forget({ id: "7", hash: "h7", traces: [{ kind: "id", text: "7" }] });
+  expect(await texts("SELECT url || ' ' || scope FROM sync.requests ORDER BY request_id")).toEqual([
+    "/v1/accounts?page=7 7",
+    "/v1/contacts/forgotten:h7 forgotten:h7",
+  ]);
+});
+
+test("a cursor that holds an id reads on without it", async () => {
+  await database.run(
+    `INSERT INTO sync.stream_state (stream, scope, status, cursor, run_id)
+     VALUES ('contacts', '', 'walking', '{"page":3,"ids":["ann-0001","bea-0002"]}', 'r')`,
+  );
+  await forget(ANN);
+  expect(await texts("SELECT cursor FROM sync.stream_state")).toEqual(['{"page":3,"ids":["forgotten:h1","bea-0002"]}']);
+});
+
+test("the service's request history keeps its other values to the last digit", async () => {
+  await database.run(
+    `INSERT INTO main.usage_requests (id, endpoint, input, _extra)
+     VALUES (1, '/v1/contacts/ann-0001', '{"contactId":"ann-0001"}', '{"of":"ann-0001","big":12345678901234567890}')`,
+  );
+  await forget(ANN);
+  expect(await texts("SELECT concat_ws(' ', endpoint, input, _extra) FROM main.usage_requests")).toEqual([
+    '/v1/contacts/forgotten:h1 {"contactId":"forgotten:h1"} {"of":"forgotten:h1","big":12345678901234567890}',
+  ]);
+});

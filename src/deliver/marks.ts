@@ -48,8 +48,8 @@ export const columnsOf = (sql: ReadSql, table: TableName): Promise<Columns> =>
 
 /** Expression over a table `t` for what changes without a number. */
 const unnumberedSql = (table: TableName, columns: Columns): string => {
-  // Keys of erased contacts in the feed: one more, and rows of their own are gone. The newest tells one that is forgotten
-  // from one that retention removed at the same time.
+  // Keys of erased contacts in the feed: one more, and rows of their own are gone. Their number alone stays the same when
+  // retention removes another one meanwhile.
   const erased = (figure: string) => `(SELECT ${figure} FROM sync.changes WHERE starts_with(key_1, 'forgotten:'))`;
   const parts: string[] = [];
   if (hasScopeMark(table) && columns.some(({ name }) => name === "_in_scope")) {

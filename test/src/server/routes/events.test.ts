@@ -1,0 +1,58 @@
+// An event stream ends when its reader loses access, and when the snapshot cannot be looked at; the server goes on.
+import { once } from "node:events";
+import { symlinkSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { addKey, keysPath, revokeKey } from "../../../../src/server/access/key-store.ts";
+import { createServer } from "../../../../src/server/app.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
+
+/** A server without a mirror, and the address of its events. */
+const aServer = async () => {
+  const dataDir = tempDir();
+  const snapshot = join(dataDir, "warehouse.duckdb");
+  const faults: unknown[] = [];
+  const server = await createServer({
+    profiles: [{ name: "default", snapshot, ratePerMinute: null }],
+    key: null,
+    keyFile: keysPath(dataDir),
+    listenHost: "127.0.0.1",
+    clock: systemClock,
+    version: "1.2.3",
+    onFault: (error) => faults.push(error),
+  });
+  onTestFinished(() => server.close());
+  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  return { dataDir, snapshot, faults, url: `${url}/api/events` };
+};
+
+/** Reads the stream to its end, once its first event has come; `then` is called in between. */
+const readToEnd = async (url: string, headers: Readonly<Record<string, string>>, then: () => unknown) => {
+  const [answer]: IncomingMessage[] = await once(get(url, { headers }), "response");
+  if (answer === undefined) throw new Error("no answer");
+  expect(answer.statusCode).toBe(200);
+  await once(answer, "data");
+  await then();
+  answer.resume();
+  await once(answer, "end");
+};
+
+test("a key that is revoked ends the streams that were opened with it", async () => {
+  const { dataDir, url } = await aServer();
+  const key = await addKey(keysPath(dataDir), { name: "ann", role: "read", expiresAt: null }, 1);
+  await readToEnd(url, { authorization: `Bearer ${key.reveal()}` }, () => revokeKey(keysPath(dataDir), "ann", 2));
+});
+
+test("a first key ends the streams of those who had none", async () => {
+  const { dataDir, url } = await aServer();
+  const wish = { name: "ann", role: "read", expiresAt: null } as const;
+  await readToEnd(url, {}, () => addKey(keysPath(dataDir), wish, 1));
+});
+
+test("a snapshot that the file system does not let be looked at ends the stream, not the server", async () => {
+  const { snapshot, faults, url } = await aServer();
+  await readToEnd(url, {}, () => symlinkSync(snapshot, snapshot));
+  expect(faults).toEqual([expect.objectContaining({ code: "ELOOP" })]);
+});

@@ -1,7 +1,7 @@
 // Placeholders for erased contacts: a record with only a keyed hash of the id, and a text instead of the id. Counts
 // stay equal to the service's, which still counts the contact, and nobody can be identified. Pure. docs/PRIVACY.md
 // describes the whole.
-import { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, jsonOrNull } from "./json.ts";
 
 const MEMBER = "$forgotten";
 const PREFIX = "forgotten:";
@@ -37,15 +37,15 @@ export const mapTexts = (value: JsonValue, text: (text: string) => string): Json
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-const jsonOf = (text: string): JsonValue | undefined => {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    const value: JsonValue = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
-};
+const isJson = (text: string): boolean => /^\s*[[{]/.test(text) && jsonOrNull(text) !== null;
+
+/** The JSON text with each of its texts mapped; everything else stays as written, also integers beyond 2^53. */
+const mapJsonText = (json: string, map: (text: string) => string): string =>
+  json.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => {
+    const before: string = JSON.parse(quoted);
+    const after = map(before);
+    return after === before ? quoted : JSON.stringify(after);
+  });
 
 /** Replaces ids in texts. */
 export interface IdEraser {
@@ -69,10 +69,7 @@ export const createIdEraser = (tokens: ReadonlyMap<string, string>): IdEraser =>
   const among = (text: string): string => {
     const token = tokens.get(text);
     if (token !== undefined) return token;
-    const json = jsonOf(text);
-    if (json === undefined) return anywhere(text);
-    const clean = mapTexts(json, among);
-    return clean === json ? anywhere(text) : anywhere(JSON.stringify(clean));
+    return anywhere(isJson(text) ? mapJsonText(text, among) : text);
   };
   return { among, anywhere };
 };

@@ -51,7 +51,13 @@ describe("among texts of contacts", () => {
     ["p_7", "#2"],
     ['{"id":"p_7","of":["p_7","p_8"]}', '{"id":"#2","of":["#2","p_8"]}'],
     ['{"cut off p_7', '{"cut off p_7'],
-    [`{"id": "${LONG}"} `, '{"id":"#1"}'],
+    [`{"id": "${LONG}"} `, '{"id": "#1"} '],
+    // What is not a text stays digit for digit.
+    [
+      '{"contact":"p_7","accountId":9007199254740993,"at":1e400}',
+      '{"contact":"#2","accountId":9007199254740993,"at":1e400}',
+    ],
+    ['{"q\\"p_7":"p_7","p_7":"[\\"p_7\\"]"}', '{"q\\"p_7":"#2","#2":"[\\"#2\\"]"}'],
     ["plain p_7", "plain p_7"],
   ])("%s", (text, clean) => {
     expect(eraser.among(text)).toBe(clean);

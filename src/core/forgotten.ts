@@ -7,6 +7,8 @@ const MEMBER = "$forgotten";
 const PREFIX = "forgotten:";
 /** A shorter id occurs in other texts by chance, so it is searched only where ids are expected. */
 const TELLING_CHARS = 8;
+/** Whether an id is a contact's wherever it is found. */
+export const isTelling = (id: string): boolean => id.length >= TELLING_CHARS;
 
 /** Placeholder record of an erased contact. */
 export const forgottenRecord = (hash: string): JsonObject => ({ [MEMBER]: hash });
@@ -62,7 +64,7 @@ export const createIdEraser = (tokens: ReadonlyMap<string, string>): IdEraser =>
     const encoded = escaped(encodeURIComponent(id));
     const inPath = new RegExp(`(?<=/contacts/)(?:${plain}|${encoded})(?![^/?#\\s"'])`, "gu");
     const telling = new RegExp(`(?<![\\p{L}\\p{N}])(?:${plain}|${encoded})(?![\\p{L}\\p{N}])`, "gu");
-    return [id.length >= TELLING_CHARS ? { pattern: telling, token } : { pattern: inPath, token }];
+    return [isTelling(id) ? { pattern: telling, token } : { pattern: inPath, token }];
   });
   const anywhere = (text: string) =>
     patterns.reduce((clean, { pattern, token }) => clean.replace(pattern, token), text);

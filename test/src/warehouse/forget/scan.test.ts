@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { DEFAULT_MEMORY, memoryPlan } from "../../../../src/core/config/memory-plan.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { scanFor } from "../../../../src/warehouse/forget/scan.ts";
+import { asNobody } from "../../../support/as-nobody.ts";
 
 const ERASED = "contact-21";
 const PERSON = { id: ERASED, hash: "", traces: [{ kind: "id", text: ERASED }] } as const;
@@ -41,18 +42,6 @@ test("an id in a deleted row that the file still holds is a trace, also beside n
   expect(await leftAfter(ERASED_AND_DELETED)).toEqual({ files: 1, times: [[null, "id", 1]] });
   expect(await leftAfter([NEIGHBOURS, ...ERASED_AND_DELETED])).toEqual({ files: 1, times: [[null, "id", 1]] });
 });
-
-/** Runs `work` without the rights of the administrator, who can read every folder. */
-const asNobody = async <T>(work: () => Promise<T>): Promise<T> => {
-  const { geteuid, seteuid } = process;
-  if (geteuid?.() !== 0 || seteuid === undefined) return work();
-  seteuid(65_534);
-  try {
-    return await work();
-  } finally {
-    seteuid(0);
-  }
-};
 
 const NO_TRACE = { id: ERASED, hash: "", traces: [] };
 const searched = async (locked: string) => {

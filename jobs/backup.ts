@@ -4,6 +4,7 @@ import { readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
+import { BACKUP_ON_ITS_WAY } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { makeFolders } from "../src/core/make-folders.ts";
 import { type BackupPlace, checkBackupPlace, fetchBackup, isStored, sendBackup } from "../src/deliver/stored-backup.ts";
@@ -51,7 +52,6 @@ interface Stored {
   readonly bucket?: StoreSettings;
 }
 
-const ON_ITS_WAY = "backup-on-its-way-";
 /** No backup is on its way for longer. */
 const STALE_MS = 24 * 3_600_000;
 
@@ -60,11 +60,11 @@ const withFolder = async <T>(state: string, now: number, work: (folder: string) 
   makeFolders(state, 0o700);
   for (const name of await readdir(state)) {
     const path = join(state, name);
-    const found = name.startsWith(ON_ITS_WAY) ? await stat(path).catch(() => null) : null;
+    const found = name.startsWith(BACKUP_ON_ITS_WAY) ? await stat(path).catch(() => null) : null;
     const isOld = found !== null && now - found.mtimeMs > STALE_MS;
     if (isOld) await rm(path, { recursive: true, force: true });
   }
-  const folder = join(state, `${ON_ITS_WAY}${randomUUID()}`);
+  const folder = join(state, `${BACKUP_ON_ITS_WAY}${randomUUID()}`);
   try {
     return await work(folder);
   } finally {

@@ -16,3 +16,6 @@ export const DELIVERIES = "deliveries";
 
 /** Folder of state/ with the files of each alert rule (src/alerts/store). `forget` removes messages that hold the person. */
 export const ALERTS = "alerts";
+
+/** How folders of state/ begin that hold a copy of the snapshot while a backup is sent or fetched. `forget` removes them. */
+export const BACKUP_ON_ITS_WAY = "backup-on-its-way-";

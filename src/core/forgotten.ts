@@ -1,12 +1,14 @@
 // Placeholders for erased contacts: a record with only a keyed hash of the id, and a text instead of the id. Counts
 // stay equal to the service's, which still counts the contact, and nobody can be identified. Pure. docs/PRIVACY.md
 // describes the whole.
-import { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, jsonOrNull } from "./json.ts";
 
 const MEMBER = "$forgotten";
 const PREFIX = "forgotten:";
 /** A shorter id occurs in other texts by chance, so it is searched only where ids are expected. */
 const TELLING_CHARS = 8;
+/** Whether an id is a contact's wherever it is found. */
+export const isTelling = (id: string): boolean => id.length >= TELLING_CHARS;
 
 /** Placeholder record of an erased contact. */
 export const forgottenRecord = (hash: string): JsonObject => ({ [MEMBER]: hash });
@@ -37,22 +39,14 @@ export const mapTexts = (value: JsonValue, text: (text: string) => string): Json
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-const isJson = (text: string): boolean => {
-  if (!/^\s*[[{]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
+const isJson = (text: string): boolean => /^\s*[[{]/.test(text) && jsonOrNull(text) !== null;
 
-/** JSON text with every text in it mapped by `text`. The rest stays as it is: parsed, long integers would be rounded. */
-const mapJsonTexts = (json: string, text: (text: string) => string): string =>
-  json.replace(/"(?:[^"\\]|\\.)*"/gs, (found) => {
-    const before = String(JSON.parse(found));
-    const after = text(before);
-    return after === before ? found : JSON.stringify(after);
+/** The JSON text with each of its texts mapped; everything else stays as written, also integers beyond 2^53. */
+const mapJsonText = (json: string, map: (text: string) => string): string =>
+  json.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => {
+    const before: string = JSON.parse(quoted);
+    const after = map(before);
+    return after === before ? quoted : JSON.stringify(after);
   });
 
 /** Replaces ids in texts. */
@@ -70,14 +64,14 @@ export const createIdEraser = (tokens: ReadonlyMap<string, string>): IdEraser =>
     const encoded = escaped(encodeURIComponent(id));
     const inPath = new RegExp(`(?<=/contacts/)(?:${plain}|${encoded})(?![^/?#\\s"'])`, "gu");
     const telling = new RegExp(`(?<![\\p{L}\\p{N}])(?:${plain}|${encoded})(?![\\p{L}\\p{N}])`, "gu");
-    return [id.length >= TELLING_CHARS ? { pattern: telling, token } : { pattern: inPath, token }];
+    return [isTelling(id) ? { pattern: telling, token } : { pattern: inPath, token }];
   });
   const anywhere = (text: string) =>
     patterns.reduce((clean, { pattern, token }) => clean.replace(pattern, token), text);
   const among = (text: string): string => {
     const token = tokens.get(text);
     if (token !== undefined) return token;
-    return anywhere(isJson(text) ? mapJsonTexts(text, among) : text);
+    return anywhere(isJson(text) ? mapJsonText(text, among) : text);
   };
   return { among, anywhere };
 };

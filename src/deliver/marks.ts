@@ -48,16 +48,22 @@ export const columnsOf = (sql: ReadSql, table: TableName): Promise<Columns> =>
 
 /** Expression over a table `t` for what changes without a number. */
 const unnumberedSql = (table: TableName, columns: Columns): string => {
-  // Keys of erased contacts in the feed: one more, and rows of their own are gone.
-  const erased = "(SELECT count(*) FROM sync.changes WHERE starts_with(key_1, 'forgotten:'))";
+  // Keys of erased contacts in the feed: one more, and rows of their own are gone. Their number alone stays the same when
+  // retention removes another one meanwhile.
+  const erased = (figure: string) => `(SELECT ${figure} FROM sync.changes WHERE starts_with(key_1, 'forgotten:'))`;
   const parts: string[] = [];
   if (hasScopeMark(table) && columns.some(({ name }) => name === "_in_scope")) {
     const key = tableSpec(table).key.map((column) => `CAST(t.${quoted(column)} AS VARCHAR)`);
     parts.push(`bit_xor(md5_number_lower(concat_ws('/', ${key.join(", ")}))) FILTER (WHERE NOT t._in_scope)`);
   }
-  if (table === "contacts") parts.push(erased);
+  if (table === "contacts") parts.push(erased("count(*)"), erased("max(n)"));
   if (table === "usage_requests") {
-    parts.push("count(*) FILTER (WHERE contains(concat_ws(' ', t.endpoint, t.input, t.error), 'forgotten:'))");
+    const texts = ["endpoint", "input", "error", "_extra"].filter((column) =>
+      columns.some(({ name }) => name === column),
+    );
+    const row = `concat_ws(' ', t.id, ${texts.map((column) => `t.${quoted(column)}`).join(", ")})`;
+    // Not their number: a row that named two erased contacts changes twice.
+    parts.push(`bit_xor(md5_number_lower(${row})) FILTER (WHERE contains(${row}, 'forgotten:'))`);
   }
   return parts.length === 0 ? "''" : `concat_ws('/', ${parts.map((part) => `coalesce(${part}, 0)`).join(", ")})`;
 };

@@ -12,14 +12,22 @@ type RunListener = (event: ProgressEvent, run: { readonly runId: string; readonl
 /** Receives the events of concurrent runs; `listen` is for the server. */
 export const createWorkerLog = (logger: Logger, clock: Clock, format: "json" | "pretty") => {
   const listeners = new Set<RunListener>();
-  const runs = new Map<string, Progress>();
+  /** The present run of each profile, or its last one if that ended without a word. */
+  const runs = new Map<string, { readonly runId: string; readonly progress: Progress }>();
+  const progressOf = ({ runId, profile }: { readonly runId: string; readonly profile: string }): Progress => {
+    const known = runs.get(profile);
+    return known?.runId === runId
+      ? known.progress
+      : createLoggedProgress(logger.child({ runId, profile }), clock, format);
+  };
   return {
     emit: (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }): void => {
-      const progress = runs.get(run.runId) ?? createLoggedProgress(logger.child(run), clock, format);
-      runs.set(run.runId, progress);
+      const { runId, profile } = run;
+      const progress = progressOf(run);
       progress.sink(event);
-      // The last events of a run; a second run of the same sync starts anew.
-      if (event.kind === "published" || event.kind === "exported") runs.delete(run.runId);
+      // The last events of a run; a second run of the same sync starts anew. Its exports may be written during the next one.
+      if (event.kind === "published" || event.kind === "looked") runs.delete(profile);
+      else if (event.kind !== "exported") runs.set(profile, { runId, progress });
       for (const listener of listeners) listener(event, run);
     },
     listen: (listener: RunListener) => {

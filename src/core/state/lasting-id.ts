@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { link, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { hasSystemCode } from "../errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
 import { createDurably } from "./durable-file.ts";
 import { unwritable } from "./unwritable.ts";
@@ -11,13 +12,17 @@ export const HISTORY_ID = "history-id";
 
 const ID = /^[0-9a-f]{16}$/;
 
+/** Null: there is none. Throws the system's error: an id that cannot be read for a moment must not be replaced. */
 const read = async (path: string): Promise<string | null> => {
   assertOwnFile(path);
-  const text = await readFile(path, "utf8").catch(() => "");
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return "";
+    throw error;
+  });
   return ID.test(text.trim()) ? text.trim() : null;
 };
 
-/** The id in the file `name`; made if there is none. Throws DATA_DIR_UNWRITABLE. */
+/** The id in the file `name`; made if there is none. Throws DATA_DIR_UNWRITABLE, and the error of a file that cannot be read. */
 export const lastingId = async (dataDir: string, name: string): Promise<string> => {
   const folder = join(dataDir, "state");
   const path = join(folder, name);

@@ -6,6 +6,7 @@ import type { z } from "zod";
 import { systemClock } from "../clock.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
 import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
+import { flushToDisk } from "./durable-file.ts";
 import { unwritable } from "./unwritable.ts";
 
 const WAIT_MS = 20;
@@ -85,6 +86,8 @@ const tryChange = async <T>(file: SharedFile<T>, change: (value: T) => T): Promi
     if (!(await isOwn(next, ino))) return null;
     await handle.close();
     await rename(next, file.path);
+    // A key that was revoked must not be valid again after a loss of power.
+    await flushToDisk(dirname(file.path));
     return { value };
   } catch (error) {
     if (await isOwn(next, ino)) await unlink(next).catch(() => undefined);

@@ -80,6 +80,8 @@ export interface Organizations {
 export const createOrganizations = (options: OrganizationsOptions): Organizations => {
   const { connection, profiles, tokenOf, version, clock, storeClock, connections } = options;
   const known = new Map<string, Promise<Organization>>();
+  /** The latest of each profile: one that is dropped and has the same token still is opened again without a new client. */
+  const opened = new Map<string, Organization>();
   const clients = new Set<HttpClient>();
 
   const create = async (profile: string): Promise<Organization> => {
@@ -90,6 +92,9 @@ export const createOrganizations = (options: OrganizationsOptions): Organization
     }
     if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
     const token = await tokenOf(config);
+    const key = organizationKey(config.baseUrl, token.reveal());
+    const before = opened.get(profile);
+    if (before?.key === key) return before;
     const redact = await redactorOf(config, null);
     const client = createClient({
       baseUrl: config.baseUrl,
@@ -102,12 +107,11 @@ export const createOrganizations = (options: OrganizationsOptions): Organization
       allowPlainHttp: config.allowPlainHttp,
     });
     clients.add(client);
-    const key = organizationKey(config.baseUrl, token.reveal());
     const scrubber = createScrubber();
     scrubber.hide(token);
     const reading = { limitBytes: config.maxBodyBytes, scrub: (text: string) => scrubber.scrub(text) };
     const shared = openShared(config, { connection, organization: key, clock });
-    return {
+    const organization = {
       key,
       usageOf: config.usage.organizationId,
       client,
@@ -115,6 +119,8 @@ export const createOrganizations = (options: OrganizationsOptions): Organization
       seals: createSeals(token, key),
       handling: { reading, redact },
     };
+    opened.set(profile, organization);
+    return organization;
   };
 
   return {
@@ -124,7 +130,7 @@ export const createOrganizations = (options: OrganizationsOptions): Organization
       const opening = create(profile);
       known.set(profile, opening);
       // A failed opening is repeated, because a token file may be corrected meanwhile.
-      opening.catch(() => known.delete(profile));
+      opening.catch(() => known.get(profile) === opening && known.delete(profile));
       return opening;
     },
     drop: (profile) => {

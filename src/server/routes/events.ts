@@ -1,6 +1,8 @@
-// GET /api/events: server-sent events. `snapshot` after each publish, `run` for events of running syncs.
-import type { FastifyInstance } from "fastify";
+// GET /api/events: server-sent events. `snapshot` after each publish, `run` for events of running syncs. A stream ends when
+// its reader's key is revoked, has ended, or is needed now.
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { admission, allows } from "../access/access-checks.ts";
 import { HttpRefusal } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
@@ -15,6 +17,15 @@ const querySchema = z.object({ profile: z.string().optional() });
 
 const eventText = (name: string, value: unknown): string => `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
 
+/** Whether the request would still be let in. */
+const isAdmitted = (
+  { headers: { authorization, cookie } }: FastifyRequest,
+  { keyring, sessions, clock }: ServerContext,
+): boolean => {
+  const now = admission({ authorization, cookie }, keyring, sessions, clock.now());
+  return now.by === "open" || (now.by !== "nothing" && allows(now.holder.role, "read"));
+};
+
 export const eventRoutes = (app: FastifyInstance, context: ServerContext): void => {
   let listeners = 0;
 
@@ -23,8 +34,8 @@ export const eventRoutes = (app: FastifyInstance, context: ServerContext): void 
     if (listeners >= MOST_LISTENERS) {
       throw new HttpRefusal(503, "TOO_MANY_LISTENERS", "Too many pages listen already.", "Close some of them.");
     }
-    listeners += 1;
     let version = snapshots.version();
+    listeners += 1;
     const headers = { ...reply.getHeaders(), "content-type": "text/event-stream", "cache-control": "no-store" };
     reply.hijack();
     const { raw } = reply;
@@ -35,11 +46,22 @@ export const eventRoutes = (app: FastifyInstance, context: ServerContext): void 
       else raw.write(text);
     };
     send(`retry: 2000\n${eventText("snapshot", { version })}`);
-    const watch = setInterval(() => {
+    const poll = (): void => {
       const found = snapshots.version();
-      if (found === version) return;
-      version = found;
-      send(eventText("snapshot", { version }));
+      if (!isAdmitted(request, context)) close();
+      else if (found !== version) {
+        version = found;
+        send(eventText("snapshot", { version }));
+      }
+    };
+    const watch = setInterval(() => {
+      try {
+        poll();
+      } catch (error) {
+        // Nobody else would catch what the file system says: the process would end. The page asks again.
+        context.onFault(error);
+        close();
+      }
     }, POLL_MS);
     const beat = setInterval(() => send(": still here\n\n"), HEARTBEAT_MS);
     const stopListening = context.triggers?.listen?.((event, { runId, profile }) => {
@@ -52,7 +74,7 @@ export const eventRoutes = (app: FastifyInstance, context: ServerContext): void 
       context.closing.removeEventListener("abort", close);
       listeners -= 1;
     };
-    const close = () => raw.end();
+    const close = () => void raw.end();
     context.closing.addEventListener("abort", close, { once: true });
     raw.on("error", () => raw.destroy());
     raw.once("close", end);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { constants, createGunzip } from "node:zlib";
 import { z } from "zod";
+import { hasSystemCode } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { type ArchiveHeader, INTENTS, type IntentRecord, RESPONSES } from "./archive.ts";
 
@@ -44,9 +45,16 @@ const partOf = (name: string, suffix: string) => {
   return { runId, part: Number(part) };
 };
 
-/** Files of the archive, month by month. Run ids sort by time, so this is also the order of the runs. */
+/**
+ * Files of the archive, month by month. Run ids sort by time, so this is also the order of the runs. Throws the system's
+ * error: paid answers that are unseen would be paid again.
+ */
 export const archiveFiles = async (dir: string, suffix: string, wanted?: string): Promise<readonly string[]> => {
-  const months = (await readdir(dir).catch(() => [])).filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
+  const names = await readdir(dir).catch((error: unknown): string[] => {
+    if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return [];
+    throw error;
+  });
+  const months = names.filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
   const files = await Promise.all(
     months.map(async (name) => {
       const inMonth = (await readdir(join(dir, name)))

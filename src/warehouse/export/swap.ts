@@ -55,7 +55,8 @@ export const refuseLinks = (dir: string, folder: string): void => {
 const writeInPlace = (file: string, text: string, mode: number): void => {
   // An existing file was left by a crash, or planted; creating a new file follows no link.
   rmSync(`${file}.new`, { force: true });
-  writeFileSync(`${file}.new`, text, { mode, flag: "wx" });
+  // Flushed before it has its name: a loss of power must not leave an empty manifest, which no later export accepts.
+  writeFileSync(`${file}.new`, text, { mode, flag: "wx", flush: true });
   chmodSync(`${file}.new`, mode);
   renameSync(`${file}.new`, file);
 };

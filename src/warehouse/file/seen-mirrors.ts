@@ -25,12 +25,21 @@ interface Looking extends SeenMirrors {
   look(dataDirs: readonly string[]): void;
 }
 
+/** Whether the directory holds a mirror; null: the file system does not say, as a volume that is away for a moment. */
+const holdsMirror = (dir: string): boolean | null => {
+  try {
+    return !isUnused(dir);
+  } catch {
+    return null;
+  }
+};
+
 export const createSeenMirrors = (): Looking => {
   const seen = new Set<string>();
   const look = (dataDirs: readonly string[]) => {
-    for (const dir of dataDirs) if (!isUnused(dir)) seen.add(dir);
+    for (const dir of dataDirs) if (holdsMirror(dir) === true) seen.add(dir);
   };
-  const isGone = (dir: string) => seen.has(dir) && isUnused(dir);
+  const isGone = (dir: string) => seen.has(dir) && holdsMirror(dir) === false;
   const gone = (dir: string, cause?: unknown) => new DuckmirrorError("MIRROR_GONE", { dir }, { cause });
   return {
     look,

@@ -2,7 +2,7 @@
 // for remains as proof. Each step can be repeated: after a crash, `forget --resume` repeats all of them.
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { DELIVERING } from "../../core/data-dir.ts";
+import { BACKUP_ON_ITS_WAY, DELIVERING } from "../../core/data-dir.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
 import { type ForgottenList, keyedForgotten, readForgotten, writeForgotten } from "../archive/forgotten-list.ts";
@@ -117,7 +117,7 @@ const putOnList = async (archiveDir: string, list: ForgottenList, people: readon
 
 /**
  * Removes copies of the working file kept by a replay, its unfinished files, DuckDB's spilled data, and snapshots of
- * deliveries.
+ * deliveries and of backups on their way.
  */
 const removeCopies = async (working: string): Promise<readonly string[]> => {
   const state = dirname(working);
@@ -126,6 +126,7 @@ const removeCopies = async (working: string): Promise<readonly string[]> => {
     (file) =>
       file === "tmp" ||
       file === DELIVERING ||
+      file.startsWith(BACKUP_ON_ITS_WAY) ||
       isFreshFolder(file) ||
       file.startsWith(`${name}.new`) ||
       /\.old(\.wal)?$/.test(file),

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { hasSystemCode } from "../../core/errors.ts";
+import { isTelling } from "../../core/forgotten.ts";
 import { makeFolders } from "../../core/make-folders.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { decodedChunks } from "../archive/read-archive.ts";
@@ -65,8 +66,16 @@ const filesBelow = async (dir: string): Promise<readonly string[]> => {
 const filesIn = async (dir: string): Promise<readonly string[]> => [...(await filesBelow(dir))].sort();
 
 const columnsRow = z.object({ path: z.string(), columns: z.array(z.string()) });
+/** Short ids apart from others: such a text is the id of something else, too. */
+const GROUPS = ["id", "short id", "email", "phone", "address", "name"] as const;
+type Group = (typeof GROUPS)[number];
+const groupOf = ({ kind, text }: Trace): Group => (kind === "id" && !isTelling(text) ? "short id" : kind);
+const kindOf = (group: Group): Trace["kind"] => (group === "short id" ? "id" : group);
+/** Tables of contacts: a cell that is an id there is a contact's, however short. */
+const OWN = /(?:^|[./"])contacts(?:"|\.parquet)$/;
+
 const foundRow = z.object({
-  kind: z.enum(["id", "email", "phone", "address", "name"]),
+  group: z.enum(GROUPS),
   whole: z.number(),
   part: z.number(),
 });
@@ -74,27 +83,38 @@ const countRow = z.object({ rows: z.number() });
 
 const quotedForRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
+const SEPARATOR = String.fromCharCode(1);
+
+/** Matches a trace as a whole word; a short id in a table of contacts as a whole cell. */
+const wordOf = (trace: Trace, isOwn: boolean): string => {
+  const text = quotedForRegex(trace.text);
+  if (groupOf(trace) !== "short id" || !isOwn) return `(^|[^\\p{L}\\p{N}])${text}($|[^\\p{L}\\p{N}])`;
+  return `(^|${SEPARATOR})${text}($|${SEPARATOR})`;
+};
+
 /** Counts rows whose texts hold a trace, as a whole word and as part of a text. */
-const foundInTable = async (database: Database, path: string, columns: readonly string[], traces: readonly Trace[]) => {
+const foundInTable = async (
+  database: Database,
+  { path, columns, isOwn }: { readonly path: string; readonly columns: readonly string[]; readonly isOwn: boolean },
+  traces: readonly Trace[],
+) => {
   const text = `concat_ws(chr(1), ${columns.map((column) => `CAST(${column} AS VARCHAR)`).join(", ")})`;
-  const query = `WITH traces AS (SELECT unnest($1) AS kind, unnest($2) AS text, unnest($3) AS word),
+  const query = `WITH traces AS (SELECT unnest($1) AS group_name, unnest($2) AS text, unnest($3) AS word),
     cells AS (SELECT ${text} AS cell FROM ${path})
-    SELECT kind, count(*) FILTER (regexp_matches(cell, word)) AS whole, count(*) AS part
+    SELECT group_name AS "group", count(*) FILTER (regexp_matches(cell, word)) AS whole, count(*) AS part
     FROM cells JOIN traces ON contains(cell, text) GROUP BY ALL`;
-  const words = traces.map(({ text: found }) => `(^|[^\\p{L}\\p{N}])${quotedForRegex(found)}($|[^\\p{L}\\p{N}])`);
-  return database.query(
-    query,
-    [traces.map(({ kind }) => kind), traces.map(({ text: found }) => found), words],
-    foundRow,
-  );
+  const words = traces.map((trace) => wordOf(trace, isOwn));
+  return database.query(query, [traces.map(groupOf), traces.map(({ text: found }) => found), words], foundRow);
 };
 
 interface Cells {
   readonly tables: number;
   readonly rows: number;
-  readonly hits: readonly Hit[];
-  /** Kinds found in some cell, also inside a longer word, which explains them in the file's bytes. */
-  readonly held: ReadonlySet<Trace["kind"]>;
+  /** Ids that must not be there. */
+  readonly left: readonly Hit[];
+  readonly mentions: readonly Hit[];
+  /** Groups found in some cell, also inside a longer word, which explains them in the file's bytes. */
+  readonly held: ReadonlySet<Group>;
 }
 
 const scanTables = async (
@@ -103,17 +123,21 @@ const scanTables = async (
   tables: readonly z.output<typeof columnsRow>[],
   traces: readonly Trace[],
 ): Promise<Cells> => {
-  const hits: Hit[] = [];
-  const held = new Set<Trace["kind"]>();
+  const left: Hit[] = [];
+  const mentions: Hit[] = [];
+  const held = new Set<Group>();
   let rows = 0;
   for (const { path, columns } of tables) {
     rows += (await database.query(`SELECT count(*) AS "rows" FROM ${path}`, [], countRow))[0]?.rows ?? 0;
-    for (const { kind, whole } of await foundInTable(database, path, columns, traces)) {
-      held.add(kind);
-      if (whole > 0) hits.push({ file, table: path.replaceAll('"', ""), kind, times: whole });
+    const isOwn = OWN.test(path) || OWN.test(file);
+    for (const { group, whole } of await foundInTable(database, { path, columns, isOwn }, traces)) {
+      held.add(group);
+      const isLeft = group === "id" || (group === "short id" && isOwn);
+      const hit = { file, table: path.replaceAll('"', ""), kind: kindOf(group), times: whole };
+      if (whole > 0) (isLeft ? left : mentions).push(hit);
     }
   }
-  return { tables: tables.length, rows, hits, held };
+  return { tables: tables.length, rows, left, mentions, held };
 };
 
 const scanCells = async (file: string, traces: readonly Trace[]): Promise<Cells> => {
@@ -126,8 +150,9 @@ const scanCells = async (file: string, traces: readonly Trace[]): Promise<Cells>
     }
     await database.run(`CREATE VIEW "part" AS SELECT * FROM read_parquet(${literal(file)})`);
     const [columns] = await database.query(sqlText("warehouse/text-columns-of-view.sql"), [], columnsRow);
-    const { hits, ...cells } = await scanTables(database, file, columns === undefined ? [] : [columns], traces);
-    return { ...cells, hits: hits.map((hit) => ({ ...hit, table: null })) };
+    const cells = await scanTables(database, file, columns === undefined ? [] : [columns], traces);
+    const ofFile = (hits: readonly Hit[]) => hits.map((hit) => ({ ...hit, table: null }));
+    return { ...cells, left: ofFile(cells.left), mentions: ofFile(cells.mentions) };
   } finally {
     await database.close();
   }
@@ -137,8 +162,6 @@ const isChunk = (chunk: unknown): chunk is Buffer => Buffer.isBuffer(chunk);
 async function* bytesOf(file: string): AsyncIterable<Buffer> {
   for await (const chunk of createReadStream(file)) if (isChunk(chunk)) yield chunk;
 }
-
-const KINDS = ["id", "email", "phone", "address", "name"] as const;
 
 /**
  * Matches in a database's bytes that a fresh copy of its cells does not have. A fresh copy holds no deleted values: what
@@ -170,20 +193,20 @@ const scanFile = async (
 ): Promise<{ cells: Cells | null; left: Hit[]; mentions: Hit[] }> => {
   const packed = /\.(duckdb|parquet)$/.test(file);
   const cells = packed ? await scanCells(file, traces) : null;
-  const hits: Hit[] = [...(cells?.hits ?? [])];
-  const left = hits.filter(({ kind }) => kind === "id");
-  const mentions = hits.filter(({ kind }) => kind !== "id");
-  for (const kind of KINDS) {
-    const forms = traces.filter((trace) => trace.kind === kind).flatMap(({ text }) => formsOf(text));
+  const left: Hit[] = [...(cells?.left ?? [])];
+  const mentions: Hit[] = [...(cells?.mentions ?? [])];
+  for (const group of GROUPS) {
+    const forms = traces.filter((trace) => groupOf(trace) === group).flatMap(({ text }) => formsOf(text));
     if (forms.length === 0) continue;
     const chunks = file.endsWith(".gz") ? decodedChunks(file) : bytesOf(file);
     const found = await matchesIn(chunks, forms, { words: !packed });
-    if (found.length === 0 || cells?.held.has(kind)) continue;
-    const times = file.endsWith(".duckdb") ? (await notByChance(file, found, forms, means)).length : found.length;
+    if (found.length === 0 || cells?.held.has(group)) continue;
+    const isDatabase = file.endsWith(".duckdb");
+    const times = isDatabase ? (await notByChance(file, found, forms, means)).length : found.length;
     if (times === 0) continue;
     // Found only in a compressed file's bytes: deleted values that were left in place.
-    if (packed || kind === "id") left.push({ file, table: null, kind, times });
-    else mentions.push({ file, table: null, kind, times });
+    const isLeft = isDatabase || group === "id" || (packed && group !== "short id");
+    (isLeft ? left : mentions).push({ file, table: null, kind: kindOf(group), times });
   }
   return { cells, left, mentions };
 };

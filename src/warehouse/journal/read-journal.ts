@@ -6,16 +6,20 @@ import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { type JournalEvent, journalEventSchema } from "./journal-event.ts";
 
 /** End of a journal file's name, after the number of its first entry. */
 export const JOURNAL = ".journal.ndjson";
 
-/** Journal files in the order they were written. */
+/** Journal files in the order they were written. Throws the system's error: without them an old copy of the file looks new. */
 export const journalFiles = async (dir: string): Promise<readonly string[]> => {
-  const months = (await readdir(dir).catch(() => [])).filter((name) => /^\d{4}-\d{2}$/.test(name));
+  const names = await readdir(dir).catch((error: unknown): string[] => {
+    if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return [];
+    throw error;
+  });
+  const months = names.filter((name) => /^\d{4}-\d{2}$/.test(name));
   const found = await Promise.all(
     months.map(async (name) =>
       (await readdir(join(dir, name))).flatMap((file) => {

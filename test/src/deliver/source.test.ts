@@ -81,12 +81,11 @@ test("the snapshot is the one that was published when the source was opened", as
   await expectCurrent(dataDir, copy);
 });
 
-test("after an erasure the contacts are brought whole, because the feed does not name whom", async () => {
-  const { dataDir, copy } = await aMirror();
-  await forgetContacts(
+const forget = (dataDir: string, id: string) =>
+  forgetContacts(
     { dataDir, clock: systemClock },
     {
-      ids: ["contact-1"],
+      ids: [id],
       emails: [],
       all: false,
       exportDirs: [],
@@ -94,9 +93,53 @@ test("after an erasure the contacts are brought whole, because the feed does not
       onStep: () => undefined,
     },
   );
+
+test("after an erasure the contacts are brought whole, because the feed does not name whom", async () => {
+  const { dataDir, copy } = await aMirror();
+  await forget(dataDir, "contact-1");
   await bring(dataDir, copy);
   expect(wholeIn(copy)).toEqual(["contacts"]);
   expect(copy.tables.get("contacts")?.size).toBe(1);
+  await expectCurrent(dataDir, copy);
+});
+
+test("the request history is brought whole after each erasure that changes it, also where a row changes again", async () => {
+  const { dataDir, copy } = await aMirror();
+  await change(dataDir, ({ database }) =>
+    database.run(`INSERT INTO main.usage_requests (id, endpoint, input, _extra) VALUES
+      (1, 'GET /v1/contacts', '{"ids": "contact-1,contact-2"}', NULL), (2, 'GET', NULL, '{"about": "contact-2"}')`),
+  );
+  await bring(dataDir, copy);
+  for (const id of ["contact-1", "contact-2"]) {
+    await forget(dataDir, id);
+    await bring(dataDir, copy);
+    expect(wholeIn(copy)).toContain("usage_requests");
+    await expectCurrent(dataDir, copy);
+  }
+});
+
+test("an erasure that only unknown fields of the request history name is brought, too", async () => {
+  const { dataDir, copy } = await aMirror();
+  await change(dataDir, ({ database }) =>
+    database.run(`INSERT INTO main.usage_requests (id, endpoint, _extra) VALUES (2, 'GET', '{"about": "contact-2"}')`),
+  );
+  await bring(dataDir, copy);
+  await forget(dataDir, "contact-2");
+  await bring(dataDir, copy);
+  await expectCurrent(dataDir, copy);
+});
+
+test("an erasure is brought although the feed lost the change of an earlier one meanwhile", async () => {
+  const { dataDir, copy } = await aMirror();
+  await forget(dataDir, "contact-1");
+  await bring(dataDir, copy);
+  await forget(dataDir, "contact-2");
+  await change(dataDir, ({ database }) =>
+    database.run(
+      "DELETE FROM sync.changes WHERE key_1 = (SELECT arg_min(key_1, n) FROM sync.changes WHERE starts_with(key_1, 'forgotten:'))",
+    ),
+  );
+  await bring(dataDir, copy);
   await expectCurrent(dataDir, copy);
 });
 

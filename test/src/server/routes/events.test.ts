@@ -1,84 +1,58 @@
-// GET /api/events: a page that listens gets the events of its profile; one that stops reading does not fill the memory.
+// An event stream ends when its reader loses access, and when the snapshot cannot be looked at; the server goes on.
 import { once } from "node:events";
+import { symlinkSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import type { SyncTriggers } from "../../../../src/core/report/triggers.ts";
+import { addKey, keysPath, revokeKey } from "../../../../src/server/access/key-store.ts";
 import { createServer } from "../../../../src/server/app.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
 
-type Listener = Parameters<NonNullable<SyncTriggers["listen"]>>[0];
-
-/** A server without a snapshot; `tell` is an event of a run. */
+/** A server without a mirror, and the address of its events. */
 const aServer = async () => {
-  const listeners = new Set<Listener>();
-  const triggers: SyncTriggers = {
-    start: async () => ({ runId: "run_1", joined: false }),
-    find: async () => null,
-    cancel: async () => false,
-    listen: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-  };
-  const { app, close } = await createServer({
-    profiles: [
-      { name: "default", snapshot: join(tmpdir(), "duckmirror-nothing", "warehouse.duckdb"), ratePerMinute: 300 },
-    ],
+  const dataDir = tempDir();
+  const snapshot = join(dataDir, "warehouse.duckdb");
+  const faults: unknown[] = [];
+  const server = await createServer({
+    profiles: [{ name: "default", snapshot, ratePerMinute: null }],
     key: null,
+    keyFile: keysPath(dataDir),
     listenHost: "127.0.0.1",
     clock: systemClock,
     version: "1.2.3",
-    onFault: (error) => {
-      throw error;
-    },
-    triggers,
+    onFault: (error) => faults.push(error),
   });
-  onTestFinished(close);
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  const { port } = app.server.address() as AddressInfo;
-  const page = async (): Promise<IncomingMessage> => {
-    const request = get({ host: "127.0.0.1", port, path: "/api/events" });
-    request.on("error", () => undefined);
-    const [response] = (await once(request, "response")) as [IncomingMessage];
-    response.on("error", () => undefined);
-    return response;
-  };
-  const tell = (stream: string, profile = "default") => {
-    for (const listener of listeners)
-      listener({ kind: "waiting", why: "retry", until: 0, stream: stream as "signals" }, { runId: "run_1", profile });
-  };
-  return { page, tell, listening: () => listeners.size };
+  onTestFinished(() => server.close());
+  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  return { dataDir, snapshot, faults, url: `${url}/api/events` };
 };
 
-test("events of the page's profile arrive, those of others do not", async () => {
-  const { page, tell } = await aServer();
-  const response = await page();
-  let text = "";
-  response.setEncoding("utf8").on("data", (part: string) => {
-    text += part;
-  });
-  tell("owners", "other");
-  tell("accounts");
-  while (!text.includes("accounts")) await once(response, "data");
-  expect(text).toContain('event: run\ndata: {"run_id":"run_1","kind":"waiting"');
-  expect(text).not.toContain("owners");
-  response.destroy();
+/** Reads the stream to its end, once its first event has come; `then` is called in between. */
+const readToEnd = async (url: string, headers: Readonly<Record<string, string>>, then: () => unknown) => {
+  const [answer]: IncomingMessage[] = await once(get(url, { headers }), "response");
+  if (answer === undefined) throw new Error("no answer");
+  expect(answer.statusCode).toBe(200);
+  await once(answer, "data");
+  await then();
+  answer.resume();
+  await once(answer, "end");
+};
+
+test("a key that is revoked ends the streams that were opened with it", async () => {
+  const { dataDir, url } = await aServer();
+  const key = await addKey(keysPath(dataDir), { name: "ann", role: "read", expiresAt: null }, 1);
+  await readToEnd(url, { authorization: `Bearer ${key.reveal()}` }, () => revokeKey(keysPath(dataDir), "ann", 2));
 });
 
-test("a page that reads nothing is cut off, and its place is free", async () => {
-  const { page, tell, listening } = await aServer();
-  const own = listening();
-  const response = await page();
-  expect(listening()).toBe(own + 1);
-  const closed = new Promise((resolve) => response.once("close", resolve));
-  // All of it is unread: nothing is sent before this loop ends.
-  for (let told = 0; told < 2_000; told++) tell("x".repeat(1_000));
-  for (let turn = 0; turn < 1_000 && listening() > own; turn++) await setImmediate();
-  expect(listening()).toBe(own);
-  response.resume();
-  await closed;
+test("a first key ends the streams of those who had none", async () => {
+  const { dataDir, url } = await aServer();
+  const wish = { name: "ann", role: "read", expiresAt: null } as const;
+  await readToEnd(url, {}, () => addKey(keysPath(dataDir), wish, 1));
+});
+
+test("a snapshot that the file system does not let be looked at ends the stream, not the server", async () => {
+  const { snapshot, faults, url } = await aServer();
+  await readToEnd(url, {}, () => symlinkSync(snapshot, snapshot));
+  expect(faults).toEqual([expect.objectContaining({ code: "ELOOP" })]);
 });

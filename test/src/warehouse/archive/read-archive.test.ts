@@ -1,5 +1,5 @@
 // Which files of the archive are read, and in which order.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
@@ -82,4 +82,11 @@ test("an intent whose line was cut off is left out", async () => {
   put(dir, "2026-01/r.intents.ndjson", `${JSON.stringify(intent)}\n{"requestId":"b",`);
   expect(await readIntents(dir, "r")).toEqual([intent]);
   expect(await readIntents(dir, "r2")).toEqual([]);
+});
+
+test("a folder that cannot be read is no empty archive, whose answers would be paid again", async () => {
+  const dir = join(tempDir(), "archive");
+  expect(await readIntents(dir, "r")).toEqual([]);
+  symlinkSync(dir, dir);
+  await expect(readIntents(dir, "r")).rejects.toMatchObject({ code: "ELOOP" });
 });

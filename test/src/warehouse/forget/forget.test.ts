@@ -1,5 +1,5 @@
 // Erasing a contact from a mirror whose rows are written here, without a sync.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -81,4 +81,13 @@ test("an export that is not found is named in the report, because it may be back
   const dataDir = await aMirror();
   await rememberExport(dataDir, "/mnt/duckmirror-test-away/lake");
   expect(await forget(dataDir)).toMatchObject({ exports: [], missing: ["/mnt/duckmirror-test-away/lake"] });
+});
+
+test("a copy that a killed backup left beside the mirror goes", async () => {
+  const dataDir = await aMirror();
+  const copy = join(dataDir, "state/backup-on-its-way-7");
+  mkdirSync(copy);
+  copyFileSync(join(dataDir, "warehouse.duckdb"), join(copy, "warehouse.duckdb"));
+  expect((await forget(dataDir)).removed).toContain(copy);
+  expect(existsSync(copy)).toBe(false);
 });

@@ -1,11 +1,12 @@
 // A deleted value that a database file still holds is found; two values side by side that read like one are not.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { DEFAULT_MEMORY, memoryPlan } from "../../../../src/core/config/memory-plan.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { scanFor } from "../../../../src/warehouse/forget/scan.ts";
+import { asNobody } from "../../../support/as-nobody.ts";
 
 const ERASED = "contact-21";
 const PERSON = { id: ERASED, hash: "", traces: [{ kind: "id", text: ERASED }] } as const;
@@ -42,18 +43,6 @@ test("an id in a deleted row that the file still holds is a trace, also beside n
   expect(await leftAfter([NEIGHBOURS, ...ERASED_AND_DELETED])).toEqual({ files: 1, times: [[null, "id", 1]] });
 });
 
-/** Runs `work` without the rights of the administrator, who can read every folder. */
-const asNobody = async <T>(work: () => Promise<T>): Promise<T> => {
-  const { geteuid, seteuid } = process;
-  if (geteuid?.() !== 0 || seteuid === undefined) return work();
-  seteuid(65_534);
-  try {
-    return await work();
-  } finally {
-    seteuid(0);
-  }
-};
-
 const NO_TRACE = { id: ERASED, hash: "", traces: [] };
 const searched = async (locked: string) => {
   const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
@@ -71,4 +60,51 @@ test("a folder that cannot be read is an error, because a search without it prov
 
 test("what the file system made at the root of a disk does not keep the other files from being searched", async () => {
   expect((await searched("lost+found")).files).toBe(1);
+});
+
+/** What is left, and what is only a mention, of the contact `1042` in a database with these tables. */
+const foundOfShortId = async (...statements: readonly string[]) => {
+  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const database = await openDatabase(join(folder, "warehouse.duckdb"));
+  for (const statement of statements) await database.run(statement);
+  await database.close();
+  writeFileSync(join(folder, "requests.ndjson"), '{"url":"/v1/signals/104233"}');
+  const traces = ["1042", "104233"].map((text) => ({ kind: "id", text }) as const);
+  const { left, mentions } = await scanFor([{ id: "1042", hash: "", traces }], [folder], {
+    ...MEANS,
+    tempDir: join(folder, "tmp"),
+  });
+  return { left: left.map(({ table }) => table), mentions: mentions.map(({ table }) => table) };
+};
+
+test("a short id that is something else's, too, keeps no erasure from ending", async () => {
+  expect(
+    await foundOfShortId(
+      "CREATE TABLE companies AS SELECT '1042' AS id",
+      "CREATE TABLE requests AS SELECT '/v1/accounts/1042' AS url",
+      "CREATE TABLE contacts AS SELECT 'other' AS id, '+44 1042' AS phone",
+    ),
+  ).toEqual({ left: [], mentions: [null, "main.companies", "main.requests"] });
+});
+
+test("a short id in the contacts' own tables is a trace", async () => {
+  expect(await foundOfShortId("CREATE TABLE contacts AS SELECT '1042' AS id, 'x' AS phone")).toMatchObject({
+    left: ["main.contacts"],
+  });
+});
+
+test("a short id in an export of the contacts is a trace, too", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const database = await openDatabase(":memory:");
+  for (const name of ["history.contacts", "companies"])
+    await database.run(`COPY (SELECT '1042' AS id) TO '${join(folder, `${name}.parquet`)}' (FORMAT parquet)`);
+  await database.close();
+  const person = { id: "1042", hash: "", traces: [{ kind: "id", text: "1042" }] } as const;
+  const { left, mentions } = await scanFor([person], [folder], { ...MEANS, tempDir: join(folder, "tmp") });
+  expect([left, mentions].map((hits) => hits.map(({ file }) => basename(file)))).toEqual([
+    ["history.contacts.parquet"],
+    ["companies.parquet"],
+  ]);
 });

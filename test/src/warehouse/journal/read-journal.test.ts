@@ -1,5 +1,5 @@
 // The journal's files in their order, and which of two entries with one number was made.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -83,4 +83,11 @@ test("erasures are found among the other entries", async () => {
   const forgotten = { kind: "forgotten", hashes: ["h"], rows: 1, now: 1 };
   const text = `${learned(1, '"kind":"forgotten"')}${JSON.stringify({ seq: 2, entry: forgotten })}\n`;
   expect(await readForgottenEntries(aJournal({ [`2026-01/${nameOf(1)}`]: text }))).toMatchObject([forgotten]);
+});
+
+test("a folder that cannot be read is no empty journal, beside which an old copy of the file would look new", async () => {
+  const dir = join(tempDir(), "archive");
+  expect(await lastJournalled(dir)).toBe(0);
+  symlinkSync(dir, dir);
+  await expect(lastJournalled(dir)).rejects.toMatchObject({ code: "ELOOP" });
 });

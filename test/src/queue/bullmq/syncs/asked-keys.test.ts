@@ -1,6 +1,6 @@
 // Idempotency keys as they are kept in Redis: what is read of what was written.
 import { expect, test } from "vitest";
-import { askedBefore, readingKey, rememberingAsk } from "../../../../../src/queue/bullmq/syncs/asked-keys.ts";
+import { askedBefore, keyReads, keyWrites } from "../../../../../src/queue/bullmq/syncs/asked-keys.ts";
 import { anAsk } from "../../asking/an-ask.ts";
 
 const ask = anAsk({ idempotencyKey: "nightly 2026-11-21", streams: ["accounts"] });
@@ -12,31 +12,31 @@ const after = (...commands: readonly (readonly (string | number)[])[]) => {
   return memory;
 };
 const found = (memory: ReadonlyMap<string, string>, profile: string, asked = ask): string | null => {
-  const [[, key] = []] = readingKey(profile, asked);
+  const [[, key] = []] = keyReads(profile, asked);
   return askedBefore(memory.get(String(key)) ?? null, asked);
 };
 
 test("the same request with the same key finds its sync; another key, profile or none finds nothing", () => {
-  const memory = after(...rememberingAsk("north", ask, "run-1"));
+  const memory = after(...keyWrites("north", ask, "run-1"));
   expect(found(memory, "north")).toBe("run-1");
   expect(found(memory, "south")).toBeNull();
   expect(found(memory, "north", { ...ask, idempotencyKey: "another" })).toBeNull();
 });
 
 test("a request without a key reads nothing and writes nothing", () => {
-  expect(readingKey("north", anAsk({}))).toEqual([]);
-  expect(rememberingAsk("north", anAsk({}), "run-1")).toEqual([]);
+  expect(keyReads("north", anAsk({}))).toEqual([]);
+  expect(keyWrites("north", anAsk({}), "run-1")).toEqual([]);
 });
 
 test("a key that is used for another request is refused, and the error names its sync", () => {
-  const memory = after(...rememberingAsk("north", ask, "run-1"));
+  const memory = after(...keyWrites("north", ask, "run-1"));
   expect(() => found(memory, "north", { ...ask, full: true })).toThrow(
     expect.objectContaining({ code: "IDEMPOTENCY_REUSED", context: { run: "run-1" } }),
   );
 });
 
 test("a key lasts a day, and its text is not in Redis, where it could be anything", () => {
-  const [command = []] = rememberingAsk("north", ask, "run-1");
+  const [command = []] = keyWrites("north", ask, "run-1");
   expect(command.slice(-2)).toEqual(["EX", 24 * 60 * 60]);
   expect(command.join(" ")).not.toContain("nightly");
 });

@@ -166,12 +166,13 @@ const recoverRun = async (
 };
 
 /**
- * Ends every run that was killed. Call it before planning. `unsent`: requests that were noted but certainly not sent.
+ * Ends every run that was killed. Call it before planning. `readRows`: rows per list, asked for only if a run was killed.
+ * `unsent`: requests that were noted but certainly not sent.
  */
 export const recover = async (
   warehouse: Warehouse,
   archive: ArchiveStore,
-  rows: ReadonlyMap<string, number>,
+  readRows: () => Promise<ReadonlyMap<string, number>>,
   now: number,
   unsent: ReadonlySet<string> = new Set(),
 ): Promise<Recovery> => {
@@ -182,6 +183,7 @@ export const recover = async (
   );
   let answers = 0;
   let ambiguous = 0;
+  const rows = crashed.length === 0 ? new Map<string, number>() : await readRows();
   for (const { run_id: runId } of crashed) {
     const found = await recoverRun(warehouse, archive, runId, rows, unsent);
     answers += found.answers;

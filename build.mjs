@@ -2,8 +2,9 @@
 // libraries, the SQL files at the same relative path, and the CLI and its child programs as bundles. `--unchecked` writes the same
 // files without checking types, in less than half of the processor time, for tests (`npm run check` checks the types).
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -46,9 +47,52 @@ const loader = ["--import", import.meta.resolve("tsx"), "--input-type=module"];
 execFileSync(process.execPath, [...loader, "--eval", makeEmptyMirror], { stdio: "inherit" });
 
 /** Packages whose many small files took longer to find and compile than the program's own (docs/decisions/0176-bundled-programs.md). */
-const BUNDLED = ["@duckdb/node-api", "commander", "lossless-json", "picocolors", "undici", "yaml", "zod"];
+const BUNDLED = [
+  "@duckdb/node-api",
+  "commander",
+  "lossless-json",
+  "picocolors",
+  "pino",
+  "pino-pretty",
+  "string-width",
+  "undici",
+  "yaml",
+  "zod",
+];
+const PACKAGES = at("node_modules/");
 const packageOf = (id) => id.split("/", id.startsWith("@") ? 2 : 1).join("/");
-const isOutside = (id) => /^[@a-z]/.test(id) && !BUNDLED.includes(packageOf(id));
+/** The output may be in a folder below `node_modules` itself. */
+const ownFolder = join(realpathSync(out), "/");
+const isOwn = (file) => file.startsWith(ownFolder);
+/** What a bundled package imports comes along, except DuckDB's library, which is no JavaScript. */
+const isOutside = (id, importer = ownFolder) => {
+  if (!/^[@a-z]/.test(id)) return false;
+  if (isBuiltin(id) || packageOf(id) === "@duckdb/node-bindings") return true;
+  return isOwn(importer) && !BUNDLED.includes(packageOf(id));
+};
+
+/**
+ * The parts of undici that the program uses. Its index also loads fetch, WebSocket, caches and mocks, which took as long as all of the
+ * program's own code.
+ */
+const partsOfUndici = {
+  name: "parts-of-undici",
+  resolveId: (id) => (id === "undici" ? "\0undici" : null),
+  load(id) {
+    if (id !== "\0undici") return null;
+    const lib = (path) => JSON.stringify(join(PACKAGES, "undici/lib", path));
+    return `import Agent from ${lib("dispatcher/agent.js")};
+      import Dispatcher from ${lib("dispatcher/dispatcher.js")};
+      import EnvHttpProxyAgent from ${lib("dispatcher/env-http-proxy-agent.js")};
+      import Pool from ${lib("dispatcher/pool.js")};
+      import api from ${lib("api/index.js")};
+      import buildConnector from ${lib("core/connect.js")};
+      import errors from ${lib("core/errors.js")};
+      // As undici's index does.
+      Object.assign(Dispatcher.prototype, api);
+      export { Agent, buildConnector, EnvHttpProxyAgent, errors, Pool };`;
+  },
+};
 
 /** Programs that are started as a process: each becomes one file, with parts that are loaded when they are needed. */
 const PROGRAMS = ["src/cli/main", "src/warehouse/user-sql/program", "src/warehouse/duckdb/extended/program"];
@@ -58,16 +102,28 @@ const bundle = await rolldown({
   input: Object.fromEntries(PROGRAMS.map((name) => [name, join(out, `${name}.js`)])),
   platform: "node",
   external: isOutside,
+  plugins: [partsOfUndici],
 });
-await bundle.write({ dir: out, entryFileNames: "[name].js", chunkFileNames: "bundle/[name]-[hash].js" });
+const { output } = await bundle.write({
+  dir: out,
+  entryFileNames: "[name].js",
+  chunkFileNames: "bundle/[name]-[hash].js",
+});
 await bundle.close();
 // The command line is in the bundle now; the library and the benchmarks need the other modules.
 for (const name of readdirSync(join(out, "src/cli")).filter((entry) => entry !== "main.js")) {
   rmSync(join(out, "src/cli", name), { recursive: true });
 }
 // Their licences ask for the text beside each copy.
-const licences = BUNDLED.map((name) => {
-  const folder = at(join("node_modules", name));
+const ofPackages = output.flatMap(({ moduleIds = [] }) => moduleIds.filter((id) => isAbsolute(id) && !isOwn(id)));
+const folders = new Map(
+  ofPackages.map((id) => {
+    const start = id.lastIndexOf("/node_modules/") + "/node_modules/".length;
+    const name = packageOf(id.slice(start));
+    return [name, join(id.slice(0, start), name)];
+  }),
+);
+const licences = [...folders].sort().map(([name, folder]) => {
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
   return `${name}\n\n${file === undefined ? "" : readFileSync(join(folder, file), "utf8")}`;
 });

@@ -2,7 +2,7 @@
 // that is connected to, so that a name cannot resolve to another one in between. Follows no redirect, uses no proxy.
 import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import { Agent, request } from "undici";
+import { Agent } from "undici";
 import { detailOf } from "../../core/errors.ts";
 import { isPublicAddress } from "./public-address.ts";
 import type { Attempt } from "./retry.ts";
@@ -67,7 +67,9 @@ export const postOnce = async (post: Post, resolve: Resolve = systemLookup): Pro
   const agent = new Agent({ connect: { timeout: CONNECT_MS, lookup }, pipelining: 0 });
   try {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)]);
-    const answer = await request(url, { method: "POST", headers, body, dispatcher: agent, signal: limited });
+    const { origin, pathname, search } = new URL(url);
+    const path = `${pathname}${search}`;
+    const answer = await agent.request({ origin, path, method: "POST", headers, body, signal: limited });
     await answer.body.dump({ limit: MOST_BYTES }).catch(() => undefined);
     const retryAfter = answer.headers["retry-after"];
     return {

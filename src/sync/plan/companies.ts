@@ -98,17 +98,22 @@ const resolvedAt = ({ view }: Context): ReadonlyMap<string, number> => {
   return times;
 };
 
-/** Reason why a profile is due; null when it is not. `resolved`: when an input last returned it. */
+interface Profile {
+  readonly companyId: string;
+  readonly account: AccountFact | undefined;
+  /** When an input last returned it; null: none has. */
+  readonly resolved: number | null;
+}
+
+/** Reason why a profile is due; null when it is not. `wantsContent`: content of companies is configured. */
 const profileDue = (
   context: Context,
-  companyId: string,
-  account: AccountFact | undefined,
-  resolved: number | null,
+  { companyId, account, resolved }: Profile,
+  wantsContent: boolean,
 ): string | null => {
   const { view, options } = context;
   const stream = streamSpec("companies");
   const mirrored = view.companies.has(companyId);
-  const wantsContent = wantedContent(stream, options.content).length > 0;
   const checkedAt = later(resolved, view.states.get(stateKey("companies", companyId))?.checkedAt ?? null);
   const embedded = account !== undefined && mirrored && embedsCompanies(options.shapes.get("accounts"));
   if (checkedAt !== null) {
@@ -128,8 +133,10 @@ const profileDue = (
 export const companyProfiles = (context: Context): readonly Candidate[] => {
   const stream = streamSpec("companies");
   const resolved = resolvedAt(context);
+  const wantsContent = wantedContent(stream, context.options.content).length > 0;
   return [...followedCompanies(context)].flatMap(([companyId, account]): readonly Candidate[] => {
-    const because = profileDue(context, companyId, account, resolved.get(companyId) ?? null);
+    const profile = { companyId, account, resolved: resolved.get(companyId) ?? null };
+    const because = profileDue(context, profile, wantsContent);
     return because === null
       ? []
       : [

@@ -14,7 +14,6 @@ import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
 import { scopeText } from "../rows/row-scope.ts";
 import { addedScope } from "../rows/wider-scope.ts";
 import { type DueOptions, dueAge, type Widening, walkAge } from "./candidate.ts";
-import { readLastQuota } from "./mirror-view.ts";
 import { unreadContent } from "./organization.ts";
 import { usageScopes } from "./usage-scopes.ts";
 
@@ -25,17 +24,19 @@ const withContentAgain = (shape: ListShape): ListShape =>
   shape.contentForbidden ? { ...shape, content: true, contentForbidden: false } : shape;
 
 /** Shapes of lists learned by earlier runs. */
-export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamName, ListShape>> => {
-  const known = await warehouse.capabilities();
+export const shapesIn = (capabilities: ReadonlyMap<string, string>): Map<StreamName, ListShape> => {
   const shapes = new Map<StreamName, ListShape>();
   for (const stream of STREAM_NAMES) {
-    const text = known.get(shapeName(stream));
+    const text = capabilities.get(shapeName(stream));
     if (text === undefined) continue;
     const parsed = listShapeSchema.safeParse(JSON.parse(text));
     if (parsed.success) shapes.set(stream, withContentAgain(parsed.data));
   }
   return shapes;
 };
+
+export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamName, ListShape>> =>
+  shapesIn(await warehouse.capabilities());
 
 /** Stores the shape that this run learned for a list. */
 export const rememberShape = (warehouse: Warehouse, stream: StreamName, shape: ListShape, now: number): Promise<void> =>
@@ -80,15 +81,15 @@ export const rememberTier = async (warehouse: Warehouse, tier: KnownTier | null,
 
 /**
  * Stores the configured streams and inputs. Readers of the snapshot need them to judge its age and completeness
- * (marts.freshness). The origin of an input does not matter.
+ * (marts.freshness). The origin of an input does not matter. `limit`: credits of the period, null: not known.
  */
 export const rememberWanted = async (
   warehouse: Warehouse,
   options: Pick<DueOptions, "companies" | "maxAgeMs" | "usage"> & { readonly configured: readonly StreamName[] },
+  limit: number | null,
   now: number,
 ): Promise<void> => {
   const { companies, configured, maxAgeMs } = options;
-  const limit = (await readLastQuota(warehouse.database))?.limit ?? null;
   const ages = configured.map((name) => [name, dueAge(streamSpec(name), maxAgeMs, limit)]);
   const wanted = JSON.stringify({
     inputs: [...companies].sort(),

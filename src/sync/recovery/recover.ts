@@ -169,18 +169,20 @@ const crashedRow = z.object({ run_id: z.string(), ended: z.boolean() });
 
 /**
  * Takes up every run that was killed, and the latest sync if a fault ended it; ends those without an end. Call it before
- * planning. `unsent`: requests that were noted but certainly not sent.
+ * planning. `readRows`: rows per list, asked for only if there is such a run. `unsent`: requests that were noted but
+ * certainly not sent.
  */
 export const recover = async (
   warehouse: Warehouse,
   archive: ArchiveStore,
-  rows: ReadonlyMap<string, number>,
+  readRows: () => Promise<ReadonlyMap<string, number>>,
   now: number,
   unsent: ReadonlySet<string> = new Set(),
 ): Promise<Recovery> => {
   const crashed = await warehouse.database.query(sqlText("plan/crashed-runs.sql"), [], crashedRow);
   let answers = 0;
   let ambiguous = 0;
+  const rows = crashed.length === 0 ? new Map<string, number>() : await readRows();
   for (const { run_id: runId, ended } of crashed) {
     const found = await recoverRun(warehouse, archive, runId, rows, unsent);
     answers += found.answers;

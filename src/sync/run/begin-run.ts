@@ -11,7 +11,15 @@ import { ratesOf, readPastRuns } from "../plan/forecast/past-runs.ts";
 import { createPlanner, type Plan, type Planner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
 import { readRollOver } from "../plan/quota-readings.ts";
-import { doubtsIn, readShapes, rememberTier, rememberWanted, unusableIn, wideningLists } from "../plan/remembered.ts";
+import {
+  changedScopes,
+  doubtsIn,
+  rememberTier,
+  rememberWanted,
+  shapesIn,
+  unusableIn,
+  wideningLists,
+} from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { withLargePagesAgain } from "../request/smaller-pages.ts";
@@ -45,8 +53,7 @@ interface Identity {
 
 /** Takes up paid answers that a killed run left in the archive. */
 const recoverAnswers = async ({ warehouse, archive, unsent, emit }: SyncDeps, startedAt: number): Promise<void> => {
-  const rows = await readScopeRows(warehouse.database);
-  const { answers } = await recover(warehouse, archive, rows, startedAt, unsent);
+  const { answers } = await recover(warehouse, archive, () => readScopeRows(warehouse.database), startedAt, unsent);
   if (answers === 0) return;
   const text = `${answers} paid answers of an interrupted run were taken up from the archive`;
   emit({ kind: "note", level: "info", text });
@@ -61,10 +68,13 @@ const planRun = async (
   Omit<BegunRun, "run" | "quota"> & Pick<SyncRun, "shapes" | "widening"> & { readonly lastRemaining: number | null }
 > => {
   const { warehouse, tracer = noTracer } = deps;
-  const stored = await readShapes(warehouse);
+  const capabilities = await warehouse.capabilities();
+  const stored = shapesIn(capabilities);
   const shapes = new Map([...stored].map(([name, shape]) => [name, withLargePagesAgain(shape, startedAt)]));
-  const known = { capabilities: await warehouse.capabilities(), states: await warehouse.scopeStates() };
-  const widening = wideningLists(known, { ...options, shapes }, startedAt);
+  // Thousands of states, which only a changed scope asks for.
+  const isSameScope = changedScopes(capabilities, options.rowScope).length === 0;
+  const states = isSameScope ? [] : await warehouse.scopeStates();
+  const widening = wideningLists({ capabilities, states }, { ...options, shapes }, startedAt);
   await openScope({ warehouse, rowScope: options.rowScope, runId, now: startedAt }, shapes, widening);
   const planner = createPlanner(warehouse, options);
   const tier = deps.tier.known;
@@ -77,7 +87,7 @@ const planRun = async (
   const credits = creditsNow(await readLastQuota(warehouse.database), startedAt, rollOver);
   const allowance = deps.ledger.expects(credits);
   await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecast, allowance) });
-  await rememberWanted(warehouse, options, startedAt);
+  await rememberWanted(warehouse, options, plan.view.creditLimit, startedAt);
   await rememberTier(warehouse, tier, startedAt);
   deps.emit({ kind: "run-started", runId, mode, at: startedAt });
   return { planner, plan, mode, forecast, allowance, shapes, widening, lastRemaining: credits.remaining };
@@ -100,6 +110,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const ending = createEnding(deps);
   const { signal, hardSignal, stop } = ending;
   const archive = deps.archive.open({ runId, now: startedAt });
+  const capabilities = await warehouse.capabilities();
   const quota = createQuotaRecorder(clock);
   const run: SyncRun = {
     ...identity,
@@ -120,8 +131,8 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     committer: createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take }),
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
-    unusable: createUnusableBook(unusableIn(await warehouse.capabilities()), clock.now),
-    doubts: createDoubtBook(doubtsIn(await warehouse.capabilities()), clock.now),
+    unusable: createUnusableBook(unusableIn(capabilities), clock.now),
+    doubts: createDoubtBook(doubtsIn(capabilities), clock.now),
     waiting: planned.plan.waiting,
     shapes,
     widening,

@@ -34,8 +34,11 @@ export const migration = (name: string, sql: string): Migration => {
   return { number, name, sql, checksum: createHash("sha256").update(sql).digest("hex") };
 };
 
-/** Every migration of this program, in order. Throws TypeError when the numbers have a gap. */
+let known: readonly Migration[] | null = null;
+
+/** Every migration of this program, in order, read once. Throws TypeError when the numbers have a gap. */
 export const readMigrations = (): readonly Migration[] => {
+  if (known !== null) return known;
   const names = readdirSync(new URL("migrations/", root))
     .filter((name) => name.endsWith(".sql"))
     .sort();
@@ -43,5 +46,6 @@ export const readMigrations = (): readonly Migration[] => {
   migrations.forEach(({ number, name }, index) => {
     if (number !== index + 1) throw new TypeError(`migration ${name} should have number ${index + 1}`);
   });
+  known = migrations;
   return migrations;
 };

@@ -31,6 +31,17 @@ const checksumOf = (texts: readonly string[]): string => {
   return hash.digest("hex");
 };
 
+let wanted: { readonly texts: readonly string[]; readonly checksum: string } | null = null;
+
+/** Views and comments of this program. A worker asks before each sync, so the 200 KB are put together once. */
+const wantedViews = () => {
+  if (wanted === null) {
+    const texts = [...VIEW_NAMES.map(viewText), ...catalogTables().map(commentStatements)];
+    wanted = { texts, checksum: checksumOf(texts) };
+  }
+  return wanted;
+};
+
 const nameRow = z.object({ view_name: z.string() });
 const checksumRow = z.object({ checksum: z.string() });
 
@@ -47,8 +58,7 @@ const createAll = async (tx: Sql, texts: readonly string[], checksum: string, no
  * created any. The database must be migrated.
  */
 export const applyViews = async (database: Database, now: number): Promise<boolean> => {
-  const texts = [...VIEW_NAMES.map(viewText), ...catalogTables().map(commentStatements)];
-  const checksum = checksumOf(texts);
+  const { texts, checksum } = wantedViews();
   await database.run(sqlText("warehouse/views-record.sql"));
   const isCommitted = async (sql: Sql) =>
     (await sql.query("SELECT checksum FROM sync.views", [], checksumRow))[0]?.checksum === checksum;

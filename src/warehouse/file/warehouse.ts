@@ -84,6 +84,22 @@ const openFed = async (
   }
 };
 
+/** Opens working file and journal. The lock must be held. */
+const openFiles = async (options: WarehouseOptions) => {
+  const { dataDir, clock } = options;
+  const { archiveDir, snapshot, working } = warehousePaths(dataDir);
+  refuseUnfinished(await readForgotten(archiveDir));
+  await removeLeftovers(snapshot);
+  const adopted = await adoptSnapshot(warehousePaths(dataDir), clock.now());
+  const database = await openWorking(working, options);
+  try {
+    return { database, journal: await openFed(database, { archiveDir, clock }), adopted };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+};
+
 /**
  * Opens the data directory for writing, creating and migrating what is missing.
  * Throws WRITER_BUSY, WAREHOUSE_NEWER, WAREHOUSE_BEHIND, MIGRATION_CHANGED, WAREHOUSE_CORRUPT, FORGET_UNFINISHED,
@@ -93,22 +109,10 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
   const { dataDir, clock, auditRetentionDays = null, strictness = EVOLVING } = options;
   const { archiveDir, snapshot, working } = warehousePaths(dataDir);
   const lock = await enterDataDir(dataDir);
-  let database: Database;
-  let journal: Journal;
-  let adopted: boolean;
-  try {
-    refuseUnfinished(await readForgotten(archiveDir));
-    await removeLeftovers(snapshot);
-    adopted = await adoptSnapshot(warehousePaths(dataDir), clock.now());
-    database = await openWorking(working, options);
-    journal = await openFed(database, { archiveDir, clock }).catch(async (error: unknown) => {
-      await database.close();
-      throw error;
-    });
-  } catch (error) {
+  const { database, journal, adopted } = await openFiles(options).catch(async (error: unknown) => {
     await lock.release();
     throw openError(error, working, dataDir);
-  }
+  });
 
   /** After a sync without news, the WAL stays: moving it into the file writes a hundred times its size. */
   let keepsWal = false;

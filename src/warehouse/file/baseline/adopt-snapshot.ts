@@ -2,10 +2,15 @@
 // published over the snapshot, and every row paid for again.
 import { existsSync } from "node:fs";
 import { readdir, rename, rm } from "node:fs/promises";
-import type { warehousePaths } from "../working-file.ts";
 import { copyDurably, makeBaseline, readThrough } from "./baseline.ts";
 
-type Paths = Pick<ReturnType<typeof warehousePaths>, "state" | "archiveDir" | "snapshot" | "working">;
+/** Of a data directory. */
+interface Paths {
+  readonly state: string;
+  readonly archiveDir: string;
+  readonly snapshot: string;
+  readonly working: string;
+}
 
 const isWhole = (snapshot: string): Promise<boolean> =>
   readThrough(snapshot).then(

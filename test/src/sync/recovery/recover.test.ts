@@ -54,7 +54,7 @@ const recoveredCursor = async (storedBy: string) => {
     },
     { bytes, encoding: "identity" },
   );
-  const recovery = await recover(warehouse, archive, new Map(), T0);
+  const recovery = await recover(warehouse, archive, async () => new Map(), T0);
   expect(recovery).toEqual({ runs: 1, answers: 1, ambiguous: 0 });
   expect(warehouse.ids("accounts")).toEqual(["4", "3"]);
   const [state] = await warehouse.scopeStates("accounts");

@@ -56,58 +56,58 @@ const rig = (ageMs = LONG_AGO_MS) => {
       claims += 1;
     },
   };
-  const { look } = createWatch(deps);
-  return { clock, redis, ends, arrived, underWay, look, claims: () => claims };
+  const { check } = createWatch(deps);
+  return { clock, redis, ends, arrived, underWay, check, claims: () => claims };
 };
 
 test("a request that waits for a fetcher, or that one has, is waited for", async () => {
-  const { look, redis, ends, clock } = rig();
+  const { check, redis, ends, clock } = rig();
   for (const job of ["waiting", "active"] as const) {
     redis.job = job;
-    await look();
+    await check();
     await clock.advance(3_600_000);
   }
   expect(ends).toEqual([]);
 });
 
 test("a response that nobody announced is taken, once", async () => {
-  const { look, redis, arrived, underWay } = rig();
+  const { check, redis, arrived, underWay } = rig();
   redis.deliveries = ["r1-11.1", "r1-1.2"];
-  await look();
+  await check();
   expect(arrived).toEqual(["r1-1.2"]);
   underWay.add("r1-1.2");
-  await look();
+  await check();
   expect(arrived).toHaveLength(1);
 });
 
 test("a young request is left alone: its announcement is on its way", async () => {
-  const { look, redis, arrived, ends } = rig(500);
+  const { check, redis, arrived, ends } = rig(500);
   redis.deliveries = ["r1-1.1"];
   redis.job = "failed";
-  await look();
+  await check();
   expect([arrived, ends]).toEqual([[], []]);
 });
 
 test("a request that Redis lost ends as perhaps charged, after the time in which its fetcher may still deliver", async () => {
-  const { look, redis, ends, clock } = rig();
+  const { check, redis, ends, clock } = rig();
   redis.job = "unknown";
-  await look();
+  await check();
   await clock.advance(9_000);
-  await look();
+  await check();
   expect(ends).toEqual([]);
   await clock.advance(2_000);
-  await look();
+  await check();
   expect(ends).toMatchObject([{ kind: "outcome", outcome: { kind: "broken", reached: "unknown" } }]);
 });
 
 test("a request that is known again meanwhile is not lost, and its time begins anew", async () => {
-  const { look, redis, ends, clock } = rig();
+  const { check, redis, ends, clock } = rig();
   for (const job of ["unknown", "active", "unknown"] as const) {
     redis.job = job;
-    await look();
+    await check();
     await clock.advance(8_000);
   }
-  await look();
+  await check();
   expect(ends).toEqual([]);
 });
 
@@ -118,24 +118,24 @@ test.each([
   ["TypeError: x is undefined", "UNEXPECTED"],
   ["", "UNEXPECTED"],
 ])("a request that no fetcher takes (%j) is denied with %s, so it costs nothing", async (reason, code) => {
-  const { look, redis, ends } = rig();
+  const { check, redis, ends } = rig();
   redis.job = "failed";
   redis.reason = reason;
-  await look();
+  await check();
   expect(ends).toMatchObject([{ kind: "denied", error: { code } }]);
 });
 
 test("after another loader took over, every request ends, also a young one", async () => {
-  const { look, redis, ends, claims } = rig(0);
+  const { check, redis, ends, claims } = rig(0);
   redis.epoch = "epoch-2";
-  await look();
+  await check();
   expect(ends).toMatchObject([{ kind: "denied", error: { code: "FENCED" } }]);
   expect(claims()).toBe(0);
 });
 
 test("when Redis lost its memory, the loader claims its place again and goes on", async () => {
-  const { look, redis, ends, claims } = rig();
+  const { check, redis, ends, claims } = rig();
   redis.epoch = null;
-  await look();
+  await check();
   expect([claims(), ends]).toEqual([1, []]);
 });

@@ -63,7 +63,8 @@ const BUDGETED: Readonly<
 const isTooSoon = ({ view, options }: Context, { stream, scope, mode }: Candidate): boolean => {
   const state = view.states.get(stateKey(stream, scope));
   if (options.full || state === undefined || state.status === "walking") return false;
-  const since = (at: number | null) => (at === null ? Number.POSITIVE_INFINITY : view.now - at);
+  // A time in the future, by a clock that was ahead, is as young as any.
+  const since = (at: number | null) => (at === null ? Number.POSITIVE_INFINITY : Math.max(0, view.now - at));
   const kind = BUDGETED[mode];
   if (mode === "walk" && state.walkedAt === null) return false;
   const ofKind = kind === undefined ? 0 : (options.budgets[kind.budget]?.minIntervalMs ?? 0);

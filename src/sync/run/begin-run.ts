@@ -20,6 +20,7 @@ import {
   unusableIn,
   wideningLists,
 } from "../plan/remembered.ts";
+import { correctFutureStamps } from "../recovery/future-stamps.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { withLargePagesAgain } from "../request/smaller-pages.ts";
@@ -57,6 +58,13 @@ const recoverAnswers = async ({ warehouse, archive, unsent, emit }: SyncDeps, st
   if (answers === 0) return;
   const text = `${answers} paid answers of an interrupted run were taken up from the archive`;
   emit({ kind: "note", level: "info", text });
+};
+
+const correctStamps = async ({ warehouse, emit }: SyncDeps, { runId, startedAt }: Identity): Promise<void> => {
+  const corrected = await correctFutureStamps(warehouse, runId, startedAt);
+  if (corrected === 0) return;
+  const text = `${corrected} lists or records were read at a time in the future: this machine's clock was ahead, or is behind now`;
+  emit({ kind: "note", level: "warn", text });
 };
 
 /** Plans the run and records it. */
@@ -106,6 +114,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const identity = { runId: options.runId ?? newRunId(startedAt, deps.random), startedAt };
   const { runId } = identity;
   await recoverAnswers(deps, startedAt);
+  await correctStamps(deps, identity);
   const { shapes, widening, lastRemaining, ...planned } = await planRun(options, deps, identity);
   const ending = createEnding(deps);
   const { signal, hardSignal, stop } = ending;

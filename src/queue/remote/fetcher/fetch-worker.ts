@@ -1,6 +1,8 @@
 // Role fetch: takes requests of all organizations from the queue and sends them for their loaders. Keeps no state: if
 // it dies, another fetcher takes its requests.
+
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { type Job, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import type { RedisConnection } from "../../../budget/store/redis-connection.ts";
@@ -129,6 +131,8 @@ export const startFetcher = async (options: FetchRoleOptions): Promise<FetchRole
   const organizations = organizationsOf(options, asking, storeClock, scrubber);
   const owner = randomUUID();
   const [stopping, breaking] = [new AbortController(), new AbortController()];
+  // Every request in flight listens.
+  setMaxListeners(0, stopping.signal, breaking.signal);
   const outlets = createOutlets(asking, onError);
   const adjust = () => takeAsManyAs(inFlight.places(), worker, stopping.signal.aborted, onError);
   const inFlight = createInFlight({ slots, owner, hangingMs: times.hanging, onChange: adjust, warn });

@@ -128,16 +128,19 @@ export interface AlertFigures {
   readonly works: boolean;
 }
 
-/** Figures of every configured rule; a rule whose files are damaged has none. */
+const figuresOf = async (name: string, dataDir: string): Promise<AlertFigures> => {
+  const store = openRuleStore(dataDir, name);
+  const { sent, failed, off, problem } = await store.position();
+  const [waiting, dead] = [await store.count("waiting"), await store.count("dead")];
+  return { name, sent, failed, waiting, dead, works: off === null && problem === null };
+};
+
+/** Figures of every configured rule; a rule whose files are damaged or cannot be read has none. */
 export const alertFigures = async ({ alerts, dataDir }: AlertsConfig): Promise<readonly AlertFigures[]> => {
   const found: AlertFigures[] = [];
   for (const { name } of alerts) {
-    const store = openRuleStore(dataDir, name);
-    const position = await store.position().catch(() => null);
-    if (position === null) continue;
-    const { sent, failed, off, problem } = position;
-    const [waiting, dead] = [await store.count("waiting"), await store.count("dead")];
-    found.push({ name, sent, failed, waiting, dead, works: off === null && problem === null });
+    const figures = await figuresOf(name, dataDir).catch(() => null);
+    if (figures !== null) found.push(figures);
   }
   return found;
 };

@@ -1,5 +1,6 @@
 // The mark of a position: facts of a snapshot by which a later one sees what changed in it without a number: columns added
-// by an upgrade, rows that left or entered the setting `scope`, readings that retention removed, erased contacts.
+// by an upgrade, rows that left or entered the setting `scope`, readings that retention removed, erased contacts, a file
+// that a replay filled anew.
 // SQL is generated because the table varies; names come from the catalog.
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -7,12 +8,13 @@ import { hasScopeMark, isUsageTable, TABLE_NAMES, type TableName, tableSpec } fr
 import { quoted } from "../core/text/sql-text.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import type { ReadSql } from "../warehouse/duckdb/statements.ts";
+import { readBegunAt } from "../warehouse/read/begun-at.ts";
 
 export type Columns = readonly { readonly name: string; readonly type: string }[];
 
 const tableMark = z.object({
   rows: z.int(),
-  /** Digest of names and types of the columns. */
+  /** Digest of names and types of the columns, and of when the file was begun. */
   columns: z.string(),
   /** Of what changes without a number: another text, other rows. */
   unnumbered: z.string(),
@@ -68,10 +70,18 @@ const unnumberedSql = (table: TableName, columns: Columns): string => {
   return parts.length === 0 ? "''" : `concat_ws('/', ${parts.map((part) => `coalesce(${part}, 0)`).join(", ")})`;
 };
 
-const factsOf = async (sql: ReadSql, table: TableName, columns: Columns): Promise<TableMark> => {
+const factsOf = async (
+  sql: ReadSql,
+  table: TableName,
+  columns: Columns,
+  begunAt: number | null,
+): Promise<TableMark> => {
   const query = `SELECT count(*) AS rows, ${unnumberedSql(table, columns)} AS unnumbered FROM main.${quoted(table)} AS t`;
   const [facts] = await sql.query(query, [], factsRow);
-  const digest = createHash("sha256").update(JSON.stringify(columns)).digest("hex").slice(0, 12);
+  const digest = createHash("sha256")
+    .update(JSON.stringify([begunAt, columns]))
+    .digest("hex")
+    .slice(0, 12);
   return { rows: facts?.rows ?? 0, unnumbered: facts?.unnumbered ?? "", columns: digest };
 };
 
@@ -94,11 +104,12 @@ const isAsked = (table: TableName, names: readonly string[]): boolean =>
 export const factsOfSnapshot = async (sql: ReadSql, n: number, names: readonly string[]): Promise<Facts> => {
   const columns = new Map<TableName, Columns>();
   const tables: Record<string, TableMark> = {};
+  const begunAt = await readBegunAt(sql);
   for (const table of TABLE_NAMES.filter((one) => isAsked(one, names))) {
     const found = await columnsOf(sql, table);
     if (found.length === 0) continue;
     columns.set(table, found);
-    tables[table] = await factsOf(sql, table, found);
+    tables[table] = await factsOf(sql, table, found, begunAt);
   }
   return { mark: { v: 1, change: (await changeAt(sql, n)) ?? "", tables }, columns };
 };

@@ -63,9 +63,12 @@ test("a destination goes on with the restored mirror, also after a replay", asyn
   await bring(restored, copy);
   expect([copy.position, wholeIn(copy)]).toEqual([position, []]);
   rmSync(join(restored, "state", "working.duckdb"));
+  const held = structuredClone(copy.tables);
   await replayJob(configOf(restored), { partial: false }, { ...clock, emit: () => undefined });
   await bring(restored, copy);
-  expect([copy.position?.n, wholeIn(copy)]).toEqual([position?.n, []]);
+  // Field rules may have changed the values: every table is compared, and nothing is another here.
+  expect([copy.position?.n, wholeIn(copy)]).toEqual([position?.n, copy.offered.map(({ name }) => name)]);
+  expect(copy.tables).toEqual(held);
 });
 
 test("the next sync of a restored mirror looks, and pays for nothing again", async () => {

@@ -115,7 +115,10 @@ export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
   // Numbers from that of the next message on were left by a kill before their position was kept.
   const numbersIn = async (place: Place): Promise<readonly number[]> => {
     const { seq: end } = await position();
-    const names = await readdir(join(folder, place)).catch(() => []);
+    const names = await readdir(join(folder, place)).catch((cause: unknown) => {
+      if (hasSystemCode(cause, "ENOENT")) return [];
+      throw new DuckmirrorError("ALERTS_DAMAGED", { file: join(folder, place), detail: detailOf(cause) }, { cause });
+    });
     return names
       .sort()
       .map((name) => Number(NAME.exec(name)?.[1] ?? Number.NaN))

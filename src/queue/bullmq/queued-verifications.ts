@@ -37,8 +37,10 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
 
   const isCancelled = async (runId: string) => (await cancelledOf(redis, [runId])).has(runId);
 
-  const described = async (job: Job, state: string): Promise<AskedSync> => {
+  /** Null: of a profile that is not among those of this process, whose keys and sessions say nothing about it. */
+  const described = async (job: Job, state: string): Promise<AskedSync | null> => {
     const { syncId: runId, profile, askedAt } = syncHead.safeParse(job.data).data ?? payloadIn(job);
+    if (!profiles.some((config) => config.profile === profile)) return null;
     const base = { runId, profile, askedAt, report: null, error: null };
     if (state === "completed") {
       const { state: ended, report, problem } = parsePayload(verifyOutcome, runId, job.returnvalue);
@@ -73,7 +75,7 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
       return { runId: job.id ?? runId, joined: job.id !== runId };
     },
     find,
-    /** Returns false when it is unknown or has ended. */
+    /** Returns false when it is unknown, of another profile, or has ended. */
     cancel: async (runId: string): Promise<boolean> => {
       const found = await find(runId);
       if (found?.state !== "queued" && found?.state !== "running") return false;
@@ -84,7 +86,7 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
       if (await job?.isDelayed()) await job?.promote().catch(() => undefined);
       return true;
     },
-    /** Queued and running ones. */
+    /** Queued and running ones of these profiles. */
     active: async (): Promise<readonly AskedSync[]> => {
       const jobs: (Job | undefined)[] = await queue.getJobs([...OPEN]);
       const found = await Promise.all(jobs.map((job) => (job?.id === undefined ? null : find(job.id))));

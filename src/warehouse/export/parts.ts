@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Database } from "../duckdb/database.ts";
 import type { Instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { readBegunAt } from "../read/begun-at.ts";
 import { cellsSql, type ExportColumn, type ExportFormat, type ExportTable, fingerprintSql } from "./tables.ts";
 
 /** One file of the set. */
@@ -39,8 +40,9 @@ export const partsOf = async (
   const isWhole = table.monthOf === null;
   const parts = found.length === 0 && isWhole ? [{ month: null, row_count: 0, content: "0" }] : found;
   const { format } = request;
+  const begunAt = await readBegunAt(database);
   const shape = createHash("sha256").update(
-    JSON.stringify({ columns, cells: cellsSql(columns, request), orderBy: table.orderBy }),
+    JSON.stringify({ columns, cells: cellsSql(columns, request), orderBy: table.orderBy, begunAt }),
   );
   const shapeText = shape.digest("hex").slice(0, 16);
   return parts.map(({ month, row_count, content }) => {

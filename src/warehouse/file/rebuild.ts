@@ -10,6 +10,7 @@ import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
+import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { applyOnce, openJournal } from "../journal/journal.ts";
 import type { JournalEvent } from "../journal/journal-event.ts";
@@ -104,6 +105,8 @@ const fill = async <T>(
   }
   const database = await openWorking(file, options);
   const { archiveDir } = warehousePaths(options.dataDir);
+  // A copy has the time of the file that it was made of.
+  if (baseline !== null) await database.run(sqlText("warehouse/date-migrations.sql"), [instant(options.clock.now())]);
   const feed = createFeedCheck(database);
   try {
     const past = await redactedChanges(archiveDir);

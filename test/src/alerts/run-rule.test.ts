@@ -1,6 +1,6 @@
 // Passes of rules over a real mirror, to a real receiver: which events there are, that each is sent once, in order, and what
 // happens when the receiver is away, refuses, or is gone. Virtual time.
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -191,6 +191,20 @@ test("what is refused is a dead letter and holds up nothing; replay sends it und
   // The changes again: the same events under the same ids.
   expect(await replayAlert(config, { name: "a", after: 1 }, context)).toMatchObject({ sent: 2 });
   expect(received.slice(3).map(({ id }) => id)).toEqual([received[0]?.id, received[1]?.id]);
+});
+
+test("where the folder of the messages cannot be read, the rule fails and has no figures: none would look like all sent", async () => {
+  const { dataDir, pass, store, config, state } = await aRig({ sql: EVERY_SIGNAL }, () => ({ status: 503 }));
+  await store("signals", signals(1));
+  await pass();
+  await store("signals", signals(2));
+  expect(await pass()).toMatchObject({ waiting: 1 });
+  const folder = join(dataDir, "state", "alerts", "a");
+  renameSync(join(folder, "waiting"), join(folder, "aside"));
+  writeFileSync(join(folder, "waiting"), "");
+  expect(await pass()).toMatchObject({ error: { code: "ALERTS_DAMAGED" } });
+  await expect(state()).rejects.toMatchObject({ code: "ALERTS_DAMAGED" });
+  expect(await alertFigures(config)).toEqual([]);
 });
 
 test("410 turns the rule off, with a notice and without a loss; replay turns it on", async () => {

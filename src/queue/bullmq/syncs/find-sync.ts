@@ -42,9 +42,11 @@ const describedLive = async (
   return { runId: syncId, state: shownState(life), profile, askedAt, report: null, error, dueAt, progress, paused };
 };
 
-const described = async (job: Job, state: string, deps: FinderDeps): Promise<AskedSync> => {
+/** Null: of a profile that is not among those of this process, whose keys and sessions say nothing about it. */
+const described = async (job: Job, state: string, deps: FinderDeps): Promise<AskedSync | null> => {
   // Also of one that a newer program queued: its worker does what this one cannot read.
   const sync = syncHead.safeParse(job.data).data ?? parsePayload(syncPayload, job.id ?? "", job.data);
+  if (!deps.profiles.some(({ profile }) => profile === sync.profile)) return null;
   const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
   if (state === "failed") return { ...base, state: "failed", report: null, error: storedProblem(job.failedReason) };
   if (state !== "completed") return describedLive(sync, deps);

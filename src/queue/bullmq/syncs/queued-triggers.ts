@@ -43,6 +43,7 @@ export const createQueuedTriggers = (deps: QueuedTriggersDeps): QueuedTriggers =
     cancel: (runId) =>
       asking(async () => {
         if (!(await isLive(queues, runId))) return verifications.cancel(runId);
+        if ((await find(runId)) === null) return false;
         await markCancelled(redis, runId);
         await bringForward(queues, runId);
         return true;

@@ -1,0 +1,24 @@
+// Organizations that share a Redis: a process finds and cancels the runs of its own profiles, and no others.
+import { expect, test } from "vitest";
+import { anAsk, anOrg, aRedis, someTriggers } from "../../worker-rig.ts";
+
+test("a process neither finds, lists nor cancels a run of a profile that is not one of its own", async () => {
+  const server = await aRedis();
+  const org = await anOrg();
+  const config = org.config(server);
+  const theirs = await someTriggers(server, [{ ...config, profile: "theirs" }]);
+  const ours = await someTriggers(server, [{ ...config, profile: "ours" }]);
+  const sync = await theirs.triggers.start(anAsk({ streams: ["accounts"] }));
+  const verification = await theirs.triggers.verify?.({ profile: null });
+  const runs = [sync.runId, verification?.runId ?? ""];
+
+  for (const runId of runs) {
+    expect(await ours.triggers.find(runId)).toBeNull();
+    expect(await ours.triggers.cancel(runId)).toBe(false);
+    expect(await theirs.triggers.find(runId)).toMatchObject({ runId, state: "queued", profile: "theirs" });
+  }
+  expect(await ours.triggers.active()).toEqual([]);
+  expect((await theirs.triggers.active()).map(({ runId }) => runId)).toEqual(runs);
+
+  for (const runId of runs) expect(await theirs.triggers.cancel(runId)).toBe(true);
+});

@@ -87,17 +87,34 @@ export const useShape = async (run: SyncRun, { stream }: ScopeTask, shape: ListS
 };
 
 /**
+ * True for one list or record of many that is refused although others may be returned: it tries other forms by itself. As long
+ * as no list of a stream was returned, one list at a time finds out the form for all.
+ */
+const triesForItself = (run: SyncRun, task: ScopeTask, { later }: { readonly later: boolean }): boolean =>
+  !later && isOneOfMany(task) && (task.progress === null || shapeOf(run, task.stream.name).settled);
+
+/**
  * Fails a task that was refused in every form. What was given up was not at fault: the next sync begins with the form of
  * before, and the other lists of the stream go on in theirs.
  */
 const failInEveryForm = async (run: SyncRun, task: ScopeTask, error: DuckmirrorError, later: boolean) => {
   const before = task.shapeAtRefusal ?? initialShape(run.options.largestPage);
-  const isOwn = isOneOfMany(task) && !later;
-  if (isOwn) run.trials.giveUp(task);
+  const isOwn = triesForItself(run, task, { later });
+  if (!later) run.trials.giveUp(task);
   if (later && task.progress !== null) task.progress = inPagesOf(task.progress, before.perPage);
   else reshape(task, isOwn ? shapeOf(run, task.stream.name) : before);
   await failTask(run, task, error, { resumable: true });
   if (!isOwn) await useShape(run, task, before);
+};
+
+/** Gives the other lists of the stream, of which no page is on its way, the form in which the task was returned. */
+export const shareForm = async (run: SyncRun, task: ScopeTask): Promise<void> => {
+  const { name } = task.stream;
+  const isIdle = (other: ScopeTask) => other !== task && other.inFlight.length === other.ready.length;
+  for (const other of [...run.active.values()].filter((each) => each.stream.name === name && isIdle(each))) {
+    reshape(other, shapeOf(run, name));
+    await advance(run, other);
+  }
 };
 
 /** After a refusal: tries the next list shape, or abandons the scope. */
@@ -124,9 +141,9 @@ export const askDifferently = async (
   if (request !== null) landed(task, request);
   const shape = formOf(run, task);
   if (request !== null && (request.page > 1 || shape.settled)) task.shapeAtRefusal ??= shape;
-  const isOwn = isOneOfMany(task) && !refused.later;
   const found = nextShape(run, task, refused, outcome);
-  const next = isOwn && found !== shape && !run.trials.mayTry(task) ? null : found;
+  const isFirst = isOneOfMany(task) && !refused.later;
+  const next = isFirst && found !== shape && !run.trials.mayTry(task) ? null : found;
   if (next === null) {
     const context = { endpoint: whereOf(task, wanted, request), detail: causeOf(outcome) };
     const error = new DuckmirrorError("REQUEST_FAILED", context);
@@ -138,7 +155,7 @@ export const askDifferently = async (
     run.deps.emit({ kind: "note", level: "warn", text });
   }
   task.asked = false;
-  if (!isOwn) return useShape(run, task, next);
+  if (!triesForItself(run, task, refused)) return useShape(run, task, next);
   if (next !== shape) run.trials.try(task, next);
   reshape(task, next);
   await advance(run, task);

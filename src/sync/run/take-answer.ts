@@ -18,7 +18,7 @@ import { pageReadOf, refusedPage } from "../task/page-read.ts";
 import { finishedState, walkingState } from "../task/scope-state.ts";
 import { become, countFirstForm, countLoad, isExcerpt, landed, type ScopeTask, takePage } from "../task/scope-task.ts";
 import { rowScopeOf, type WantedCall, whereOf } from "../task/wanted-call.ts";
-import { useShape } from "./ask-differently.ts";
+import { shareForm } from "./ask-differently.ts";
 import { turnOrFailIfPageExists } from "./begin-anew.ts";
 import { settleForm, settleShape, storeShape } from "./state/learn-shape.ts";
 import { type SyncRun, shapeOf } from "./state/run-state.ts";
@@ -140,7 +140,7 @@ export const takeListAnswer = async (
   }
   const tried = run.trials.of(task) !== undefined;
   const again = await settleShape(run, task, request, wanted, outcome);
-  if (tried && run.trials.of(task) === undefined) await useShape(run, task, shapeOf(run, task.stream.name));
+  if (tried && run.trials.of(task) === undefined) await shareForm(run, task);
   const { name } = task.stream;
   const rowScope = rowScopeOf(task, run.options.rowScope);
   const wasIgnored = shapeOf(run, name).filters && ignoresFilters(rowScope, name, wanted.call.query, outcome.data);

@@ -23,7 +23,7 @@ import {
 import { correctFutureStamps } from "../recovery/future-stamps.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
-import { withLargePagesAgain } from "../request/smaller-pages.ts";
+import { withSizesOfOthers } from "../request/smaller-pages.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
 import { createFormTrials } from "../task/form-trials.ts";
 import { createCommitter } from "./state/committer.ts";
@@ -78,7 +78,7 @@ const planRun = async (
   const { warehouse, tracer = noTracer } = deps;
   const capabilities = await warehouse.capabilities();
   const stored = shapesIn(capabilities);
-  const shapes = new Map([...stored].map(([name, shape]) => [name, withLargePagesAgain(shape, startedAt)]));
+  const shapes = withSizesOfOthers(stored, startedAt);
   // Thousands of states, which only a changed scope asks for.
   const isSameScope = changedScopes(capabilities, options.rowScope).length === 0;
   const states = isSameScope ? [] : await warehouse.scopeStates();

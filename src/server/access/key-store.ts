@@ -63,8 +63,16 @@ export interface KeyWish {
   readonly expiresAt: number | null;
 }
 
-/** Creates a key. Throws USAGE when an active key has the name. */
+/** Actors of the audit trail that are no keys: the configured key, and commands. */
+const TAKEN = ["server_key", "local"];
+
+/** Creates a key. Throws USAGE when an active key, or another actor of the audit trail, has the name. */
 export const addKey = async (path: string, { name, role, expiresAt }: KeyWish, now: number): Promise<Secret> => {
+  if (TAKEN.includes(name)) {
+    throw new DuckmirrorError("USAGE", {
+      detail: `the audit trail calls another actor ${name}: give the key another name`,
+    });
+  }
   const secret = `${KEY_START}${randomBytes(32).toString("base64url")}`;
   const id = randomBytes(6).toString("hex");
   const hash = hashOfKey(secret);

@@ -105,6 +105,8 @@ test("two keys that are made at once are both kept; a name is used once", async 
   await Promise.all(Array.from({ length: 8 }, (_, nth) => made(`key-${nth}`, "read")));
   expect(await readKeys(path)).toHaveLength(8);
   await expect(made("key-3", "read")).rejects.toMatchObject({ code: "USAGE" });
+  // In the audit trail, these are others.
+  for (const name of ["server_key", "local"]) await expect(made(name, "read")).rejects.toMatchObject({ code: "USAGE" });
   await expect(revokeKey(path, "nobody", now)).rejects.toMatchObject({ code: "USAGE" });
 });
 

@@ -4,7 +4,7 @@ import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import { streamSpec } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
-import { DuckmirrorError, isCode } from "../src/core/errors.ts";
+import { DuckmirrorError, detailOf, isCode } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
 import { askService } from "../src/sync/lookup/ask-service.ts";
@@ -15,7 +15,7 @@ import { takeCalls } from "../src/sync/recovery/take-calls.ts";
 import { redactingSender } from "../src/sync/request/redacting.ts";
 import type { LookupQuestion } from "../src/sync/rows/lookup-outcome.ts";
 import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
-import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
+import { readForgotten, refuseUnfinished } from "../src/warehouse/archive/forgotten-list.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
@@ -36,9 +36,9 @@ export interface LookupContext extends Pick<JobContext, "clock" | "random" | "si
 export interface LookupResult extends LookupFound, LookupQuestion {
   readonly source: "mirror" | "service";
   readonly credits: number;
-  /** The mirror holds the answer; false: the process that holds the warehouse will load it. */
+  /** The mirror holds the answer; false: the next process that can write to the warehouse will load it. */
   readonly kept: boolean;
-  /** Why nothing, or not one account, was found; null: it was found. */
+  /** Why nothing, or not one account, was found, or why the mirror could not be written; null: neither. */
   readonly error: DuckmirrorError | null;
 }
 
@@ -59,8 +59,13 @@ const ofSnapshot = async <T>(config: Config, read: Parameters<typeof readSnapsho
   }
 };
 
-/** Loads the answer and publishes it; false while another process holds the warehouse. */
-const keepAnswer = async (config: Config, { clock }: LookupContext): Promise<boolean> => {
+type Keeping = Pick<LookupResult, "kept" | "error">;
+
+/**
+ * Loads the answer and publishes it; not while another process holds the warehouse. Throws nothing: the answer is paid for,
+ * and the caller gets it also where the mirror cannot be written.
+ */
+const keepAnswer = async (config: Config, { clock }: LookupContext): Promise<Keeping> => {
   const { dataDir, memory, audit, strictness } = config;
   try {
     const strict = tableStrictness(strictness);
@@ -74,10 +79,12 @@ const keepAnswer = async (config: Config, { clock }: LookupContext): Promise<boo
     } finally {
       await warehouse.close();
     }
-    return true;
+    return { kept: true, error: null };
   } catch (error) {
-    if (isCode(error, "WRITER_BUSY")) return false;
-    throw error;
+    if (isCode(error, "WRITER_BUSY")) return { kept: false, error: null };
+    const known =
+      error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
+    return { kept: false, error: known };
   }
 };
 
@@ -94,7 +101,9 @@ const ask = async (config: Config, question: LookupQuestion, context: LookupCont
   const quota = known?.quota ?? null;
   // One request: no earlier response of this command can show the remaining credits.
   if (quota !== null && (quota.resetsAt ?? 0) > clock.now()) ledger.observe(quota, clock.now());
-  const redact = await redactorOf(config, await readForgotten(warehousePaths(dataDir).archiveDir));
+  const forgotten = await readForgotten(warehousePaths(dataDir).archiveDir);
+  refuseUnfinished(forgotten);
+  const redact = await redactorOf(config, forgotten);
   const access = await connect(config, { clock, version, token: context.token, signal });
   try {
     return await askService(question, config, {
@@ -134,9 +143,9 @@ export const lookupInMirror = async (
 };
 
 /**
- * The service's answer, for one credit; it is kept in the mirror. Throws configuration errors, BUDGET_SPENT and
- * QUOTA_SPENT before anything is sent, CREDENTIALS_REFUSED, REQUEST_FAILED and faults. That nothing was found is in the
- * result.
+ * The service's answer, for one credit; it is kept in the mirror. Throws configuration errors, BUDGET_SPENT, QUOTA_SPENT
+ * and FORGET_UNFINISHED before anything is sent, CREDENTIALS_REFUSED, REQUEST_FAILED and faults. That nothing was found,
+ * or that the mirror could not be written, is in the result.
  */
 export const lookupAtService = async (
   config: Config,
@@ -145,6 +154,6 @@ export const lookupAtService = async (
 ): Promise<LookupResult> => {
   const question = trimmed(request);
   const { found, credits } = await ask(config, question, context);
-  const kept = await keepAnswer(config, context);
-  return { ...question, ...found, source: "service", credits, kept, error: errorOf(question, found) };
+  const { kept, error } = await keepAnswer(config, context);
+  return { ...question, ...found, source: "service", credits, kept, error: errorOf(question, found) ?? error };
 };

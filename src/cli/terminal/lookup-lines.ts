@@ -29,7 +29,7 @@ const membersOf = (value: JsonValue): readonly string[] =>
 export const lookupLines = (result: LookupResult, now: number): string => {
   const { source, credits, asOf, kept, record, latestEarningsCall: call, candidates } = result;
   const age = source === "mirror" ? `, as of ${formatDuration(now - asOf)} ago` : "";
-  const later = kept ? "" : "; it enters the mirror when the process that holds the warehouse publishes";
+  const later = kept ? "" : "; it enters the mirror with the next run that can write to it";
   return [
     ...membersOf(record),
     ...(call === null ? [] : linesOf("latestEarningsCall", call, "")),

@@ -107,7 +107,8 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
     throw new DuckmirrorError("USAGE", { detail: "give the id or e-mail address of a contact, or --resume" });
   }
   const config = await context.loadConfig();
-  if (!input.resume && !(await confirmed(input, context))) return EXIT.done;
+  // What was begun was confirmed then.
+  if (input.args.length > 0 && !(await confirmed(input, context))) return EXIT.done;
   const progress = await context.progress(config);
   try {
     const request = {

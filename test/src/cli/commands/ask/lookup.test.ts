@@ -1,9 +1,10 @@
 // duckmirror lookup: what the mirror answers, what costs a credit, and that nothing paid for is lost.
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
+import { keyedForgotten, writeForgotten } from "../../../../../src/warehouse/archive/forgotten-list.ts";
 import { callsDir } from "../../../../../src/warehouse/journal/call-files.ts";
 import { runQuery } from "../../../../../src/warehouse/read/query.ts";
 import { aPlaceFor, cli } from "../../../../support/cli.ts";
@@ -227,6 +228,31 @@ describe("beside a process that holds the warehouse", () => {
     expect((await cli(["replay"], { env })).code).toBe(0);
     expect(await rows("SELECT CAST(account_id AS INTEGER) FROM account_insights")).toEqual([[account.id]]);
     expect(await rows("SELECT id FROM companies")).toEqual([[company.id]]);
+  });
+});
+
+describe("where the mirror cannot be written", () => {
+  test("a paid answer is shown with the reason, and enters the mirror later without a credit", async () => {
+    const { dataDir, env, lookup, rows } = aMirror();
+    await lookup("company", company.domain);
+    writeFileSync(join(dataDir, "state", "working.duckdb"), "no database");
+    const paid = await lookup("account", account.domain);
+    expect(paid.found).toMatchObject({ status: "found", source: "service", credits: 1, kept: false });
+    expect([paid.code === 0, paid.err]).toEqual([false, expect.stringContaining("WAREHOUSE_CORRUPT")]);
+    expect((await cli(["replay"], { env })).code).toBe(0);
+    expect((await cli(["sync", "signal_counts"], { env })).code).toBe(0);
+    expect(await rows("SELECT CAST(account_id AS INTEGER) FROM account_insights")).toEqual([[account.id]]);
+    expect(paths.filter((path) => path === "/v1/account-insights")).toHaveLength(1);
+  });
+
+  test("while a contact is only partly erased, nothing is paid for", async () => {
+    const { dataDir, lookup } = aMirror();
+    await lookup("company", company.domain);
+    const archiveDir = join(dataDir, "state", "archive");
+    const hash = (await keyedForgotten(archiveDir)).hashOf("p_1");
+    await writeForgotten(archiveDir, [{ hash, forgotten_at: "2026-11-23T00:00:00Z", done: false }]);
+    expect((await lookup("account", account.domain)).err).toContain("FORGET_UNFINISHED");
+    expect(paths).toHaveLength(1);
   });
 });
 

@@ -47,6 +47,12 @@ const partOf = (state: ScopeState | undefined, embeddedCheck: number | null): Pa
   if (status === "walking" && error === null) return { because: "not read to its end", rows };
   if (error !== null || status === "failed") return { because: `the last read failed: ${error ?? "unknown"}`, rows };
   if ((state?.checkedAt ?? embeddedCheck) === null) return { because: "never read", rows };
+  const isUncounted = ["accounts", "contacts", "signals"].includes(state?.stream ?? "") && state?.totalCount === null;
+  const isLook = (state?.checkedAt ?? 0) > (state?.walkedAt ?? Number.POSITIVE_INFINITY);
+  if (unconfirmed === null && isUncounted && isLook) {
+    const because = "the service does not count this list, so rows deleted since it was last read whole are not known";
+    return { because, rows };
+  }
   return { because: unconfirmed?.because ?? null, rows };
 };
 

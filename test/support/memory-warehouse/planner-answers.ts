@@ -244,6 +244,13 @@ export const plannerAnswers = ({
         )
         .map(({ runId, status }) => ({ run_id: runId, ended: status !== "running" }));
     },
+    [sqlText("plan/stamped-ahead.sql")]: ([given]) => {
+      const latest = Number(instantOf.parse(given).micros) / MICROS;
+      const known = [...states.values()];
+      const isAhead = known.some(({ checkedAt, walkedAt }) => Math.max(checkedAt ?? 0, walkedAt ?? 0) > latest);
+      const isBehind = known.some(({ scope, watermark }) => scope === "" && (watermark ?? 0) > latest);
+      return [{ ahead: isAhead && !isBehind }];
+    },
     [sqlText("plan/completeness.sql")]: () => completenessOf({ rows, states, capabilities }),
     [ROWS_BY_SCOPE]: () => [
       ...ORGANIZATION_LISTS.map((stream) => ({ stream, scope: "", rows: all(streamSpec(stream).table).length })),

@@ -106,19 +106,19 @@ describe("a damaged backup is refused, and the file is named:", () => {
   };
   test("one byte of a file differs", async () => {
     const error = await damage((target) => writeFileSync(join(target, "state", "keys.json"), '{"keys":{}}'));
-    expect(error).toMatchObject({ code: "BASELINE_DAMAGED", context: { file: expect.stringContaining("keys.json") } });
+    expect(error).toMatchObject({ code: "BACKUP_DAMAGED", context: { file: expect.stringContaining("keys.json") } });
   });
   test("a file is shorter", async () => {
     const error = await damage((target) => writeFileSync(join(target, "warehouse.duckdb"), "x"));
     expect(error).toMatchObject({
-      code: "BASELINE_DAMAGED",
+      code: "BACKUP_DAMAGED",
       context: { file: expect.stringContaining("warehouse.duckdb") },
     });
   });
   test("the note is of another version, or is missing", async () => {
     const note = await damage((target) => writeFileSync(join(target, "backup.json"), '{"v":2}'));
-    expect(note).toMatchObject({ code: "BASELINE_DAMAGED", context: { file: expect.stringContaining("backup.json") } });
-    await expect(readBackup(aFolder())).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
+    expect(note).toMatchObject({ code: "BACKUP_DAMAGED", context: { file: expect.stringContaining("backup.json") } });
+    await expect(readBackup(aFolder())).rejects.toMatchObject({ code: "BACKUP_MISSING" });
   });
 });
 

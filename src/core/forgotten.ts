@@ -2,6 +2,7 @@
 // stay equal to the service's, which still counts the contact, and nobody can be identified. Pure. docs/PRIVACY.md
 // describes the whole.
 import { isJsonObject, type JsonObject, type JsonValue, jsonOrNull } from "./json.ts";
+import { formsOf, isWord } from "./text/forms.ts";
 
 const MEMBER = "$forgotten";
 const PREFIX = "forgotten:";
@@ -37,8 +38,6 @@ export const mapTexts = (value: JsonValue, text: (text: string) => string): Json
   return changed ? Object.fromEntries(entries) : value;
 };
 
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-
 const isJson = (text: string): boolean => /^\s*[[{]/.test(text) && jsonOrNull(text) !== null;
 
 /** The JSON text with each of its texts mapped; everything else stays as written, also integers beyond 2^53. */
@@ -49,8 +48,10 @@ const mapJsonText = (json: string, map: (text: string) => string): string =>
     return after === before ? quoted : JSON.stringify(after);
   });
 
-/** Replaces ids in texts. */
+/** Replaces ids in texts, in every form in which they can be written. */
 export interface IdEraser {
+  /** False: the text, also a JSON text, holds no id, not even as a part of a word. */
+  readonly mayHold: (text: string) => boolean;
   /** For places where contact ids are expected: a text that is an id, JSON text with one, a path with one. */
   readonly among: (text: string) => string;
   /** For all other places: a path that names a contact, and ids too long to occur by chance. */
@@ -59,19 +60,30 @@ export interface IdEraser {
 
 /** `tokens`: id → its replacement. */
 export const createIdEraser = (tokens: ReadonlyMap<string, string>): IdEraser => {
-  const patterns = [...tokens].flatMap(([id, token]) => {
-    const plain = escaped(id);
-    const encoded = escaped(encodeURIComponent(id));
-    const inPath = new RegExp(`(?<=/contacts/)(?:${plain}|${encoded})(?![^/?#\\s"'])`, "gu");
-    const telling = new RegExp(`(?<![\\p{L}\\p{N}])(?:${plain}|${encoded})(?![\\p{L}\\p{N}])`, "gu");
-    return [isTelling(id) ? { pattern: telling, token } : { pattern: inPath, token }];
+  const patterns = [...tokens].map(([id, token]) => {
+    const forms = formsOf(id);
+    const named = `(?<=/contacts/|[?&]contactId=)(?:${forms})(?![^/?#&\\s"'])`;
+    return {
+      token,
+      byWord: isTelling(id),
+      some: new RegExp(forms, "u"),
+      whole: new RegExp(`^(?:${forms})$`, "u"),
+      each: new RegExp(isTelling(id) ? forms : named, "gu"),
+    };
   });
+  const mayHold = (text: string) => patterns.some(({ some }) => some.test(text));
   const anywhere = (text: string) =>
-    patterns.reduce((clean, { pattern, token }) => clean.replace(pattern, token), text);
+    patterns.reduce(
+      (clean, { each, byWord, token }) =>
+        clean.replace(each, (found: string, at: number, all: string) =>
+          byWord && !isWord(all, at, at + found.length) ? found : token,
+        ),
+      text,
+    );
   const among = (text: string): string => {
-    const token = tokens.get(text);
+    const token = patterns.find(({ whole }) => whole.test(text))?.token;
     if (token !== undefined) return token;
     return anywhere(isJson(text) ? mapJsonText(text, among) : text);
   };
-  return { among, anywhere };
+  return { mayHold, among, anywhere };
 };

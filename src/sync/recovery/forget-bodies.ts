@@ -38,7 +38,7 @@ const itemsOf = (value: JsonValue | undefined): readonly JsonValue[] => {
 const ofContacts = (header: ArchiveHeader) => header.endpoint === "listContacts" || header.endpoint === "getContact";
 
 /** Functions that find these people in bodies and remove them. */
-export const createForgetBodies = ({ find, eraser, ids, holdsTrace }: Forgetting): ArchiveBodies => {
+export const createForgetBodies = ({ find, eraser, holdsTrace }: Forgetting): ArchiveBodies => {
   const none = { exclude: [], hash: [], hashOf: () => "" };
   const redact = createRedactor({ ...none, forgotten: find, anyForgotten: true });
 
@@ -63,14 +63,15 @@ export const createForgetBodies = ({ find, eraser, ids, holdsTrace }: Forgetting
   const clean = (header: ArchiveHeader, body: Buffer): Buffer | null => {
     const text = body.toString("utf8");
     const reading = envelopeOf(header, text);
-    if (reading === null || !isEndpoint(header.endpoint) || redact === null) return holdsTrace(text) ? EMPTY : null;
+    if (reading === null || !isEndpoint(header.endpoint) || redact === null)
+      return holdsTrace(text) || eraser.anywhere(text) !== text ? EMPTY : null;
     const before = reading.envelope;
     let after = redact(before, header.endpoint);
     if (ofContacts(header) && after.data !== undefined) {
       const data = withoutNameless(after.data);
       if (data !== after.data) after = { ...after, data };
     }
-    const named = ids.some((id) => text.includes(id)) ? mapTexts(after, eraser.anywhere) : after;
+    const named = eraser.mayHold(text) ? mapTexts(after, eraser.anywhere) : after;
     return named === before ? null : Buffer.from(exactJson(named));
   };
 

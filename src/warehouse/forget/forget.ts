@@ -29,7 +29,6 @@ export interface Forgetting {
   /** Hash of a contact's id when the contact is forgotten. */
   readonly find: (id: string) => string | null;
   readonly eraser: IdEraser;
-  readonly ids: readonly string[];
   /** True when a text holds an id, address or number of theirs. */
   readonly holdsTrace: (text: string) => boolean;
 }
@@ -84,7 +83,6 @@ const wantedIds = async (
 const nobody: Forgetting = {
   find: () => null,
   eraser: createIdEraser(new Map()),
-  ids: [],
   holdsTrace: () => false,
 };
 
@@ -93,7 +91,6 @@ const forgettingOf = (people: readonly Person[], list: ForgottenList): Forgettin
   return {
     find: list.find,
     eraser: createIdEraser(new Map(people.map(({ id, hash }) => [id, forgottenId(hash)]))),
-    ids: people.map(({ id }) => id),
     // Compare whole values, because a short id is part of many texts.
     holdsTrace: (text) => telling.some((trace) => text.includes(JSON.stringify(trace))),
   };

@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { z } from "zod";
 import { ALERTS } from "../../core/data-dir.ts";
 import { jsonOrNull } from "../../core/json.ts";
+import { formsOf, isWord } from "../../core/text/forms.ts";
 import { replaceFile } from "../archive/replace-file.ts";
 import { takeWriterLock } from "../file/writer-lock.ts";
 import type { Person } from "./rows.ts";
 
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-
-/** Matches a text where no letter or digit is next to it, because a short id is part of many texts. */
-const wordsOf = (people: readonly Person[]): RegExp | null => {
-  const texts = people.flatMap(({ traces }) =>
-    traces.flatMap(({ text }) => [text, JSON.stringify(text).slice(1, -1)].map(escaped)),
-  );
-  if (texts.length === 0) return null;
-  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${[...new Set(texts)].join("|")})(?![\\p{L}\\p{N}])`, "u");
+/** Whether a text holds a text of theirs where no letter or digit is next to it, because a short id is part of many texts. */
+const namesOneOf = (people: readonly Person[]): ((text: string) => boolean) => {
+  const forms = new Set(people.flatMap(({ traces }) => traces.map(({ text }) => formsOf(text))));
+  const patterns = [...forms].map((form) => new RegExp(form, "gu"));
+  return (text) =>
+    patterns.some((pattern) =>
+      [...text.matchAll(pattern)].some((match) => isWord(text, match.index, match.index + match[0].length)),
+    );
 };
 
 const eventSchema = z.object({ key: z.string(), row: z.unknown() });
@@ -43,10 +43,10 @@ const saidIn = (text: string): readonly string[] => {
 const problemSchema = z.looseObject({ problem: z.object({ message: z.string() }) });
 
 /** Removes the problem of a rule whose query failed at a value of the person; the rule's next pass finds it anew. */
-const clearProblem = async (folder: string, words: RegExp): Promise<void> => {
+const clearProblem = async (folder: string, isTheirs: (text: string) => boolean): Promise<void> => {
   const file = join(folder, "position.json");
   const read = async () => problemSchema.safeParse(jsonOrNull(await readFile(file, "utf8"))).data;
-  if (!words.test((await read())?.problem.message ?? "")) return;
+  if (!isTheirs((await read())?.problem.message ?? "")) return;
   // Where a pass is under way, it keeps a position of its own; the search that follows finds what it left.
   const lock = await takeWriterLock(join(folder, "writer.lock"), folder).catch(() => null);
   try {
@@ -62,16 +62,16 @@ const MESSAGE = /^\d{12}\.json$|\.json\.new$/;
 
 /** Paths of the removed messages. `state`: the folder state/ of the data directory. */
 export const removeMessages = async (state: string, people: readonly Person[]): Promise<readonly string[]> => {
-  const words = wordsOf(people);
+  const isTheirs = namesOneOf(people);
   const folder = join(state, ALERTS);
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
   const removed: string[] = [];
   for (const entry of entries) {
     const file = join(entry.parentPath, entry.name);
-    if (words === null || !entry.isFile()) continue;
-    if (entry.name === "position.json") await clearProblem(entry.parentPath, words);
+    if (!entry.isFile()) continue;
+    if (entry.name === "position.json") await clearProblem(entry.parentPath, isTheirs);
     if (!MESSAGE.test(entry.name)) continue;
-    if (!saidIn(await readFile(file, "utf8")).some((text) => words.test(text))) continue;
+    if (!saidIn(await readFile(file, "utf8")).some(isTheirs)) continue;
     await rm(file);
     removed.push(file);
   }

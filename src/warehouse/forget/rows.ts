@@ -2,6 +2,7 @@
 // cursors and in the service's request history. SQL is generated where the table varies; every value is bound.
 import { z } from "zod";
 import type { IdEraser } from "../../core/forgotten.ts";
+import { formsOf } from "../../core/text/forms.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import type { SqlValue } from "../duckdb/duck-values.ts";
 import type { Sql } from "../duckdb/statements.ts";
@@ -24,6 +25,7 @@ const NAMING: readonly { readonly path: string; readonly columns: readonly strin
   { path: "sync.requests", columns: ["url", "scope", "error"], own: "stream = 'contacts'" },
   { path: "sync.stream_state", columns: ["cursor", "walk_id", "error"], own: "stream = 'contacts'" },
   { path: "sync.runs", columns: ["summary", "error"], own: "false" },
+  { path: "sync.rejects", columns: ["record", "reason"], own: "table_name = 'usage_requests'" },
   { path: "main.usage_requests", columns: ["endpoint", "input", "error", "_extra"], own: "true" },
   { path: "history.usage_requests", columns: ["endpoint", "input", "error", "_extra"], own: "true" },
 ];
@@ -31,13 +33,26 @@ const NAMING: readonly { readonly path: string; readonly columns: readonly strin
 const cells = z.array(z.string().nullable());
 const namingRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), own: z.boolean(), cells });
 
+const detailRow = z.object({ detail: z.string() });
+
+/** A drift value with an id goes: it is part of the row's key, and two ids may have the same replacement. */
+const dropDrift = async (tx: Sql, ids: readonly string[], eraser: IdEraser): Promise<void> => {
+  const details = await tx.query(
+    "SELECT DISTINCT detail FROM sync.schema_drift WHERE regexp_matches(detail, $1)",
+    [ids.map(formsOf).join("|")],
+    detailRow,
+  );
+  const theirs = details.flatMap(({ detail }) => (eraser.anywhere(detail) === detail ? [] : [detail]));
+  await tx.run("DELETE FROM sync.schema_drift WHERE detail IN (SELECT unnest($1))", [theirs]);
+};
+
 const cleanTexts = async (tx: Sql, ids: readonly string[], eraser: IdEraser): Promise<void> => {
   for (const { path, columns, own } of NAMING) {
     const text = columns.map((column) => `CAST(${quoted(column)} AS VARCHAR)`);
     const rows = await tx.query(
       `SELECT rowid AS row, ${own} AS own, [${text.join(", ")}] AS cells FROM ${path}
-       WHERE list_bool_or([contains(concat_ws(' ', ${text.join(", ")}), id) FOR id IN ?])`,
-      [[...ids]],
+       WHERE regexp_matches(concat_ws(' ', ${text.join(", ")}), $1)`,
+      [ids.map(formsOf).join("|")],
       namingRow,
     );
     for (const { row, own: mine, cells: before } of rows) {
@@ -85,6 +100,9 @@ export const forgetRows = async (tx: Sql, people: readonly Person[], eraser: IdE
   const values = people.flatMap(({ traces }) => traces.map(({ text }) => text));
   await tx.run(`DELETE FROM sync.schema_drift WHERE table_name = 'contacts' AND detail ${among}`, [values]);
   const rejects = await dropRejects(tx, people);
-  await cleanTexts(tx, ids, eraser);
+  if (ids.length > 0) {
+    await dropDrift(tx, ids, eraser);
+    await cleanTexts(tx, ids, eraser);
+  }
   return { current, versions, rejects };
 };

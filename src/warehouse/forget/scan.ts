@@ -7,13 +7,14 @@ import { z } from "zod";
 import { hasSystemCode } from "../../core/errors.ts";
 import { isTelling } from "../../core/forgotten.ts";
 import { makeFolders } from "../../core/make-folders.ts";
+import { ESCAPED_SIGN, formsOf, samePartOf } from "../../core/text/forms.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { decodedChunks } from "../archive/read-archive.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { copyContents, type RewriteMeans } from "../file/publish/rewrite-file.ts";
 import type { Person, Trace } from "./rows.ts";
-import { formsOf, matchesIn } from "./search-bytes.ts";
+import { type Form, formOf, matchesIn } from "./search-bytes.ts";
 
 /** File and kind of a found text, never the text itself. */
 export interface Hit {
@@ -74,23 +75,35 @@ const kindOf = (group: Group): Trace["kind"] => (group === "short id" ? "id" : g
 /** Tables of contacts: a cell that is an id there is a contact's, however short. */
 const OWN = /(?:^|[./"])contacts(?:"|\.parquet)$/;
 
-const foundRow = z.object({
-  group: z.enum(GROUPS),
-  whole: z.number(),
-  part: z.number(),
-});
 const countRow = z.object({ rows: z.number() });
 
-const quotedForRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-
 const SEPARATOR = String.fromCharCode(1);
+const BEFORE_WORD = `(?:^|[^\\p{L}\\p{N}]|${ESCAPED_SIGN})`;
+/** DuckDB limits the size of a pattern. */
+const TEXTS_PER_PATTERN = 50;
 
-/** Matches a trace as a whole word; a short id in a table of contacts as a whole cell. */
-const wordOf = (trace: Trace, isOwn: boolean): string => {
-  const text = quotedForRegex(trace.text);
-  if (groupOf(trace) !== "short id" || !isOwn) return `(^|[^\\p{L}\\p{N}])${text}($|[^\\p{L}\\p{N}])`;
-  return `(^|${SEPARATOR})${text}($|${SEPARATOR})`;
-};
+/** Matches one of the texts as a whole word; a short id in a table of contacts as a whole cell. */
+const wordOf = (forms: string, isWholeCell: boolean): string =>
+  isWholeCell ? `(?:^|${SEPARATOR})(?:${forms})(?:$|${SEPARATOR})` : `${BEFORE_WORD}(?:${forms})(?:$|[^\\p{L}\\p{N}])`;
+
+interface Pattern {
+  readonly group: Group;
+  /** A text without one of these holds no trace of the group. */
+  readonly sameParts: readonly string[];
+  /** Matches a trace of the group, also inside a word. */
+  readonly part: string;
+  readonly word: string;
+}
+
+const patternsOf = (traces: readonly Trace[], isOwn: boolean): readonly Pattern[] =>
+  GROUPS.flatMap((group) => {
+    const texts = traces.filter((trace) => groupOf(trace) === group).map(({ text }) => text);
+    return Array.from({ length: Math.ceil(texts.length / TEXTS_PER_PATTERN) }, (_, at) => {
+      const some = texts.slice(at * TEXTS_PER_PATTERN, (at + 1) * TEXTS_PER_PATTERN);
+      const part = some.map(formsOf).join("|");
+      return { group, sameParts: some.map(samePartOf), part, word: wordOf(part, group === "short id" && isOwn) };
+    });
+  });
 
 /** Counts rows whose texts hold a trace, as a whole word and as part of a text. */
 const foundInTable = async (
@@ -99,12 +112,18 @@ const foundInTable = async (
   traces: readonly Trace[],
 ) => {
   const text = `concat_ws(chr(1), ${columns.map((column) => `CAST(${column} AS VARCHAR)`).join(", ")})`;
-  const query = `WITH traces AS (SELECT unnest($1) AS group_name, unnest($2) AS text, unnest($3) AS word),
-    cells AS (SELECT ${text} AS cell FROM ${path})
-    SELECT group_name AS "group", count(*) FILTER (regexp_matches(cell, word)) AS whole, count(*) AS part
-    FROM cells JOIN traces ON contains(cell, text) GROUP BY ALL`;
-  const words = traces.map((trace) => wordOf(trace, isOwn));
-  return database.query(query, [traces.map(groupOf), traces.map(({ text: found }) => found), words], foundRow);
+  const found: { readonly group: Group; readonly whole: number }[] = [];
+  for (const { group, sameParts, part, word } of patternsOf(traces, isOwn)) {
+    const mayBe = sameParts.map((_, at) => `contains(cell, $${at + 2})`).join(" OR ");
+    const rowsWith = async (pattern: string) => {
+      const query = `SELECT count(*) AS "rows" FROM (SELECT ${text} AS cell FROM ${path})
+        WHERE CASE WHEN ${mayBe} THEN regexp_matches(cell, $1) ELSE false END`;
+      return (await database.query(query, [pattern, ...sameParts], countRow))[0]?.rows ?? 0;
+    };
+    // The pattern of words takes long to prepare, and few tables hold a trace.
+    if ((await rowsWith(part)) > 0) found.push({ group, whole: await rowsWith(word) });
+  }
+  return found;
 };
 
 interface Cells {
@@ -170,7 +189,7 @@ async function* bytesOf(file: string): AsyncIterable<Buffer> {
 const notByChance = async (
   file: string,
   found: readonly string[],
-  forms: readonly Buffer[],
+  forms: readonly Form[],
   means: RewriteMeans,
 ): Promise<readonly string[]> => {
   makeFolders(means.tempDir);
@@ -196,7 +215,7 @@ const scanFile = async (
   const left: Hit[] = [...(cells?.left ?? [])];
   const mentions: Hit[] = [...(cells?.mentions ?? [])];
   for (const group of GROUPS) {
-    const forms = traces.filter((trace) => groupOf(trace) === group).flatMap(({ text }) => formsOf(text));
+    const forms = traces.filter((trace) => groupOf(trace) === group).map(({ text }) => formOf(text));
     if (forms.length === 0) continue;
     const chunks = file.endsWith(".gz") ? decodedChunks(file) : bytesOf(file);
     const found = await matchesIn(chunks, forms, { words: !packed });

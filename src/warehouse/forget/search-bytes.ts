@@ -1,18 +1,35 @@
-// Searches a stream of bytes for texts.
+// Searches a stream of bytes for texts, in every form in which they can be written.
+import { ESCAPED_SIGN, formsInBytes, longestForm, samePartOf } from "../../core/text/forms.ts";
 
 /** Shorter texts occur in any file by chance, so they are searched in cells only, as whole words. */
 const SHORTEST_BYTES = 6;
 /** Bytes before and after a match that distinguish it from another. */
 const AROUND = 8;
 
-/** The forms a text can have in a file: plain, in JSON, in a URL. None if it is too short to search for in bytes. */
-export const formsOf = (text: string): readonly Buffer[] => {
-  const forms = new Set([text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]);
-  return [...forms].map((form) => Buffer.from(form)).filter((form) => form.length >= SHORTEST_BYTES);
-};
+/** Every form of a text in a file: plain, in JSON, in a URL. For bytes that were read as Latin-1. */
+export interface Form {
+  /** Bytes without this part hold no match. */
+  readonly samePart: string;
+  readonly pattern: RegExp;
+  /** Bytes of the longest match. */
+  readonly longest: number;
+}
 
-const isWordByte = (byte: number | undefined): boolean =>
-  byte !== undefined && (byte >= 0x80 || /[0-9A-Za-z]/.test(String.fromCharCode(byte)));
+export const formOf = (text: string): Form => ({
+  samePart: samePartOf(text),
+  pattern: new RegExp(formsInBytes(text), "g"),
+  longest: longestForm(text),
+});
+
+const LETTERS_END = /[0-9A-Za-z\x80-\xff]$/;
+const LETTERS_START = /^[0-9A-Za-z\x80-\xff]/;
+const SIGN_END = new RegExp(`${ESCAPED_SIGN}$`);
+
+/** Whether no letter or digit is next to these bytes. */
+const isApart = (text: string, start: number, end: number): boolean => {
+  const before = text.slice(Math.max(0, start - AROUND), start);
+  return (!LETTERS_END.test(before) || SIGN_END.test(before)) && !LETTERS_START.test(text.slice(end, end + 1));
+};
 
 /**
  * Every match of the forms, with the bytes around it, as hexadecimal digits. `words`: only where no letter or digit is
@@ -20,18 +37,22 @@ const isWordByte = (byte: number | undefined): boolean =>
  */
 export const matchesIn = async (
   chunks: AsyncIterable<Buffer>,
-  forms: readonly Buffer[],
+  forms: readonly Form[],
   { words }: { readonly words: boolean },
 ): Promise<readonly string[]> => {
-  const longest = Math.max(0, ...forms.map((form) => form.length));
+  const longest = Math.max(0, ...forms.map((form) => form.longest));
   const matches: string[] = [];
   /** Matches from `from` on; those that start behind `limit` are left to the next chunk. */
   const search = (text: Buffer, from: number, limit: number) => {
-    for (const form of forms) {
-      for (let at = text.indexOf(form, from); at >= 0 && at < limit; at = text.indexOf(form, at + 1)) {
-        const end = at + form.length;
-        if (!words || !(isWordByte(text[at - 1]) || isWordByte(text[end])))
-          matches.push(text.subarray(Math.max(0, at - AROUND), end + AROUND).toString("hex"));
+    const latin = text.toString("latin1");
+    for (const { samePart, pattern } of forms) {
+      if (!text.includes(samePart)) continue;
+      pattern.lastIndex = from;
+      for (let match = pattern.exec(latin); match !== null && match.index < limit; match = pattern.exec(latin)) {
+        const end = match.index + match[0].length;
+        pattern.lastIndex = match.index + 1;
+        if (end - match.index < SHORTEST_BYTES || (words && !isApart(latin, match.index, end))) continue;
+        matches.push(text.subarray(Math.max(0, match.index - AROUND), end + AROUND).toString("hex"));
       }
     }
   };

@@ -28,6 +28,8 @@ const eraser = createIdEraser(
     [LONG, "#1"],
     ["p_7", "#2"],
     ["a+b/c d.", "#3"],
+    ["ada@example.com", "#4"],
+    ["ç?&", "#5"],
   ]),
 );
 
@@ -41,6 +43,14 @@ describe("anywhere", () => {
     ["/v1/contacts/p_77", "/v1/contacts/p_77"],
     ["/v1/signals/p_7", "/v1/signals/p_7"],
     [`/v1/contacts/${encodeURIComponent("a+b/c d.")}`, "/v1/contacts/#3"],
+    // The service may escape more, less, or in small letters.
+    ["GET /v1/contacts/a%2bb%2fc+d%2E", "GET /v1/contacts/#3"],
+    ["GET /v1/emails?contactId=ada%40example.com&page=2", "GET /v1/emails?contactId=#4&page=2"],
+    ["?next=%2Fv1%2Fcontacts%2Fada%2540example.com", "?next=%2Fv1%2Fcontacts%2F#4"],
+    ["Hada%40example.com and ada%40example.community", "Hada%40example.com and ada%40example.community"],
+    ["/v1/contacts/%c3%a7%3F&", "/v1/contacts/#5"],
+    ["/v1/emails?contactId=p_7&page=2", "/v1/emails?contactId=#2&page=2"],
+    ["/v1/emails?contactId=p_77 of %C3%A7%3F%26", "/v1/emails?contactId=p_77 of %C3%A7%3F%26"],
   ])("%s", (text, clean) => {
     expect(eraser.anywhere(text)).toBe(clean);
   });
@@ -59,7 +69,15 @@ describe("among texts of contacts", () => {
     ],
     ['{"q\\"p_7":"p_7","p_7":"[\\"p_7\\"]"}', '{"q\\"p_7":"#2","#2":"[\\"#2\\"]"}'],
     ["plain p_7", "plain p_7"],
+    ['{"contact":"%C3%A7%3F%26","of":"\\u00e7?&"}', '{"contact":"#5","of":"#5"}'],
+    ['{"path":"\\/v1\\/contacts\\/ada\\u0040example.com"}', '{"path":"/v1/contacts/#4"}'],
   ])("%s", (text, clean) => {
     expect(eraser.among(text)).toBe(clean);
   });
+});
+
+test("a text that may hold an id holds it in some form, also as JSON; one that cannot is told apart at once", () => {
+  for (const text of ["/v1/contacts/ada%40example.com", '"ada\\u0040example.com"', "Hp_7x"])
+    expect([text, eraser.mayHold(text)]).toEqual([text, true]);
+  expect(eraser.mayHold("ada at example.com")).toBe(false);
 });

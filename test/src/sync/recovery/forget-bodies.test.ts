@@ -25,7 +25,6 @@ const header = {
 const bodies = createForgetBodies({
   find: (id) => (id === ERASED.id ? HASH : null),
   eraser: createIdEraser(new Map([[ERASED.id, `forgotten:${HASH}`]])),
-  ids: [ERASED.id],
   holdsTrace: (text) => text.includes(ERASED.email),
 });
 
@@ -42,4 +41,28 @@ test.each([
   expect(clean).toContain(OTHER.email);
   expect(clean).toContain(JSON.stringify(forgottenRecord(HASH)));
   for (const trace of [ERASED.id, ERASED.email]) expect(clean).not.toContain(trace);
+});
+
+const ADA = "ada.lovelace@example.com";
+const adasBodies = createForgetBodies({
+  find: (id) => (id === ADA ? HASH : null),
+  eraser: createIdEraser(new Map([[ADA, `forgotten:${HASH}`]])),
+  holdsTrace: () => false,
+});
+const usageHeader = { ...header, stream: "usage_requests", endpoint: "listUsageRequests", url: "/v1/usage/requests" };
+
+test.each(["ada.lovelace%40example.com", "ada.lovelace\\u0040example.com", ADA])(
+  "an id that the service's request history writes %s is removed from its archived body",
+  (form) => {
+    const meta = '{"requestId":"s1","apiVersion":"1","timestamp":"2026-01-01T00:00:00Z"}';
+    const body = `{"status":"found","data":[{"id":1,"endpoint":"GET \\/v1\\/contacts\\/${form}"}],"meta":${meta}}`;
+    const clean = adasBodies.clean(usageHeader, Buffer.from(body))?.toString() ?? "";
+    expect(clean).toContain(`"endpoint":"GET /v1/contacts/forgotten:${HASH}"`);
+  },
+);
+
+test("a body that cannot be parsed is emptied if it holds an id in any form, and stays otherwise", () => {
+  const page = (path: string) => Buffer.from(`<p>Cannot GET ${path}</p>`);
+  expect(adasBodies.clean(usageHeader, page("/v1/contacts/ada.lovelace%40example.com"))?.toString()).toBe("{}");
+  expect(adasBodies.clean(usageHeader, page("/v1/contacts/bea%40example.com"))).toBeNull();
 });

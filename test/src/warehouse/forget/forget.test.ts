@@ -1,5 +1,5 @@
 // Erasing a contact from a mirror whose rows are written here, without a sync.
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -90,4 +90,34 @@ test("a copy that a killed backup left beside the mirror goes", async () => {
   copyFileSync(join(dataDir, "warehouse.duckdb"), join(copy, "warehouse.duckdb"));
   expect((await forget(dataDir)).removed).toContain(copy);
   expect(existsSync(copy)).toBe(false);
+});
+
+const EMAIL_ID = "ada.lovelace@example.com";
+const FORMS = ["ada.lovelace%40example.com", "ada.lovelace%2540example.com", EMAIL_ID];
+
+test("an id that URLs escape leaves ledger and request history of both databases in every form", async () => {
+  const requests = FORMS.map(
+    (form, at) =>
+      `('q${at}', 'r1', 'contacts', '', 'getContact', '/v1/contacts/${form}', 'spent', '2026-11-01', 1, 1, 1, 1)`,
+  );
+  const history = FORMS.map((form, at) => `(${at}, 'GET /v1/contacts/${form}', '2026-11-01', 'r1')`);
+  const dataDir = await aMirror(`INSERT INTO sync.requests
+      (request_id, run_id, stream, scope, endpoint, url, charge, started_at, duration_ms, bytes, rows, attempt)
+      VALUES ${requests.join(", ")};
+    INSERT INTO main.usage_requests (id, endpoint, _synced_at, _run_id) VALUES ${history.join(", ")};`);
+  const { scan } = await forget(dataDir, { ids: [EMAIL_ID] });
+  expect(scan.left).toEqual([]);
+  for (const file of ["warehouse.duckdb", "state/working.duckdb"]) {
+    const bytes = readFileSync(join(dataDir, file));
+    for (const form of [...FORMS, "ada.lovelace"])
+      expect([file, form, bytes.includes(form)]).toEqual([file, form, false]);
+  }
+});
+
+test("an escaped id in a record that nothing erases is an error, which names the table", async () => {
+  const dataDir = await aMirror(`INSERT INTO main.accounts (id, description, _synced_at, _run_id)
+    VALUES (1, 'see /v1/contacts/ada.lovelace%40example.com', '2026-11-01', 'r1');`);
+  const forgotten = forget(dataDir, { ids: [EMAIL_ID] });
+  await expect(forgotten).rejects.toSatisfy((error) => isCode(error, "FORGET_INCOMPLETE"));
+  await expect(forgotten).rejects.toThrow("main.accounts");
 });

@@ -27,11 +27,13 @@ const TABLES = [
   "history.contacts",
   "sync.walk_seen",
   "sync.rejects",
+  "sync.schema_drift",
   "sync.requests",
   "sync.stream_state",
 ];
 beforeEach(async () => {
-  for (const table of [...TABLES, "sync.runs", "main.usage_requests"]) await database.run(`DELETE FROM ${table}`);
+  for (const table of [...TABLES, "sync.runs", "main.usage_requests", "history.usage_requests"])
+    await database.run(`DELETE FROM ${table}`);
 });
 afterAll(() => database.close());
 
@@ -119,4 +121,48 @@ test("the service's request history keeps its other values to the last digit", a
   expect(await texts("SELECT concat_ws(' ', endpoint, input, _extra) FROM main.usage_requests")).toEqual([
     '/v1/contacts/forgotten:h1 {"contactId":"forgotten:h1"} {"of":"forgotten:h1","big":12345678901234567890}',
   ]);
+});
+
+const ESCAPED = [
+  ["ada.lovelace@example.com", "ada.lovelace%40example.com"],
+  ["urn:person:778899", "urn%3aperson%3A778899"],
+  ["c/slash id", "c%2fslash+id"],
+  ["çö?&#", "%C3%A7%C3%B6%3F%26%23"],
+] as const;
+
+test.each(ESCAPED)("%s leaves ledger and request history also where it is written %s", async (id, form) => {
+  await aRequest("1", "contacts", `/v1/contacts/${form}`, id);
+  for (const table of ["main", "history"])
+    await database.run(
+      `INSERT INTO ${table}.usage_requests BY NAME (SELECT 1 AS id, 'GET /v1/contacts/${form}' AS endpoint,
+         '{"contactId":"${form}"}' AS input, '{"link":"/v1/emails?contactId=${form}&page=1","n":12345678901234567890}' AS _extra
+         ${table === "main" ? "" : `, 'update' AS change, ${AT} AS valid_to`})`,
+    );
+  await forget({ id, hash: "h1", traces: [{ kind: "id", text: id }] });
+  expect(await texts("SELECT url || ' ' || scope FROM sync.requests")).toEqual([
+    "/v1/contacts/forgotten:h1 forgotten:h1",
+  ]);
+  for (const table of ["main", "history"])
+    expect(await texts(`SELECT concat_ws(' ', endpoint, input, _extra) FROM ${table}.usage_requests`)).toEqual([
+      'GET /v1/contacts/forgotten:h1 {"contactId":"forgotten:h1"} {"link":"/v1/emails?contactId=forgotten:h1&page=1","n":12345678901234567890}',
+    ]);
+});
+
+test("an escaped id leaves rejected records of the request history and drift values; those of others stay", async () => {
+  const [id, form] = ESCAPED[0];
+  for (const path of [form, "bea%40example.com"]) {
+    await database.run(
+      `INSERT INTO sync.rejects (rejected_at, run_id, request_id, stream, table_name, position, reason, record)
+       VALUES (${AT}, 'r', 'q', 'usage_requests', 'usage_requests', 0, 'no id', '{"endpoint":"GET \\/v1\\/contacts\\/${path}"}')`,
+    );
+    await database.run(
+      `INSERT INTO sync.schema_drift VALUES ('usage_requests', 'endpoint', 'new_value', '/v1/contacts/${path}', 1, ${AT}, ${AT}, 'r')`,
+    );
+  }
+  await forget({ id, hash: "h1", traces: [{ kind: "id", text: id }] });
+  expect(await texts("SELECT record ->> 'endpoint' FROM sync.rejects ORDER BY 1")).toEqual([
+    "GET /v1/contacts/bea%40example.com",
+    "GET /v1/contacts/forgotten:h1",
+  ]);
+  expect(await texts("SELECT detail FROM sync.schema_drift")).toEqual(["/v1/contacts/bea%40example.com"]);
 });

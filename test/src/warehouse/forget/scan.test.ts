@@ -108,3 +108,38 @@ test("a short id in an export of the contacts is a trace, too", async () => {
     ["companies.parquet"],
   ]);
 });
+
+test.each([
+  ["ada.lovelace@example.com", "ada.lovelace%40example.com"],
+  ["urn:person:778899", "urn%3aperson%3A778899"],
+  ["c/slash id", "c%2fslash+id"],
+  ["c/slash id", "c\\/slash id"],
+])("%s that is written %s is a trace, in a cell, in an export and in a file", async (id, form) => {
+  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const database = await openDatabase(join(folder, "warehouse.duckdb"));
+  await database.run("CREATE TABLE usage_requests AS SELECT $1 AS endpoint", [`GET %2Fv1%2Fcontacts%2F${form}`]);
+  await database.run(`COPY usage_requests TO '${join(folder, "usage_requests.parquet")}' (FORMAT parquet)`);
+  await database.close();
+  writeFileSync(join(folder, "requests.ndjson"), `{"url":"/v1/contacts/${form}"}`);
+  writeFileSync(join(folder, "others.ndjson"), `{"url":"/v1/contacts/other${form}"}`);
+  const person = { id, hash: "", traces: [{ kind: "id", text: id }] } as const;
+  const { left, mentions } = await scanFor([person], [folder], { ...MEANS, tempDir: join(folder, "tmp") });
+  expect(left.map(({ file, table, times }) => [basename(file), table, times])).toEqual([
+    ["requests.ndjson", null, 1],
+    ["usage_requests.parquet", null, 1],
+    ["warehouse.duckdb", "main.usage_requests", 1],
+  ]);
+  expect(mentions).toEqual([]);
+});
+
+test("many people are searched for at once", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const database = await openDatabase(join(folder, "warehouse.duckdb"));
+  await database.run("CREATE TABLE usage_requests AS SELECT '/v1/contacts/person%40119.example' AS endpoint");
+  await database.close();
+  const traces = Array.from({ length: 120 }, (_, at) => ({ kind: "id", text: `person@${at}.example` }) as const);
+  const { left } = await scanFor([{ id: "", hash: "", traces }], [folder], { ...MEANS, tempDir: join(folder, "tmp") });
+  expect(left.map(({ table, times }) => [table, times])).toEqual([["main.usage_requests", 1]]);
+});

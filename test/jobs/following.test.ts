@@ -1,6 +1,7 @@
 // Followed companies: what a sync does with inputs that `follow` added, and what stays of those that are followed no more.
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eraseAsked, followingJob, followJob, unfollowJob } from "../../jobs/following.ts";
+import { planJob } from "../../jobs/plan.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
@@ -113,4 +114,88 @@ test("what is not followed, or configured, is not unfollowed", async () => {
   await expect(unfollowJob(config(), ["c_1", "c_9"], options)).rejects.toThrow("c_9 is not followed");
   await expect(unfollowJob(config("c_2"), ["c_2"], options)).rejects.toThrow("in the configuration");
   expect(await followingJob(config())).toHaveLength(1);
+});
+
+/** c_1.example names another company from now on. */
+const renameCompany = (to: string) => {
+  for (const company of service.data.companies) {
+    if (company.id === "c_1") company.domain = "old.example";
+    if (company.id === to) company.domain = "c_1.example";
+  }
+};
+const inScopeOf = async (table: string, id: string) =>
+  (await rig.rows(`select distinct ${id} as id from ${table} where _in_scope order by 1`)).map((row) => row.id);
+
+test("an input that names another company now is noticed by --full, as announced, for a credit more", async () => {
+  await followJob(config(), ["c_1.example", "c_2"], clock);
+  await rig.sync();
+  const before = service.spent();
+  await rig.sync();
+  renameCompany("c_3");
+  await rig.sync();
+  // Without --full, nothing asks for it.
+  expect(service.spent()).toBe(before);
+  const start = service.log.length;
+  const asked = { streams: ["companies"], full: true, maxDurationMs: null, allowMassDelete: false };
+  const { forecast } = await planJob(config(), asked, clock);
+  const because = [
+    { reason: "--full: the input may name another company now", scopes: 2 },
+    { reason: "--full", scopes: 2 },
+  ];
+  expect(forecast.streams).toMatchObject([{ stream: "companies", requests: 4, because }]);
+  const { error, report } = await rig.sync({ full: true });
+  expect(error).toBeNull();
+  const paths = service.log.slice(start).map(({ path }) => path);
+  expect(paths.filter((path) => /^\/v1\/companies\/(by-input\/)?[^/]+$/.test(path)).sort()).toEqual([
+    "/v1/companies/by-input/c_1.example",
+    "/v1/companies/by-input/c_2",
+    "/v1/companies/c_1",
+    "/v1/companies/c_2",
+    "/v1/companies/c_3",
+  ]);
+  expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ credits: 5, complete: true });
+  expect(await followingJob(config())).toMatchObject([{ company_id: "c_3" }, { company_id: "c_2" }]);
+  expect(await inScopeOf("companies", "id")).toEqual(["c_2", "c_3"]);
+  expect(await inScopeOf("job_openings", "company_id")).toEqual(["c_2", "c_3"]);
+  expect(await rig.rows("select distinct company_id as id from job_openings where not _in_scope")).toEqual([
+    { id: "c_1" },
+  ]);
+  const spent = service.spent();
+  await rig.sync();
+  expect(service.spent()).toBe(spent);
+});
+
+test("--reset companies asks for the inputs alone, and a company that another input names stays followed", async () => {
+  await followJob(config(), ["c_1.example", "c_1"], clock);
+  await rig.sync();
+  renameCompany("c_2");
+  const start = service.log.length;
+  expect((await rig.sync({ reset: ["companies"] })).error).toBeNull();
+  expect(
+    service.log
+      .slice(start)
+      .map(({ path }) => path)
+      .sort(),
+  ).toEqual(["/v1/companies/by-input/c_1", "/v1/companies/by-input/c_1.example"]);
+  await rig.sync();
+  expect(await inScopeOf("job_openings", "company_id")).toEqual(["c_1", "c_2"]);
+});
+
+test("a 404 of text, which a gateway may have sent, leaves a resolved input as it is; one of the service does not", async () => {
+  await followJob(config(), ["c_1.example"], clock);
+  await rig.sync();
+  let body: unknown = "404 page not found";
+  service.options = {
+    ...service.options,
+    before: ({ path }) => (path.includes("by-input") ? { status: 404, body } : undefined),
+  };
+  expect((await rig.sync({ full: true })).error?.code).toBe("STREAMS_FAILED");
+  expect(await inScopeOf("job_openings", "company_id")).toEqual(["c_1"]);
+  body = { error: "no company" };
+  // It is the only company: like the loss of all profiles, that needs a word.
+  expect((await rig.sync({ full: true })).error?.code).toBe("STREAMS_FAILED");
+  expect(await followingJob(config())).toMatchObject([{ company_id: "c_1", status: "resolved" }]);
+  expect((await rig.sync({ full: true, allowMassDelete: true })).error).toBeNull();
+  expect(await followingJob(config())).toMatchObject([{ company_id: null, status: "not_found" }]);
+  expect(await inScopeOf("job_openings", "company_id")).toEqual([]);
 });

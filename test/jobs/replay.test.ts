@@ -1,4 +1,4 @@
-// An interrupted replay leaves the mirror as it was.
+// An interrupted replay leaves the mirror as it was; a whole one brings back the marks of rows outside the scope, too.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -14,6 +14,7 @@ import { warehousePaths } from "../../src/warehouse/file/working-file.ts";
 import { readBegunAt } from "../../src/warehouse/read/begun-at.ts";
 import { readSnapshot } from "../../src/warehouse/read/mirror-reader.ts";
 import { readParquet } from "../src/warehouse/export-set.ts";
+import { expectEqualReplay, replayOf } from "../support/equal-replay.ts";
 import { aContact, anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
@@ -25,18 +26,14 @@ test("an interruption ends it before the next change; files stay as they were, a
   await rig.sync();
   const { working, snapshot, state } = warehousePaths(rig.dataDir);
   const filesNow = () => [working, snapshot].map((file) => readFileSync(file).toString("base64"));
-  const env = { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: rig.dataDir };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: rig.dataDir, vocabulary: vocabulary() });
-  const replay = (signal: AbortSignal) =>
-    replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined, signal });
   const [before, dump, names] = [filesNow(), await dumpMirror(rig.dataDir), readdirSync(state)];
 
-  const stopped = replay(AbortSignal.abort(new DuckmirrorError("INTERRUPTED")));
+  const stopped = replayOf(rig.dataDir, AbortSignal.abort(new DuckmirrorError("INTERRUPTED")));
   await expect(stopped).rejects.toMatchObject({ code: "REPLAY_INTERRUPTED", exitCode: 130 });
   expect(filesNow()).toEqual(before);
   expect(readdirSync(state)).toEqual(names);
 
-  const report = await replay(new AbortController().signal);
+  const report = await replayOf(rig.dataDir);
   expect([report.runs, report.warehouse]).toEqual([1, join(rig.dataDir, "warehouse.duckdb")]);
   expect(await dumpMirror(rig.dataDir)).toEqual(dump);
 });
@@ -78,4 +75,18 @@ test("a replay from a baseline begins a file of its own time, by which exports a
   const report = await replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
   expect(report.baseline).not.toBeNull();
   expect(await begun()).toBeGreaterThan(before ?? Number.POSITIVE_INFINITY);
+});
+
+test("after its only account is linked to another company, a company and its lists stay outside the scope", async () => {
+  const service = createFakeService(anOrganization(4), { maxPerPage: 10 });
+  const rig = await startSyncRig(service);
+  onTestFinished(() => rig.close());
+  expect((await rig.sync()).error).toBeNull();
+  Object.assign(service.data.accounts[0] ?? {}, { companyId: "c_3", updatedAt: "2026-11-20T00:00:00.000Z" });
+  expect((await rig.sync()).error).toBeNull();
+  await expectEqualReplay(rig.dataDir);
+  expect(await rig.rows("select id from companies where not _in_scope")).toEqual([{ id: "c_1" }]);
+  expect(await rig.rows("select distinct company_id from job_openings where not _in_scope")).toEqual([
+    { company_id: "c_1" },
+  ]);
 });

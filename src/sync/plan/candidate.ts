@@ -75,6 +75,7 @@ export interface MirrorView {
   readonly inputs: readonly {
     readonly input: string;
     readonly companyId: string | null;
+    /** ms since the epoch; null: not yet in a sync with --reset. */
     readonly resolvedAt: number | null;
   }[];
   /** New signals that announce a change of a company's list: `stateKey(stream, company)` → number and type. */

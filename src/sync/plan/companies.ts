@@ -57,13 +57,18 @@ const resolvesElsewhere = ({ view }: Context, { companyId, resolvedAt }: KnownIn
 /** Reason why an input is due; null when it is not. */
 const inputDue = (context: Context, known: KnownInput | undefined): string | null => {
   if (known === undefined) return "followed, not yet resolved";
-  if (known.companyId !== null) return resolvesElsewhere(context, known) ? "its company has another id now" : null;
-  if (context.view.now - (known.resolvedAt ?? 0) > UNKNOWN_INPUT_RETRY_MS)
+  if (known.resolvedAt === null) return "--reset: the input may name another company now";
+  if (known.companyId !== null && resolvesElsewhere(context, known)) return "its company has another id now";
+  if (known.companyId === null && context.view.now - known.resolvedAt > UNKNOWN_INPUT_RETRY_MS)
     return "unknown to the service, asked again weekly";
-  return context.options.full ? "--full" : null;
+  if (!isDueByFull(context, known.resolvedAt)) return null;
+  return known.companyId === null ? "--full" : "--full: the input may name another company now";
 };
 
-/** Followed inputs that no answer has resolved yet, whose company has another id now, or that are asked again weekly. */
+/**
+ * Followed inputs that no answer has resolved yet, whose company has another id now, that are asked again weekly, or that
+ * the command asks for again.
+ */
 export const inputsToResolve = (context: Context): readonly Candidate[] => {
   const { view, options } = context;
   const inputs = new Map(view.inputs.map((known) => [known.input, known]));

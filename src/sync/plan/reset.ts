@@ -2,6 +2,7 @@
 // on deletes as every walk does. Pure.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { INPUT_SCOPE } from "../rows/loads.ts";
 import { overlappingPages } from "../strategies/page-geometry.ts";
 import { type Candidate, type Context, type MirrorView, pagesOf, stateKey } from "./candidate.ts";
 
@@ -18,14 +19,20 @@ const isReset = (lists: readonly ResetList[], stream: string, scope: string): bo
 const isRunOf = (syncId: string, runId: string): boolean => runId === syncId || runId.startsWith(`${syncId}-`);
 
 /**
- * The view without the states of these lists: their walks start at the first page. `syncId`: an earlier run of this sync
+ * The view without the states of these lists: their walks start at the first page, and inputs are resolved again. `syncId`: an earlier run of this sync
  * may have begun with them, so what it has read is not read again; null: there is none.
  */
 export const withoutStates = (view: MirrorView, lists: readonly ResetList[], syncId: string | null): MirrorView => {
   const kept = [...view.states.values()].filter(
     ({ stream, scope, runId }) => !isReset(lists, stream, scope) || (syncId !== null && isRunOf(syncId, runId)),
   );
-  return { ...view, states: new Map(kept.map((state) => [stateKey(state.stream, state.scope), state])) };
+  const states = new Map(kept.map((state) => [stateKey(state.stream, state.scope), state]));
+  const inputs = view.inputs.map((known) => {
+    const scope = `${INPUT_SCOPE}${known.input}`;
+    const isRead = !isReset(lists, "companies", scope) || states.has(stateKey("companies", scope));
+    return isRead ? known : { ...known, resolvedAt: null };
+  });
+  return { ...view, states, inputs };
 };
 
 /** Lengths of the organization's lists among these, as they were last read. */

@@ -6,6 +6,7 @@ import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { filterDate, timeMs } from "../../core/time.ts";
+import { type Outside, outsideCondition } from "../../warehouse/journal/scope-mark.ts";
 
 /** Most ids in one request: its address must stay short. */
 const MOST_IDS = 100;
@@ -112,15 +113,14 @@ export const isOutside = (scope: RowScope, stream: StreamName, record: JsonValue
   return at !== null && at < earliestOf(since);
 };
 
-/** The same as a condition on alias `t` of the stream's table; null: no row is certainly outside. */
-export const outsideSql = (scope: RowScope, stream: ScopedTable): string | null => {
-  const choice = choiceOf(scope, stream);
-  const conditions = choice.conditions.map(
-    ({ column, values }) => `coalesce(CAST(t.${column} AS VARCHAR) NOT IN (${values.map(literal).join(", ")}), true)`,
-  );
-  const earliest = choice.since === undefined ? null : new Date(earliestOf(choice.since)).toISOString();
-  const all = [...conditions, ...(earliest === null ? [] : [`t."date" < TIMESTAMPTZ ${literal(earliest)}`])];
-  return all.length === 0 ? null : `(${all.join(" OR ")}) IS TRUE`;
+/** Which rows of the stream's table are certainly outside; null: none is. */
+export const outsideOf = (scope: RowScope, stream: ScopedTable): Outside | null => {
+  const { conditions, since } = choiceOf(scope, stream);
+  if (conditions.length === 0 && since === undefined) return null;
+  return {
+    noneOf: conditions.map(({ column, values }) => ({ column, values })),
+    before: since === undefined ? null : new Date(earliestOf(since)).toISOString(),
+  };
 };
 
 /** A query for the ids, as text, of signals whose full content the scope asks for. */
@@ -138,6 +138,6 @@ export const contentIds = (scope: RowScope): string => {
 
 /** A query for the ids, as text, of rows inside the scope: rows that this run received are judged by their values. */
 export const idsInScope = (scope: RowScope, stream: ScopedTable): string => {
-  const outside = outsideSql(scope, stream);
-  return `SELECT CAST(t.id AS VARCHAR) FROM main.${stream} AS t WHERE t._in_scope${outside === null ? "" : ` AND NOT ${outside}`}`;
+  const outside = outsideOf(scope, stream);
+  return `SELECT CAST(t.id AS VARCHAR) FROM main.${stream} AS t WHERE t._in_scope${outside === null ? "" : ` AND NOT ${outsideCondition(outside)}`}`;
 };

@@ -17,7 +17,6 @@ import { dropOwners } from "./settle/apply-absences.ts";
 import { dropInsights } from "./settle/apply-deletes.ts";
 import { eraseFollowers } from "./settle/remove-company.ts";
 import { type ProvenStream, readCompleteness } from "./state/completeness.ts";
-import { markFollowers } from "./state/follower-marks.ts";
 import type { SyncRun } from "./state/run-state.ts";
 import { closeScope, eraseOutside } from "./state/scope-marks.ts";
 
@@ -32,17 +31,15 @@ const reportJson = (report: SyncReport): JsonObject => {
   return { ...report, streams };
 };
 
-/** Marks, and on request erases, rows outside the scope. */
+/** Marks, and on request erases, rows outside the scope. The end of the run marks what follows accounts and inputs. */
 const endScope = async ({ options, deps, runId, shapes, stats }: SyncRun): Promise<void> => {
   const scopeRun = { warehouse: deps.warehouse, rowScope: options.rowScope, runId, now: deps.clock.now() };
   await closeScope(scopeRun, shapes);
-  if (options.eraseOutside) {
-    // What follows accounts is found by their marks, so it is erased before them.
-    await markFollowers(deps.warehouse);
-    for (const [stream, rows] of await eraseFollowers(deps.warehouse, scopeRun)) stats.of(stream).deleted += rows;
-    for (const [stream, rows] of await eraseOutside(scopeRun, shapes)) stats.of(stream).deleted += rows;
-  }
-  await markFollowers(deps.warehouse);
+  if (!options.eraseOutside) return;
+  // What follows accounts is found by their marks, so it is erased before them.
+  await deps.warehouse.mark({ of: "followers" });
+  for (const [stream, rows] of await eraseFollowers(deps.warehouse, scopeRun)) stats.of(stream).deleted += rows;
+  for (const [stream, rows] of await eraseOutside(scopeRun, shapes)) stats.of(stream).deleted += rows;
 };
 
 /** Removes what belonged to rows that are gone, and settles rows outside the scope. */

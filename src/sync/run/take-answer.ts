@@ -10,7 +10,7 @@ import type { LoadCounts, ScopeState, TableLoad } from "../../warehouse/record/c
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { stateKey } from "../plan/candidate.ts";
 import type { FetchResult } from "../request/fetcher.ts";
-import { loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
+import { INPUT_SCOPE, loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
 import type { PageRead, ReadRequest } from "../strategies/contract.ts";
 import { startOf } from "../strategies/page-geometry.ts";
@@ -104,6 +104,14 @@ const distrusts = async (run: SyncRun, task: ScopeTask, outcome: OkOutcome): Pro
   const { scope } = task.candidate;
   if (task.stream.scope !== "account" || outcome.envelope.status !== "not_found" || run.fullAccess) return false;
   const held = await run.deps.warehouse.database.query(sqlText("plan/insight-of-account.sql"), [scope], heldRow);
+  return held.length > 0;
+};
+
+/** True for an input that an earlier answer resolved: its company may only be dropped with the guards of a delete. */
+const isResolved = async (run: SyncRun, { candidate: { mode, scope } }: ScopeTask): Promise<boolean> => {
+  if (mode !== "resolve") return false;
+  const sql = sqlText("plan/company-of-input.sql");
+  const held = await run.deps.warehouse.database.query(sql, [scope.slice(INPUT_SCOPE.length)], heldRow);
   return held.length > 0;
 };
 
@@ -215,7 +223,8 @@ export const takeSingleAnswer = async (
     await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
     return failTask(run, task, frozen, { resumable: false });
   }
-  if (result.kind === "absent" && task.stream.scope === "company" && mode !== "resolve") {
+  const isSettledLater = mode !== "resolve" || (await isResolved(run, task));
+  if (result.kind === "absent" && task.stream.scope === "company" && isSettledLater) {
     await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
     if (become(task, "deleting")) run.absent.push({ task, doubtful: result.doubtful });
     return;

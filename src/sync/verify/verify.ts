@@ -197,6 +197,8 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   });
   if (early === null) findings = await repaired(options, deps, run, findings);
   await closeScope({ warehouse, rowScope: options.sync.rowScope, runId, now: clock.now() }, prepared.shapes);
+  // The end of the run marked them while the lists that are read whole counted all of their rows, and repairs came later.
+  await warehouse.mark({ of: "followers" });
   const published = await warehouse.publish();
   emit({ kind: "published", path: published.path, bytes: published.bytes, ms: published.durationMs });
   const report = reportOf(run, findings, checks, earlier + run.credits);

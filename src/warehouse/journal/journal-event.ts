@@ -5,6 +5,7 @@ import { isLedgerStream, isStreamName } from "../../catalog/streams.ts";
 import { TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { WORK } from "../record/checkpoint.ts";
+import { scopeMarkSchema } from "./scope-mark.ts";
 
 const stream = z.string().refine(isStreamName);
 const isTable = (name: string): name is TableName => TABLE_NAMES.some((table) => table === name);
@@ -148,6 +149,8 @@ const entrySchema = z.discriminatedUnion("kind", [
   }),
   /** The change feed was emptied and starts after this number with the rows that exist. */
   z.object({ kind: z.literal("feed-started"), after: z.number(), now: ms }),
+  /** Rows were marked as inside or outside the row scope. The end of a run marks followers without an entry of its own. */
+  z.object({ kind: z.literal("marked"), mark: scopeMarkSchema }),
   /** Only in journals of older versions: the keys of a walk were dropped. */
   z.object({ kind: z.literal("walk-forgotten"), walkId: z.string() }),
   z.object({ kind: z.literal("learned"), name: z.string(), value: z.string(), now: ms }),

@@ -1,6 +1,7 @@
 // The changes of the working database: writes the journal entry of each and makes it, live or from the journal.
 // Invariant: every change of the mirror, its history or its states is in the journal, but for what retention removes: a replay
 // brings it back, and the next sync removes it again.
+import { z } from "zod";
 import type { TableName } from "../../catalog/tables.ts";
 import { forgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
@@ -10,6 +11,7 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { commitEntry, type Journal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-event.ts";
+import { changesByMark, markStatements, type ScopeMark } from "../journal/scope-mark.ts";
 import type { ChangeCounts, Checkpoint, LoadCounts, TableLoad } from "../record/checkpoint.ts";
 import { jsonText } from "../record/json-text.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
@@ -60,6 +62,7 @@ export interface DeleteKeys {
 export interface Changes {
   /** Records a run as `running`. */
   startRun(run: RunStart): Promise<void>;
+  /** Records the end of a run, and marks what follows accounts and followed inputs as inside or outside the row scope. */
   finishRun(runId: string, end: RunEnd): Promise<void>;
   /** Commits in one transaction; see commit.ts. Returns the counts of each load, in order. */
   commit(checkpoint: Checkpoint): Promise<readonly LoadCounts[]>;
@@ -72,6 +75,8 @@ export interface Changes {
   deleteMissing(request: DeleteMissing): Promise<number>;
   /** Moves rows to history for which the service answers 404. Returns the number of deleted rows. */
   deleteKeys(request: DeleteKeys): Promise<number>;
+  /** Marks rows as inside or outside the row scope. Returns the number of rows whose mark changed. */
+  mark(mark: ScopeMark): Promise<number>;
 }
 
 type OtherEntry = Exclude<JournalEntry, { kind: "commit" }>;
@@ -94,7 +99,15 @@ const carryOutDelete = async (tx: Sql, entry: Extract<OtherEntry, { kind: "delet
   return deleted;
 };
 
-/** Makes a change that is not a commit. Returns the number of deleted rows. */
+const makeMark = async (tx: Sql, mark: ScopeMark): Promise<number> => {
+  let changed = 0;
+  for (const statement of markStatements(mark)) changed += await tx.run(statement);
+  return changed;
+};
+
+const presentRow = z.object({ present: z.number() });
+
+/** Makes a change that is not a commit. Returns the number of rows that it deleted or marked. */
 const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Promise<number> => {
   switch (entry.kind) {
     case "run-started": {
@@ -107,6 +120,8 @@ const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Pr
       const summary = jsonText(entry.summary).text;
       const end = [entry.runId, entry.status, instant(entry.finishedAt), summary, entry.error];
       await tx.run(sqlText("warehouse/finish-run.sql"), end);
+      // In this transaction, so that a replay marks them at the same moment, also by a journal of an older version.
+      await makeMark(tx, { of: "followers" });
       if (past.size > 0) await addRedacted(tx, [], entry.finishedAt, redactedUpTo(past, entry.changes ?? 0));
       return 0;
     }
@@ -124,6 +139,8 @@ const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Pr
     case "feed-started":
       await startFeed(tx, entry, past);
       return 0;
+    case "marked":
+      return makeMark(tx, entry.mark);
     case "deleted":
       return carryOutDelete(tx, entry, past);
     default:
@@ -212,6 +229,14 @@ export const journalledChanges = (
       const entry = { kind: "deleted", runId, table, gone, now, walkId: null, scope: null } as const;
       const write = (tx: Sql) => carryOut(tx, entry);
       return journal.record(async () => entry, write).finally(() => count(table));
+    },
+    mark: async (mark) => {
+      if ((await database.query(changesByMark(mark), [], presentRow)).length === 0) return 0;
+      const entry = { kind: "marked", mark } as const;
+      return journal.record(
+        async () => entry,
+        (tx) => carryOut(tx, entry),
+      );
     },
   };
 };

@@ -4,7 +4,6 @@
 import { createHash } from "node:crypto";
 import type { StreamName } from "../../../src/catalog/streams.ts";
 import type { TableName } from "../../../src/catalog/tables.ts";
-import { FOLLOWER_MARKS } from "../../../src/sync/run/state/follower-marks.ts";
 import type { Database } from "../../../src/warehouse/duckdb/database.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";
@@ -152,8 +151,6 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
     integers: () => Promise.reject(new TypeError("no integers here")),
     run: async (sql) => {
       alive();
-      // Rows in memory have no marks: trials have no scope.
-      if (FOLLOWER_MARKS.includes(sql)) return 0;
       if (sql !== sqlText("plan/drop-finished-walks.sql")) throw new TypeError(`not known: ${sql.slice(0, 80)}`);
       const kept = new Set([...states.values()].map(({ walkId }) => walkId));
       for (const walkId of rows.seen.keys()) if (!kept.has(walkId)) rows.seen.delete(walkId);
@@ -240,6 +237,8 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       const gone = new Set(ids);
       return remove(table, (row) => gone.has(row.id) && (company === undefined || row.company === company));
     },
+    // Rows in memory have no marks: trials have no scope.
+    mark: async () => 0,
     suspects: async (search) => {
       alive();
       return suspects(search);

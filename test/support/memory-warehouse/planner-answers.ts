@@ -195,6 +195,10 @@ export const plannerAnswers = ({
         .map(({ id }) => ({ id }))
         .sort((a, b) => (a.id < b.id ? -1 : 1));
     },
+    [sqlText("plan/company-of-input.sql")]: ([input]) =>
+      all("company_inputs").some((row) => row.id === input && text("company_inputs", row, "company_id") !== null)
+        ? [{ held: 1 }]
+        : [],
     [sqlText("plan/insight-of-account.sql")]: ([account]) =>
       all("account_insights").some(({ id }) => id === String(account)) ? [{ held: 1 }] : [],
     [sqlText("plan/insights-without-account.sql")]: () => {

@@ -4,6 +4,8 @@ import { z } from "zod";
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { TableName } from "../../../catalog/tables.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
+import { stateKey } from "../../plan/candidate.ts";
+import { INPUT_SCOPE } from "../../rows/loads.ts";
 import { finishedState } from "../../task/scope-state.ts";
 import { type AbsentCompany, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { closeTask, commitState, failTask } from "../state/task-ends.ts";
@@ -34,10 +36,34 @@ const removeListsOf = async (run: SyncRun, company: string) => {
 };
 
 /**
+ * Decides on inputs that were resolved before and for which the service knows no company now. Their companies are followed
+ * no more, which is guarded like a delete; the inputs are asked again at once, for free, as ones that no answer has resolved.
+ */
+const settleLostInputs = async (run: SyncRun, lost: readonly AbsentCompany[]): Promise<void> => {
+  if (lost.length === 0) return;
+  const rows = await run.deps.warehouse.countRows("companies");
+  const refusal = guardDeletes(streamSpec("companies"), { rows, missing: lost.length }, run.options);
+  for (const { task, doubtful } of lost) {
+    const { stream, scope } = task.candidate;
+    const input = scope.slice(INPUT_SCOPE.length);
+    const endpoint = `GET /v1/companies/by-input/${input}`;
+    const error = (doubtful ? run.doubts.doubt(task.candidate, endpoint) : null) ?? refusal;
+    if (error !== null) {
+      await failTask(run, task, error, { resumable: false });
+      continue;
+    }
+    await remove(run, null, "company_inputs", [input]);
+    closeTask(run, task);
+    run.taken.delete(stateKey(stream, scope));
+    run.replan = true;
+  }
+};
+
+/**
  * Decides on companies whose profile returned 404. A company embedded in an account still exists; inputs that
  * resolved to one of the others are resolved again.
  */
-export const settleAbsentCompanies = async (run: SyncRun, absent: readonly AbsentCompany[]): Promise<void> => {
+const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promise<void> => {
   if (absent.length === 0) return;
   const embedded = shapeOf(run, "accounts").grants.includes("company");
   const scopes = JSON.stringify(absent.map(({ task }) => task.candidate.scope));
@@ -64,6 +90,16 @@ export const settleAbsentCompanies = async (run: SyncRun, absent: readonly Absen
     await commitState(run, finishedState(task, { whole: true, addsUp: true, now, runId: run.runId }));
     closeTask(run, task);
   }
+};
+
+/** Decides on companies and followed inputs that the service answered with 404. */
+export const settleAbsentCompanies = async (run: SyncRun, absent: readonly AbsentCompany[]): Promise<void> => {
+  const isInput = ({ task }: AbsentCompany) => task.candidate.mode === "resolve";
+  await settleGone(
+    run,
+    absent.filter((entry) => !isInput(entry)),
+  );
+  await settleLostInputs(run, absent.filter(isInput));
 };
 
 /** Removes owners without an account. If the service stops returning owners, that proves nothing. */

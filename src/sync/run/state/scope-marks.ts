@@ -10,7 +10,7 @@ import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import type { Widening } from "../../plan/candidate.ts";
 import { changedScopes, rememberScope, rememberShape, rememberWidening } from "../../plan/remembered.ts";
 import type { ListShape } from "../../request/list-shape.ts";
-import { filtersOf, isScoped, outsideSql } from "../../rows/row-scope.ts";
+import { filtersOf, isScoped, outsideOf } from "../../rows/row-scope.ts";
 import { unreadState } from "../../task/scope-state.ts";
 
 type Shapes = ReadonlyMap<string, ListShape>;
@@ -23,11 +23,6 @@ export interface ScopeRun {
   readonly now: number;
 }
 
-const mark = async (warehouse: Warehouse, table: ScopedTable, inScope: boolean, condition: string): Promise<number> =>
-  warehouse.database.run(
-    `UPDATE main.${quoted(table)} AS t SET _in_scope = ${inScope} WHERE _in_scope IS DISTINCT FROM ${inScope} AND ${condition}`,
-  );
-
 const isReadWhole = (rowScope: RowScope, table: ScopedTable, shapes: Shapes): boolean =>
   isScoped(rowScope, table) && (filtersOf(rowScope, table) === null || shapes.get(table)?.filters === false);
 
@@ -36,9 +31,9 @@ const isReadWhole = (rowScope: RowScope, table: ScopedTable, shapes: Shapes): bo
  * shown which are inside.
  */
 export const beginScope = async ({ warehouse, rowScope, runId, now }: ScopeRun, table: ScopedTable): Promise<void> => {
-  const outside = outsideSql(rowScope, table);
-  await mark(warehouse, table, true, outside === null ? "true" : `NOT ${outside}`);
-  if (outside !== null) await mark(warehouse, table, false, outside);
+  const outside = outsideOf(rowScope, table);
+  await warehouse.mark({ of: "setting", table, inside: true, outside });
+  if (outside !== null) await warehouse.mark({ of: "setting", table, inside: false, outside });
   const known = (await warehouse.scopeStates(table)).some(({ scope }) => scope === "");
   const scopes = known ? [unreadState(table, "", runId)] : [];
   await warehouse.commit({ runId, loads: [], requests: [], scopes, quota: null });
@@ -77,27 +72,25 @@ export const openScope = async (
     }
   }
   for (const table of SCOPED_TABLES)
-    if (isReadWhole(rowScope, table, shapes)) await mark(warehouse, table, true, "true");
+    if (isReadWhole(rowScope, table, shapes))
+      await warehouse.mark({ of: "setting", table, inside: true, outside: null });
 };
 
 /** Ends a run: marks the rows of lists that were read whole. */
 export const closeScope = async ({ warehouse, rowScope }: ScopeRun, shapes: Shapes): Promise<void> => {
   for (const table of SCOPED_TABLES) {
-    const outside = isReadWhole(rowScope, table, shapes) ? outsideSql(rowScope, table) : null;
-    if (outside !== null) await mark(warehouse, table, false, outside);
+    const outside = isReadWhole(rowScope, table, shapes) ? outsideOf(rowScope, table) : null;
+    if (outside !== null) await warehouse.mark({ of: "setting", table, inside: false, outside });
   }
 };
 
-const met = (table: ScopedTable, walkId: string) =>
-  `EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = '${walkId.replaceAll("'", "''")}' AND w.table_name = '${table}' AND w.id = CAST(t.id AS VARCHAR))`;
-
 /** Marks rows that a filtered walk returned as inside. */
 export const markReturned = (warehouse: Warehouse, table: ScopedTable, walkId: string): Promise<number> =>
-  mark(warehouse, table, true, met(table, walkId));
+  warehouse.mark({ of: "walk", table, inside: true, walkId });
 
 /** Marks rows that a filtered walk did not return as outside. They may also be gone; nobody asked. */
 export const markUnreturned = (warehouse: Warehouse, table: ScopedTable, walkId: string): Promise<number> =>
-  mark(warehouse, table, false, `NOT ${met(table, walkId)}`);
+  warehouse.mark({ of: "walk", table, inside: false, walkId });
 
 const idRow = z.object({ id: z.string() });
 

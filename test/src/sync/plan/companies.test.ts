@@ -13,6 +13,7 @@ import {
   embedsCompanies,
   inputsToResolve,
 } from "../../../../src/sync/plan/companies.ts";
+import { withoutStates } from "../../../../src/sync/plan/reset.ts";
 import { initialShape } from "../../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { dueOptions, idleState, viewOf } from "./planning-input.ts";
@@ -59,6 +60,32 @@ describe("inputs to resolve", () => {
     expect(due(unknown(6))).toEqual([]);
     expect(due(unknown(6), { full: true })).toEqual(["--full"]);
     expect(due(unknown(8))).toEqual(["unknown to the service, asked again weekly"]);
+  });
+
+  test("--full asks for a resolved one again, and a sync that continues with --full does not ask twice", () => {
+    const resolved = { inputs: [input("acme.com", "c_1", 5)], companies: new Set(["c_1"]) };
+    const again = ["--full: the input may name another company now"];
+    expect(due(resolved, { full: true })).toEqual(again);
+    expect(due(resolved, { full: true, fullSince: NOW - 4 * DAY })).toEqual(again);
+    expect(due(resolved, { full: true, fullSince: NOW - 6 * DAY })).toEqual([]);
+  });
+
+  test("--reset asks for a resolved one again", () => {
+    const context = aContext({
+      inputs: [input("acme.com", "c_1", 5)],
+      states: [aState("companies", "input:acme.com", 5)],
+    });
+    const reset = (stream: "companies" | "filings", scope: string | null, syncId: string | null = null) =>
+      inputsToResolve({
+        options: dueOptions({ companies: ["acme.com"] }),
+        view: withoutStates(context.view, [{ stream, scope }], syncId),
+      }).map(({ because }) => because);
+    const again = ["--reset: the input may name another company now"];
+    expect(reset("companies", null)).toEqual(again);
+    expect(reset("companies", "input:acme.com")).toEqual(again);
+    expect([reset("companies", "input:other.com"), reset("filings", null)]).toEqual([[], []]);
+    // An earlier run of the same sync has asked.
+    expect(reset("companies", null, "r")).toEqual([]);
   });
 
   test("one whose company's profile, read since, came back as another company is resolved anew", () => {

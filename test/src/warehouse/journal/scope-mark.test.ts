@@ -2,8 +2,8 @@
 // accounts and the followed inputs.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { markFollowers } from "../../../../../src/sync/run/state/follower-marks.ts";
-import { type Database, openDatabase } from "../../../../../src/warehouse/duckdb/database.ts";
+import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { changesByMark, markStatements, scopeMarkSchema } from "../../../../src/warehouse/journal/scope-mark.ts";
 
 const LISTS = ["news_articles", "job_openings", "earnings_calls", "filings"];
 let database: Database;
@@ -43,10 +43,39 @@ const follow = (...inputs: readonly string[]) =>
 
 /** Ids of the rows in scope, after the marks are made. */
 const inScope = async (table: string, id: string): Promise<readonly string[]> => {
-  await markFollowers({ database });
+  for (const statement of markStatements({ of: "followers" })) await database.run(statement);
+  expect(await database.query(changesByMark({ of: "followers" }), [], z.unknown())).toEqual([]);
   const sql = `SELECT CAST(${id} AS VARCHAR) AS id FROM main.${table} WHERE _in_scope ORDER BY 1`;
   return (await database.query(sql, [], z.object({ id: z.string() }))).map((row) => row.id);
 };
+
+test("a mark by the setting chooses rows by what it says, and both marks together choose every row", async () => {
+  await anAccount(1, "c_1", true);
+  await anAccount(2, "it''s", true);
+  await anAccount(3, null, true);
+  const outside = { noneOf: [{ column: "company_id", values: ["it's"] }], before: null };
+  const mark = { of: "setting", table: "accounts", inside: false, outside } as const;
+  const marked = async (change: Parameters<typeof markStatements>[0]) => {
+    for (const statement of markStatements(change)) await database.run(statement);
+    const sql = "SELECT id FROM main.accounts WHERE _in_scope ORDER BY 1";
+    return (await database.query(sql, [], z.object({ id: z.number() }))).map(({ id }) => id);
+  };
+  expect(await database.query(changesByMark(mark), [], z.unknown())).toHaveLength(1);
+  expect(await marked(mark)).toEqual([2]);
+  expect(await marked({ ...mark, inside: true, outside: null })).toEqual([1, 2, 3]);
+  expect(await marked({ ...mark, outside: null })).toEqual([1, 2, 3]);
+});
+
+test("a column that is no name is no mark: it would be part of a statement", () => {
+  const mark = (column: string) => ({
+    of: "setting",
+    table: "signals",
+    inside: true,
+    outside: { noneOf: [{ column, values: [] }], before: null },
+  });
+  expect(scopeMarkSchema.safeParse(mark("type")).success).toBe(true);
+  expect(scopeMarkSchema.safeParse(mark("type) OR (true")).success).toBe(false);
+});
 
 test("an insight is in scope while its account is, and no longer once that is gone", async () => {
   await anAccount(1, null, true);

@@ -1,0 +1,27 @@
+// Replays a mirror, and compares what comes of it with the mirror that was.
+import { rmSync } from "node:fs";
+import { expect } from "vitest";
+import { replayJob } from "../../jobs/replay.ts";
+import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { resolveConfig } from "../../src/core/config/config.ts";
+import { warehousePaths } from "../../src/warehouse/file/working-file.ts";
+import { dumpMirror } from "./mirror-dump.ts";
+
+/** Replays the archive of a data directory. */
+export const replayOf = (dataDir: string, signal?: AbortSignal) => {
+  const own = { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: dataDir };
+  const config = resolveConfig({ flags: {}, env: own, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const context = { clock: systemClock, emit: () => undefined };
+  return replayJob(config, { partial: false }, signal === undefined ? context : { ...context, signal });
+};
+
+/** Replays without a working file; expects every table of it and of the snapshot as before. */
+export const expectEqualReplay = async (dataDir: string) => {
+  const files = [undefined, "warehouse.duckdb"];
+  const before = await Promise.all(files.map((file) => dumpMirror(dataDir, file)));
+  rmSync(warehousePaths(dataDir).working);
+  const report = await replayOf(dataDir);
+  for (const [nth, file] of files.entries()) expect(await dumpMirror(dataDir, file)).toEqual(before[nth]);
+  return report;
+};

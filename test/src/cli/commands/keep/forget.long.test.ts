@@ -21,7 +21,7 @@ test("forget asks before it erases, prints what it looked through, and says it a
   const [first = "", second = ""] = await idsOf();
 
   const refused = await cli(["forget", first], { env });
-  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("add --yes")]);
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("confirm with --yes")]);
   expect((await cli(["forget", first], { env, answers: ["no"] })).code).toBe(0);
   expect(await idsOf()).toContain(first);
 

@@ -16,7 +16,7 @@ test.each([[["p_1"]], [["p_1", "--resume"]]])(
     );
     const env = { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_BASE_URL: "https://api.example.com" };
     const { code, err } = await cli(["forget", ...args], { env });
-    expect([code, err]).toEqual([2, expect.stringContaining("add --yes")]);
+    expect([code, err]).toEqual([2, expect.stringContaining("confirm with --yes")]);
     const sql = "SELECT id FROM contacts";
     expect((await runQuery({ snapshot: snapshotPath(dataDir), sql })).rows).toEqual([["p_1"]]);
   },

@@ -93,6 +93,15 @@ export const useShape = async (run: SyncRun, { stream }: ScopeTask, shape: ListS
 const triesForItself = (run: SyncRun, task: ScopeTask, { later }: { readonly later: boolean }): boolean =>
   !later && isOneOfMany(task) && (task.progress === null || shapeOf(run, task.stream.name).settled);
 
+/** Gives the other lists of the stream, of which no page is on its way, the stream's form. None is sent in another one meanwhile. */
+export const shareForm = async (run: SyncRun, task: ScopeTask): Promise<void> => {
+  const { name } = task.stream;
+  const isIdle = (other: ScopeTask) => other !== task && other.inFlight.length === other.ready.length;
+  const others = [...run.active.values()].filter((each) => each.stream.name === name && isIdle(each));
+  for (const other of others) reshape(other, shapeOf(run, name));
+  await Promise.all(others.map((other) => advance(run, other)));
+};
+
 /**
  * Fails a task that was refused in every form. What was given up was not at fault: the next sync begins with the form of
  * before, and the other lists of the stream go on in theirs.
@@ -103,18 +112,10 @@ const failInEveryForm = async (run: SyncRun, task: ScopeTask, error: DuckmirrorE
   if (!later) run.trials.giveUp(task);
   if (later && task.progress !== null) task.progress = inPagesOf(task.progress, before.perPage);
   else reshape(task, isOwn ? shapeOf(run, task.stream.name) : before);
+  if (!isOwn) run.shapes.set(task.stream.name, before);
+  const sharing = isOwn ? undefined : shareForm(run, task);
   await failTask(run, task, error, { resumable: true });
-  if (!isOwn) await useShape(run, task, before);
-};
-
-/** Gives the other lists of the stream, of which no page is on its way, the form in which the task was returned. */
-export const shareForm = async (run: SyncRun, task: ScopeTask): Promise<void> => {
-  const { name } = task.stream;
-  const isIdle = (other: ScopeTask) => other !== task && other.inFlight.length === other.ready.length;
-  for (const other of [...run.active.values()].filter((each) => each.stream.name === name && isIdle(each))) {
-    reshape(other, shapeOf(run, name));
-    await advance(run, other);
-  }
+  await sharing;
 };
 
 /** After a refusal: tries the next list shape, or abandons the scope. */

@@ -62,7 +62,7 @@ test("--reset STREAM:SCOPE reads one company's list anew", async () => {
 test.each([
   [["--reset", "singals"], "Did you mean signals"],
   [["--reset", "news_articles:nobody"], "the mirror reads no such list"],
-  [["--reset", "signals", "accounts"], "give no other"],
+  [["--reset", "signals", "accounts"], "leave out the other ones"],
 ])("%j is a usage error, and nothing is sent", async (argv, named) => {
   const { sync } = aMirror();
   const run = await sync(...argv);

@@ -48,13 +48,15 @@ const mirrored = async (options: FakeOptions, credits: number) => {
 
 test.each(Object.entries(WORLDS))("%s is mirrored whole, also after a run that a budget cut", async (_name, world) => {
   for (const credits of [3, 7, 1000]) {
+    // With them the first run reads it whole, and the second one its changes: without a count, these show no deleted row.
+    const complete = credits < 1000 || world.totals !== false;
     const inOrder = await mirrored(world, credits);
     for (const seed of SEEDS) {
       const { spent, found } = await mirrored({ ...world, hold: anyOrder(seed) }, credits);
       const isDear = spent > inOrder.spent + MORE;
       expect({ seed, credits, isDear, ...found }).toEqual({
         ...{ seed, credits, isDear: false },
-        ...{ error: null, complete: true, rows: ROWS },
+        ...{ error: null, complete, rows: ROWS },
       });
     }
   }

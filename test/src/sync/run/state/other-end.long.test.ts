@@ -90,7 +90,7 @@ test("a list longer than both ends is paid for once; its changes cost a credit, 
   const first = await sync();
   expect(first).toMatchObject({ code: "STREAMS_FAILED", complete: false, unconfirmed: 40 });
   expect(first.error).toContain("LIST_TOO_DEEP");
-  expect(first.error).toContain("returns 120 of 160 rows of this list");
+  expect(first.error).toContain("returns only 120 of 160 rows of this list");
   expect(await rows()).toEqual([...ids(service).slice(0, 60), ...ids(service).slice(100)]);
   expect(first.spent).toBeLessThanOrEqual(20);
   // Row 80 is behind both ends.

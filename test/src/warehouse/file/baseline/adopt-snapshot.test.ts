@@ -2,10 +2,7 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { replayJob } from "../../../../../jobs/replay.ts";
-import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
-import { systemClock } from "../../../../../src/core/clock.ts";
-import { resolveConfig } from "../../../../../src/core/config/config.ts";
+import { replayOf } from "../../../../support/equal-replay.ts";
 import { anOrganization } from "../../../../support/fake-data.ts";
 import { createFakeService } from "../../../../support/fake-service.ts";
 import { startSyncRig } from "../../../../support/sync-rig.ts";
@@ -15,16 +12,6 @@ const DATA = `SELECT 'account' AS what, CAST(id AS VARCHAR) AS id, _synced_at, _
   UNION ALL SELECT 'contact', id, _synced_at, _run_id FROM main.contacts
   UNION ALL SELECT 'signal', CAST(id AS VARCHAR), _synced_at, _run_id FROM main.signals
   UNION ALL SELECT 'run', run_id, started_at, status FROM sync.runs ORDER BY ALL`;
-
-const configOf = (dataDir: string) =>
-  resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: dataDir },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
-const clock = { clock: systemClock, signal: new AbortController().signal };
 
 const start = async () => {
   const service = createFakeService(anOrganization(4));
@@ -46,7 +33,7 @@ test("no row is lost or paid for again, whichever streams the next sync reads, a
   const after = await rig.rows(DATA);
   expect(after.filter(({ id }) => id !== report.run_id)).toEqual(before);
   rmSync(join(state, "working.duckdb"));
-  await replayJob(configOf(rig.dataDir), { partial: false }, { ...clock, emit: () => undefined });
+  await replayOf(rig.dataDir);
   expect(await rig.rows(DATA)).toEqual(after);
 });
 

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { openOwnAccess } from "../../jobs/service-access.ts";
 import { syncJob } from "../../jobs/sync.ts";
 import { openWarehouse } from "../../src/warehouse/file/warehouse.ts";
+import { memoryJob } from "../support/memory-job.ts";
 import { createMemoryWarehouse } from "../support/memory-warehouse/memory-warehouse.ts";
 import { copyMigratedMirror } from "../support/migrated-mirror.ts";
 import { createEventClock, type EventClock } from "./event-clock.ts";
 import type { Following } from "./expected.ts";
-import { memoryJob } from "./memory-job.ts";
 import { memoryMirror, publishedMirror, type ReadMirror } from "./mirror-contents.ts";
 import { asProcess, inProcess, type MirrorRuns } from "./mirror-runs.ts";
 import { pairedWarehouse } from "./paired-warehouse.ts";
@@ -47,7 +47,11 @@ const inMemory = (): OpenMirror => {
     ...clock,
     clock: clock.service,
     open: (server, following) => ({
-      runs: inProcess(server, { dataDir: tmpdir(), ...following }, { clock, job: memoryJob(warehouse, clock) }),
+      runs: inProcess(
+        server,
+        { dataDir: tmpdir(), ...following },
+        { clock, job: memoryJob(warehouse, clock, clock.wired) },
+      ),
       read: memoryMirror(warehouse),
     }),
   };
@@ -63,7 +67,7 @@ const inBoth = async (): Promise<OpenMirror> => {
     ...clock,
     clock: clock.service,
     open: (server, following) => ({
-      runs: inProcess(server, { dataDir, ...following }, { clock, job: memoryJob(warehouse, clock) }),
+      runs: inProcess(server, { dataDir, ...following }, { clock, job: memoryJob(warehouse, clock, clock.wired) }),
       read: publishedMirror(join(dataDir, "warehouse.duckdb")),
     }),
     differences: () => warehouse.differences,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
-import { startSyncRig } from "../../support/sync-rig.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 
 const PAGE = { status: 200, body: "<html><title>Sign in</title></html>" };
 const IN_FLIGHT = 8;
@@ -11,7 +11,7 @@ const IN_FLIGHT = 8;
 test("HTML instead of every answer ends the run after those on the wire and a few more, sent one at a time", async () => {
   const service = createFakeService(anOrganization(20), { maxPerPage: 10 });
   service.options = { ...service.options, before: ({ number }) => (number > 30 ? PAGE : undefined) };
-  const rig = await startSyncRig(service, { DUCKMIRROR_CONCURRENCY: String(IN_FLIGHT) });
+  const rig = await startMemoryRig(service, { DUCKMIRROR_CONCURRENCY: String(IN_FLIGHT) });
   afterTest(() => rig.close());
   const { error } = await rig.sync();
   expect(error?.code).toBe("SERVICE_FAILING");

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeOptions } from "../../support/fake-service.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 import { startSyncRig } from "../../support/sync-rig.ts";
 
 test("a list that counts a record which it never returns makes no other list cost more", async () => {
@@ -24,7 +25,7 @@ test("a list that counts a record which it never returns makes no other list cos
     return { status: 200, body: { data: rows.slice((page - 1) * perPage, page * perPage), meta } };
   };
   const service = createFakeService(organization, { maxPerPage: 50, overPage: "honest", before });
-  const rig = await startSyncRig(service);
+  const rig = await startMemoryRig(service);
   afterTest(() => rig.close());
   await rig.sync({ streams: ["accounts"] });
   for (const full of [false, true]) {
@@ -59,7 +60,7 @@ test.each([0, 1, 2, 3])(
           ? { status: 422, body: "" }
           : undefined,
     });
-    const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,job_openings" });
+    const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,job_openings" });
     afterTest(() => rig.close());
     const paid = (from: number) => service.log.slice(from).filter(({ status }) => status === 200);
     const isOf = (company: string) => (entry: { readonly path: string }) => entry.path.includes(company);
@@ -99,7 +100,7 @@ test("an insight that is refused in every form leaves the others asked for as th
           ? { status: 422, body: "" }
           : undefined,
     });
-    const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,account_insights" });
+    const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,account_insights" });
     afterTest(() => rig.close());
     await rig.sync();
     await rig.sync({ streams: ["account_insights"], full: true });

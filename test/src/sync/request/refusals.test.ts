@@ -4,7 +4,8 @@ import type { ApiOutcome, Verdict } from "../../../../src/api/outcome.ts";
 import { createRefusals } from "../../../../src/sync/request/refusals.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer } from "../../../support/fake-service.ts";
-import { simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
+import { startMemoryRig } from "../../../support/memory-rig.ts";
+import { simulatedClock } from "../../../support/sync-rig.ts";
 
 const MINUTE_MS = 60_000;
 const REFUSED: FakeAnswer = { status: 429, headers: {}, body: "" };
@@ -61,7 +62,7 @@ const syncing = async (isRefused: (number: number, ms: number) => boolean, env =
   const before = ({ number }: { readonly number: number }) =>
     isRefused(number, clock.now() - startedAt) ? refusal : undefined;
   service.options = { ...service.options, before };
-  const rig = await startSyncRig(service, env, clock);
+  const rig = await startMemoryRig(service, env, clock);
   try {
     const { error, report } = await rig.sync();
     return { error, report, tookMs: clock.now() - startedAt };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { afterTest } from "../../../support/after-test.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { startSyncRig } from "../../../support/sync-rig.ts";
+import { startMemoryRig } from "../../../support/memory-rig.ts";
 
 const CONTACTS = { DUCKMIRROR_STREAMS: "contacts" };
 const failAbove = (rows: number) => (request: { readonly query: Readonly<Record<string, string>> }) =>
@@ -11,7 +11,7 @@ const failAbove = (rows: number) => (request: { readonly query: Readonly<Record<
 
 const started = async (contacts: number) => {
   const service = createFakeService(anOrganization(contacts / 4));
-  const rig = await startSyncRig(service, CONTACTS);
+  const rig = await startMemoryRig(service, CONTACTS);
   afterTest(() => rig.close());
   const sizes = (from: number) => service.log.slice(from).map(({ query, status }) => [Number(query.perPage), status]);
   return { service, rig, sizes };

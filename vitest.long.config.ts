@@ -1,25 +1,27 @@
 // `npm run test:long`: kills, crashes, faults, attacks, the page in a browser, long histories (`*.long.test.ts`), and many
 // more cases of the tests that draw them. Apart from `npm test`, which must be short enough to run before every commit;
 // `.ci/run` calls both.
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 
 const { env } = process;
 
+// As in vitest.config.ts: these leave nothing running behind, so they may share processes.
+const sharing = [
+  "test/jobs/**/*.long.test.ts",
+  "test/src/{budget,sandbox,sync,warehouse}/**/*.long.test.ts",
+  // These draw their cases; here they draw more.
+  "test/second-server/**/*.test.ts",
+  "test/src/sync/simulation.test.ts",
+  "test/src/sync/strategies/walk.test.ts",
+  "test/src/warehouse/load/load-batch.test.ts",
+  "test/src/warehouse/read/changes/read-changes.test.ts",
+];
+
 export default defineConfig({
   test: {
-    include: [
-      "test/long/**/*.test.ts",
-      "test/**/*.long.test.ts",
-      // These draw their cases; here they draw more.
-      "test/second-server/**/*.test.ts",
-      "test/src/sync/simulation.test.ts",
-      "test/src/sync/strategies/walk.test.ts",
-      "test/src/warehouse/load/load-batch.test.ts",
-      "test/src/warehouse/read/changes/read-changes.test.ts",
-    ],
     env: {
       SECOND_SEEDS: env.SECOND_SEEDS ?? "300",
-      SECOND_FILES: env.SECOND_FILES ?? "8",
+      SECOND_FILES: env.SECOND_FILES ?? "6",
       FEED_CASES: env.FEED_CASES ?? "24",
       LOAD_CASES: env.LOAD_CASES ?? "60",
       SIMULATIONS: env.SIMULATIONS ?? "1000",
@@ -33,11 +35,30 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     setupFiles: ["test/setup/end-children.ts", "test/setup/end-of-test.ts"],
     maxWorkers: 4,
-    globalSetup: [
-      "test/setup/one-folder.ts",
-      "test/support/redis-available.ts",
-      "test/browser/chromium-available.ts",
-      "test/acceptance/build-once.ts",
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "processes",
+          include: ["test/long/**/*.test.ts", "test/**/*.long.test.ts"],
+          exclude: [...configDefaults.exclude, ...sharing],
+          globalSetup: [
+            "test/setup/one-folder.ts",
+            "test/support/redis-available.ts",
+            "test/browser/chromium-available.ts",
+            "test/acceptance/build-once.ts",
+          ],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "sharing",
+          include: sharing,
+          globalSetup: ["test/setup/one-folder.ts", "test/support/redis-available.ts", "test/acceptance/build-once.ts"],
+          isolate: false,
+        },
+      },
     ],
   },
 });

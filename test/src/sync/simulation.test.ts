@@ -17,7 +17,7 @@ import { createMemoryWarehouse, type MemoryWarehouse } from "../../support/memor
 import { seededRandom, simulatedClock } from "../../support/sync-rig.ts";
 
 const SEED = Number(process.env.SIMULATION_SEED ?? 20261121);
-const HISTORIES = Number(process.env.SIMULATIONS ?? 200);
+const HISTORIES = Number(process.env.SIMULATIONS ?? 60);
 const LISTS = ["accounts", "contacts", "signals"] as const;
 
 type Random = () => number;

@@ -256,7 +256,7 @@ export const ERRORS = {
   BACKUP_MISSING: row(
     EXIT.usage,
     "There is no backup in {place}: it holds no backup.json.",
-    "Name the folder or address that `duckmirror backup` wrote. Nothing was changed.",
+    "Name the folder or address that `duckmirror backup` wrote; one that was killed may have left a whole backup under that name with .new at its end. Nothing was changed.",
   ),
   BACKUP_DAMAGED: row(
     EXIT.unexpected,

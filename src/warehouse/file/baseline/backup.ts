@@ -88,6 +88,17 @@ const refuseUsed = async (target: string, fresh: string, force: boolean): Promis
   if (!(await entriesOf(fresh)).every(isOfBackup)) throw new DuckmirrorError("BACKUP_REFUSED", { dir: fresh });
 };
 
+/**
+ * Renames an earlier backup that was written whole and killed before its last step; true if there was one. The one it replaces
+ * is gone by then, so it is the only one.
+ */
+const finishEarlier = async (target: string, fresh: string): Promise<boolean> => {
+  if (await exists(target)) return false;
+  const whole = await readBackup(fresh).catch(() => null);
+  if (whole !== null) await rename(fresh, target);
+  return whole !== null;
+};
+
 interface BackupRequest {
   readonly snapshot: string;
   readonly state: string;
@@ -108,7 +119,9 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
   const { snapshot, state, target, force, version, now } = request;
   if (!(await exists(snapshot))) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
   const fresh = `${target}.new`;
-  await refuseUsed(target, fresh, force);
+  // Only the finished one may be replaced, and only by a whole one.
+  const finished = await finishEarlier(target, fresh);
+  await refuseUsed(target, fresh, force || finished);
   try {
     await rm(fresh, { recursive: true, force: true });
     makeFolders(join(fresh, "state", "archive"), 0o700);

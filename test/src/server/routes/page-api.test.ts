@@ -120,10 +120,12 @@ describe("the explorer", () => {
   test("offers every saved query with its question, and each of them runs", async () => {
     const { queries } = await get("/api/queries");
     expect(queries.length).toBeGreaterThan(15);
-    for (const { name, question, sql } of queries) {
-      expect([name, question.endsWith("?") || question.length > 10]).toEqual([name, true]);
-      expect([name, (await query(sql)).status]).toEqual([name, 200]);
-    }
+    const named = queries as readonly { readonly name: string; readonly question: string; readonly sql: string }[];
+    expect(named.filter(({ question }) => !question.endsWith("?") && question.length <= 10)).toEqual([]);
+    // All in one statement: each statement runs in a process of its own.
+    const rows = named.map(({ sql }) => `(SELECT to_json(list(q)) FROM (${sql.replace(/;\s*$/, "")}\n) AS q)`);
+    const { status, body } = await query(`SELECT ${rows.join(", ")}`);
+    expect([status, body.error, body.rows?.[0]?.length]).toEqual([200, undefined, named.length]);
   });
 
   test("takes feedback only where there is a service to send it to", async () => {

@@ -1,5 +1,5 @@
 // Backups: what is in one, what is refused, and how a damaged one is found out.
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -84,6 +84,23 @@ describe("a backup", () => {
     await write();
     expect(existsSync(`${target}.new`)).toBe(false);
     expect((await readBackup(target)).folder).toBe(target);
+  });
+
+  test("keeps a whole one that was killed before its last step until the next one is whole", async () => {
+    const { snapshot, state, target, write } = await rig();
+    const earlier = await write();
+    renameSync(target, `${target}.new`);
+    const mirror = readFileSync(snapshot);
+    writeFileSync(snapshot, mirror.subarray(0, 5_000));
+    await expect(write(true)).rejects.toThrow();
+    expect(await readBackup(target)).toEqual(earlier);
+    renameSync(target, `${target}.new`);
+    writeFileSync(snapshot, mirror);
+    writeFileSync(join(state, "keys.json"), '{"keys":[1]}');
+    await write();
+    expect(existsSync(`${target}.new`)).toBe(false);
+    await readBackup(target);
+    expect(readFileSync(join(target, "state", "keys.json"), "utf8")).toBe('{"keys":[1]}');
   });
 
   test("of a snapshot that is missing or damaged is refused, and leaves nothing", async () => {

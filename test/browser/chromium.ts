@@ -1,7 +1,7 @@
 // Chromium for the tests of the page: CHROMIUM_PATH, else chromium on the PATH, else Debian's package.
-import { execFileSync } from "node:child_process";
 import { type Browser, chromium } from "playwright-core";
-import { programOnPath } from "../support/redis-binary.ts";
+import { installDebian } from "../support/debian-packages.ts";
+import { programOnPath } from "../support/program-on-path.ts";
 
 /** Path of the browser; null when this machine has none. */
 export const chromiumPath = (): string | null =>
@@ -11,13 +11,7 @@ export const chromiumPath = (): string | null =>
 export const installChromium = (): void => {
   const wanted =
     "The tests of the status page need Chromium: install it, set CHROMIUM_PATH, or run them as root on Debian";
-  if (process.getuid?.() !== 0 || programOnPath("apt-get") === null) throw new Error(`${wanted}.`);
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  // Another test run on this machine may be installing, too.
-  const apt = (...args: readonly string[]) =>
-    execFileSync("apt-get", ["-o", "DPkg::Lock::Timeout=300", "-qq", ...args], { env, stdio: "pipe" });
-  apt("update");
-  apt("install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core");
+  installDebian(wanted, "chromium", "fonts-dejavu-core");
   if (chromiumPath() === null) throw new Error(`${wanted}; its package was installed, yet it is not on the PATH.`);
 };
 

@@ -5,7 +5,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { programOnPath } from "../support/redis-binary.ts";
+import { downloadDebian } from "../support/debian-packages.ts";
+import { programOnPath } from "../support/program-on-path.ts";
 import { runWell } from "./programs.ts";
 import { kept, PIP_QUIET, pythonVenv } from "./python-venv.ts";
 
@@ -50,12 +51,7 @@ const promtool = async (): Promise<string> => {
     throw new Error("The tests of real clients need promtool on the PATH, or Debian, whose package prometheus has it.");
   }
   const folder = await kept("promtool", "Debian's prometheus", async (target) => {
-    const download = () => runWell("apt-get", ["download", "-qq", "prometheus"], { cwd: target });
-    // Without a list of packages there is none to download.
-    await download().catch(async () => {
-      await runWell("apt-get", ["update", "-qq"]);
-      await download();
-    });
+    downloadDebian("prometheus", target);
     const file = readdirSync(target).find((name) => name.endsWith(".deb"));
     if (file === undefined) throw new Error("apt-get downloaded no package prometheus");
     await runWell("dpkg-deb", ["--extract", join(target, file), target]);

@@ -4,7 +4,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { programOnPath } from "../support/redis-binary.ts";
+import { installDebian } from "../support/debian-packages.ts";
+import { programOnPath } from "../support/program-on-path.ts";
 import { runWell } from "./programs.ts";
 
 const cacheRoot = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "duckmirror-clients");
@@ -37,10 +38,7 @@ const python = async (): Promise<string> => {
   const found = await works();
   if (found !== null) return found;
   const wanted = "These tests need Python 3.10 or newer with venv: install python3-venv";
-  if (process.getuid?.() !== 0 || programOnPath("apt-get") === null) throw new Error(`${wanted}.`);
-  const env = { DEBIAN_FRONTEND: "noninteractive" };
-  await runWell("apt-get", ["update", "-qq"], { env });
-  await runWell("apt-get", ["install", "-y", "-qq", "python3-venv"], { env });
+  installDebian(wanted, "python3-venv");
   const installed = await works();
   if (installed === null) throw new Error(`${wanted}; Debian's package is older.`);
   return installed;

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { tempFolder } from "../acceptance/temp-folder.ts";
-import { programOnPath } from "../support/redis-binary.ts";
+import { programOnPath } from "../support/program-on-path.ts";
 import { NODE_VERSIONS } from "./clients-installed.ts";
 import { run, runWell } from "./programs.ts";
 

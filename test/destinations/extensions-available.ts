@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { runWell } from "../clients/programs.ts";
-import { programOnPath } from "../support/redis-binary.ts";
+import { programOnPath } from "../support/program-on-path.ts";
 
 const NAMES = ["ducklake", "sqlite_scanner", "postgres_scanner", "httpfs", "azure"] as const;
 const VERSION = "1.5.5";

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { vi } from "vitest";
 import { hasSystemCode } from "../../src/core/errors.ts";
-import { programOnPath } from "./redis-binary.ts";
+import { installDebian } from "./debian-packages.ts";
+import { programOnPath } from "./program-on-path.ts";
 
 const DEBIANS = "/usr/lib/postgresql";
 
@@ -21,12 +22,7 @@ export const postgresPrograms = (): string | null => {
 /** Installs Debian's package as root. Throws with what to do where that is not possible. */
 export const installPostgres = (): void => {
   const wanted = "The tests of destinations need PostgreSQL: install postgresql, or run them as root on Debian";
-  if (process.getuid?.() !== 0 || programOnPath("apt-get") === null) throw new Error(`${wanted}.`);
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const apt = (...args: readonly string[]) =>
-    execFileSync("apt-get", ["-o", "DPkg::Lock::Timeout=300", "-qq", ...args], { env, stdio: "ignore" });
-  apt("update");
-  apt("install", "-y", "postgresql");
+  installDebian(wanted, "postgresql");
 };
 
 /** Postgres refuses to run as root: then it runs as nobody, and dies with this process. */

@@ -6,7 +6,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { programOnPath, redisBinary } from "./redis-binary.ts";
+import { programOnPath } from "./program-on-path.ts";
+import { redisBinary } from "./redis-binary.ts";
 
 export interface RedisOptions {
   /** e.g. `8mb`; without it memory is not bounded. */

@@ -10,6 +10,8 @@ import { resolveConfig } from "../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../src/core/report/progress-events.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
+import type { RequestRecord } from "../../src/warehouse/record/checkpoint.ts";
+import { joinExtra } from "../../src/warehouse/record/json-text.ts";
 import { startFakeServer } from "./fake-server.ts";
 import type { FakeService } from "./fake-service.ts";
 import { memoryJob } from "./memory-job.ts";
@@ -19,8 +21,10 @@ import { hurriedClock, seededRandom } from "./sync-rig.ts";
 export interface MemoryRig {
   sync(request?: Partial<SyncRequest>, env?: Record<string, string>): Promise<SyncResult>;
   readonly events: ProgressEvent[];
-  /** These columns of a table's rows, in no order. */
+  /** These columns of a table's rows, in no order; `_extra` is one of them. */
   rows(table: TableName, ...columns: readonly string[]): readonly Readonly<Record<string, unknown>>[];
+  /** The ledger of all runs. */
+  requests(): readonly RequestRecord[];
   close(): Promise<void>;
 }
 
@@ -70,8 +74,11 @@ export const startMemoryRig = async (
     events,
     rows: (table, ...columns) =>
       [...rows.of(table).values()].map((row) =>
-        Object.fromEntries(columns.map((column) => [column, rows.cell(table, row, column)])),
+        Object.fromEntries(
+          columns.map((column) => [column, column === "_extra" ? joinExtra(row.extra) : rows.cell(table, row, column)]),
+        ),
       ),
+    requests: () => [...warehouse.requests.values()],
     close: server.close,
   };
 };

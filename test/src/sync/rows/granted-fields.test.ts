@@ -1,16 +1,14 @@
 // What a list returns when it is asked: found out from its answers, remembered, and never paid for a second time.
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
 import { grantsAfter } from "../../../../src/sync/rows/granted-fields.ts";
+import { afterTest } from "../../../support/after-test.ts";
 import { aCompany, anAccount, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
+import { type MemoryRig, startMemoryRig } from "../../../support/memory-rig.ts";
+import { startSyncRig } from "../../../support/sync-rig.ts";
 
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
+const STREAMS = { DUCKMIRROR_STREAMS: "accounts,signals,companies" };
 
 const CONTENT = { DUCKMIRROR_CONTENT: "fullContent" };
 const SIGNALS = 30;
@@ -28,30 +26,40 @@ const aService = (options: FakeOptions = {}): FakeService => {
 };
 
 const start = async (service: FakeService, env: Record<string, string> = {}) => {
-  const started = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,signals,companies", ...env });
-  rig = started;
-  return started;
+  const rig = await startMemoryRig(service, { ...STREAMS, ...env });
+  afterTest(() => rig.close());
+  return rig;
 };
 
 const details = (service: FakeService) => service.log.filter(({ path }) => /^\/v1\/signals\/\d+$/.test(path));
 const pages = (service: FakeService) =>
   service.log.filter(({ path, status }) => path === "/v1/signals" && status === 200);
-const HELD = "select count(sources) as sources, count(full_content) as content from signals";
+/** Signals that have sources, and those that have content. */
+const held = (rows: MemoryRig["rows"]) => {
+  const signals = rows("signals", "sources", "full_content");
+  return {
+    sources: signals.filter(({ sources }) => sources !== null).length,
+    content: signals.filter(({ full_content: content }) => content !== null).length,
+  };
+};
+const signal = (rows: MemoryRig["rows"], id: number) =>
+  rows("signals", "id", "full_content").find((row) => row.id === BigInt(id));
+const headlines = (rows: MemoryRig["rows"]) => new Set(rows("signals", "headline").map(({ headline }) => headline));
 
-describe.each(["default", "named"] as const)("a list that returns sources and text (%s)", (held) => {
-  const fields = { sources: held, fullContent: held } as const;
+describe.each(["default", "named"] as const)("a list that returns sources and text (%s)", (shown) => {
+  const fields = { sources: shown, fullContent: shown } as const;
   // The default response comes first; if it lacks them, its page comes again with names (decision 0142).
-  const first = held === "default" ? 3 : 4;
+  const first = shown === "default" ? 3 : 4;
 
   test("no detail is paid for, at the first sync or later, and nothing but a first page is read twice", async () => {
     const service = aService({ fields });
     const { sync, rows } = await start(service, CONTENT);
     await sync();
-    expect(await rows(HELD)).toEqual([{ sources: SIGNALS, content: SIGNALS }]);
+    expect(held(rows)).toEqual({ sources: SIGNALS, content: SIGNALS });
     expect(pages(service)).toHaveLength(first);
     Object.assign(service.data.signals[3] ?? {}, { updatedAt: "2027-01-01T00:00:00Z", fullContent: "New text" });
     await sync();
-    expect(await rows("select full_content from signals where id = 4")).toEqual([{ full_content: "New text" }]);
+    expect(signal(rows, 4)).toMatchObject({ full_content: "New text" });
     expect(details(service)).toEqual([]);
     expect(pages(service)).toHaveLength(first + 1);
   });
@@ -61,7 +69,7 @@ describe.each(["default", "named"] as const)("a list that returns sources and te
     const { sync, rows } = await start(service);
     await sync();
     await sync({}, CONTENT);
-    expect(await rows(HELD)).toEqual([{ sources: SIGNALS, content: SIGNALS }]);
+    expect(held(rows)).toEqual({ sources: SIGNALS, content: SIGNALS });
     expect(details(service)).toEqual([]);
     const before = pages(service).length;
     await sync({}, CONTENT);
@@ -70,7 +78,7 @@ describe.each(["default", "named"] as const)("a list that returns sources and te
     service.data.signals.push(aSignal(99, { updatedAt: "2027-02-01T00:00:00Z", fullContent: "Text 99" }));
     await sync();
     await sync({}, CONTENT);
-    expect(await rows("select full_content from signals where id = 99")).toEqual([{ full_content: "Text 99" }]);
+    expect(signal(rows, 99)).toMatchObject({ full_content: "Text 99" });
     expect(details(service)).toEqual([]);
   });
 
@@ -79,16 +87,17 @@ describe.each(["default", "named"] as const)("a list that returns sources and te
     service.data.signals.splice(1);
     const { sync, rows } = await start(service);
     await sync();
-    expect(await rows("select sources from signals")).toEqual([{ sources: ["https://source.example/1"] }]);
+    expect(rows("signals", "sources")).toEqual([{ sources: ["https://source.example/1"] }]);
     Object.assign(service.data.signals[0] ?? {}, { sources: undefined, updatedAt: "2027-01-01T00:00:00Z" });
     await sync();
-    expect(await rows("select sources from signals")).toEqual([{ sources: null }]);
+    expect(rows("signals", "sources")).toEqual([{ sources: null }]);
   });
 });
 
 test("sources that must be named fill the marts for one credit, the page that showed it", async () => {
   const service = aService({ fields: { sources: "named" } });
-  const { sync, rows } = await start(service);
+  const { sync, rows, close } = await startSyncRig(service, STREAMS);
+  afterTest(close);
   await sync();
   expect(await rows("select count(*) as rows, count(source_url) as filled from marts.signal_timeline")).toEqual([
     { rows: SIGNALS, filled: SIGNALS },
@@ -107,7 +116,7 @@ describe("a list that never returns them", () => {
     const service = aService({ fields });
     const { sync, rows } = await start(service, CONTENT);
     await sync();
-    expect(await rows(HELD)).toEqual([{ sources: SIGNALS, content: SIGNALS }]);
+    expect(held(rows)).toEqual({ sources: SIGNALS, content: SIGNALS });
     expect(details(service)).toHaveLength(SIGNALS);
     await sync();
     expect(details(service)).toHaveLength(SIGNALS);
@@ -120,8 +129,8 @@ describe("a list that never returns them", () => {
     for (const signal of service.data.signals)
       Object.assign(signal, { headline: "Changed", updatedAt: "2027-01-01T00:00:00Z" });
     await sync({ full: true }, { DUCKMIRROR_CONTENT: "" });
-    expect(await rows("select distinct headline from signals")).toEqual([{ headline: "Changed" }]);
-    expect(await rows(HELD)).toEqual([{ sources: SIGNALS, content: SIGNALS }]);
+    expect(headlines(rows)).toEqual(new Set(["Changed"]));
+    expect(held(rows)).toEqual({ sources: SIGNALS, content: SIGNALS });
   });
 
   test("content that is wanted later is fetched in the same sync, after one look at the list", async () => {
@@ -129,7 +138,7 @@ describe("a list that never returns them", () => {
     const { sync, rows } = await start(service);
     await sync();
     await sync({}, CONTENT);
-    expect(await rows(HELD)).toEqual([{ sources: SIGNALS, content: SIGNALS }]);
+    expect(held(rows)).toEqual({ sources: SIGNALS, content: SIGNALS });
   });
 });
 
@@ -147,7 +156,7 @@ test.each(["Bad request", "unknown field sources"])(
     const { sync, rows } = await start(service);
     const { error } = await sync();
     expect(error).toBeNull();
-    expect(await rows("select count(*) as rows from signals")).toEqual([{ rows: SIGNALS }]);
+    expect(rows("signals")).toHaveLength(SIGNALS);
     expect(pages(service)).toHaveLength(3);
     expect(pages(service).every(({ query }) => query.sortBy === "id")).toBe(true);
   },
@@ -157,13 +166,13 @@ test("a company's contactDataUrl is named in every request for a profile, and it
   const service = aService({ fields: { contactDataUrl: "named" } });
   const { sync, rows } = await start(service, { DUCKMIRROR_COMPANIES: "c_1.example" });
   await sync();
-  const url = "select contact_data_url from companies";
-  expect(await rows(url)).toEqual([{ contact_data_url: "https://contacts.example/c_1" }]);
+  expect(rows("companies", "contact_data_url")).toEqual([{ contact_data_url: "https://contacts.example/c_1" }]);
   Object.assign(service.data.accounts[0] ?? {}, { updatedAt: "2027-01-01T00:00:00Z" });
   Object.assign(service.data.companies[0] ?? {}, { name: "Renamed" });
   await sync();
-  expect(await rows("select name from companies")).toEqual([{ name: "Renamed" }]);
-  expect(await rows(url)).toEqual([{ contact_data_url: "https://contacts.example/c_1" }]);
+  expect(rows("companies", "name", "contact_data_url")).toEqual([
+    { name: "Renamed", contact_data_url: "https://contacts.example/c_1" },
+  ]);
 });
 
 test("a grant is taken back by a page that should show it and does not, not by a short one", () => {

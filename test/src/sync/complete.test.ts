@@ -1,18 +1,22 @@
 // The report of a sync says of each stream that it is complete exactly when that is proven.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { SyncReport } from "../../../src/core/report/sync-report.ts";
+import { afterTest } from "../../support/after-test.ts";
 import { aNewsArticle, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
 
-const rigs: SyncRig[] = [];
-afterEach(async () => {
-  for (const rig of rigs.splice(0)) await rig.close();
-});
-
-const rigOf = async (...args: Parameters<typeof startSyncRig>): Promise<SyncRig> => {
+/** Syncs into files, whose marts say the same as the report. */
+const inFiles = async (...args: Parameters<typeof startSyncRig>) => {
   const rig = await startSyncRig(...args);
-  rigs.push(rig);
+  afterTest(() => rig.close());
+  return rig;
+};
+
+const inMemory = async (...args: Parameters<typeof startMemoryRig>) => {
+  const rig = await startMemoryRig(...args);
+  afterTest(() => rig.close());
   return rig;
 };
 
@@ -27,7 +31,7 @@ const marts = (rig: SyncRig, stream: string) =>
 
 test("a first sync of an unchanged source is complete in every stream, and so are looks whose counts agree", async () => {
   const service = createFakeService(anOrganization(4));
-  const rig = await rigOf(service);
+  const rig = await inFiles(service);
   for (const round of [1, 2, 3]) {
     if (round === 3) service.data.signals.push(aSignal(9001, { updatedAt: "2026-11-20T00:00:00.000Z" }));
     const { report, error } = await rig.sync();
@@ -41,7 +45,7 @@ test("a first sync of an unchanged source is complete in every stream, and so ar
 
 test("a budget cut leaves what was not read unconfirmed; the next sync completes it", async () => {
   const service = createFakeService(anOrganization(6), { maxPerPage: 5 });
-  const rig = await rigOf(service);
+  const rig = await inMemory(service);
   const { report } = await rig.sync({}, { DUCKMIRROR_MAX_CREDITS: "4" });
   expect(report.status).toBe("stopped");
   const cut = report.streams.filter(({ complete }) => !complete).map(({ stream }) => stream);
@@ -70,7 +74,7 @@ test("lists that were empty for a moment are complete again once changes are rea
     before: ({ path }) =>
       empty && ["/v1/contacts", "/v1/signals"].includes(path) ? { status: 200, body: { data: [], meta } } : undefined,
   });
-  const rig = await rigOf(service, { DUCKMIRROR_STREAMS: "contacts,signals" });
+  const rig = await inMemory(service, { DUCKMIRROR_STREAMS: "contacts,signals" });
   await rig.sync();
   empty = true;
   const { error, report: lost } = await rig.sync();
@@ -88,7 +92,7 @@ test("lists that were empty for a moment are complete again once changes are rea
 
 test("a failed stream is not complete", async () => {
   const service = createFakeService(anOrganization(3));
-  const rig = await rigOf(service);
+  const rig = await inFiles(service);
   await rig.sync();
   service.options = {
     ...service.options,
@@ -102,7 +106,7 @@ test("a failed stream is not complete", async () => {
 
 test("a list that the service counts otherwise than it lists stays unconfirmed by that many rows", async () => {
   const service = createFakeService(anOrganization(3));
-  const rig = await rigOf(service);
+  const rig = await inFiles(service);
   const articles = service.data.lists.c_1?.["news-articles"] ?? [];
   articles.push(aNewsArticle("n1a"));
   const { report, error } = await rig.sync();
@@ -121,7 +125,7 @@ test.each(["news_articles", "companies", "account_insights"])(
   "%s of a mirror without accounts or companies fails, and says what to read first",
   async (stream) => {
     const service = createFakeService(anOrganization(2));
-    const rig = await rigOf(service);
+    const rig = await inMemory(service);
     const { report, error } = await rig.sync({ streams: [stream] });
     expect(service.log).toEqual([]);
     expect(error).toMatchObject({ code: "STREAMS_FAILED", exitCode: 5 });
@@ -141,7 +145,7 @@ test.each(["news_articles", "companies", "account_insights"])(
 
 test("an organization without accounts has nothing to read under them, and that is complete", async () => {
   const data = anOrganization(0);
-  const rig = await rigOf(createFakeService(data));
+  const rig = await inMemory(createFakeService(data));
   const { report, error } = await rig.sync();
   expect(error).toBeNull();
   expect(verdicts(report)).toMatchObject({ news_articles: "complete", account_insights: "complete" });

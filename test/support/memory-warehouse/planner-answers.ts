@@ -138,6 +138,19 @@ export const plannerAnswers = ({
     });
   };
 
+  const spentByWork: Answer = (params) => {
+    const [period = 0, day = 0] = params.map((param) => Number(instantOf.parse(param).micros) / MICROS);
+    const sums = new Map<string, { stream: string; work: string | null; of_day: number; of_period: number }>();
+    for (const { stream, work, charge, startedAt } of requests.values()) {
+      if (startedAt < Math.min(period, day) || charge === "free") continue;
+      const sum = sums.get(`${stream} ${work}`) ?? { stream, work, of_day: 0, of_period: 0 };
+      sum.of_day += Number(startedAt >= day);
+      sum.of_period += Number(startedAt >= period);
+      sums.set(`${stream} ${work}`, sum);
+    }
+    return [...sums.values()];
+  };
+
   const withoutContent: Answer = ([most]) =>
     all("signals")
       .filter((row) => {
@@ -233,6 +246,7 @@ export const plannerAnswers = ({
       return [{ credit_limit: last.limit, remaining, resets_at: last.resetsAt }];
     },
     [sqlText("plan/period-readings.sql")]: periods,
+    [sqlText("plan/spent-by-work.sql")]: spentByWork,
     [sqlText("plan/past-runs.sql")]: ([most]) =>
       [...runs.values()]
         .filter(({ status, forecast, summary }) => status === "done" && forecast !== null && summary !== null)

@@ -1,15 +1,12 @@
 // Records that no list shows the end of: a company's profile that turns 404, an owner whom no account has any more.
 // The tables hold what the service would return now; the rest is in history.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import type { TableName } from "../../../../../src/catalog/tables.ts";
+import { afterTest } from "../../../../support/after-test.ts";
 import { aCompany, aJob, anAccount } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService } from "../../../../support/fake-service.ts";
+import { type MemoryRig, startMemoryRig } from "../../../../support/memory-rig.ts";
 import { type SyncRig, startSyncRig } from "../../../../support/sync-rig.ts";
-
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
 
 const STREAMS = "accounts,companies,job_openings";
 
@@ -25,24 +22,37 @@ const aService = (followed: number): FakeService => {
   return createFakeService(data);
 };
 
-const start = async (service: FakeService, followed: number) => {
-  const inputs = Array.from({ length: followed }, (_, n) => `f_${n + 1}.example`).join(",");
-  const started = await startSyncRig(service, { DUCKMIRROR_STREAMS: STREAMS, DUCKMIRROR_COMPANIES: inputs });
-  rig = started;
-  expect((await started.sync()).error).toBeNull();
-  return started;
+/** Rigs of files are for tests that read what history keeps. */
+const startWith = async <Rig extends Pick<SyncRig, "sync" | "close">>(
+  rigOf: (service: FakeService, env: Record<string, string>) => Promise<Rig>,
+  service: FakeService,
+  env: Record<string, string>,
+): Promise<Rig> => {
+  const rig = await rigOf(service, env);
+  afterTest(() => rig.close());
+  return rig;
 };
 
-const startWith = async (service: FakeService, streams: string) => {
-  rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: streams });
+const start = async <Rig extends Pick<SyncRig, "sync" | "close">>(
+  rigOf: (service: FakeService, env: Record<string, string>) => Promise<Rig>,
+  service: FakeService,
+  followed: number,
+): Promise<Rig> => {
+  const inputs = Array.from({ length: followed }, (_, n) => `f_${n + 1}.example`).join(",");
+  const rig = await startWith(rigOf, service, { DUCKMIRROR_STREAMS: STREAMS, DUCKMIRROR_COMPANIES: inputs });
+  expect((await rig.sync()).error).toBeNull();
   return rig;
 };
 
 const ids = async (rows: SyncRig["rows"], sql: string) => (await rows(sql)).map((row) => row.id);
+const idsIn = (rows: MemoryRig["rows"], table: TableName) =>
+  rows(table, "id")
+    .map(({ id }) => id)
+    .sort();
 
 test("a profile that turns 404 moves to history with all that is under it, and its input is resolved anew", async () => {
   const service = aService(3);
-  const { sync, rows } = await start(service, 3);
+  const { sync, rows } = await start(startSyncRig, service, 3);
   service.data.companies = service.data.companies.filter(({ id }) => id !== "f_2");
   const { error, report } = await sync({ full: true });
   expect(error).toBeNull();
@@ -57,42 +67,43 @@ test("a profile that turns 404 moves to history with all that is under it, and i
 });
 
 test("an input that the service does not know is no new company in the report", async () => {
-  rig = await startSyncRig(aService(1), {
+  const rig = await startWith(startMemoryRig, aService(1), {
     DUCKMIRROR_STREAMS: STREAMS,
     DUCKMIRROR_COMPANIES: "f_1.example,nobody.example",
   });
   const { report } = await rig.sync();
   expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ inserted: 3, updated: 0 });
-  expect(await ids(rig.rows, "select id from companies order by id")).toEqual(["c_1", "c_2", "f_1"]);
-  expect(await rig.rows("select status from company_inputs where input = 'nobody.example'")).toHaveLength(1);
+  expect(idsIn(rig.rows, "companies")).toEqual(["c_1", "c_2", "f_1"]);
+  const inputs = rig.rows("company_inputs", "input").map(({ input }) => input);
+  expect(inputs.filter((input) => input === "nobody.example")).toHaveLength(1);
 });
 
 test("many profiles gone at once are kept until the loss is allowed, and asked for again until then", async () => {
   const service = aService(6);
-  const { sync, rows } = await start(service, 6);
+  const { sync, rows } = await start(startMemoryRig, service, 6);
   service.data.companies = service.data.companies.filter(({ id }) => !String(id).startsWith("f_"));
   const { report } = await sync({ full: true });
   expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ status: "failed", deleted: 0 });
-  expect(await ids(rows, "select id from companies where id like 'f_%'")).toHaveLength(6);
+  expect(idsIn(rows, "companies").filter((id) => String(id).startsWith("f_"))).toHaveLength(6);
   await sync({ full: true, allowMassDelete: true });
-  expect(await ids(rows, "select id from companies order by id")).toEqual(["c_1", "c_2"]);
+  expect(idsIn(rows, "companies")).toEqual(["c_1", "c_2"]);
 });
 
 test("a company that accounts bring along stays, whatever its own route says", async () => {
   const service = aService(0);
-  const { sync, rows } = await start(service, 0);
+  const { sync, rows } = await start(startMemoryRig, service, 0);
   service.options = {
     before: ({ path }) => (path === "/v1/companies/c_2" ? { status: 404, body: {} } : undefined),
   };
   expect((await sync({ streams: ["companies"], full: true })).error).toBeNull();
-  expect(await ids(rows, "select id from companies order by id")).toEqual(["c_1", "c_2"]);
+  expect(idsIn(rows, "companies")).toEqual(["c_1", "c_2"]);
 });
 
 test("an owner whom no account has any more moves to history", async () => {
   const service = aService(0);
   service.data.accounts.push(anAccount(3, { companyId: "c_1", ownerId: "u_3" }));
   service.data.owners.push({ id: "u_3" });
-  const { sync, rows } = await start(service, 0);
+  const { sync, rows } = await start(startSyncRig, service, 0);
   Object.assign(service.data.accounts[2] ?? {}, { ownerId: "u_1", updatedAt: "2027-01-01T00:00:00Z" });
   expect((await sync()).error).toBeNull();
   expect(await ids(rows, "select id from owners order by id")).toEqual(["u_1", "u_2"]);
@@ -101,26 +112,28 @@ test("an owner whom no account has any more moves to history", async () => {
 
 test("a service that names no owner any more says nothing about owners", async () => {
   const service = aService(0);
-  const { sync, rows } = await start(service, 0);
+  const { sync, rows } = await start(startMemoryRig, service, 0);
   for (const account of service.data.accounts)
     Object.assign(account, { ownerId: undefined, updatedAt: "2027-01-01T00:00:00Z" });
   await sync({ full: true });
-  expect(await ids(rows, "select id from owners order by id")).toEqual(["u_1", "u_2"]);
+  expect(idsIn(rows, "owners")).toEqual(["u_1", "u_2"]);
 });
 
-const statuses = (rows: SyncRig["rows"]) => rows("select account_id, status from account_insights order by account_id");
+const statuses = (rows: MemoryRig["rows"]) =>
+  rows("account_insights", "account_id", "status").toSorted((a, b) => Number(a.account_id) - Number(b.account_id));
+const INSIGHTS = { DUCKMIRROR_STREAMS: "accounts,account_insights" };
 
 test("an account without an insight is mirrored as such, also by a run that reads no other list", async () => {
   const data = emptyData();
   data.accounts.push(anAccount(1), anAccount(2));
   data.insights["1"] = { profile: { accountId: 1 } };
-  const { sync, rows } = await startWith(createFakeService(data), "accounts,account_insights");
+  const { sync, rows } = await startWith(startMemoryRig, createFakeService(data), INSIGHTS);
   await sync({ streams: ["accounts"] });
   const { report } = await sync({ streams: ["account_insights"] });
   expect(report.streams).toMatchObject([{ stream: "account_insights", complete: true, inserted: 2 }]);
-  expect(await statuses(rows)).toEqual([
-    { account_id: 1, status: "found" },
-    { account_id: 2, status: "not_found" },
+  expect(statuses(rows)).toEqual([
+    { account_id: 1n, status: "found" },
+    { account_id: 2n, status: "not_found" },
   ]);
 });
 
@@ -129,11 +142,11 @@ test("an insight that is missing does not replace a mirrored one while nothing s
   data.accounts.push(anAccount(1));
   data.insights["1"] = { profile: { accountId: 1 } };
   const service = createFakeService(data);
-  const { sync, rows } = await startWith(service, "accounts,account_insights");
+  const { sync, rows } = await startWith(startMemoryRig, service, INSIGHTS);
   await sync();
   service.data.insights = {};
   await sync({ streams: ["account_insights"], full: true });
-  expect(await statuses(rows)).toEqual([{ account_id: 1, status: "found" }]);
+  expect(statuses(rows)).toEqual([{ account_id: 1n, status: "found" }]);
   await sync({ full: true });
-  expect(await statuses(rows)).toEqual([{ account_id: 1, status: "not_found" }]);
+  expect(statuses(rows)).toEqual([{ account_id: 1n, status: "not_found" }]);
 });

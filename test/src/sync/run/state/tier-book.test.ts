@@ -1,20 +1,25 @@
 // Access tiers (API.md): without Full Access its lists are left alone, and gaining it is noticed.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import type { Clock } from "../../../../../src/core/clock.ts";
 import { readTier } from "../../../../../src/core/state/tier.ts";
+import { afterTest } from "../../../../support/after-test.ts";
 import { aCompany, anAccount, aSignal } from "../../../../support/fake-data.ts";
-import { createFakeService, emptyData } from "../../../../support/fake-service.ts";
+import { createFakeService, emptyData, type FakeService } from "../../../../support/fake-service.ts";
+import { startMemoryRig } from "../../../../support/memory-rig.ts";
 import { type SyncRig, simulatedClock, startSyncRig } from "../../../../support/sync-rig.ts";
-
-let rig: SyncRig;
-afterEach(() => rig.close());
 
 const DAY_MS = 86_400_000;
 const WORKSPACE = /^\/v1\/(accounts|contacts|signals|account-insights)/;
 
-const start = async (env: Record<string, string> = {}) => {
+/** Rigs of files are for tests that read the tier from its file. */
+const start = async <Rig extends Pick<SyncRig, "sync" | "close">>(
+  rigOf: (service: FakeService, env: Record<string, string>, clock: Clock) => Promise<Rig>,
+  env: Record<string, string> = {},
+) => {
   const service = createFakeService(emptyData());
   const clock = simulatedClock();
-  rig = await startSyncRig(service, env, clock);
+  const rig = await rigOf(service, env, clock);
+  afterTest(() => rig.close());
   /** Paths of the Full Access routes that a sync asks for. */
   const asked = async (request: Parameters<SyncRig["sync"]>[0] = {}) => {
     const before = service.log.length;
@@ -22,11 +27,11 @@ const start = async (env: Record<string, string> = {}) => {
     const paths = service.log.slice(before).map(({ path }) => path);
     return { paths: paths.filter((path) => WORKSPACE.test(path)), report, error };
   };
-  return { service, clock, asked };
+  return { service, clock, rig, asked };
 };
 
 test("one credit finds out that there is no Full Access, later syncs spend none on it for 30 days", async () => {
-  const { clock, asked } = await start();
+  const { clock, asked, rig } = await start(startMemoryRig);
   const first = await asked();
   expect(first.paths).toEqual(["/v1/accounts"]);
   expect(first.error).toBeNull();
@@ -43,17 +48,17 @@ test("one credit finds out that there is no Full Access, later syncs spend none 
 });
 
 test("without Full Access the profile that came with a followed input counts as read, so the mirror is complete", async () => {
-  const { service, asked } = await start({ DUCKMIRROR_COMPANIES: "acme.example" });
+  const { service, asked, rig } = await start(startMemoryRig, { DUCKMIRROR_COMPANIES: "acme.example" });
   service.data.companies.push(aCompany("c_1", { domain: "acme.example" }));
   service.data.lists.c_1 = {};
   const { report, error } = await asked();
   expect(error).toBeNull();
   expect(report.streams.filter(({ complete }) => !complete)).toEqual([]);
-  expect(await rig.rows("SELECT id FROM companies")).toEqual([{ id: "c_1" }]);
+  expect(rig.rows("companies", "id")).toEqual([{ id: "c_1" }]);
 });
 
 test("Full Access gained is noticed by the probe, and the same sync reads all its lists", async () => {
-  const { service, clock, asked } = await start();
+  const { service, clock, asked, rig } = await start(startSyncRig);
   await asked();
   service.data.accounts.push(anAccount(1));
   service.data.signals.push(aSignal(1, { accountId: 1 }));
@@ -68,7 +73,7 @@ test("Full Access gained is noticed by the probe, and the same sync reads all it
 });
 
 test("an account list that fails does not hold up contacts and signals", async () => {
-  const { service, asked } = await start();
+  const { service, asked, rig } = await start(startSyncRig);
   service.data.contacts.push({ id: "p1", organizationId: "o1" });
   service.options = {
     ...service.options,
@@ -81,7 +86,7 @@ test("an account list that fails does not hold up contacts and signals", async (
 });
 
 test("lists that turn empty are asked for until a day has passed; the rows stay and are called unconfirmed", async () => {
-  const { service, clock, asked } = await start();
+  const { service, clock, asked, rig } = await start(startSyncRig);
   service.data.accounts.push(anAccount(1), anAccount(2));
   await asked();
   service.data.accounts.splice(0);
@@ -99,7 +104,7 @@ test("lists that turn empty are asked for until a day has passed; the rows stay 
 });
 
 test("a run that ends before the account list has answered leaves every other stream to the next one", async () => {
-  const { service } = await start();
+  const { service, rig } = await start(startMemoryRig);
   service.data.accounts.push(anAccount(1));
   service.data.signals.push(aSignal(1, { accountId: 1 }));
   const { report } = await rig.sync({}, { DUCKMIRROR_MAX_CREDITS: "0" });
@@ -109,5 +114,5 @@ test("a run that ends before the account list has answered leaves every other st
   }
   expect(report.streams.every(({ complete }) => !complete)).toBe(true);
   await rig.sync();
-  expect(await rig.rows("select id from signals")).toEqual([{ id: 1 }]);
+  expect(rig.rows("signals", "id")).toEqual([{ id: 1n }]);
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer } from "../../../support/fake-service.ts";
-import { startSyncRig } from "../../../support/sync-rig.ts";
+import { startMemoryRig } from "../../../support/memory-rig.ts";
 
 const refused = (status: number, headers: Record<string, string> = {}): FakeAnswer => ({
   status,
@@ -23,7 +23,7 @@ for (const [status, answer, code] of VERDICTS) {
     test(`${status} with ${inFlight} in flight: no request follows it but those on the wire`, async () => {
       const service = createFakeService(anOrganization(20), { maxPerPage: 10 });
       service.options = { ...service.options, before: ({ number }) => (number > 20 ? answer : undefined) };
-      const rig = await startSyncRig(service, { DUCKMIRROR_CONCURRENCY: String(inFlight) });
+      const rig = await startMemoryRig(service, { DUCKMIRROR_CONCURRENCY: String(inFlight) });
       try {
         const { error, report } = await rig.sync();
         expect(error?.code).toBe(code);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { aContact, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
-import { startSyncRig } from "../../support/sync-rig.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 
 type Answer = ReturnType<FakeService["answer"]>;
 
@@ -18,7 +18,7 @@ test("without usage routes all else is mirrored, and the error is no doubt about
   const without = changed(service, (path, answer) =>
     path.startsWith("/v1/usage") ? { status: 404, body: { message: "no route" } } : answer,
   );
-  const rig = await startSyncRig(without);
+  const rig = await startMemoryRig(without);
   afterTest(() => rig.close());
   const { report, error } = await rig.sync();
   expect(error).toMatchObject({ code: "STREAMS_FAILED", exitCode: 5 });
@@ -39,8 +39,8 @@ test("a count of -1 counts nothing: the list is read to its end", async () => {
       ? answer
       : { ...answer, body: { ...body, meta: { ...meta, totalCount: -1, totalPages: -1 } } };
   });
-  const rig = await startSyncRig(uncounted, { DUCKMIRROR_STREAMS: "contacts" });
+  const rig = await startMemoryRig(uncounted, { DUCKMIRROR_STREAMS: "contacts" });
   afterTest(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
-  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM contacts")).toEqual([{ n: 35 }]);
+  expect(rig.rows("contacts")).toHaveLength(35);
 });

@@ -1,14 +1,9 @@
 // A list becomes shorter than the cursor of an interrupted walk, and the service refuses pages behind its end.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { afterTest } from "../../../support/after-test.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
-
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
+import { type MemoryRig, startMemoryRig } from "../../../support/memory-rig.ts";
 
 const PER_PAGE = 10;
 const rowOf = (query: Readonly<Record<string, string>>) => (Number(query.page) - 1) * Number(query.perPage);
@@ -16,8 +11,9 @@ const pagesPaid = (service: FakeService, from: number) =>
   service.log.slice(from).filter(({ path, status }) => path === "/v1/signals" && status === 200).length;
 
 /** A mirror whose full walk was cut after three pages of signals. */
-const cutWalk = async (service: FakeService): Promise<SyncRig> => {
-  const started = await startSyncRig(service, { DUCKMIRROR_STREAMS: "signals" });
+const cutWalk = async (service: FakeService): Promise<MemoryRig> => {
+  const started = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "signals" });
+  afterTest(() => started.close());
   expect((await started.sync()).error).toBeNull();
   const cut = await started.sync({ full: true }, { DUCKMIRROR_MAX_CREDITS: "3" });
   expect(cut.error?.code).toBe("BUDGET_SPENT");
@@ -31,17 +27,17 @@ const refusing =
 
 test.each([400, 404])("the next sync walks from the head where pages behind the end answer %i", async (status) => {
   const service = createFakeService(anOrganization(6), { maxPerPage: PER_PAGE });
-  rig = await cutWalk(service);
+  const rig = await cutWalk(service);
   service.data.signals.splice(0, 30);
   service.options = { ...service.options, before: refusing(status, (row) => row >= service.data.signals.length) };
   const { error, report } = await rig.sync({ allowMassDelete: true });
   expect([error, report.streams.map(({ complete }) => complete)]).toEqual([null, [true]]);
-  expect(await rig.rows("select count(*) as signals from signals")).toEqual([{ signals: 6 }]);
+  expect(rig.rows("signals")).toHaveLength(6);
 });
 
 test("a service that refuses high pages is asked for one page more in each sync, and its cursor stays", async () => {
   const service = createFakeService(anOrganization(8), { maxPerPage: PER_PAGE });
-  rig = await cutWalk(service);
+  const rig = await cutWalk(service);
   service.options = { ...service.options, before: refusing(400, (row) => row >= 20) };
   // First the other end as well, up to the same row.
   for (const pages of [1 + 3, 1, 1]) {

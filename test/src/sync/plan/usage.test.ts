@@ -1,11 +1,12 @@
 // The organization's usage: how far back its request history is read, what a breakdown costs, whose usage it is.
 import { afterEach, expect, test } from "vitest";
 import { createFakeService, emptyData, type FakeService } from "../../../support/fake-service.ts";
-import { type SyncRig, simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
+import { type MemoryRig, startMemoryRig } from "../../../support/memory-rig.ts";
+import { simulatedClock } from "../../../support/sync-rig.ts";
 
 const DAY = 86_400_000;
 
-let rig: SyncRig | null = null;
+let rig: MemoryRig | null = null;
 afterEach(async () => {
   await rig?.close();
   rig = null;
@@ -13,7 +14,7 @@ afterEach(async () => {
 
 const startWith = async (service: FakeService, settings: Record<string, string>) => {
   const clock = simulatedClock();
-  const started = await startSyncRig(service, settings, clock);
+  const started = await startMemoryRig(service, settings, clock);
   rig = started;
   /** Queries of the usage routes that a sync asks for, by path. */
   const queries = async (path: string): Promise<readonly URLSearchParams[]> => {

@@ -3,18 +3,16 @@ import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 import { hurriedClock, startSyncRig } from "../../support/sync-rig.ts";
 
 test("a gateway's 404 to the first two requests for every list of a company deletes no row", async () => {
   const service = createFakeService(anOrganization(4));
-  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,news_articles,job_openings,filings" });
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,news_articles,job_openings,filings" });
   afterTest(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
-  const counts = () =>
-    rig.rows(
-      "SELECT (SELECT count(*) FROM news_articles)::INT AS news, (SELECT count(*) FROM job_openings)::INT AS jobs",
-    );
-  const before = await counts();
+  const counts = () => [rig.rows("news_articles").length, rig.rows("job_openings").length];
+  const before = counts();
   const asked = new Map<string, number>();
   service.options = {
     ...service.options,
@@ -26,7 +24,7 @@ test("a gateway's 404 to the first two requests for every list of a company dele
   };
   const { error, report } = await rig.sync({ full: true });
   expect([error, report.streams.map(({ deleted }) => deleted)]).toEqual([null, [0, 0, 0, 0]]);
-  expect(await counts()).toEqual(before);
+  expect(counts()).toEqual(before);
 });
 
 const DAY_MS = 86_400_000;
@@ -34,7 +32,7 @@ const DAY_MS = 86_400_000;
 test("a 404 of text deletes a company's rows in the third sync, a day later; one without a body at once", async () => {
   const service = createFakeService(anOrganization(12));
   const clock = hurriedClock();
-  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,news_articles" }, clock);
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,news_articles" }, clock);
   afterTest(() => rig.close());
   await rig.sync();
   let [body, company] = ["404 page not found", "c_3"];
@@ -49,7 +47,7 @@ test("a 404 of text deletes a company's rows in the third sync, a day later; one
   await clock.sleep(DAY_MS);
   expect(await deleted()).toEqual(["STREAMS_FAILED", 0]);
   expect(await deleted()).toEqual([null, 2]);
-  expect(await rig.rows("SELECT count(*)::INT AS n FROM news_articles WHERE company_id = 'c_3'")).toEqual([{ n: 0 }]);
+  expect(rig.rows("news_articles", "company_id").filter(({ company_id: id }) => id === "c_3")).toEqual([]);
   // API.md does not say that every 404 has a body.
   [body, company] = ["", "c_4"];
   expect(await deleted()).toEqual([null, 2]);

@@ -3,6 +3,7 @@
 // mirror is its service at the end.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { afterAll, expect, test } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
@@ -10,6 +11,7 @@ import { runQuery } from "../../src/warehouse/read/query.ts";
 import { type BuiltRun, runBuilt, startBuilt } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { trackedDifferences } from "../acceptance/tracked.ts";
+import { openFilesOf } from "../support/open-files.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 
@@ -28,13 +30,23 @@ const JUDGED = 20;
 const KEYS_A_SYNC = 20;
 const BYTES_A_SYNC = 100_000;
 const FILES_A_SYNC = 6;
+/**
+ * Connections of one fetcher to one service: it keeps as many as it had requests in flight, until they are idle for 70 s, so
+ * their number goes up and down with the other fetcher's deaths and with Redis's. Never more than a loader's `concurrency`.
+ */
+const MOST_CONNECTIONS = 32;
 const MIB = 1024 * 1024;
 /** Never killed, so that one process lives as long as the soak: the last of these. */
 const ROLES = ["load", "fetch", "fetch"] as const;
 
 interface Sample {
   readonly rss: number;
-  readonly openFiles: number;
+  /** Connections to Redis. */
+  readonly toRedis: number;
+  /** Connections to the service that has most of them. */
+  readonly toService: number;
+  /** Open files that are no connections. */
+  readonly others: number;
 }
 interface Shared {
   readonly syncs: number;
@@ -49,10 +61,12 @@ const open: { close(): Promise<unknown> }[] = [];
 afterAll(() => Promise.all(open.map((each) => each.close())));
 
 /** Of a process that lives; null for one that has just ended. */
-const sampleOf = ({ child }: BuiltRun): Sample | null => {
+const sampleOf = ({ child: { pid = 0 } }: BuiltRun, redis: TestRedis, services: readonly Sandbox[]): Sample | null => {
   try {
-    const rss = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1024;
-    return { rss, openFiles: readdirSync(`/proc/${child.pid}/fd`).length };
+    const rss = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+    const { to, others } = openFilesOf(pid);
+    const toServices = services.map(({ url }) => to.get(Number(new URL(url).port)) ?? 0);
+    return { rss, toRedis: to.get(redis.port) ?? 0, toService: Math.max(...toServices), others };
   } catch {
     return null;
   }
@@ -67,6 +81,8 @@ const filesOf = (dir: string): { readonly files: number; readonly bytes: number 
   return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
 };
 
+const snapshotOf = (dir: string, name: string): string => join(dir, "mirrors", name, "warehouse.duckdb");
+
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 /** Median of the last quarter beside that of the second quarter. */
@@ -76,17 +92,33 @@ const growth = (values: readonly number[]): number => {
 };
 
 /**
- * Fewest of the last quarter beside the fewest of the second quarter. What is left open stays open, so it raises the fewest; on a
- * busy machine more syncs are under way at once, which raises the others.
+ * Fewest of the last quarter beside the fewest of the first or second quarter, whichever are more: Redis is away in some
+ * samples. What is left open stays open, so it raises the fewest; on a busy machine more syncs are under way at once, which
+ * raises the others.
  */
 const fewestGrowth = (values: readonly number[]): number => {
   const quarter = values.length >> 2;
-  return Math.min(...values.slice(-quarter)) / Math.min(...values.slice(quarter, 2 * quarter));
+  const fewest = (nth: number) => Math.min(...values.slice(nth * quarter, (nth + 1) * quarter));
+  return Math.min(...values.slice(-quarter)) / Math.max(fewest(0), fewest(1));
 };
 
 const runsOf = async (snapshot: string): Promise<number> => {
   const { rows } = await runQuery({ snapshot, sql: "SELECT count(*)::INTEGER FROM sync.runs WHERE status = 'done'" });
   return Number(rows[0]?.[0]);
+};
+const runsOfAll = (dir: string): Promise<readonly number[]> =>
+  Promise.all(names.map((name) => runsOf(snapshotOf(dir, name))));
+
+/** The latest runs of a mirror, and how they ended. */
+const lastRuns = async (snapshot: string): Promise<string> => {
+  const sql = "SELECT run_id, status, finished_at, error FROM sync.runs ORDER BY started_at DESC LIMIT 4";
+  return (await runQuery({ snapshot, sql })).rows.map((row) => row.join(" ")).join("; ");
+};
+
+/** Organizations without a further finished sync. */
+const waitingFor = async (dir: string, before: readonly number[]): Promise<readonly string[]> => {
+  const now = await runsOfAll(dir);
+  return names.filter((_, index) => (now[index] ?? 0) <= (before[index] ?? 0));
 };
 
 const aWorld = async () => {
@@ -113,6 +145,8 @@ const aWorld = async () => {
     `schedule: "${schedule}"`,
     "rate_limit: 100000",
     "export_formats: none",
+    // Runs are counted in the snapshot, also those that found nothing new.
+    "publish_unchanged_every: 0s",
     "max_syncs: 4",
     `redis_url: ${redis.url}`,
     `data_dir: ${join(dir, "mirrors")}`,
@@ -126,7 +160,7 @@ const aWorld = async () => {
 const readShared = async (redis: TestRedis, dir: string): Promise<Shared> => {
   const client = new Redis(redis.url);
   const [keys, memory] = await Promise.all([client.dbsize(), client.info("memory")]).finally(() => client.disconnect());
-  const runs = await Promise.all(names.map((name) => runsOf(join(dir, "mirrors", name, "warehouse.duckdb"))));
+  const runs = await runsOfAll(dir);
   return {
     syncs: runs.reduce((sum, count) => sum + count, 0),
     keys,
@@ -147,6 +181,30 @@ test(
         dir,
       );
     const fleet = ROLES.map(start);
+    /** Starts again, as a service manager does, what ended because Redis was away when it started. */
+    const tend = (): void => {
+      for (const [nth, role] of ROLES.entries()) {
+        const ended = fleet[nth];
+        if (ended === undefined || ended.child.exitCode === null) continue;
+        expect(ended.child.exitCode, `${role} ended by itself: ${ended.err()}`).toBe(5);
+        fleet[nth] = start(role);
+      }
+    };
+    /** The scheduled sync of each organization is the event that is awaited; a killed one is made up by the next. */
+    const nextSyncs = async (): Promise<void> => {
+      const before = await runsOfAll(dir);
+      const timeout = Date.now() + 300_000;
+      for (let late: readonly string[] = names; late.length > 0; late = await waitingFor(dir, before)) {
+        tend();
+        await setTimeout(1_000);
+        if (Date.now() < timeout) continue;
+        const runs = await Promise.all(late.map(async (name) => `${name}: ${await lastRuns(snapshotOf(dir, name))}`));
+        const queues = await runBuilt(["jobs", "--json"], {}, dir);
+        throw new Error(
+          [`no sync of ${late} after ${killed}`, ...runs, queues.out, ...fleet.map(({ err }) => err())].join("\n"),
+        );
+      }
+    };
     /** Samples of each process that ever ran, in order. */
     const lives = new Map<BuiltRun, Sample[]>();
     const shared: Shared[] = [];
@@ -172,19 +230,9 @@ test(
     expect(first.map(({ code, err }) => (code === 0 ? "" : err))).toEqual(names.map(() => ""));
     for (const endsAt = Date.now() + MINUTES * 60_000; Date.now() < endsAt || shared.length < 6; ) {
       for (const sandbox of sandboxes) await sandbox.evolve(CHANGES);
-      const before = await Promise.all(names.map((name) => runsOf(join(dir, "mirrors", name, "warehouse.duckdb"))));
-      // The scheduled sync of each organization is the event that is awaited; a killed one is made up by the next.
-      await expect
-        .poll(
-          async () => {
-            const now = await Promise.all(names.map((name) => runsOf(join(dir, "mirrors", name, "warehouse.duckdb"))));
-            return now.every((count, index) => count > (before[index] ?? 0));
-          },
-          { timeout: 300_000, interval: 1_000 },
-        )
-        .toBe(true);
+      await nextSyncs();
       for (const process of fleet) {
-        const sample = sampleOf(process);
+        const sample = sampleOf(process, redis, sandboxes);
         if (sample !== null) lives.set(process, [...(lives.get(process) ?? []), sample]);
       }
       shared.push(await readShared(redis, dir));
@@ -199,23 +247,27 @@ test(
     const processes = [...lives.values()].map((samples) => ({
       samples: samples.length,
       rssMiB: samples.map(({ rss }) => Math.round(rss / MIB)),
-      openFiles: samples.map(({ openFiles }) => openFiles),
+      toRedis: samples.map(({ toRedis }) => toRedis),
+      toService: samples.map(({ toService }) => toService),
+      others: samples.map(({ others }) => others),
     }));
     process.stdout.write(`${JSON.stringify({ minutes: MINUTES, killed, shared, processes })}\n`);
     for (const [index, name] of names.entries()) {
       const sandbox = sandboxes[index];
       if (sandbox === undefined) throw new Error(`${name} has no service`);
-      const snapshot = join(dir, "mirrors", name, "warehouse.duckdb");
-      expect(await trackedDifferences(snapshot, sandbox), name).toEqual([]);
+      expect(await trackedDifferences(snapshotOf(dir, name), sandbox), name).toEqual([]);
     }
     if (early === undefined || late === undefined) throw new Error("no sample");
     const syncs = late.syncs - early.syncs;
     expect((late.keys - early.keys) / syncs, "keys of Redis a sync, kept for a day").toBeLessThan(KEYS_A_SYNC);
     expect((late.redisBytes - early.redisBytes) / syncs, "bytes of Redis a sync").toBeLessThan(BYTES_A_SYNC);
     expect((late.files - early.files) / syncs, "files a sync, kept for 90 days").toBeLessThan(FILES_A_SYNC);
-    for (const { samples, rssMiB, openFiles } of processes.filter(({ samples }) => samples >= JUDGED)) {
+    for (const { samples, rssMiB, toRedis, toService, others } of processes) {
+      expect(Math.max(...toService), `connections to one service: ${toService}`).toBeLessThanOrEqual(MOST_CONNECTIONS);
+      if (samples < JUDGED) continue;
       expect(growth(rssMiB), `memory of a process in ${samples} samples: ${rssMiB}`).toBeLessThan(1.25);
-      expect(fewestGrowth(openFiles), `its open files: ${openFiles}`).toBeLessThan(1.25);
+      expect(fewestGrowth(toRedis), `its connections to Redis: ${toRedis}`).toBeLessThan(1.25);
+      expect(fewestGrowth(others), `its other open files: ${others}`).toBeLessThan(1.25);
     }
   },
   (MINUTES + 20) * 60_000,

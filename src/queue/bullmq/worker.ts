@@ -57,7 +57,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const taking = createTaking({ ...deps, tracer, asking, working, stopping: stopping.signal, times, complain });
   const taken = takeQueues(deps, opened, { taking, sessions, most });
   try {
-    await atRedis(asking, () => settleSchedules(queues.schedule, profiles, clock));
+    await atRedis(asking, () => settleSchedules(queues.schedule, profiles));
   } catch (error) {
     stopping.abort();
     await release();

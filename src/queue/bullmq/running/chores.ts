@@ -47,7 +47,7 @@ export const startChores = (
         for (const worker of [taken.syncs, taken.verifying]) worker.cancelJob(job, ABORT.cancelled);
   };
   return [
-    every(times.scheduleCheck, () => settleSchedules(queues.schedule, profiles, clock)),
+    every(times.scheduleCheck, () => settleSchedules(queues.schedule, profiles)),
     every(times.alertCheck, () => atRedis(asking, () => askAlerts(queues, profiles))),
     // Redis's settings can change while it runs.
     every(times.scheduleCheck, () => checkRedis(asking)),

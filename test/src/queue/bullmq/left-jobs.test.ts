@@ -15,6 +15,8 @@ import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../
 
 const DAY_MS = 86_400_000;
 const PATIENCE = { timeout: 30_000 };
+/** Ticks of every second would pile up, and each is offered again and again. */
+const YEARLY = { cron: "0 0 1 1 *", timeZone: "UTC", streams: ["signals"], full: false, jitterMs: 0 };
 
 const aRig = async () => {
   const redis = await aRedis();
@@ -83,11 +85,10 @@ test("time without an offer does not count", async () => {
 
 test("an old tick of a profile that this worker lacks does not end the profile's schedule", async () => {
   const { address, profiles, queues, redis } = await aRig();
-  // Once a year: ticks of every second would pile up, and each is offered again and again.
-  const schedules = [{ cron: "0 0 1 1 *", timeZone: "UTC", streams: ["signals"], full: false, jitterMs: 0 }];
+  const schedules = [YEARLY];
   const [config] = profiles;
   if (config === undefined) throw new Error("there is a profile");
-  await settleSchedules(queues.schedule, [{ ...config, profile: "elsewhere", schedules }], { now: Date.now });
+  await settleSchedules(queues.schedule, [{ ...config, profile: "elsewhere", schedules }]);
   const [tick] = await queues.schedule.getDelayed();
   const id = tick?.id ?? "";
   await age(redis, queues.schedule, id, DAY_MS);
@@ -101,15 +102,29 @@ test("an old tick of a profile that this worker lacks does not end the profile's
   expect(await queues.schedule.getFailedCount()).toBe(0);
 });
 
-test("a tick that is overdue because its queue is paused is kept", async () => {
+test("a tick that is overdue because its queue is paused, or because no worker runs, is kept", async () => {
   const { profiles, queues } = await aRig();
-  const schedules = [{ cron: "* * * * * *", timeZone: "UTC", streams: ["signals"], full: false, jitterMs: 0 }];
+  const schedules = [{ ...YEARLY, cron: "* * * * * *" }];
   const scheduled = profiles.map((config) => ({ ...config, schedules }));
-  expect(await settleSchedules(queues.schedule, scheduled, { now: Date.now })).toBe(1);
-  const inAnHour = { now: () => Date.now() + 3_600_000 };
+  expect(await settleSchedules(queues.schedule, scheduled)).toBe(1);
+  const [tick] = await queues.schedule.getDelayed();
   await queues.schedule.pause();
-  expect(await settleSchedules(queues.schedule, scheduled, inAnHour)).toBe(0);
+  await expect.poll(() => Date.now() > (tick?.timestamp ?? 0) + (tick?.delay ?? 0), PATIENCE).toBe(true);
+  expect(await settleSchedules(queues.schedule, scheduled)).toBe(0);
   await queues.schedule.resume();
-  expect(await settleSchedules(queues.schedule, scheduled, inAnHour)).toBe(1);
+  expect(await settleSchedules(queues.schedule, scheduled)).toBe(0);
+  expect((await queues.schedule.getDelayed()).map(({ id }) => id)).toEqual([tick?.id]);
   expect(await queues.schedule.getJobSchedulersCount()).toBe(schedulesOf(scheduled).length);
+});
+
+test("a schedule without a next tick gets it again, at the same time", async () => {
+  const { profiles, queues, redis } = await aRig();
+  const scheduled = profiles.map((config) => ({ ...config, schedules: [YEARLY] }));
+  await settleSchedules(queues.schedule, scheduled);
+  const [tick] = await queues.schedule.getDelayed();
+  const id = tick?.id ?? "";
+  await redis.multi().zrem("{duckmirror}:schedule:delayed", id).del(`{duckmirror}:schedule:${id}`).exec();
+  expect(await settleSchedules(queues.schedule, scheduled)).toBe(1);
+  expect((await queues.schedule.getDelayed()).map((again) => again.id)).toEqual([id]);
+  expect(await settleSchedules(queues.schedule, scheduled)).toBe(0);
 });

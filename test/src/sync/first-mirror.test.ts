@@ -90,15 +90,19 @@ test("a second sync right after a complete one costs one credit per organization
   );
 });
 
-const shapes: readonly (readonly [string, FakeOptions])[] = [
+type Shape = readonly [string, FakeOptions];
+// Files and tables in memory take in the same rows (test/second-server): three shapes show it of whole mirrors.
+const shapesInFiles: readonly Shape[] = [
+  ["ignores sorting", { maxPerPage: 10, sort: "ignore" }],
+  ["refuses to embed", { maxPerPage: 10, included: "refuse" }],
+  ["embeds maps by id", { included: "object-map" }],
+];
+const shapesInMemory: readonly Shape[] = [
   ["clamps pages silently to 4 rows but computes offsets from what was asked", { maxPerPage: 4, overPage: "clamp" }],
   ["clamps pages and says so", { maxPerPage: 4, overPage: "honest" }],
-  ["ignores sorting", { maxPerPage: 10, sort: "ignore" }],
   ["refuses sorting", { maxPerPage: 10, sort: "refuse" }],
-  ["refuses to embed", { maxPerPage: 10, included: "refuse" }],
   ["embeds nothing although asked", { maxPerPage: 10, included: "none" }],
   ["embeds arrays under singular names", { included: "singular-array" }],
-  ["embeds maps by id", { included: "object-map" }],
   ["embeds a single object", { included: "single" }],
   ["never gives totalCount", { maxPerPage: 10, totals: false }],
   ["clamps pages silently and never gives totalCount", { maxPerPage: 20, overPage: "clamp", totals: false }],
@@ -107,13 +111,14 @@ const shapes: readonly (readonly [string, FakeOptions])[] = [
   ["clamps pages, says so, and never gives totalCount", { maxPerPage: 20, overPage: "honest", totals: false }],
 ];
 
-// Files and tables in memory take in the same rows (test/second-server): three shapes show it of whole mirrors.
-const FILED = new Set(["ignores sorting", "embeds maps by id", "refuses to embed"]);
-
-for (const [what, options] of shapes) {
+const shapes = [
+  ...shapesInFiles.map((shape) => [...shape, inFiles] as const),
+  ...shapesInMemory.map((shape) => [...shape, inMemory] as const),
+];
+for (const [what, options, startRig] of shapes) {
   test(`a service that ${what} is mirrored completely`, async () => {
     const service = createFakeService(anOrganization(6), options);
-    const rig = await (FILED.has(what) ? inFiles : inMemory)(service);
+    const rig = await startRig(service);
     if (options.included !== "refuse" && options.included !== "none" && options.included !== "single") {
       await expectSix(rig);
       return;

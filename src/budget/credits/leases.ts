@@ -167,12 +167,12 @@ export const observeLedger = (
   return { ...state, ledger, figureAt, lapsed: state.lapsed.filter((each) => isKept(ledger, each)) };
 };
 
-/** Renews all open reservations of `owner` for another term from `now`. */
-export const renewLeases = (before: SharedLedger, owner: string, now: number): SharedLedger => {
+/** Renews these open reservations for another term from `now`. */
+export const renewLeases = (before: SharedLedger, ids: ReadonlySet<string>, now: number): SharedLedger => {
   const state = lapse(before, now);
   return {
     ...state,
-    open: state.open.map((lease) => (lease.owner === owner ? { ...lease, until: now + lease.leaseMs } : lease)),
+    open: state.open.map((lease) => (ids.has(lease.id) ? { ...lease, until: now + lease.leaseMs } : lease)),
   };
 };
 

@@ -69,7 +69,10 @@ export interface OrganizationLedger {
    * another process, and the figures include it.
    */
   observe(quota: Quota, sentAt: number, settled: boolean): Promise<void>;
-  /** Renews the open reservations of `owner`; call it while its requests wait or are in flight. */
+  /**
+   * Renews the reservations of `owner` that this process made and has not settled; call it while its requests wait or are
+   * in flight.
+   */
   renew(owner: string): Promise<void>;
   snapshot(): Promise<LedgerSnapshot>;
 }
@@ -133,7 +136,10 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
         const ledger = { ...state.ledger, reporting: false };
         return observeLedger({ ...state, ledger }, quota, sentAt + skewMs, now, settled);
       }),
-    renew: (owner) => change((state, now) => renewLeases(state, owner, now)),
+    renew: (owner) => {
+      const ids = [...held.values()].filter((lease) => lease.owner === owner).map(({ id }) => id);
+      return change((state, now) => renewLeases(state, new Set(ids), now));
+    },
     snapshot: () =>
       store.update((stored, now) => {
         const state = lapse(currentOf(stored, now), now);

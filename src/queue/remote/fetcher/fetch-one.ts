@@ -8,6 +8,7 @@
 import type { ApiOutcome } from "../../../api/outcome.ts";
 import { chargeOf } from "../../../api/retry-policy.ts";
 import type { RawAnswer } from "../../../api/wire-answer.ts";
+import type { Charge } from "../../../budget/credits/ledger.ts";
 import { LEASE_MS } from "../../../budget/credits/organization-ledger.ts";
 import { ENDPOINTS } from "../../../catalog/endpoints.ts";
 import type { Clock } from "../../../core/clock.ts";
@@ -197,32 +198,44 @@ const send = async (
   await deliver(payload, nth, { ...packed, note: { ...packed.note, settled } }, deps);
 };
 
-/**
- * Rejects only if Redis stays away or `signal` aborts: then nothing was sent, or its response could not be delivered.
- */
-export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promise<Fetched> => {
-  const { organization, storeClock, signal } = deps;
-  const reservation = await reserve(payload, deps);
-  if (!reservation.ok) return withoutCredit(reservation, payload, deps);
-  const unused = async (result: Fetched): Promise<Fetched> => {
-    await organization.ledger.settle(reservation.id, "free");
-    return result;
-  };
+/** What became of a request before it left: it may leave, or this is all. */
+type Cleared = { readonly kind: "go"; readonly nth: number; readonly slot: Slot } | Fetched;
 
+const clear = async (payload: FetchPayload, deps: FetchOneDeps): Promise<Cleared> => {
   let slot: Slot = { at: payload.slotAt, isOwn: false };
   for (;;) {
-    if (signal.aborted) return unused(later(0));
+    if (deps.signal.aborted) return later(0);
     const askedAt = performance.now();
     const { kind, nth } = await depart(payload, slot, deps);
     if (kind === "stale") {
       const waitMs = await freshSlot(deps);
-      if (waitMs !== null) return unused(later(waitMs));
-      slot = { at: storeClock.now(), isOwn: true };
+      if (waitMs !== null) return later(waitMs);
+      slot = { at: deps.storeClock.now(), isOwn: true };
       continue;
     }
-    if (kind !== "go") return unused(await withoutLeaving({ kind, nth }, payload, deps));
-    if (performance.now() - askedAt > PAUSE_MS) continue;
-    await send(payload, { nth, slot, reservationId: reservation.id }, deps);
-    return DONE;
+    if (kind !== "go") return withoutLeaving({ kind, nth }, payload, deps);
+    if (performance.now() - askedAt <= PAUSE_MS) return { kind, nth, slot };
   }
+};
+
+/**
+ * Rejects only if Redis stays away or `signal` aborts: then nothing was sent, or its response could not be delivered.
+ */
+export const fetchOne = async (payload: FetchPayload, deps: FetchOneDeps): Promise<Fetched> => {
+  const { ledger } = deps.organization;
+  const reservation = await reserve(payload, deps);
+  if (!reservation.ok) return withoutCredit(reservation, payload, deps);
+  // If Redis does not hear of it, the reservation expires. One that is settled stays so.
+  const failed = (charge: Charge) => (error: unknown) => {
+    void ledger.settle(reservation.id, charge).catch(() => undefined);
+    throw error;
+  };
+  const cleared = await clear(payload, deps).catch(failed("free"));
+  if (cleared.kind !== "go") {
+    await ledger.settle(reservation.id, "free");
+    return cleared;
+  }
+  const { nth, slot } = cleared;
+  await send(payload, { nth, slot, reservationId: reservation.id }, deps).catch(failed("ambiguous"));
+  return DONE;
 };

@@ -101,7 +101,7 @@ test("whatever dies, ends late or is forgotten: what is set aside and what is op
 test("a reservation runs out at its term, not before, and a renewal of its owner moves that", () => {
   const state = take(take(known(10), "1", T0, "dead"), "2", T0, "alive");
   expect(lapse(state, T0 + TERM - 1)).toBe(state);
-  const later = lapse(renewLeases(state, "alive", T0 + TERM - 1), T0 + TERM);
+  const later = lapse(renewLeases(state, new Set(["2"]), T0 + TERM - 1), T0 + TERM);
   expect(later.open.map(({ id }) => id)).toEqual(["2"]);
   expect(snapshotOf(later.ledger, T0 + TERM)).toMatchObject({ reserved: 1, ambiguous: 1, allowance: 10 });
 });

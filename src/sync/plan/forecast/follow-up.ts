@@ -83,7 +83,11 @@ const askedTwice = ({ options }: Context, due: readonly Candidate[]): FollowUp =
   const shape = options.shapes.get(stream.name) ?? initialShape(1);
   const isRead = due.some((candidate) => candidate.stream === stream.name && candidate.mode === "walk");
   const twice = isRead && isChoiceOpen(shape) && namedOnDemand(stream, shape, options).length > 0;
-  return once(stream.name, twice ? 1 : 0, "page again, asking for its fields by name");
+  return once(
+    stream.name,
+    twice ? 1 : 0,
+    "page a second time, to see whether the list returns more fields when they are named",
+  );
 };
 
 const foreseen = (context: Context, due: readonly Candidate[], rates: Rates): readonly FollowUp[] => {

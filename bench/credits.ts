@@ -43,7 +43,7 @@ const historyPages = (report: Awaited<ReturnType<BenchMirror["sync"]>>): number 
 
 /** Changes a share of accounts, contacts and signals at the source, each with its change date. Answers with how many. */
 const changeShare = async (mirror: BenchMirror, share: number, round: number): Promise<readonly number[]> => {
-  const at = `TIMESTAMPTZ '2027-01-0${round} 00:00:00+00'`;
+  const at = `TIMESTAMPTZ '${new Date().toISOString()}'`;
   const changes = [
     ["accounts", `name = name || ' ${round}', updated_at = ${at}`],
     ["contacts", `current_title = 'Title ${round}', last_change_detected_on = ${at}`],

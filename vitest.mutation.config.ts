@@ -3,7 +3,10 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["test/src/sync/strategies/*.test.ts", "test/src/budget/{decisions,credits/ledger,rate/limiter}.test.ts"],
+    include: [
+      "test/src/sync/strategies/*.test.ts",
+      "test/src/budget/{decisions,credits/{ledger,ledger-decisions,roll-over},rate/{limiter,limiter-decisions,flights}}.test.ts",
+    ],
     env: { DUCKMIRROR_PROPERTY_RUNS: "6" },
     testTimeout: 20_000,
     pool: "threads",

@@ -43,3 +43,28 @@ test("a list that has become as short as what is covered is looked at once more 
   expect(nextReads({ ...twenty(), total: 0 }, [], 5)).toEqual([{ page: 1, perPage: 10, role: "bridge" }]);
   expect(nextReads({ ...twenty(), total: 20 }, [cover(3)], 5)).toEqual([]);
 });
+
+const atCount = { ...twenty(), total: 20, openEnd: true };
+test("behind a count that a full page reached, one page is asked for, with no row shared, and nothing beside it", () => {
+  expect(nextReads(atCount, [], 5)).toEqual([cover(3)]);
+  expect(nextReads({ ...atCount, end: 18, total: 18 }, [], 5)).toEqual([cover(3, 9)]);
+  expect(nextReads(atCount, [cover(3)], 5)).toEqual([]);
+  expect(nextReads(atCount, [cover(9)], 5)).toEqual([]);
+  // After a resume, its last rows must be proven first.
+  expect(nextReads({ ...atCount, fresh: false }, [], 5)).toEqual([{ page: 3, perPage: 9, role: "bridge" }]);
+});
+
+test("where rows lie behind the count, pages go on one by one, each sharing a row", () => {
+  const behind = { ...atCount, total: 15 };
+  expect(nextReads(behind, [], 5)).toEqual([cover(3, 9)]);
+  expect(nextReads(behind, [cover(9)], 5)).toEqual([]);
+  expect(nextReads({ ...behind, openEnd: false }, [], 5)).toEqual([{ page: 3, perPage: 7, role: "bridge" }]);
+});
+
+test("pages behind an empty one are requested one by one, those before it as ever", () => {
+  const long = { ...twenty(), total: 100 };
+  expect(nextReads({ ...long, emptyFrom: 40 }, [], 9)).toEqual([cover(3), cover(4)]);
+  expect(nextReads({ ...long, emptyFrom: 20 }, [], 9)).toEqual([cover(3)]);
+  expect(nextReads({ ...long, emptyFrom: 10 }, [], 9)).toEqual([cover(3)]);
+  expect(nextReads({ ...long, emptyFrom: 41 }, [], 9)).toEqual([cover(3), cover(4), cover(5)]);
+});

@@ -1,7 +1,7 @@
 // The other end of a list whose deep pages the service refuses: decisions.
 import { expect, test } from "vitest";
 import { emptyCoverage } from "../../../../src/sync/strategies/coverage.ts";
-import { joinEnds, readsFromEnd, rowsOfBoth } from "../../../../src/sync/strategies/other-end.ts";
+import { emptyOtherEnd, joinEnds, readsFromEnd, rowsOfBoth } from "../../../../src/sync/strategies/other-end.ts";
 import { reopened, resumeProgress, serialiseProgress } from "../../../../src/sync/strategies/progress.ts";
 import {
   acceptWalk,
@@ -81,4 +81,39 @@ test("no page is requested that lies within what was read from the head", () => 
   expect(readsFromEnd(head, other, reads).map(({ page }) => page)).toEqual([4, 5]);
   const joined = joinEnds(head, emptyCoverage(10, true), { read: page([], 1, 50), ordered: true });
   expect(joined.coverage).toMatchObject({ complete: true, proven: false });
+});
+
+const fromHead = { coverage: { ...emptyCoverage(10, true), end: 60 }, joined: false };
+const role = (at: number, name: "cover" | "bridge") => ({ page: at, perPage: 10, role: name }) as const;
+
+test("rows of both parts are counted together, and the other end begins with nothing read", () => {
+  const other = { ...emptyCoverage(10, false), end: 30, granted: 7, fixed: true };
+  expect([rowsOfBoth(null, other), rowsOfBoth(fromHead, other)]).toEqual([30, 90]);
+  expect(emptyOtherEnd(other)).toEqual({ ...emptyCoverage(10, true), granted: 7, fixed: true });
+});
+
+test.each([
+  ["without a count all are", null, [role(9, "cover")], [9]],
+  // 41 rows are left: the one that is shared is the last of them.
+  ["the page with the last row that is left", 100, [role(5, "cover"), role(6, "cover")], [5]],
+  ["a page that begins behind it", 99, [role(5, "cover")], []],
+  ["the first page of a list that became shorter", 50, [role(1, "cover"), role(2, "cover")], [1]],
+  ["bridges, wherever they lie", 100, [role(9, "bridge"), role(9, "cover")], [9]],
+  ["a bridge alone", 100, [role(9, "bridge")], [9]],
+] as const)("which pages from the other end are needed: %s", (_, total, reads, needed) => {
+  const other = { ...emptyCoverage(10, true), total };
+  expect(readsFromEnd(fromHead, other, reads).map(({ page }) => page)).toEqual(needed);
+});
+
+test.each([
+  ["the list moved at the other end", { moved: true }, {}, true],
+  ["the list moved at its head", {}, { moved: true }, true],
+  ["the counts differ", {}, { total: 41 }, true],
+  ["neither", {}, {}, false],
+] as const)("two parts that meet make one list that moved if %s", (_, other, head, moved) => {
+  const before = { ...emptyCoverage(10, true), waiting: [page(["x"], 9, 40)], bridgeAt: 3, openEnd: true, ...other };
+  const met = { coverage: { ...fromHead.coverage, end: 31, total: 40, tail: ["9"], ...head }, joined: false };
+  const { coverage, fromHead: next } = joinEnds(met, before, { read: page(numbers(0, 9), 1, 40), ordered: true });
+  expect(coverage).toMatchObject({ complete: true, moved, proven: true, waiting: [], bridgeAt: null, openEnd: false });
+  expect(next.joined).toBe(true);
 });

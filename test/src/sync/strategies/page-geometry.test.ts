@@ -62,3 +62,28 @@ test("pages of one size only: the page that holds a row, and none shares a row w
   expect([100, 150, 200].map((row) => cannotShare(row, 100, true))).toEqual([true, false, true]);
   expect([100, 150, 200].map((row) => cannotShare(row, 100))).toEqual([false, false, false]);
 });
+
+test("the page that starts at a row is the largest that does", () => {
+  expect(spanFrom(20, 10)).toEqual({ page: 3, perPage: 10 });
+  expect(spanFrom(18, 10)).toEqual({ page: 3, perPage: 9 });
+  expect(spanFrom(21, 10)).toEqual({ page: 4, perPage: 7 });
+  expect(spanFrom(23, 10)).toEqual({ page: 24, perPage: 1 });
+  expect(spanFrom(0, 10)).toEqual({ page: 1, perPage: 10 });
+});
+
+test.each([
+  [1, 10, 1],
+  [10, 10, 1],
+  [11, 10, 2],
+  [19, 10, 3],
+  [20, 10, 3],
+  // Pages of one row share none.
+  [3, 1, 3],
+])("%i rows in overlapping pages of %i are %i pages", (total, size, pages) => {
+  expect(overlappingPages(total, size)).toBe(pages);
+});
+
+test("a page of one row shares none, but nothing lies before the first row", () => {
+  expect([0, 1, 2].map((row) => cannotShare(row, 1))).toEqual([false, true, true]);
+  expect(cannotShare(0, 100, true)).toBe(false);
+});

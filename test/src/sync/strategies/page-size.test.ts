@@ -1,6 +1,8 @@
 // The page size that is remembered for a stream: only one that something proves (docs/decisions/0140).
 import { expect, test } from "vitest";
-import { isOtherPage, provenPageSize } from "../../../../src/sync/strategies/page-size.ts";
+import { startKnown } from "../../../../src/sync/strategies/known.ts";
+import { startLog } from "../../../../src/sync/strategies/log.ts";
+import { isOtherPage, pageSizeOf, provenPageSize } from "../../../../src/sync/strategies/page-size.ts";
 import { acceptRead } from "../../../../src/sync/strategies/progress.ts";
 import { startWalk } from "../../../../src/sync/strategies/walk.ts";
 
@@ -43,4 +45,32 @@ test("a smaller page with more rows than asked is a page of another size, whatev
   const page = { request: { page: 2, perPage: 19, role: "cover" }, rows: 20, total: 65, granted: 20 } as const;
   for (const saysPerPage of [20, 19, null]) expect(isOtherPage({ ...page, saysPerPage }, 20)).toBe(true);
   expect(isOtherPage({ ...page, saysPerPage: 20, rows: 19 }, 20)).toBe(false);
+});
+
+test("the size that is asked for is the strategy's own, also that of a log", () => {
+  expect(pageSizeOf(start())).toBe(100);
+  expect(pageSizeOf(startKnown({ size: 30 }))).toBe(30);
+  expect(pageSizeOf(startLog({ size: 20, first: true }))).toBe(20);
+});
+
+test("only a later page can be one of another size, and only the service's count shows that it is short", () => {
+  const page = { request: cover(2, 19), rows: 20, total: 65, saysPerPage: 20, granted: 20 };
+  expect(isOtherPage(page, 20)).toBe(true);
+  expect(isOtherPage({ ...page, request: cover(1, 19) }, 20)).toBe(false);
+  expect(isOtherPage({ ...page, rows: 10, total: null }, 20)).toBe(false);
+});
+
+test.each([
+  ["a page with all that it asked for", { rows: 100, total: 400, saysPerPage: 100 }],
+  ["a page of a list without a count", { total: null, saysPerPage: 3 }],
+  ["a page that holds every counted row", { total: 3, saysPerPage: 3 }],
+  ["an empty page", { rows: 0, total: 4, saysPerPage: 0 }],
+])("%s proves no size", (_, more) => {
+  expect(provenPageSize(start(), { ...first, ...more })).toBeNull();
+});
+
+test("rows behind the first page prove the larger of what is asked for and what was returned", () => {
+  const second = { ...first, request: cover(2, 3), rows: 1, saysPerPage: 3 };
+  expect(provenPageSize(afterFirst(), { ...second, granted: 2 })).toBe(3);
+  expect(provenPageSize(afterFirst(), { ...second, granted: 50 })).toBe(50);
 });

@@ -145,7 +145,12 @@ export const reopened = (before: Progress): Progress => {
         : { ...progress, resumed: true };
     case "filter":
       return progress.coverage.complete
-        ? startFilter({ size: progress.coverage.size, since: progress.since, counted: progress.total !== null })
+        ? startFilter({
+            size: progress.coverage.size,
+            since: progress.since,
+            only: progress.only,
+            counted: progress.total !== null,
+          })
         : progress;
     case "log":
       return progress;

@@ -110,6 +110,8 @@ describe("progress that is too old to be believed", () => {
     (total, counted) => {
       const before = { ...filter, total, newest: 99, coverage: over({ size: 5, complete: true }) };
       expect(reopened(before)).toEqual(startFilter({ size: 5, since: 7, counted }));
+      // A reading of some rows only stays one: it says nothing of the others.
+      expect(reopened({ ...before, only: true })).toEqual(startFilter({ size: 5, since: 7, only: true, counted }));
     },
   );
 

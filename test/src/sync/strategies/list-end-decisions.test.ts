@@ -13,17 +13,7 @@ import {
   provesEnd,
   totalAfter,
 } from "../../../../src/sync/strategies/list-end.ts";
-
-const aRead = (read: Partial<PageRead>): PageRead => ({
-  page: 1,
-  perPage: 100,
-  role: "cover",
-  ids: [],
-  rows: 0,
-  values: [],
-  total: null,
-  ...read,
-});
+import { aRead } from "./readings.ts";
 
 test.each([
   ["an empty page says nothing against a round count", 1_000, 0, { end: 2_000, uncounted: 0 }, 1_000],

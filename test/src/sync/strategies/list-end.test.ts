@@ -8,18 +8,7 @@ import {
   followsOnlyPage,
   provesEnd,
 } from "../../../../src/sync/strategies/list-end.ts";
-import { descending } from "./readings.ts";
-
-const aRead = (read: Partial<PageRead>): PageRead => ({
-  page: 1,
-  perPage: 100,
-  role: "cover",
-  ids: [],
-  rows: 0,
-  values: [],
-  total: null,
-  ...read,
-});
+import { aRead, descending } from "./readings.ts";
 
 test("a count decides, whatever the page holds", () => {
   expect(provesEnd(aRead({ rows: 100, total: 100 }), 100)).toBe(true);

@@ -20,5 +20,16 @@ export const page = (more: Partial<PageRead> & { readonly ids: readonly string[]
   total: null,
   ...more,
 });
+/** An empty first page of a hundred rows, but for what is given. */
+export const aRead = (read: Partial<PageRead>): PageRead => ({
+  page: 1,
+  perPage: 100,
+  role: "cover",
+  ids: [],
+  rows: 0,
+  values: [],
+  total: null,
+  ...read,
+});
 export const cover = (number: number, perPage = 5): ReadRequest => ({ page: number, perPage, role: "cover" });
 export const descending = (from: number, rows: number) => Array.from({ length: rows }, (_, row) => String(from - row));

@@ -3,9 +3,8 @@
 // mirror is its service at the end.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { type BuiltRun, runBuilt, startBuilt } from "../acceptance/built-cli.ts";
@@ -193,17 +192,18 @@ test(
     /** The scheduled sync of each organization is the event that is awaited; a killed one is made up by the next. */
     const nextSyncs = async (): Promise<void> => {
       const before = await runsOfAll(dir);
-      const timeout = Date.now() + 300_000;
-      for (let late: readonly string[] = names; late.length > 0; late = await waitingFor(dir, before)) {
+      let late: readonly string[] = names;
+      const all = async (): Promise<void> => {
         tend();
-        await setTimeout(1_000);
-        if (Date.now() < timeout) continue;
+        late = await waitingFor(dir, before);
+        expect(late).toEqual([]);
+      };
+      await vi.waitFor(all, { timeout: 300_000, interval: 1_000 }).catch(async (error: unknown) => {
         const runs = await Promise.all(late.map(async (name) => `${name}: ${await lastRuns(snapshotOf(dir, name))}`));
         const queues = await runBuilt(["jobs", "--json"], {}, dir);
-        throw new Error(
-          [`no sync of ${late} after ${killed}`, ...runs, queues.out, ...fleet.map(({ err }) => err())].join("\n"),
-        );
-      }
+        const known = [`no sync of ${late} after ${killed}`, ...runs, queues.out, ...fleet.map(({ err }) => err())];
+        throw new Error(known.join("\n"), { cause: error });
+      });
     };
     /** Samples of each process that ever ran, in order. */
     const lives = new Map<BuiltRun, Sample[]>();

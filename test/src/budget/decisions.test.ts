@@ -16,19 +16,13 @@ import {
 import { backOff, nextSlot, observeRate, ratePerMinute, takeSlot, windowMs } from "../../../src/budget/rate/limiter.ts";
 import { startLimiter } from "../../../src/budget/rate/limiter-state.ts";
 import { said } from "../../support/rate-info.ts";
+import { limits } from "./limits.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const RESET = T0 + 10 * DAY;
 
-const limits = (more: Partial<Limits> = {}): Limits => ({
-  maxCredits: null,
-  reserve: 0,
-  pace: "greedy",
-  runEveryMs: DAY,
-  ...more,
-});
 const quota = (more: Partial<Quota> = {}): Quota => ({
   limit: 100,
   used: null,

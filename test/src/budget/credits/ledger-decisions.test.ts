@@ -4,25 +4,18 @@ import type { Quota } from "../../../../src/api/outcome.ts";
 import {
   allowanceAt,
   type LedgerState,
-  type Limits,
   observe,
   openLedger,
   reserve,
   snapshotOf,
 } from "../../../../src/budget/credits/ledger.ts";
+import { limits } from "../limits.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const RESET = Date.UTC(2026, 0, 15);
 const T0 = RESET - 10 * DAY;
 
-const limits = (more: Partial<Limits> = {}): Limits => ({
-  maxCredits: null,
-  reserve: 0,
-  pace: "greedy",
-  runEveryMs: DAY,
-  ...more,
-});
 const quota = (remaining: number, more: Partial<Quota> = {}): Quota => ({
   limit: 100,
   used: null,

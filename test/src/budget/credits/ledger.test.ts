@@ -4,25 +4,18 @@ import { describe, expect, test } from "vitest";
 import type { Quota } from "../../../../src/api/outcome.ts";
 import {
   type LedgerState,
-  type Limits,
   observe,
   openLedger,
   reserve,
   settle,
   snapshotOf,
 } from "../../../../src/budget/credits/ledger.ts";
+import { limits } from "../limits.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const DAY = 86_400_000;
 const RESET = T0 + 20 * DAY;
 
-const limits = (more: Partial<Limits> = {}): Limits => ({
-  maxCredits: null,
-  reserve: 0,
-  pace: "greedy",
-  runEveryMs: DAY,
-  ...more,
-});
 const quota = (remaining: number | null, resetsAt: number | null = RESET, more: Partial<Quota> = {}): Quota => ({
   limit: 1_000,
   used: null,

@@ -12,14 +12,10 @@ import { systemClock } from "../src/core/clock.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import type { BenchCase, Figure } from "./case.ts";
 import { asked, fill, record, scattered } from "./many-signals.ts";
+import { options } from "./options.ts";
 import { cpuOfTree, runTree } from "./process-tree.ts";
 
-const argument = (name: string, otherwise: string): string => {
-  const at = process.argv.indexOf(name);
-  return (at === -1 ? undefined : process.argv[at + 1]) ?? otherwise;
-};
-const ROWS = Number(argument("--size", "1000000"));
-const MEMORY = argument("--memory", "2GB");
+const { size: ROWS = 1_000_000, memory: MEMORY } = options;
 const CHANGED = Math.round(ROWS / 1_000);
 /** The changed rows are the newest ones, or from all months. */
 const SPREADS = {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { atMost, type BenchCase, type Figure, ratio } from "./case.ts";
+import { options } from "./options.ts";
 import { runProgram } from "./program.ts";
 
 const ROWS = 1_000_000;
@@ -53,8 +54,7 @@ export const memory: BenchCase = {
   run: async () => {
     const first = await mirror(ROWS);
     const figures = [peak(ROWS, first.peakMb)];
-    const asked = process.argv.indexOf("--size");
-    const size = asked === -1 ? ROWS : Number(process.argv[asked + 1]);
+    const { size = ROWS } = options;
     if (size === ROWS) return figures;
     const large = await mirror(size);
     const against = `${size.toLocaleString("en")} rows against ${ROWS.toLocaleString("en")}`;

@@ -1,6 +1,5 @@
 // npm run bench: runs the cases and writes their figures to docs/BENCHMARKS.md and, as JSON, to bench-results.json.
-// `--only credits,rate` selects cases, `--size 10000000` how large upsert and memory get. `--accept` makes
-// the ratios of this run those that later runs are held against. Exit code 1 when an aim was not reached or a ratio is worse.
+// Its options: options.ts.
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -11,6 +10,7 @@ import { destinations } from "./destinations.ts";
 import { exports } from "./export.ts";
 import { localApi } from "./local-api.ts";
 import { memory } from "./memory.ts";
+import { options } from "./options.ts";
 import { peers } from "./peers.ts";
 import { planMonth } from "./plan-month.ts";
 import { publish } from "./publish.ts";
@@ -48,7 +48,12 @@ const CASES: readonly BenchCase[] = [
 
 /** Package root: two folders up in the build. */
 const root = new URL("../../", import.meta.url);
-const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1]?.split(",") : undefined;
+const only = options.only?.split(",");
+const unknown = (only ?? []).filter((id) => CASES.every((bench) => bench.id !== id));
+if (unknown.length > 0) {
+  process.stderr.write(`no such case: ${unknown.join(", ")}. Cases: ${CASES.map(({ id }) => id).join(", ")}\n`);
+  process.exit(2);
+}
 
 const results: { readonly id: string; readonly title: string; readonly figures: readonly Figure[] }[] = [];
 for (const bench of CASES.filter(({ id, onlyNamed = false }) =>
@@ -80,7 +85,7 @@ const baselineFile = fileURLToPath(new URL("bench/baseline.json", root));
 const baseline = baselineSchema.parse(JSON.parse(readFileSync(baselineFile, "utf8")));
 const worse = regressions(baseline, results);
 for (const sentence of worse) process.stderr.write(`worse than accepted: ${sentence}\n`);
-if (process.argv.includes("--accept")) {
+if (options.accept) {
   writeFileSync(baselineFile, `${JSON.stringify(accepted(baseline, results), null, 2)}\n`);
 }
 process.exitCode =

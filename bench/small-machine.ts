@@ -8,15 +8,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { atMost, type BenchCase, type Figure } from "./case.ts";
 import { limitMemory, type MemoryLimit } from "./limited-memory.ts";
+import { options } from "./options.ts";
 import { runProgram } from "./program.ts";
 
 const GIB = 1024 ** 3;
-const argument = (name: string, otherwise: number): number => {
-  const at = process.argv.indexOf(name);
-  return at === -1 ? otherwise : Number(process.argv[at + 1]);
-};
-const ROWS = argument("--size", 1_000_000);
-const LIMIT_GIB = argument("--limit", 2);
+const { size: ROWS = 1_000_000, limit: LIMIT_GIB } = options;
 
 /** What a user may do with a mirror of a long list, in this order. */
 const LONG_LIST: readonly (readonly string[])[] = [

@@ -8,6 +8,7 @@ import { systemClock } from "../src/core/clock.ts";
 import { openWarehouse, type Warehouse } from "../src/warehouse/file/warehouse.ts";
 import { type BenchCase, type Figure, ofRounds } from "./case.ts";
 import { asked, fill, record, scattered } from "./many-signals.ts";
+import { options } from "./options.ts";
 
 const SMALL = 100_000;
 const LARGE = 1_000_000;
@@ -79,8 +80,7 @@ export const upsert: BenchCase = {
   id: "upsert",
   title: `Commit of signals into a large table, processor time against ${SMALL.toLocaleString("en")} rows, medians of ${ROUNDS} rounds`,
   run: async () => {
-    const at = process.argv.indexOf("--size");
-    const size = at === -1 ? LARGE : Number(process.argv[at + 1]);
+    const { size = LARGE } = options;
     const small = await openTable(SMALL);
     const large = await openTable(size);
     try {

@@ -16,9 +16,10 @@ import { Secret } from "../src/core/secret.ts";
 import { copyContents } from "../src/warehouse/file/publish/rewrite-file.ts";
 import { readDiskUsage } from "../src/warehouse/read/disk-usage.ts";
 import { atMost, type BenchCase, type Figure } from "./case.ts";
+import { options } from "./options.ts";
 
 const HOUR_MS = 3_600_000;
-const SIZE = process.argv.includes("--size") ? Number(process.argv[process.argv.indexOf("--size") + 1]) : 500;
+const { size: SIZE = 500 } = options;
 /** Syncs after which everything is measured, and the share of rows that change before every second sync. */
 const STAGES = [10, 100, 500, 1000, 2500, 5000].filter((syncs) => syncs <= SIZE);
 const CHANGED = 0.0045;

@@ -2,11 +2,50 @@
 -- that only arrives later, as in a first sync of many runs, announces a change that the check has read already.
 -- A signal arose later if it is dated after the check. If it is dated before, its date may be a day without a time, or the
 -- service's clock may be slow: then it arose later if the check's run read signals after that date and did not find it, and
--- it is newer than every signal that was mirrored at the check.
+-- it is newer than every signal that was mirrored at the check. Only such signals need the times and the newest signals of
+-- all, which takes a scan of the table.
 -- Grain: one row per stream and company. Parameters: $1 JSON list of {type, stream}. Readers:
 -- src/sync/plan/mirror-view.ts.
 WITH hint AS (
   SELECT unnest(from_json($1, '[{"type": "VARCHAR", "stream": "VARCHAR"}]'), recursive := true)
+),
+
+checked AS (
+  SELECT
+    stream,
+    scope,
+    run_id,
+    checked_at
+  FROM sync.stream_state
+  WHERE stream IN (SELECT hint.stream FROM hint) AND checked_at IS NOT NULL
+),
+
+arrived_later AS MATERIALIZED (
+  SELECT
+    hint.stream,
+    accounts.company_id,
+    signals.id,
+    signals.type,
+    signals.created_at,
+    checked.run_id,
+    checked.checked_at,
+    coalesce(signals.created_at, signals._first_synced_at) > checked.checked_at AS dated_after
+  FROM main.signals
+  INNER JOIN hint ON signals.type = hint.type
+  INNER JOIN main.accounts ON signals.account_id = accounts.id
+  INNER JOIN checked ON hint.stream = checked.stream AND accounts.company_id = checked.scope
+  WHERE
+    signals._first_synced_at > (SELECT min(checked.checked_at) FROM checked)
+    AND signals._first_synced_at > checked.checked_at
+    AND signals._run_id <> checked.run_id
+),
+
+unclear_check AS MATERIALIZED (
+  SELECT DISTINCT
+    run_id,
+    checked_at
+  FROM arrived_later
+  WHERE NOT dated_after
 ),
 
 arrived AS (
@@ -14,7 +53,7 @@ arrived AS (
     _first_synced_at AS arrived_at,
     max({'created_at': created_at, 'id': id}) AS newest
   FROM main.signals
-  WHERE created_at IS NOT NULL
+  WHERE created_at IS NOT NULL AND EXISTS (FROM unclear_check)
   GROUP BY _first_synced_at
 ),
 
@@ -30,41 +69,32 @@ signal_read AS (
     run_id,
     min(started_at) AS read_at
   FROM sync.requests
-  WHERE stream = 'signals' AND scope = '' AND status = 200
+  WHERE stream = 'signals' AND scope = '' AND status = 200 AND run_id IN (SELECT unclear_check.run_id FROM unclear_check)
   GROUP BY run_id
 ),
 
-checked AS (
+at_check AS (
   SELECT
-    state.stream,
-    state.scope,
-    state.run_id,
-    state.checked_at,
+    unclear_check.run_id,
+    unclear_check.checked_at,
     signal_read.read_at,
     mirrored.newest
-  FROM sync.stream_state AS state
-  ASOF LEFT JOIN mirrored ON state.checked_at >= mirrored.arrived_at
-  LEFT JOIN signal_read ON state.run_id = signal_read.run_id
-  WHERE state.stream IN (SELECT hint.stream FROM hint)
+  FROM unclear_check
+  ASOF LEFT JOIN mirrored ON unclear_check.checked_at >= mirrored.arrived_at
+  LEFT JOIN signal_read ON unclear_check.run_id = signal_read.run_id
 )
 
 SELECT
-  hint.stream,
-  accounts.company_id,
+  arrived_later.stream,
+  arrived_later.company_id,
   count(*) AS signal_count,
-  min(signals.type) AS type
-FROM main.signals
-INNER JOIN hint ON signals.type = hint.type
-INNER JOIN main.accounts ON signals.account_id = accounts.id
-INNER JOIN checked ON hint.stream = checked.stream AND accounts.company_id = checked.scope
+  min(arrived_later.type) AS type
+FROM arrived_later
+LEFT JOIN at_check ON arrived_later.run_id = at_check.run_id AND arrived_later.checked_at = at_check.checked_at
 WHERE
-  signals._first_synced_at > checked.checked_at
-  AND signals._run_id <> checked.run_id
-  AND (
-    coalesce(signals.created_at, signals._first_synced_at) > checked.checked_at
-    OR (
-      signals.created_at < checked.read_at
-      AND {'created_at': signals.created_at, 'id': signals.id} > checked.newest
-    )
+  arrived_later.dated_after
+  OR (
+    arrived_later.created_at < at_check.read_at
+    AND {'created_at': arrived_later.created_at, 'id': arrived_later.id} > at_check.newest
   )
-GROUP BY hint.stream, accounts.company_id
+GROUP BY arrived_later.stream, arrived_later.company_id

@@ -1,38 +1,12 @@
 // Verify: finds what differs for few credits, never more than allowed, names it, and repairs it.
-import { afterEach, expect, test } from "vitest";
-import { replayJob } from "../../../../jobs/replay.ts";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
-import { systemClock } from "../../../../src/core/clock.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
+import { expect, test } from "vitest";
 import { isCode } from "../../../../src/core/errors.ts";
-import { aContact, aJob, anAccount, anOrganization, aSignal } from "../../../support/fake-data.ts";
-import { createFakeService, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
-import { dumpMirror } from "../../../support/mirror-dump.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { aJob, anAccount, anOrganization, aSignal } from "../../../support/fake-data.ts";
+import { createFakeService, type FakeOptions } from "../../../support/fake-service.ts";
 import { useMirrored } from "../../../support/mirrored-rig.ts";
-import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
-
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
-
-const mirrorOf = async (service: FakeService): Promise<SyncRig> => {
-  const mirror = await startSyncRig(service);
-  rig = mirror;
-  expect((await mirror.sync()).error).toBeNull();
-  return mirror;
-};
-
-/** What was found, as short lines. */
-const named = (result: Awaited<ReturnType<SyncRig["verify"]>>) =>
-  result.report.differences
-    .map(({ stream, scope, kind, key, field, mirror, api }) =>
-      [stream, scope, kind, key, field, kind === "field" || kind === "count" ? `${mirror} -> ${api}` : null]
-        .filter((part) => part !== null && part !== "")
-        .join(" "),
-    )
-    .sort();
+import { startSyncRig } from "../../../support/sync-rig.ts";
+import { mirrorOf, named, verifyUnchanged } from "./verified.ts";
 
 const aMirrorOfManyPages = useMirrored((log) => createFakeService(anOrganization(10), { maxPerPage: 10 }, log));
 const aSmallMirror = useMirrored((log) => createFakeService(anOrganization(3), {}, log));
@@ -40,22 +14,9 @@ const aSmallMirror = useMirrored((log) => createFakeService(anOrganization(3), {
 test.each<[string, FakeOptions]>([
   ["one page holds each list", {}],
   ["lists have many pages", { maxPerPage: 10 }],
-  ["the service does not sort", { maxPerPage: 10, sort: "refuse" }],
-  ["filters are ignored", { maxPerPage: 10, filters: "ignore" }],
-  ["pages are clamped silently", { maxPerPage: 10, overPage: "clamp" }],
-])("a mirror of an unchanged source is equal: %s", async (_, options) => {
-  const service = createFakeService(anOrganization(5), options);
-  const mirror = await mirrorOf(service);
-  const before = service.spent();
-  const result = await mirror.verify({ maxCredits: 60 });
-  expect(named(result)).toEqual([]);
-  expect(result.error).toBeNull();
-  expect(result.report.credits.spent).toBe(service.spent() - before);
-  expect(result.report.checks.filter(({ status }) => status === "equal").length).toBeGreaterThan(20);
-  expect(await mirror.rows("select mode, status from sync.runs order by started_at desc limit 1")).toEqual([
-    { mode: "verify", status: "done" },
-  ]);
-});
+])("a mirror of an unchanged source is equal: %s", (_, options) =>
+  verifyUnchanged(createFakeService(anOrganization(5), options)),
+);
 
 test("a changed field, a vanished record, a missing one and a wrong count are named, with exit code 5", async () => {
   const service = createFakeService(anOrganization(6));
@@ -84,34 +45,6 @@ test("a changed field, a vanished record, a missing one and a wrong count are na
   );
   // Nothing was repaired: the mirror is as it was.
   expect(await mirror.rows("select name from accounts where id = 2")).toEqual([{ name: "Account 2" }]);
-});
-
-test("--repair makes the second verification clean, keeps old versions, and survives a replay", async () => {
-  const service = createFakeService(anOrganization(6), { maxPerPage: 10 });
-  const mirror = await mirrorOf(service);
-  for (const account of service.data.accounts) Object.assign(account, { name: `Quiet ${account.id}` });
-  const [gone] = service.data.signals.splice(11, 1);
-  service.data.contacts.push(aContact("zz9", { accountId: 2 }));
-  service.data.lists.c_4?.["job-openings"]?.splice(0, 1);
-  const first = await mirror.verify({ repair: true, maxCredits: 100 });
-  expect(first.error?.code).toBe("VERIFY_DIFFERS");
-  expect(first.report.differences.filter(({ repaired }) => !repaired)).toEqual([]);
-  const second = await mirror.verify({ maxCredits: 100 });
-  expect(named(second)).toEqual([]);
-  expect(second.error).toBeNull();
-  expect(await mirror.rows("select count(*) as n from history.accounts where change = 'update'")).toEqual([{ n: 6 }]);
-  expect(await mirror.rows("select id from history.signals where change = 'delete'")).toEqual([{ id: gone?.id }]);
-  expect(await mirror.rows("select count(*) as n from job_openings where company_id = 'c_4'")).toEqual([{ n: 2 }]);
-  const before = await dumpMirror(mirror.dataDir);
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: mirror.dataDir },
-    file: null,
-    cwd: mirror.dataDir,
-    vocabulary: vocabulary(),
-  });
-  await replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
-  expect(await dumpMirror(mirror.dataDir)).toEqual(before);
 });
 
 test("a count that no single answer can mend leads to a walk of that list, within the credits left", async () => {
@@ -177,14 +110,14 @@ test("a lowered tier is reported, and --repair deletes nothing", async () => {
 
 test("nothing mirrored, nothing to verify", async () => {
   const mirror = await startSyncRig(createFakeService(anOrganization(1)));
-  rig = mirror;
+  afterTest(() => mirror.close());
   await expect(mirror.verify()).rejects.toSatisfy((error) => isCode(error, "SNAPSHOT_MISSING"));
 });
 
 test("an organization without Full Access pays for its companies alone", async () => {
   const service = createFakeService({ ...anOrganization(2), accounts: [], contacts: [], signals: [], insights: {} });
   const mirror = await startSyncRig(service, { DUCKMIRROR_COMPANIES: "c_1" });
-  rig = mirror;
+  afterTest(() => mirror.close());
   await mirror.sync();
   const { length } = service.log;
   await mirror.verify();

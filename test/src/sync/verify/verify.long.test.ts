@@ -1,0 +1,46 @@
+// Verify: other shapes of a service, and a replay of what was repaired.
+import { expect, test } from "vitest";
+import { replayJob } from "../../../../jobs/replay.ts";
+import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { resolveConfig } from "../../../../src/core/config/config.ts";
+import { aContact, anOrganization } from "../../../support/fake-data.ts";
+import { createFakeService, type FakeOptions } from "../../../support/fake-service.ts";
+import { dumpMirror } from "../../../support/mirror-dump.ts";
+import { mirrorOf, named, verifyUnchanged } from "./verified.ts";
+
+test.each<[string, FakeOptions]>([
+  ["the service does not sort", { sort: "refuse" }],
+  ["filters are ignored", { filters: "ignore" }],
+  ["pages are clamped silently", { overPage: "clamp" }],
+])("a mirror of an unchanged source is equal: %s", (_, options) =>
+  verifyUnchanged(createFakeService(anOrganization(5), { maxPerPage: 10, ...options })),
+);
+
+test("--repair makes the second verification clean, keeps old versions, and survives a replay", async () => {
+  const service = createFakeService(anOrganization(6), { maxPerPage: 10 });
+  const mirror = await mirrorOf(service);
+  for (const account of service.data.accounts) Object.assign(account, { name: `Quiet ${account.id}` });
+  const [gone] = service.data.signals.splice(11, 1);
+  service.data.contacts.push(aContact("zz9", { accountId: 2 }));
+  service.data.lists.c_4?.["job-openings"]?.splice(0, 1);
+  const first = await mirror.verify({ repair: true, maxCredits: 100 });
+  expect(first.error?.code).toBe("VERIFY_DIFFERS");
+  expect(first.report.differences.filter(({ repaired }) => !repaired)).toEqual([]);
+  const second = await mirror.verify({ maxCredits: 100 });
+  expect(named(second)).toEqual([]);
+  expect(second.error).toBeNull();
+  expect(await mirror.rows("select count(*) as n from history.accounts where change = 'update'")).toEqual([{ n: 6 }]);
+  expect(await mirror.rows("select id from history.signals where change = 'delete'")).toEqual([{ id: gone?.id }]);
+  expect(await mirror.rows("select count(*) as n from job_openings where company_id = 'c_4'")).toEqual([{ n: 2 }]);
+  const before = await dumpMirror(mirror.dataDir);
+  const config = resolveConfig({
+    flags: {},
+    env: { DUCKMIRROR_DATA_DIR: mirror.dataDir },
+    file: null,
+    cwd: mirror.dataDir,
+    vocabulary: vocabulary(),
+  });
+  await replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
+  expect(await dumpMirror(mirror.dataDir)).toEqual(before);
+});

@@ -27,6 +27,10 @@ export const problemJson = (problem: DuckmirrorError, scrubber: Scrubber) => ({
   error: { code: problem.code, message: scrubber.scrub(problem.message), hint: scrubber.scrub(problem.hint) },
 });
 
+/** A result that --json prints, with `error` in it if the command failed and has a result all the same. */
+export const withError = (result: object, error: unknown, scrubber: Scrubber): object =>
+  error === null ? result : { ...result, ...problemJson(asProblem(error), scrubber) };
+
 /** Writes the failure to stderr; with `verbose` also its stack. */
 export const writeProblem = (
   problem: DuckmirrorError,

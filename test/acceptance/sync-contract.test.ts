@@ -211,6 +211,9 @@ describe("a sync that does not end well", () => {
     const before = sandbox.stats().credits.used;
     const first = await runBuilt(["sync", "--json", "--max-credits", "5"], syncEnv(sandbox, dataDir));
     expect(first).toMatchObject({ code: 4, err: expect.stringContaining("error BUDGET_SPENT:") });
+    expect(JSON.parse(first.out)).toMatchObject({
+      error: { code: "BUDGET_SPENT", hint: expect.stringContaining("--max-credits") },
+    });
     const stopped = reportOf(first.out);
     expect([stopped.status, stopped.credits.spent, sandbox.stats().credits.used - before]).toEqual(["stopped", 5, 5]);
     const rest = await syncWell(sandbox, dataDir);

@@ -32,7 +32,8 @@ export const renderErrorsDocument = (): string =>
 
 Generated from \`src/core/errors.ts\` and \`src/api/retry-policy.ts\`; a test keeps it equal to them.
 Failures are written to stderr as \`error CODE: message\` and \`hint: ...\`; with \`--json\` also to stdout as
-\`{"error": {"code", "message", "hint"}}\`. Words in braces are filled in.
+\`{"error": {"code", "message", "hint"}}\`, or as \`error\` in the result where there is one (a sync that ran out of credits).
+Words in braces are filled in.
 
 ## Exit codes
 

@@ -2,7 +2,7 @@
 import { CommanderError } from "commander";
 import pc from "picocolors";
 import { expect, test } from "vitest";
-import { asProblem, problemJson, writeProblem } from "../../../src/cli/problem.ts";
+import { asProblem, problemJson, withError, writeProblem } from "../../../src/cli/problem.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { createScrubber } from "../../../src/core/secret.ts";
 
@@ -68,4 +68,12 @@ test.each(["EACCES", "EPERM", "EROFS"])("a file that this user may not use (%s) 
 test("another system error is unexpected", () => {
   expect(asProblem(systemError("EACCES", { port: 80 })).code).toBe("UNEXPECTED");
   expect(asProblem(systemError("EBADF", { path: "/data" })).code).toBe("UNEXPECTED");
+});
+
+test("a result carries the error with which its command ended, without a secret, and else nothing", () => {
+  const result = { run_id: "r" };
+  expect(withError(result, null, scrubber)).toEqual(result);
+  const problem = new DuckmirrorError("DISK_FULL", { detail: SECRET });
+  expect(withError(result, problem, scrubber)).toMatchObject({ run_id: "r", error: { code: "DISK_FULL" } });
+  expect(JSON.stringify(withError(result, problem, scrubber))).not.toContain(SECRET);
 });

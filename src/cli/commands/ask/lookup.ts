@@ -6,6 +6,7 @@ import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { parseDuration } from "../../../core/text/units.ts";
 import { audited } from "../../audited.ts";
 import { defineCommand } from "../../command.ts";
+import { withError } from "../../problem.ts";
 import { lookupLines } from "../../terminal/lookup-lines.ts";
 import { withSharedLimits } from "../../worker/shared-limits.ts";
 
@@ -88,7 +89,7 @@ export const command = defineCommand({
       async () => (await lookupInMirror(config, request, { clock })) ?? ask(),
       ({ error }) => ({ outcome: error?.code ?? "ok" }),
     );
-    if (shared.json) await context.printJson(toJson(result));
+    if (shared.json) await context.printJson(withError(toJson(result), result.error, scrubber));
     else await terminal.out(lookupLines(result, clock.now()));
     return result.error === null ? EXIT.done : context.printProblem(result.error).exitCode;
   },

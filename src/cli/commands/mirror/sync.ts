@@ -9,6 +9,7 @@ import { orBroken } from "../../../sync/run/sync-result.ts";
 import { defineCommand } from "../../command.ts";
 import { addParts } from "../../options/part-options.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
+import { withError } from "../../problem.ts";
 import { recordedJob } from "../../recorded-job.ts";
 import { renderSummary } from "../../terminal/summary.ts";
 
@@ -72,7 +73,7 @@ export const command = defineCommand({
     const { report, error } = await orBroken(
       recordedJob(config, context, { action: "sync", streams }, (engine) => syncJob(config, request, engine)),
     );
-    if (shared.json) await context.printJson(report);
+    if (shared.json) await context.printJson(withError(report, error, context.scrubber));
     else await terminal.out(renderSummary(report, terminal, { named: streams.length > 0 }));
     if (error === null) return EXIT.done;
     return context.printProblem(error).exitCode;

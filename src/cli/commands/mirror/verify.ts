@@ -7,6 +7,7 @@ import { counted, formatCount } from "../../../core/text/units.ts";
 import type { Difference, VerifyReport } from "../../../sync/verify/report.ts";
 import { defineCommand } from "../../command.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
+import { withError } from "../../problem.ts";
 import { recordedJob } from "../../recorded-job.ts";
 import { renderTable, type TableColumn } from "../../terminal/table.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
@@ -122,7 +123,7 @@ export const command = defineCommand({
     const { report, error } = await recordedJob(config, context, { action: "verify", streams }, (engine) =>
       verifyJob(config, request, engine),
     );
-    if (shared.json) await context.printJson(report);
+    if (shared.json) await context.printJson(withError(report, error, context.scrubber));
     else await terminal.out(`${renderReport(report, terminal)}\n`);
     return error === null ? EXIT.done : context.printProblem(error).exitCode;
   },

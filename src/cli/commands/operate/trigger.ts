@@ -14,6 +14,7 @@ import { errorOf, type ProfileStart } from "../../../queue/asking/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { addParts } from "../../options/part-options.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
+import { withError } from "../../problem.ts";
 import { renderSummary } from "../../terminal/summary.ts";
 import { renderTable } from "../../terminal/table.ts";
 import { untilEnded } from "../../worker/asking/await-sync.ts";
@@ -110,7 +111,7 @@ const ended = async (started: ProfileStart, asking: Asking): Promise<Ended> => {
 const showOne = async ({ report, error }: Ended, named: boolean, context: CommandContext): Promise<number> => {
   const { shared, terminal } = context;
   if (report === null) throw error ?? new DuckmirrorError("UNEXPECTED", { detail: "a sync ended without a report" });
-  if (shared.json) await context.printJson(report);
+  if (shared.json) await context.printJson(withError(report, error, context.scrubber));
   else await terminal.out(renderSummary(report, terminal, { named }));
   return error === null ? EXIT.done : context.printProblem(error).exitCode;
 };

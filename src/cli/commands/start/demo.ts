@@ -15,6 +15,7 @@ import { startSandbox } from "../../../sandbox/sandbox.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import { runQuery } from "../../../warehouse/read/query.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
+import { withError } from "../../problem.ts";
 import { isNumeric, tableCell } from "../../terminal/query-output.ts";
 import { renderSummary } from "../../terminal/summary.ts";
 import { renderTable } from "../../terminal/table.ts";
@@ -111,7 +112,7 @@ export const command = defineCommand({
           tracer,
         },
       ).finally(() => progress.end());
-      if (shared.json) await context.printJson(report);
+      if (shared.json) await context.printJson(withError(report, error, context.scrubber));
       if (error !== null) return context.printProblem(error).exitCode;
       if (shared.json) return EXIT.done;
       await terminal.out(renderSummary(report, terminal));

@@ -9,6 +9,8 @@ import { type Look, looksSince } from "../../warehouse/read/looks.ts";
 import { assertReadable } from "../../warehouse/read/readable.ts";
 import type { Condition } from "./state-events.ts";
 
+const DAY_MS = 86_400_000;
+
 type StateRule = Pick<AlertSettings, "event" | "afterMs">;
 
 const runRow = z.object({
@@ -23,7 +25,10 @@ const creditsRow = z.object({
   forecast_remaining: z.number(),
   empty_on: z.string().nullable(),
   resets_at: z.number().nullable(),
+  captured_at: z.number(),
+  spent_per_day: z.number(),
 });
+type Forecast = z.output<typeof creditsRow>;
 
 /** A sync that the budget stopped, or a person, did not fail. */
 const FAILURES = ["failed", "partial"];
@@ -53,8 +58,22 @@ const oldData = async (
     .map(([stream, dueAt]) => ({ key: stream, row: { stream, due_at: isoTime(dueAt) } }));
 };
 
-const shortCredits = async (database: Database, now: number): Promise<readonly Condition[]> => {
-  const [found] = await database.query(sqlText("alerts/credits.sql"), [], creditsRow);
+/** The forecast from the figures of a later sync that published nothing, at the pace that the snapshot knows. */
+const withLooks = (forecast: Forecast, looks: readonly Look[]): Forecast => {
+  const figures = looks.findLast(({ credits }) => credits !== null)?.credits;
+  if (figures === undefined || figures === null || figures.captured_at <= forecast.captured_at) return forecast;
+  const { remaining, resets_at, captured_at } = figures;
+  const { spent_per_day } = forecast;
+  const days = resets_at === null ? 0 : Math.max(0, resets_at - captured_at) / DAY_MS;
+  const forecast_remaining = Math.round(remaining - spent_per_day * days);
+  const daysLeft = Math.max(0, Math.floor(remaining / spent_per_day));
+  const empty_on = forecast_remaining < 0 ? isoTime(captured_at + daysLeft * DAY_MS).slice(0, 10) : null;
+  return { ...forecast, remaining, resets_at, forecast_remaining, empty_on };
+};
+
+const shortCredits = async (database: Database, looks: readonly Look[], now: number): Promise<readonly Condition[]> => {
+  const [stored] = await database.query(sqlText("alerts/credits.sql"), [], creditsRow);
+  const found = stored === undefined ? undefined : withLooks(stored, looks);
   // After the reset, the figures are those of the period before.
   if (found === undefined || found.resets_at === null || found.resets_at <= now) return [];
   if (found.forecast_remaining >= 0) return [];
@@ -75,7 +94,7 @@ export const readConditions = async (
   try {
     if (event === "run_failed") return await failedRun(database, looks);
     if (event === "data_old") return await oldData(database, looks, afterMs, now);
-    return await shortCredits(database, now);
+    return await shortCredits(database, looks, now);
   } finally {
     await database.close();
   }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { readConditions } from "../../../../src/alerts/events/conditions.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
-import { type Look, looksFile, looksHead } from "../../../../src/warehouse/read/looks.ts";
+import { type Look, type LookCredits, looksFile, looksHead } from "../../../../src/warehouse/read/looks.ts";
 import { aFolder } from "../../../support/cli.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -22,7 +22,7 @@ const aSnapshot = async (...rows: readonly string[]): Promise<string> => {
     "CREATE TABLE sync.runs (run_id VARCHAR, status VARCHAR, error VARCHAR, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ)",
     "CREATE TABLE marts.freshness (table_name VARCHAR, stream VARCHAR, due_at TIMESTAMPTZ)",
     `CREATE TABLE marts.credit_burn (day DATE, captured_at TIMESTAMPTZ, remaining BIGINT, forecast_remaining BIGINT,
-       forecast_empty_on DATE, resets_at TIMESTAMPTZ)`,
+       forecast_empty_on DATE, resets_at TIMESTAMPTZ, spent_per_day DOUBLE)`,
     ...rows,
   ];
   for (const sql of statements) await database.run(sql);
@@ -34,7 +34,7 @@ const aRun = (id: string, status: string, startedAt: number, finishedAt: number 
 const due = (table: string, stream: string, dueAt: number) =>
   `INSERT INTO marts.freshness VALUES ('${table}', '${stream}', ${at(dueAt)})`;
 const credits = (day: string, forecast: number | null, resetsAt: number | null) =>
-  `INSERT INTO marts.credit_burn VALUES ('${day}', ${at(NOW)}, 40, ${forecast}, '2026-11-28', ${resetsAt === null ? "NULL" : at(resetsAt)})`;
+  `INSERT INTO marts.credit_burn VALUES ('${day}', ${at(NOW)}, 40, ${forecast}, '2026-11-28', ${resetsAt === null ? "NULL" : at(resetsAt)}, 10)`;
 
 /** Syncs after the snapshot that found nothing new. */
 const addLooks = (snapshot: string, looks: readonly Partial<Look>[]): void => {
@@ -140,6 +140,39 @@ test("credits that just last, figures of an earlier period and no forecast are n
   expect(await shown(credits("2026-11-21", -12, null))).toEqual([]);
   expect(await shown(credits("2026-11-21", null, NOW + HOUR_MS))).toEqual([]);
   expect(await shown()).toEqual([]);
+});
+
+test("credits that others spent since are missing, although no sync found anything new to publish", async () => {
+  const resetsAt = NOW + 3 * 24 * HOUR_MS;
+  const snapshot = await aSnapshot(credits("2026-11-21", 10, resetsAt));
+  const seen = (remaining: number, figures: Partial<LookCredits> = {}): Partial<Look> => ({
+    credits: {
+      credit_limit: 100,
+      used: 100 - remaining,
+      remaining,
+      resets_at: resetsAt,
+      captured_at: NOW + HOUR_MS,
+      spent_here: 1,
+      ambiguous_here: 0,
+      late_here: 0,
+      ...figures,
+    },
+  });
+  const shown = async (...looks: readonly Partial<Look>[]) => {
+    addLooks(snapshot, looks);
+    return readConditions(rule("credits_short"), snapshot, NOW + HOUR_MS);
+  };
+  expect(await shown()).toEqual([]);
+  expect(await shown(seen(30))).toEqual([]);
+  // 10 a day for three days less an hour: 29.58.
+  expect(await shown(seen(30), seen(12), aLook("failed"))).toEqual([
+    {
+      key: "credits",
+      row: { remaining: 12, missing: 18, empty_on: "2026-11-22", resets_at: new Date(resetsAt).toISOString() },
+    },
+  ]);
+  expect(await shown(seen(12, { captured_at: NOW - 1 }))).toEqual([]);
+  expect(await shown(seen(12, { resets_at: NOW }))).toEqual([]);
 });
 
 test("a snapshot that does not exist is an error, not the absence of a problem", async () => {

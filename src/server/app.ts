@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { recordRequests } from "./audit-trail/hooks.ts";
 import { createRunFigures } from "./figures/run-figures.ts";
 import { guardedApp } from "./guarded-app.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics } from "./metrics/metrics.ts";
 import { changeRoutes } from "./routes/changes.ts";
 import { destinationRoutes } from "./routes/destinations.ts";
 import { eventRoutes } from "./routes/events.ts";

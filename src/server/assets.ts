@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { programFile } from "../core/program-files.ts";
+import { isKnown } from "./known-answer.ts";
 import { notFound } from "./refusals.ts";
 
 const gzipBytes = promisify(gzip);
@@ -58,7 +59,7 @@ export const readAssets = (folder = programFile("src/server/page/")): ReadonlyMa
 export const sendAsset = async (request: FastifyRequest, reply: FastifyReply, asset: Asset | undefined) => {
   if (asset === undefined) throw notFound("such file");
   reply.headers({ etag: asset.etag, "cache-control": "no-cache", vary: "accept-encoding" });
-  if (request.headers["if-none-match"] === asset.etag) return reply.code(304).send();
+  if (isKnown(request.headers["if-none-match"], asset.etag)) return reply.code(304).send();
   reply.header("content-type", asset.type);
   if (!/\bgzip\b/.test(String(request.headers["accept-encoding"] ?? "")) || asset.bytes.length < 1024) {
     return reply.send(asset.bytes);

@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import type { Server } from "./app.ts";
 import { createRunFigures } from "./figures/run-figures.ts";
 import { guardedApp } from "./guarded-app.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics } from "./metrics/metrics.ts";
 import { fetcherHealthRoutes } from "./routes/health.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
 import { contextOf, type FetcherOptions } from "./server-context.ts";

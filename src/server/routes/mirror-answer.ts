@@ -13,6 +13,7 @@ import { lastQuota, quotaOf } from "../../replica/usage.ts";
 import { type AnswerCache, createAnswerCache, type KeptAnswer } from "../answer-cache.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import { dataTime } from "../figures/data-time.ts";
+import { isKnown } from "../known-answer.ts";
 import type { Mirror, ServerContext } from "../server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
 
@@ -52,10 +53,6 @@ const identityOf = (of: readonly (string | number)[], { match, query }: ReplicaR
   const text = JSON.stringify([of, match.route.name, Object.entries(match.path), known]);
   return createHash("sha256").update(text).digest("base64url").slice(0, 27);
 };
-
-/** Whether the client has this answer already (RFC 9110, section 13.1.2). */
-const isKnown = (header: string | undefined, etag: string): boolean =>
-  header?.split(",").some((tag) => tag.trim() === etag) ?? false;
 
 const sendBytes = (
   reply: FastifyReply,

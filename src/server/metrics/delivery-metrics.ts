@@ -1,6 +1,6 @@
 // Metrics of deliveries, one series per configured destination, from the notes that deliveries leave beside the mirror.
 import { Counter, Gauge, type Registry } from "prom-client";
-import { behindMs, type DeliveryState } from "../deliver/notes.ts";
+import { behindMs, type DeliveryState } from "../../deliver/notes.ts";
 
 /** The published snapshot; null: there is none that opens. */
 export interface PublishedChanges {

@@ -4,18 +4,18 @@ import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { z } from "zod";
-import type { AlertFigures } from "../../jobs/alerts.ts";
-import { exportDir } from "../core/data-dir.ts";
-import { isCode } from "../core/errors.ts";
-import { sqlText } from "../warehouse/duckdb/sql-files.ts";
-import { MANIFEST_NAME } from "../warehouse/export/manifest.ts";
-import { readFeedBounds } from "../warehouse/read/changes/read-changes.ts";
+import type { AlertFigures } from "../../../jobs/alerts.ts";
+import { exportDir } from "../../core/data-dir.ts";
+import { isCode } from "../../core/errors.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { MANIFEST_NAME } from "../../warehouse/export/manifest.ts";
+import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
+import { readBurn, readFindingCounts, readFreshness } from "../figures/overview.ts";
+import type { RunFigures } from "../figures/run-figures.ts";
+import type { ServerContext } from "../server-context.ts";
+import { perSnapshot, type Snapshot } from "../snapshot.ts";
 import { createDeliveryMetrics, type PublishedChanges } from "./delivery-metrics.ts";
-import { readBurn, readFindingCounts, readFreshness } from "./figures/overview.ts";
-import type { RunFigures } from "./figures/run-figures.ts";
 import { addFleet } from "./fleet-metrics.ts";
-import type { ServerContext } from "./server-context.ts";
-import { perSnapshot, type Snapshot } from "./snapshot.ts";
 
 const outcomeRow = z.object({
   endpoint: z.string(),

@@ -1,6 +1,6 @@
 // Metrics of the fleet: each queue, the members, what is paused. Every worker reports the whole fleet.
 import { Gauge, type Registry } from "prom-client";
-import { type Fleet, jobsByState } from "../core/report/fleet.ts";
+import { type Fleet, jobsByState } from "../../core/report/fleet.ts";
 
 const STATES = ["waiting", "active", "delayed", "failed"] as const;
 

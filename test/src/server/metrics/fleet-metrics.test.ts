@@ -1,8 +1,8 @@
 // Metrics of the fleet, as a monitor reads them.
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import type { Fleet, QueueState, SeenMember } from "../../../src/core/report/fleet.ts";
-import { addFleet } from "../../../src/server/fleet-metrics.ts";
+import type { Fleet, QueueState, SeenMember } from "../../../../src/core/report/fleet.ts";
+import { addFleet } from "../../../../src/server/metrics/fleet-metrics.ts";
 
 const aQueue = (name: string, more: Partial<QueueState> = {}): QueueState => ({
   ...{

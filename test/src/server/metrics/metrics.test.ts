@@ -2,10 +2,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import type { ProgressEvent } from "../../../src/core/report/progress-events.ts";
-import type { SyncTriggers } from "../../../src/core/report/triggers.ts";
-import type { DeliveryState } from "../../../src/deliver/notes.ts";
-import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import type { SyncTriggers } from "../../../../src/core/report/triggers.ts";
+import type { DeliveryState } from "../../../../src/deliver/notes.ts";
+import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 let mirror: ServedMirror;
 beforeAll(async () => {
@@ -182,7 +182,7 @@ describe("the metrics", () => {
 });
 
 describe("documents about metrics", () => {
-  const read = (name: string) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
+  const read = (name: string) => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), "utf8");
   const named = (text: string) => new Set(text.match(/duckmirror_[a-z_]+/g) ?? []);
 
   test("docs/METRICS.md names every metric, and none that does not exist", async () => {

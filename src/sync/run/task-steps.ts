@@ -13,6 +13,7 @@ import { finishedState } from "../task/scope-state.ts";
 import { become, isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
+import { settleAfterChanges } from "./settle/gone-by-changes.ts";
 import { failsAtOtherEnd, failWalk, readOtherEnd, tooDeep } from "./state/other-end.ts";
 import { hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
 import { markReturned } from "./state/scope-marks.ts";
@@ -195,7 +196,7 @@ const decide = async (run: SyncRun, task: ScopeTask): Promise<void> => {
       readChangesAgain(task);
       return decide(run, task);
     case "walk":
-      return walkInstead(run, task, step.because);
+      return (await settleAfterChanges(run, task)) ? decide(run, task) : walkInstead(run, task, step.because);
     case "done": {
       const next = await afterPart(run, task, step);
       if (next === null) return finish(run, task, seen, step);

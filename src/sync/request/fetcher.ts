@@ -4,7 +4,7 @@
 import { isProse } from "../../api/gone.ts";
 import { openAgainAt } from "../../api/limits/quota-signs.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
-import type { OkOutcome, RefusedOutcome, Verdict } from "../../api/outcome.ts";
+import type { ApiOutcome, OkOutcome, RefusedOutcome, Verdict } from "../../api/outcome.ts";
 import { causeOf } from "../../api/outcome-text.ts";
 import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
@@ -14,7 +14,7 @@ import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { createAddressCheck } from "./address-check.ts";
 import { urlOf } from "./calls.ts";
 import { lostRows, requestRow } from "./ledger-rows.ts";
-import { createOutage, type Outage } from "./outage.ts";
+import { createOutage, type FailureSign, type Outage } from "./outage.ts";
 import { createRefusals, type Refusals } from "./refusals.ts";
 import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
@@ -77,7 +77,8 @@ export interface Fetcher {
 type Answered = Extract<Turn, { kind: "outcome" }>;
 
 /** What a failure says about the service; null: that it is there. */
-const outageSign = (code: ErrorCode): "unreachable" | "refused" | null => {
+const outageSign = (code: ErrorCode, outcome: ApiOutcome): FailureSign | null => {
+  if (code === "SERVICE_UNREACHABLE" && outcome.kind === "broken" && outcome.reached === "unknown") return "silent";
   if (code === "SERVICE_UNREACHABLE" || code === "ROUTE_NOT_FOUND") return "unreachable";
   return ["REQUEST_FAILED", "RESPONSE_INVALID", "REDIRECTED"].includes(code) ? "refused" : null;
 };
@@ -176,9 +177,10 @@ const inform = (
 };
 
 /** Notes what the result says about the service, and ends the run if it fails as a whole. */
-const noteOutage = (outage: Outage, stream: LedgerStream, result: FetchResult, stop: FetcherDeps["stop"]): void => {
+const noteOutage = (outage: Outage, turn: Answered, result: FetchResult, stop: FetcherDeps["stop"]): void => {
+  const { stream } = turn.order;
   if (result.kind === "ended" || result.kind === "no-credit") return;
-  const sign = result.kind === "failed" ? outageSign(result.error.code) : null;
+  const sign = result.kind === "failed" ? outageSign(result.error.code, turn.outcome) : null;
   if (result.kind !== "failed" || sign === null) {
     outage.alive(stream);
     return;
@@ -248,7 +250,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         if (checked?.kind === "unanswered") return { requests, result: withoutAnswer(checked.turn, number + 1, deps) };
         const result = resultOf(turn, verdict, requestId, receivedAt);
         if (result !== null) {
-          noteOutage(outage, stream, result, deps.stop);
+          noteOutage(outage, turn, result, deps.stop);
           return { requests, result };
         }
         backOffMs = verdict.kind === "retry" ? verdict.waitMs : 0;

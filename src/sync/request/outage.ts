@@ -1,6 +1,7 @@
 // Outage: final failures in a row, of each stream and of all requests of a run. It decides how often a request is tried
 // while nothing answers, and when the service as a whole counts as failing, so that a run does not try every request six
-// times. Three failures in a row without a connection end it at once. Free of input and output; one record per run.
+// times. Three failures in a row without a connection or an answer end it at once, unless all are of one stream that hangs.
+// Free of input and output; one record per run.
 //
 // A sign of life (a response that is used, a record that does not exist, refused parameters) ends the row of its stream
 // and that of the run. A stream alone never ends a run in which the service has answered: its other requests come after
@@ -12,7 +13,10 @@ const MANY_OF_STREAM = 3;
 const MOST_OF_STREAM = 20;
 /** Answers of a stream in a row that were paid and could not be used, after which each of its requests is paid once. */
 const MANY_WASTED = 30;
-/** Failures in a row without a connection after which the run ends. */
+/** How a request failed: without a connection, without an answer over one, or with an answer. */
+export type FailureSign = "unreachable" | "silent" | "refused";
+
+/** Failures in a row without a connection, or of several streams without an answer, after which the run ends. */
 const MOST_UNREACHABLE = 3;
 /**
  * Failures in a row, of whatever kind, after which all requests are tried once, and after which the run ends. They count
@@ -53,7 +57,7 @@ export interface Outage {
   /** A request of the stream showed a sign of life. */
   alive(stream: LedgerStream): void;
   /** A request of the stream failed for good. Returns the reason to end the run, or null. */
-  failed(stream: LedgerStream, why: "unreachable" | "refused"): OutageEnd | null;
+  failed(stream: LedgerStream, why: FailureSign): OutageEnd | null;
 }
 
 /** The same answer in a row: a gateway answers every request alike; a list that is broken, only its own. */
@@ -117,8 +121,10 @@ export const createOutage = (): Outage => {
       inARowOf.set(stream, failuresOf(stream) + 1);
       sinceAlive.add(stream);
       inARow += 1;
-      unreachable = why === "unreachable" ? unreachable + 1 : 0;
-      if (unreachable >= MOST_UNREACHABLE) return "unreachable";
+      unreachable = why === "refused" ? 0 : unreachable + 1;
+      // One route may hang while the others answer: its failures alone do not keep the run from asking them.
+      const isOneStream = why === "silent" && hasAnswered && sinceAlive.size === 1;
+      if (unreachable >= (isOneStream ? MOST : MOST_UNREACHABLE)) return "unreachable";
       return failsEverywhere(MOST) || same.isEverywhere(hasAnswered) ? "failing" : null;
     },
   };

@@ -8,8 +8,12 @@ import {
   confirmsCount,
   emptyFromAfter,
   followsOnlyPage,
+  goesRound,
   isEmptyAgain,
+  type Lap,
+  lapAfter,
   leavesOpen,
+  noLap,
   provesEnd,
   totalAfter,
 } from "./list-end.ts";
@@ -65,6 +69,8 @@ export interface Coverage {
   readonly emptyFrom: number | null;
   /** Reads since one brought a further row. */
   readonly idle: number;
+  /** Whether pages come again. */
+  readonly lap: Lap;
   /** False once a link was accepted without proof. */
   readonly proven: boolean;
   /** The last page reached the count and was full: the page behind it shows whether more rows follow. */
@@ -92,6 +98,7 @@ export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   repairs: 0,
   emptyFrom: null,
   idle: 0,
+  lap: noLap,
   proven: true,
   openEnd: false,
   endsEarly: false,
@@ -218,16 +225,25 @@ const nextToJoin = (coverage: Coverage): PageRead | undefined => {
   return reaches.find((read) => read.role === "bridge") ?? reaches[0];
 };
 
+/** The coverage of a list that is read no further, although nothing proves that this is its end. */
+const endWithoutProof = (coverage: Coverage): Coverage => ({
+  ...coverage,
+  waiting: [],
+  bridgeAt: null,
+  proven: false,
+  complete: true,
+});
+
 /** Adds a page: joins it and the pages that waited for it. Pages may arrive in any order. */
 export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
-  const after = joinAll(before, read, proof);
+  const after = { ...joinAll(before, read, proof), lap: lapAfter(before.lap, read) };
   const isRepeat = asksBeyond(before, read) && read.ids.every((id) => before.tail.includes(id));
+  if (!after.complete && goesRound(after.lap)) return endWithoutProof(after);
   if (after.complete || (after.tail.at(-1) !== before.tail.at(-1) && !isRepeat)) return { ...after, idle: 0 };
   // A page that waits for its predecessors is no idle read, unless it waits already.
   const waits = after.waiting.includes(read) && !before.waiting.some((other) => isSamePage(other, read));
   const idle = waits ? before.idle : before.idle + (isRepeat ? MAX_IDLE_READS / MAX_REPEATS : 1);
-  if (idle < MAX_IDLE_READS) return { ...after, idle };
-  return { ...after, idle, waiting: [], bridgeAt: null, proven: false, complete: true };
+  return idle < MAX_IDLE_READS ? { ...after, idle } : endWithoutProof({ ...after, idle });
 };
 
 const isSamePage = (a: PageSpan, b: PageSpan): boolean => a.page === b.page && a.perPage === b.perPage;

@@ -88,6 +88,45 @@ export const totalAfter = (total: number | null, read: PageRead): number | null 
     ? null
     : (read.total ?? total);
 
+/** Ids kept of a page, to recognize it when it comes again. */
+const MARK_IDS = 8;
+/** Rows that came again, at most four a page, after which the list counts as going round: three pages, or twelve of one row. */
+const MOST_AGAIN = 12;
+const MOST_OF_PAGE = 4;
+
+/** A page that was read, and how often its rows came again in pages behind it. */
+export interface Lap {
+  readonly mark: readonly string[];
+  /** Row behind the marked page. */
+  readonly behind: number;
+  /** Covering pages that were read. */
+  readonly reads: number;
+  /** Rows of the marked page that came again, at most four for each page. */
+  readonly again: number;
+}
+
+export const noLap: Lap = { mark: [], behind: 0, reads: 0, again: 0 };
+
+/**
+ * The lap after a page. After 1, 2, 4, 8, … pages the page just read is marked, so pages that go round in a circle of any length
+ * are found: a service that ignores `page`, or begins again behind the last row, has no last page. A page counts if it holds half
+ * of the marked rows, because pages have different sizes; a few rows that move may be read again in any list.
+ */
+export const lapAfter = (lap: Lap, read: PageRead): Lap => {
+  if (read.role !== "cover" || read.ids.length === 0) return lap;
+  const isBehind = lap.mark.length > 0 && startOf(read) >= lap.behind;
+  const common = lap.mark.filter((id) => read.ids.includes(id)).length;
+  const comesAgain = isBehind && common * 2 >= Math.min(lap.mark.length, read.ids.length);
+  const again = comesAgain ? lap.again + Math.min(common, MOST_OF_PAGE) : lap.again;
+  const reads = lap.reads + 1;
+  const isMarked = Number.isInteger(Math.log2(reads)) && again < MOST_AGAIN;
+  if (!isMarked) return { ...lap, reads, again };
+  return { mark: read.ids.slice(0, MARK_IDS), behind: startOf(read) + read.rows, reads, again: 0 };
+};
+
+/** True when the pages come again and again, so reading on brings no further row. */
+export const goesRound = ({ again }: Lap): boolean => again >= MOST_AGAIN;
+
 /**
  * True for the empty page after a first page of one or two rows, in a list without a count. The first page is requested
  * again: if it still holds the same rows, none slipped between the two. `size`: rows of that page. `fresh`: it was read

@@ -5,7 +5,7 @@ import type { MirrorFacts, PageRead, ReadRequest, Step } from "./contract.ts";
 import { type Coverage, reopenedCoverage, resumedCoverage } from "./coverage.ts";
 import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filter.ts";
 import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
-import type { ReadSoFar } from "./list-end.ts";
+import { noLap, type ReadSoFar } from "./list-end.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
 import { emptyOtherEnd } from "./other-end.ts";
 import { acceptWalk, nextWalk, secondPass, type WalkState, wantsComparison, wantsSecondPass } from "./walk.ts";
@@ -192,6 +192,9 @@ const coverage = z.object({
   // Missing in states of older versions, and so is the next one.
   emptyFrom: z.number().nullable().default(null),
   idle: z.number().default(0),
+  lap: z
+    .object({ mark: z.array(z.string()).readonly(), behind: z.number(), reads: z.number(), again: z.number() })
+    .default(noLap),
   proven: z.boolean(),
   // Missing in states of older versions, and so is the next one.
   openEnd: z.boolean().default(false),

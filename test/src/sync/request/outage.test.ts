@@ -41,6 +41,21 @@ test("three requests in a row without a connection end the run; a refusal betwee
   expect(outage.failed("signals", "unreachable")).toBe("unreachable");
 });
 
+test("a stream that hangs ends a run in which others answered after twelve failures in a row, streams that hang after three", () => {
+  const ends = (streams: readonly (typeof COMPANY_LISTS)[number][], outage = createOutage()) =>
+    Array.from({ length: 20 }, (_, n) => outage.failed(streams[n % streams.length] ?? "filings", "silent")).indexOf(
+      "unreachable",
+    );
+  const answered = () => {
+    const outage = createOutage();
+    outage.alive("accounts");
+    return outage;
+  };
+  expect([ends(["news_articles"]), ends(["news_articles"], answered()), ends(COMPANY_LISTS, answered())]).toEqual([
+    2, 11, 2,
+  ]);
+});
+
 test("twelve failures of one stream end a run only if nothing has answered in it", () => {
   const ends = (outage = createOutage()) => Array.from({ length: 20 }, () => outage.failed("filings", "refused"));
   expect(ends().indexOf("failing")).toBe(11);

@@ -41,12 +41,9 @@ describe("behind a round count", () => {
     { answer: "a refused one", read: { ids: [], total: null, refused: true } },
     { answer: "the last page again", read: { ids: [...opaque(8), "b", "a"], total: 1_000 } },
   ])("$answer confirms it: the list is complete as it was read", ({ read }) => {
-    expect(addRead(thousand, page({ page: 101, ...read }), "identity")).toEqual({
-      ...thousand,
-      openEnd: false,
-      bridges: 0,
-      complete: true,
-    });
+    const { lap: _, ...confirmed } = addRead(thousand, page({ page: 101, ...read }), "identity");
+    const { lap: __, ...expected } = { ...thousand, openEnd: false, bridges: 0, complete: true };
+    expect(confirmed).toEqual(expected);
   });
 });
 

@@ -6,6 +6,9 @@ import {
   confirmsCount,
   countOf,
   followsOnlyPage,
+  goesRound,
+  lapAfter,
+  noLap,
   provesEnd,
 } from "../../../../src/sync/strategies/list-end.ts";
 import { aRead, descending } from "./readings.ts";
@@ -97,4 +100,22 @@ test("only a page after the last row of a list without a count is refused becaus
   expect(asksBeyond({ end: 5, total: null, openEnd: false }, asked)).toBe(false);
   expect(asksBeyond({ end: 4, total: 4, openEnd: false }, asked)).toBe(false);
   expect(asksBeyond({ end: 0, total: null, openEnd: false }, { ...asked, page: 1 })).toBe(false);
+});
+
+test("three pages that come again show a list that goes round, whatever their sizes; pages that come once do not", () => {
+  const readsUntilRound = (idsOf: (page: number, perPage: number) => readonly string[]) => {
+    let lap = noLap;
+    for (let page = 1; page <= 500; page += 1) {
+      const perPage = 10 - (page % 3);
+      const ids = idsOf(page, perPage);
+      lap = lapAfter(lap, aRead({ page, perPage, ids, rows: ids.length }));
+      if (goesRound(lap)) return page;
+    }
+    return null;
+  };
+  expect(readsUntilRound((_, perPage) => descending(1_000, perPage))).toBe(8);
+  expect(readsUntilRound((page, perPage) => descending(1_000 - (page % 5) * perPage, perPage))).toBeLessThan(50);
+  expect(readsUntilRound((page, perPage) => descending(9_000 - page * perPage, perPage))).toBeNull();
+  // One row that moves along with the reader.
+  expect(readsUntilRound((page, perPage) => ["moves", ...descending(9_000 - page * perPage, perPage - 1)])).toBeNull();
 });

@@ -89,7 +89,7 @@ export const totalAfter = (total: number | null, read: PageRead): number | null 
     : (read.total ?? total);
 
 /** Ids kept of a page, to recognize it when it comes again. */
-const MARK_IDS = 8;
+const MARK_IDS = 200;
 /** Rows that came again, at most four a page, after which the list counts as going round: three pages, or twelve of one row. */
 const MOST_AGAIN = 12;
 const MOST_OF_PAGE = 4;
@@ -109,14 +109,15 @@ export const noLap: Lap = { mark: [], behind: 0, reads: 0, again: 0 };
 
 /**
  * The lap after a page. After 1, 2, 4, 8, … pages the page just read is marked, so pages that go round in a circle of any length
- * are found: a service that ignores `page`, or begins again behind the last row, has no last page. A page counts if it holds half
- * of the marked rows, because pages have different sizes; a few rows that move may be read again in any list.
+ * are found: a service that ignores `page`, or begins again behind the last row, has no last page. A page of any size counts if it ends
+ * with a marked row, or begins as the marked one. In a list that grows at its head, pages begin with rows of which some were read, and end with others.
  */
 export const lapAfter = (lap: Lap, read: PageRead): Lap => {
   if (read.role !== "cover" || read.ids.length === 0) return lap;
   const isBehind = lap.mark.length > 0 && startOf(read) >= lap.behind;
   const common = lap.mark.filter((id) => read.ids.includes(id)).length;
-  const comesAgain = isBehind && common * 2 >= Math.min(lap.mark.length, read.ids.length);
+  const isSameStart = read.ids[0] === lap.mark[0] && common * 2 >= Math.min(lap.mark.length, read.ids.length);
+  const comesAgain = isBehind && (isSameStart || lap.mark.includes(read.ids.at(-1) ?? ""));
   const again = comesAgain ? lap.again + Math.min(common, MOST_OF_PAGE) : lap.again;
   const reads = lap.reads + 1;
   const isMarked = Number.isInteger(Math.log2(reads)) && again < MOST_AGAIN;

@@ -122,7 +122,7 @@ test("the first page is the beginning, whatever its ids", () => {
     repairs: 0,
     emptyFrom: null,
     idle: 0,
-    lap: { mark: descending(1000, 8), behind: 10, reads: 1, again: 0 },
+    lap: { mark: descending(1000, 10), behind: 10, reads: 1, again: 0 },
     proven: true,
     openEnd: false,
     endsEarly: false,

@@ -33,6 +33,8 @@ export interface Candidate {
   readonly worth: number;
   /** The service refused a list of this company with 403, the last time. */
   readonly forbidden?: true;
+  /** The list is walked from its head, although a look at its changes was interrupted. */
+  readonly anew?: true;
   /** Its walk waits, because a page of it cannot be used; only its changes are read. */
   readonly meanwhile?: true;
   /** Version of the record whose detail is fetched, ms since the epoch. */

@@ -1,4 +1,5 @@
 // Candidates of a plan and the planner's view of the mirror: types, and small functions shared by the planners. Pure.
+import { z } from "zod";
 import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { Budgets } from "../../core/config/planning/budget-settings.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
@@ -200,4 +201,29 @@ export const staleness = (
   if (isDueByFull(context, state.checkedAt)) return "--full";
   if (since === null) return "never completed";
   return since > maxAge(context, stream) ? `older than ${age(maxAge(context, stream))}` : null;
+};
+
+/** The part of a stored cursor that says how the list was read; task/stored-cursor.ts reads the rest. */
+const leftCursor = z.object({ progress: z.string() });
+const leftProgress = z.object({ kind: z.string() });
+const LOOKS: readonly string[] = ["watermark", "filter", "known"];
+
+const kindOf = (text: string | null): string | null => {
+  try {
+    const stored = leftCursor.safeParse(JSON.parse(text ?? "null"));
+    const read = leftProgress.safeParse(stored.success ? JSON.parse(stored.data.progress) : null);
+    return read.success ? read.data.kind : null;
+  } catch {
+    return null;
+  }
+};
+
+/**
+ * What was interrupted in a list: its walk, or only a look at what changed. A look says nothing about the rows that did not
+ * change, so it takes the place of no walk that is due. null: nothing was interrupted. A cursor that cannot be read counts
+ * as that of a walk: the list is then read whole.
+ */
+export const interruptedWork = (state: Pick<ScopeState, "status" | "cursor">): "walk" | "look" | null => {
+  if (state.status !== "walking") return null;
+  return LOOKS.includes(kindOf(state.cursor) ?? "") ? "look" : "walk";
 };

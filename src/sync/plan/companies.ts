@@ -9,6 +9,7 @@ import {
   age,
   type Candidate,
   type Context,
+  interruptedWork,
   isDueByFull,
   type MirrorView,
   maxAge,
@@ -19,7 +20,6 @@ import {
   walkAge,
   walkPages,
 } from "./candidate.ts";
-import { interruptedWork } from "./interrupted.ts";
 import { accountReadWorth, accountWorth, inputWorth } from "./worth.ts";
 
 /** Wait before an input unknown to the service is tried again; a 404 costs nothing. */

@@ -6,6 +6,7 @@ import {
   age,
   type Candidate,
   type Context,
+  interruptedWork,
   isDueByFull,
   pagesOf,
   type ScopeMode,
@@ -14,7 +15,6 @@ import {
   walkAge,
   walkPages,
 } from "./candidate.ts";
-import { interruptedWork } from "./interrupted.ts";
 import { accountReadWorth, contentWorth, listWorth } from "./worth.ts";
 
 /** True when the list returns configured content that some rows were read without. */

@@ -1,6 +1,6 @@
 // What a stored cursor says was interrupted.
 import { expect, test } from "vitest";
-import { interruptedWork } from "../../../../src/sync/plan/interrupted.ts";
+import { interruptedWork } from "../../../../src/sync/plan/candidate.ts";
 
 const cursor = (kind: string) => JSON.stringify({ progress: JSON.stringify({ kind }) });
 

@@ -5,6 +5,10 @@
 const ISO =
   /^(\d{4})-(\d{2})(?:-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(?:([Zz])|([+-])(\d{2}):?(\d{2})?)?)?)?$/;
 
+/** The basic form of the same, without hyphens and colons: `20260304T050607Z`. Eight digits alone may be any number. */
+const BASIC_ISO =
+  /^(\d{4})(\d{2})(\d{2})[Tt](\d{2})(\d{2})(?:(\d{2})(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2})?)?$/;
+
 const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const FOUR_CENTURIES_MS = 146_097 * 86_400_000;
 const isLeap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
@@ -55,7 +59,7 @@ const plainTime = (text: string): ParsedTime | null => {
 export const parseTime = (text: string): ParsedTime | null => plainTime(text) ?? timeOfAnyForm(text);
 
 const timeOfAnyForm = (text: string): ParsedTime | null => {
-  const match = ISO.exec(text);
+  const match = ISO.exec(text) ?? BASIC_ISO.exec(text);
   if (match === null) return null;
   const [, yearText, monthText, dayText, h, m, s, fraction, , sign, offsetH, offsetM] = match;
   const [year, month, day] = [Number(yearText), Number(monthText), Number(dayText ?? 1)];

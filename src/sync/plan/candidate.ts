@@ -1,4 +1,5 @@
 // Candidates of a plan and the planner's view of the mirror: types, and small functions shared by the planners. Pure.
+import { z } from "zod";
 import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { Budgets } from "../../core/config/planning/budget-settings.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
@@ -33,6 +34,8 @@ export interface Candidate {
   readonly worth: number;
   /** The service refused a list of this company with 403, the last time. */
   readonly forbidden?: true;
+  /** The list is walked from its head, although a look at its changes was interrupted. */
+  readonly anew?: true;
   /** Its walk waits, because a page of it cannot be used; only its changes are read. */
   readonly meanwhile?: true;
   /** Version of the record whose detail is fetched, ms since the epoch. */
@@ -198,4 +201,29 @@ export const staleness = (
   if (isDueByFull(context, state.checkedAt)) return "--full";
   if (since === null) return "never completed";
   return since > maxAge(context, stream) ? `older than ${age(maxAge(context, stream))}` : null;
+};
+
+/** The part of a stored cursor that says how the list was read; task/stored-cursor.ts reads the rest. */
+const leftCursor = z.object({ progress: z.string() });
+const leftProgress = z.object({ kind: z.string() });
+const LOOKS: readonly string[] = ["watermark", "filter", "known"];
+
+const kindOf = (text: string | null): string | null => {
+  try {
+    const stored = leftCursor.safeParse(JSON.parse(text ?? "null"));
+    const read = leftProgress.safeParse(stored.success ? JSON.parse(stored.data.progress) : null);
+    return read.success ? read.data.kind : null;
+  } catch {
+    return null;
+  }
+};
+
+/**
+ * What was interrupted in a list: its walk, or only a look at what changed. A look says nothing about the rows that did not
+ * change, so it takes the place of no walk that is due. null: nothing was interrupted. A cursor that cannot be read counts
+ * as that of a walk: the list is then read whole.
+ */
+export const interruptedWork = (state: Pick<ScopeState, "status" | "cursor">): "walk" | "look" | null => {
+  if (state.status !== "walking") return null;
+  return LOOKS.includes(kindOf(state.cursor) ?? "") ? "look" : "walk";
 };

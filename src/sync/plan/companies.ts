@@ -9,6 +9,7 @@ import {
   age,
   type Candidate,
   type Context,
+  interruptedWork,
   isDueByFull,
   type MirrorView,
   maxAge,
@@ -171,6 +172,7 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
   [...followedCompanies(context)].flatMap(([companyId, account]): readonly Candidate[] => {
     const { view } = context;
     const state = view.states.get(stateKey(stream.name, companyId));
+    const left = state === undefined ? null : interruptedWork(state);
     const hint = view.hints.get(stateKey(stream.name, companyId));
     const candidate = (
       mode: ScopeMode,
@@ -186,12 +188,14 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
         because,
         requests: mode === "known" ? 1 : (walkPages(context, stream, state?.totalCount ?? null) ?? 1),
         worth: accountReadWorth(stream.name, account, why),
+        ...(mode === "walk" && left === "look" ? ({ anew: true } as const) : {}),
       },
     ];
     if (state === undefined) return candidate("walk", "never synced", "missing or hinted");
-    if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", "interrupted");
+    if (left === "walk") return candidate("walk", "resumes where it was interrupted", "interrupted");
     if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", "due", true);
     if (state.walkedAt === null && !isOnlyUncounted(state)) return candidate("walk", "no complete walk yet");
+    if (left === "look") return candidate("known", "resumes where it was interrupted", "interrupted");
     if (hint !== undefined)
       return candidate("known", `hinted by ${plural(hint.count, `new ${hint.type} signal`)}`, "missing or hinted");
     const stale = staleness(context, stream, state);

@@ -6,6 +6,7 @@ import {
   age,
   type Candidate,
   type Context,
+  interruptedWork,
   isDueByFull,
   pagesOf,
   type ScopeMode,
@@ -28,12 +29,16 @@ export const unreadContent = ({ options }: Pick<Context, "options">, stream: Str
 export const organizationList = (context: Context, stream: StreamSpec): readonly Candidate[] => {
   const { view, options } = context;
   const state = view.states.get(stateKey(stream.name, ""));
+  const left = state === undefined || state.error === "LIST_TOO_DEEP" ? null : interruptedWork(state);
   const candidate = (
     mode: ScopeMode,
     because: string,
     requests: number | null,
     { overlap = false, worth = listWorth(stream.name) } = {},
-  ): readonly Candidate[] => [{ stream: stream.name, scope: "", mode, overlap, because, requests, worth }];
+  ): readonly Candidate[] => {
+    const anew = mode === "walk" && left === "look" ? ({ anew: true } as const) : {};
+    return [{ stream: stream.name, scope: "", mode, overlap, because, requests, worth, ...anew }];
+  };
   const unfinished = { worth: listWorth(stream.name, { unfinished: true }) };
   const total = state?.totalCount ?? options.totals?.get(stream.name) ?? null;
   const whole = walkPages(context, stream, total);
@@ -42,7 +47,7 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
   if (state.status === "walking" && state.error === "LIST_TOO_DEEP") {
     return candidate("walk", "the service does not return it whole; its changes", 1, unfinished);
   }
-  if (state.status === "walking") return candidate("walk", "resumes where it was interrupted", whole, unfinished);
+  if (left === "walk") return candidate("walk", "resumes where it was interrupted", whole, unfinished);
   if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole, unfinished);
   if (unreadContent(context, stream)) return candidate("walk", "not yet read with the content that is wanted", whole);
   if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", sharing, { overlap: true });

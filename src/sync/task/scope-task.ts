@@ -149,7 +149,7 @@ export const createTask = (input: {
 }): ScopeTask => {
   const { candidate, before, shape, rows, runId, now } = input;
   const stream = streamSpec(candidate.stream);
-  const resumed = resumedFrom(before, now, input.sameRun === true);
+  const resumed = candidate.anew === true ? null : resumedFrom(before, now, input.sameRun === true);
   return {
     candidate,
     stream,

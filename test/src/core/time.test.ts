@@ -38,6 +38,21 @@ test("a usual form with one character changed is read, or refused, as the thorou
   );
 });
 
+test("the basic form is the same instant as the extended one; eight digits alone are no time", () => {
+  const pairs = [
+    ["20260304T050607Z", "2026-03-04T05:06:07Z"],
+    ["20260304T0506", "2026-03-04T05:06"],
+    ["20260304t050607.123456+0530", "2026-03-04T05:06:07.123456+05:30"],
+    ["20260304T050607,5-08", "2026-03-04T05:06:07.5-08"],
+  ] as const;
+  for (const [basic, extended] of pairs) {
+    expect(parseTime(basic)).not.toBeNull();
+    expect(parseTime(basic)).toEqual(parseTime(extended));
+  }
+  for (const other of ["20260304", "20260230T050607Z", "20260304T2506Z", "20260304050607"])
+    expect(parseTime(other)).toBeNull();
+});
+
 test("a filter gets a date alone where the time is midnight, else the whole time", () => {
   expect(filterDate(Date.UTC(2026, 0, 31))).toBe("2026-01-31");
   expect(filterDate(Date.UTC(2026, 0, 31, 12))).toBe("2026-01-31T12:00:00.000Z");

@@ -68,8 +68,11 @@ export const extentOf = (config: Pick<Config, "streams">, asked: AskedExtent): E
   return { reset, since, streams: reset.length === 0 ? named : names };
 };
 
-/** The extent that a caller asks for, whose lists name their streams. Throws as `extentOf`. */
+/** The extent that a caller asks for: its streams exist, and its lists name theirs. Throws as `extentOf`. */
 export const callersExtent = (config: Pick<Config, "streams">, asked: AskedExtent): Extent => {
+  const unknown = asked.streams.find((name) => !isStreamName(name));
+  if (unknown !== undefined)
+    throw new DuckmirrorError("USAGE", { detail: `${unknown} is not a stream.${didYouMean(unknown, STREAM_NAMES)}` });
   if ((asked.reset ?? []).length > 0 && asked.streams.length > 0)
     throw new DuckmirrorError("USAGE", { detail: "--reset already names its streams: leave out the other ones" });
   return extentOf(config, asked);

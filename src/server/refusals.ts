@@ -54,6 +54,8 @@ const fastifyStatus = (error: unknown): number | null => {
   return typeof status === "number" && status >= 400 && status < 500 ? status : null;
 };
 
+const SEE_DOCUMENT = "docs/SERVER.md shows what is asked.";
+
 export interface ErrorAnswer {
   readonly status: number;
   readonly body: { readonly error: { readonly code: string; readonly message: string; readonly hint: string } };
@@ -70,10 +72,11 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
   });
   if (error instanceof HttpRefusal) return answer(error.status, error.code, error.message, error.hint);
   if (error instanceof DuckmirrorError) {
-    return answer(STATUS[error.code] ?? 500, error.code, error.message, error.hint);
+    // The hint of the command line names `--help`.
+    const hint = error.code === "USAGE" ? SEE_DOCUMENT : error.hint;
+    return answer(STATUS[error.code] ?? 500, error.code, error.message, hint);
   }
-  if (error instanceof z.ZodError)
-    return answer(400, "USAGE", firstProblem(error), "docs/SERVER.md shows what is asked.");
+  if (error instanceof z.ZodError) return answer(400, "USAGE", firstProblem(error), SEE_DOCUMENT);
   const status = fastifyStatus(error);
   if (status !== null && error instanceof Error) {
     return answer(status, "BAD_REQUEST", error.message, 'docs/SERVER.md, "For programs", shows what each route takes.');

@@ -132,6 +132,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
         examples: [["example.com", "ACME"]],
       }),
     streams: many(stream)
+      .refine((names) => names.length > 0, "names no stream; leave it out to mirror all")
       .optional()
       .meta({ description: "Streams to mirror; unset: all.", examples: [["accounts", "contacts", "signals"]] }),
     content: many(knownContent(vocabulary))

@@ -4,7 +4,7 @@ import type { BaseAdapter } from "@bull-board/api/baseAdapter";
 import { callersExtent } from "../../../jobs/asked-extent.ts";
 import { familiesOf } from "../../../jobs/families.ts";
 import type { Problem } from "../../../jobs/family.ts";
-import { isStreamName, STREAM_NAMES } from "../../catalog/streams.ts";
+import { STREAM_NAMES } from "../../catalog/streams.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, ERRORS } from "../../core/errors.ts";
 import type { Fleet } from "../../core/report/fleet.ts";
@@ -58,12 +58,6 @@ export const profileOf = (profiles: readonly Config[], name: string | null): Con
 
 /** The payload of a request. Throws USAGE for a stream or list that does not exist, SINCE_UNSUPPORTED. */
 export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () => number): SyncPayload => {
-  const unknown = ask.streams.find((name) => !isStreamName(name));
-  if (unknown !== undefined) {
-    throw new DuckmirrorError("USAGE", {
-      detail: `${unknown} is not a stream.${didYouMean(unknown, STREAM_NAMES)}`,
-    });
-  }
   const extent = callersExtent(config, ask);
   const wanted = extent.streams.length > 0 ? extent.streams : (config.streams ?? STREAM_NAMES);
   const streams = STREAM_NAMES.filter((name) => wanted.includes(name));

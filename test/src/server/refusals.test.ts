@@ -28,6 +28,14 @@ test("a refusal of the server's own is answered as it is", () => {
   expect(answered(notFound("such run"))).toEqual([404, "NOT_FOUND"]);
 });
 
+test("what is wrong with a request is not explained by the command line's --help", () => {
+  expect(errorAnswer(new DuckmirrorError("USAGE", { detail: "d" })).body.error).toEqual({
+    code: "USAGE",
+    message: "d",
+    hint: "docs/SERVER.md shows what is asked.",
+  });
+});
+
 test("a body that does not fit names its first problem", () => {
   const { error } = z.object({ sql: z.string() }).safeParse({ sql: 1 });
   expect(errorAnswer(error).body.error.message).toMatch(/^sql: /);

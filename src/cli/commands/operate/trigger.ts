@@ -2,6 +2,7 @@
 // like `sync`.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { callersExtent } from "../../../../jobs/asked-extent.ts";
 import { withParents } from "../../../catalog/streams.ts";
 import { mapAtOnce } from "../../../core/async/map-at-once.ts";
 import type { Config } from "../../../core/config/config.ts";
@@ -217,6 +218,9 @@ export const command = defineCommand({
       idempotencyKey: `trigger ${randomUUID()}`,
       timeoutMs: timeoutOf(input),
     };
-    return trigger(input, ask, await context.loadProfiles(), context);
+    const profiles = await context.loadProfiles();
+    // What no worker could do is refused without one.
+    for (const config of profiles) callersExtent(config, ask);
+    return trigger(input, ask, profiles, context);
   },
 });

@@ -26,7 +26,8 @@ export const unconfirmedIn = ({ rows, unmet, counted }: WalkedList): Unconfirmed
   const lacking = counted === null ? 0 : Math.max(0, counted - rows);
   const count = Math.max(unmet, beyond) + lacking;
   if (count === 0) return null;
-  const figures = counted === null || counted === rows ? "" : `, the service counts ${formatCount(counted)}`;
+  const figures =
+    counted === null || counted === rows ? "" : `, the service counts ${formatCount(Math.max(0, counted))}`;
   const missed = unmet === 0 ? "" : `; the last walk did not meet ${formatCount(unmet)} of them`;
   return { rows: count, because: `the mirror holds ${formatCount(rows)} rows${figures}${missed}` };
 };

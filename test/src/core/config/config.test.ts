@@ -191,6 +191,7 @@ describe("refusals", () => {
   test("suggest the setting, stream or field that was meant", () => {
     expect(refusal({ yaml: "max_credit: 5\n" })).toContain("line 1) is not a setting. Did you mean max_credits?");
     expect(refusal({ env: { DUCKMIRROR_STREAMS: "acounts" } })).toContain("Did you mean accounts?");
+    expect(refusal({ env: { DUCKMIRROR_STREAMS: "," } })).toContain("names no stream; leave it out to mirror all");
     expect(refusal({ env: { DUCKMIRROR_STREAMS: "news-articles" } })).toContain("Did you mean news_articles?");
     expect(refusal({ env: { DUCKMIRROR_CONTENT: "articlebody" } })).toContain("Did you mean articleBody?");
     expect(refusal({ env: { DUCKMIRROR_RATE_LIMIT: "prro" } })).toContain("Did you mean pro?");

@@ -117,6 +117,12 @@ test("--timeout wants a duration", async () => {
   expect((await cli(["trigger", "--wait", "--timeout", "soon"], { env })).err).toContain('"soon" is not a duration');
 });
 
+test("a stream that does not exist is refused although no worker is there to ask", async () => {
+  const env = { DUCKMIRROR_BASE_URL: "https://api.example", DUCKMIRROR_LISTEN: "127.0.0.1:1" };
+  const { code, err } = await cli(["trigger", "signal"], { env });
+  expect([code, err]).toEqual([2, expect.stringContaining("signal is not a stream. Did you mean signals?")]);
+});
+
 test("a wrong server key ends with exit code 3 and says which setting to correct", async () => {
   const server = createServer((_, response) => {
     const error = { code: "UNAUTHORIZED", message: "The key is missing or wrong.", hint: "" };

@@ -9,6 +9,8 @@ describe("rows that a walk leaves unconfirmed", () => {
     [{ rows: 10, unmet: 0, counted: null }, null, ""],
     [{ rows: 10, unmet: 2, counted: null }, 2, "the mirror holds 10 rows; the last walk did not meet 2 of them"],
     [{ rows: 10, unmet: 0, counted: 12 }, 2, "the mirror holds 10 rows, the service counts 12"],
+    // More records that are no rows than the service counts.
+    [{ rows: 3, unmet: 0, counted: -3 }, 6, "the mirror holds 3 rows, the service counts 0"],
     [{ rows: 10, unmet: 0, counted: 9 }, 1, "the mirror holds 10 rows, the service counts 9"],
     // Rows that were not met are the ones beyond the count.
     [

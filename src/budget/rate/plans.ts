@@ -1,6 +1,6 @@
 // Published plans (API.md, "Limits") as steps: the start of an unknown rate, and the next rate after one that was too
 // fast.
-import { PLAN_RATES } from "../../core/config/settings.ts";
+import { PLAN_RATES } from "../../core/config/planning/rate-setting.ts";
 
 const FASTEST_FIRST: readonly number[] = Object.values(PLAN_RATES).toSorted((a, b) => b - a);
 

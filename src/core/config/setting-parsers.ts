@@ -54,6 +54,10 @@ export const many = (parse: (text: string) => string | Flaw) =>
       return [...parsed];
     });
 
+/** The same, of which there must be one; `none` says what else to do. */
+export const some = (parse: (text: string) => string | Flaw, none: string) =>
+  many(parse).refine((values) => values.length > 0, none);
+
 /** `name: value` pairs, or `name=value` separated by commas. */
 export const pairs = (parse: (name: string, value: string) => number | Flaw) =>
   z

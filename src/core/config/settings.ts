@@ -9,6 +9,7 @@ import { destinationsSetting } from "./destinations/destination-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
 import { parseMemory } from "./memory-plan.ts";
 import { planSettings } from "./planning/plan-settings.ts";
+import { rateLimit } from "./planning/rate-setting.ts";
 import { usageSettings } from "./planning/usage-settings.ts";
 import { publishSettings } from "./publish-settings.ts";
 import { parseSchedules, type Schedule } from "./schedules.ts";
@@ -22,6 +23,7 @@ import {
   one,
   retentionDays,
   shown,
+  some,
   text,
   timeLimit,
   whole,
@@ -38,10 +40,6 @@ export interface Vocabulary {
   /** Table → allowed settings for its fields. */
   readonly fields: FieldVocabulary;
 }
-
-/** Requests per minute of the documented plans (API.md, "Limits"). `enterprise` is custom: the service reports it. */
-export const PLAN_RATES = { free: 10, build: 60, scale: 120, pro: 300 } as const;
-const isPlan = (name: string): name is keyof typeof PLAN_RATES => Object.hasOwn(PLAN_RATES, name);
 
 const looksLikeToken = (value: string) => /^eyJ[\w-]+\.[\w-]+\./.test(value);
 
@@ -68,18 +66,6 @@ const tokenFile = one("a path", (value) => {
   if (looksLikeToken(value)) return flaw("this is a token, not the path of a file that holds one");
   return value === "" ? null : value;
 });
-
-const rateLimit = one("a rate", (value) => {
-  const name = value.toLowerCase();
-  if (name === "auto" || name === "enterprise") return { perMinute: null };
-  if (isPlan(name)) return { perMinute: PLAN_RATES[name] };
-  const perMinute = /^\d+(\.\d+)?$/.test(name) ? Number(name) : Number.NaN;
-  if (perMinute > 0 && perMinute <= 1_000_000) return { perMinute };
-  const names = ["auto", ...Object.keys(PLAN_RATES), "enterprise"];
-  return flaw(
-    `${shown(value)} is neither requests per minute nor one of ${names.join(", ")}.${didYouMean(name, names)}`,
-  );
-}).transform((rate): number | null => rate.perMinute);
 
 const knownStream = (vocabulary: Vocabulary) => (name: string) => {
   if (vocabulary.streams.includes(name)) return name;
@@ -131,8 +117,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
         description: "Companies to follow besides tracked accounts: id, domain, website, stock symbol, profile URL.",
         examples: [["example.com", "ACME"]],
       }),
-    streams: many(stream)
-      .refine((names) => names.length > 0, "names no stream; leave it out to mirror all")
+    streams: some(stream, "names no stream; leave it out to mirror all")
       .optional()
       .meta({ description: "Streams to mirror; unset: all.", examples: [["accounts", "contacts", "signals"]] }),
     content: many(knownContent(vocabulary))

@@ -115,9 +115,11 @@ export const noLap: Lap = { mark: [], behind: 0, reads: 0, again: 0 };
 export const lapAfter = (lap: Lap, read: PageRead): Lap => {
   if (read.role !== "cover" || read.ids.length === 0) return lap;
   const isBehind = lap.mark.length > 0 && startOf(read) >= lap.behind;
-  const common = lap.mark.filter((id) => read.ids.includes(id)).length;
-  const isSameStart = read.ids[0] === lap.mark[0] && common * 2 >= Math.min(lap.mark.length, read.ids.length);
-  const comesAgain = isBehind && (isSameStart || lap.mark.includes(read.ids.at(-1) ?? ""));
+  const beginsAlike = read.ids[0] === lap.mark[0];
+  const endsMarked = lap.mark.includes(read.ids.at(-1) ?? "");
+  // Nearly no page is compared row by row.
+  const common = isBehind && (beginsAlike || endsMarked) ? lap.mark.filter((id) => read.ids.includes(id)).length : 0;
+  const comesAgain = endsMarked || common * 2 >= Math.min(lap.mark.length, read.ids.length);
   const again = comesAgain ? lap.again + Math.min(common, MOST_OF_PAGE) : lap.again;
   const reads = lap.reads + 1;
   const isMarked = Number.isInteger(Math.log2(reads)) && again < MOST_AGAIN;

@@ -23,6 +23,13 @@ const commandFirst = (argv: readonly string[]): readonly string[] => {
   return argv;
 };
 
+/**
+ * SQL that begins with a comment (`-- ...`) looks like an option, although the name of an option holds no space. A space
+ * before it makes it an argument.
+ */
+const withoutComments = (argv: readonly string[]): readonly string[] =>
+  argv.map((word) => (/^--[^=\s]*\s/.test(word) ? ` ${word}` : word));
+
 const buildProgram = (deps: CliDeps, help: string[]): Command =>
   new Command("duckmirror")
     .description("Mirrors the Account Intelligence Read API into a local DuckDB warehouse.")
@@ -58,7 +65,7 @@ const finished = (error: unknown): boolean => error instanceof CommanderError &&
 
 /** Parses the arguments and runs the named command. */
 const dispatch = async (argv: readonly string[], deps: CliDeps): Promise<number> => {
-  const words = commandFirst(argv);
+  const words = commandFirst(withoutComments(argv));
   const name = words[0] !== undefined && !words[0].startsWith("-") ? words[0] : null;
   const entry = COMMANDS.find((command) => command.name === name);
   const names = COMMANDS.map((command) => command.name);

@@ -1,14 +1,12 @@
 // The explorer: read-only SQL on the snapshot, limited in rows, bytes, time and concurrency; saved queries; feedback
 // on a record. A query ends when its page is closed.
-import { readdirSync } from "node:fs";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { programFile } from "../../core/program-files.ts";
 import { parseFeedback } from "../../replica/feedback.ts";
 import { Refusal } from "../../replica/refusal.ts";
-import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { QueryCursor } from "../../warehouse/read/query.ts";
+import { savedQueries } from "../../warehouse/read/saved-queries.ts";
 import { createQueryProcesses } from "../../warehouse/user-sql/user-query.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import { parseBody } from "../parse-body.ts";
@@ -26,22 +24,6 @@ const askSchema = z.strictObject({
   profile: z.string().optional(),
   limit: z.int().min(1).max(MOST_ROWS).default(1000),
 });
-
-const folder = programFile("sql/queries/");
-
-/** `-- Question: ...` in a saved query's header. */
-const headLine = (sql: string, word: string): string =>
-  new RegExp(`^-- ${word}: (.*(?:\\n-- (?!\\w+:).*)*)`, "m").exec(sql)?.[1]?.replaceAll("\n-- ", " ") ?? "";
-
-const savedQueries = () =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith(".sql"))
-    .sort()
-    .map((file) => {
-      const sql = sqlText(`queries/${file}`);
-      const [question, answer, readers] = ["Question", "Answer", "Readers"].map((word) => headLine(sql, word));
-      return { name: file.replace(/\.sql$/, ""), question, answer, readers, sql };
-    });
 
 /** JSON that a browser reads exactly: numbers beyond its range are sent as text. */
 const cellJson = (_name: string, value: unknown): unknown => {

@@ -21,6 +21,9 @@ async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   });
   const connection = await instance.connect();
   await connection.run(sqlText("warehouse/user-sql-lock-down.sql"));
+  // DuckDB would run them all and return the rows of the last one.
+  const { count } = await connection.extractStatements(sql);
+  if (count > 1) throw new Error(`these are ${count} statements; give one at a time`);
   const result = await connection.stream(sql);
   const types = result.columnTypes();
   const columns = result

@@ -12,6 +12,7 @@ import { visible } from "../../../core/text/visible.ts";
 import { queryDestination } from "../../../deliver/query-destination.ts";
 import type { QueryCursor } from "../../../warehouse/read/query.ts";
 import { assertReadable } from "../../../warehouse/read/readable.ts";
+import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts";
 import { createQueryProcesses } from "../../../warehouse/user-sql/user-query.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
@@ -30,6 +31,8 @@ const DEFAULT_MEMORY = "2GiB";
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
   file: z.string().optional(),
+  saved: z.string().optional(),
+  list: z.boolean().default(false),
   from: z.string().optional(),
   timeout: z.string().default(DEFAULT_TIMEOUT),
   memory: z.string().default(DEFAULT_MEMORY),
@@ -37,19 +40,34 @@ const inputSchema = z.object({
 });
 type Input = z.output<typeof inputSchema>;
 
-const sqlOf = async ({ args, file }: Input, context: CommandContext): Promise<string> => {
-  if (file !== undefined && args.length > 0)
-    throw new DuckmirrorError("USAGE", { detail: "give either SQL or --file" });
-  if (file !== undefined && file !== "-") {
-    try {
-      return readFileSync(resolve(context.cwd, file), "utf8");
-    } catch (cause) {
-      throw new DuckmirrorError("USAGE", { detail: `${file} cannot be read: ${detailOf(cause)}` }, { cause });
-    }
+const fileText = (file: string, cwd: string): string => {
+  try {
+    return readFileSync(resolve(cwd, file), "utf8");
+  } catch (cause) {
+    throw new DuckmirrorError("USAGE", { detail: `${file} cannot be read: ${detailOf(cause)}` }, { cause });
   }
+};
+
+const sqlOf = async ({ args, file, saved }: Input, context: CommandContext): Promise<string> => {
+  if ([args.length > 0, file !== undefined, saved !== undefined].filter(Boolean).length > 1)
+    throw new DuckmirrorError("USAGE", { detail: "give one of SQL, --file and --saved" });
+  if (saved !== undefined) return savedSql(saved);
+  if (file !== undefined && file !== "-") return fileText(file, context.cwd);
   const sql = file === "-" || args.join(" ") === "-" ? await context.terminal.readInput() : args.join(" ");
   if (sql.trim() === "") throw new DuckmirrorError("USAGE", { detail: "no SQL was given" });
   return sql;
+};
+
+/** Prints the saved queries. */
+const list = async ({ terminal, shared, printJson }: CommandContext): Promise<number> => {
+  const queries = savedQueries();
+  if (shared.json) await printJson(queries);
+  else {
+    const heads = [{ name: "name" }, { name: "question" }];
+    const rows = queries.map(({ name, question }) => [name, question]);
+    await terminal.out(`${renderTable(heads, rows, terminal.columns)}\n`);
+  }
+  return EXIT.done;
 };
 
 /** Limits of the statement. Throws USAGE. */
@@ -160,6 +178,7 @@ const askDestination = <T>(
 
 const run = async (input: Input, context: CommandContext): Promise<number> => {
   const { shared, signal } = context;
+  if (input.list) return list(context);
   const { from } = input;
   const format = input.format ?? (shared.json ? "json" : "table");
   const config = await context.loadConfig();
@@ -187,6 +206,8 @@ export const command = defineCommand({
     cli
       .argument("[sql...]", "the query; - reads it from stdin")
       .option("-f, --file <path>", "read the query from a file")
+      .option("--saved <name>", "run a saved query of duckmirror")
+      .option("--list", "list the saved queries; with --json also their SQL")
       .option("--from <name>", "query the lake of this destination instead of the mirror")
       .option("--format <format>", "table, csv, json or ndjson (default: table; json with --json)")
       .option("--timeout <d>", `end the query after this time (default: ${DEFAULT_TIMEOUT})`)
@@ -196,6 +217,8 @@ export const command = defineCommand({
     'duckmirror query "select name, main_score from accounts order by main_score desc limit 10"':
       "the hottest accounts",
     'duckmirror query "from contacts" --format csv >contacts.csv': "a table as CSV",
+    "duckmirror query --list": "twenty questions to begin with",
+    "duckmirror query --saved who-is-hiring": "one of them",
     "duckmirror query --from lake \"from ducklake_snapshots('lake')\"": "a destination of kind ducklake",
     "duckmirror query --file report.sql --format ndjson --timeout 1h --memory 8GiB": "a long query from a file",
   },

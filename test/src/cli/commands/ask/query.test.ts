@@ -72,6 +72,25 @@ describe("where the SQL comes from", () => {
     for (const run of runs) expect(JSON.parse(run.out)).toEqual([{ n: 3 }]);
   });
 
+  test("an argument that begins with a comment is SQL, also before options", async () => {
+    const { code, out } = await query(["--json", "-- how many\nselect count(*) as n from accounts"]);
+    expect([code, JSON.parse(out)]).toEqual([0, [{ n: 3 }]]);
+  });
+
+  test("--saved runs a query by its name, --list shows all of them", async () => {
+    const { code, err } = await query(["--saved", "who-is-hiring"]);
+    expect([code, err]).toEqual([2, expect.stringContaining("hiring_trend")]);
+    const list = await query(["--list"]);
+    expect(list.out).toMatch(/who-is-hiring *│ which companies hire/);
+    const queries: unknown = JSON.parse((await query(["--list", "--json"])).out);
+    expect(queries).toContainEqual(expect.objectContaining({ name: "who-is-hiring", sql: expect.any(String) }));
+  });
+
+  test("an unknown name is refused with the nearest one", async () => {
+    const { code, err } = await query(["--saved", "who-is-hirin"]);
+    expect([code, err]).toEqual([2, expect.stringMatching(/USAGE: no saved query.* Did you mean who-is-hiring\?/)]);
+  });
+
   test("none, two, or a file that is not there are usage errors", async () => {
     for (const argv of [[], ["--file", "q.sql", "select 1"], ["--file", "gone.sql"], ["--format", "xml", "select 1"]]) {
       const { code, err } = await query(argv);
@@ -84,6 +103,12 @@ describe("failures", () => {
   test("a mistake in the SQL is exit code 2 with DuckDB's words", async () => {
     const { code, err } = await query(["select nope from accounts"]);
     expect([code, err]).toEqual([2, expect.stringMatching(/^error QUERY_FAILED: [\s\S]*nope/)]);
+  });
+
+  test("several statements are refused, and none of them is dropped", async () => {
+    const { code, err } = await query(["select 1; select 2"]);
+    expect([code, err]).toEqual([2, expect.stringContaining("these are 2 statements; give one at a time")]);
+    expect((await query(["select 1; -- the only one"])).code).toBe(0);
   });
 
   test("no snapshot yet is said with what to do", async () => {

@@ -43,8 +43,8 @@ test("as many files as ever have a test of their own, in the same folder and of 
   expect(mirroredTests(paths)).toEqual({ sources: 3, mirrored: 2 });
 });
 
-test("tests of strategies are pure: mutation testing repeats them thousands of times", () => {
-  const tests = sources.filter(({ path }) => path.startsWith("test/src/sync/strategies/"));
+test("tests of list are pure: mutation testing repeats them thousands of times", () => {
+  const tests = sources.filter(({ path }) => path.startsWith("test/src/sync/list/"));
   expect(tests.length).toBeGreaterThan(10);
   const outside = /support\/(sync-rig|fake-server)|src\/warehouse\/file|duckdb\/database/;
   expect(tests.filter(({ text }) => outside.test(text)).map(({ path }) => path)).toEqual([]);

@@ -48,7 +48,7 @@ SELECT
       FROM sync.stream_state AS state
       WHERE state.stream = 'accounts'
         AND EXISTS (FROM main.accounts WHERE accounts.company_id = companies.id)
-        -- Their list shows the profiles of companies, unless it refused to embed them or lacks them (src/sync/request/list-shape.ts).
+        -- Their list shows the profiles of companies, unless it refused to embed them or lacks them (src/sync/list/form.ts).
         AND NOT EXISTS (
           FROM sync.capabilities
           WHERE name = 'shape.accounts'

@@ -5,8 +5,8 @@ import type { Budgets } from "../../core/config/planning/budget-settings.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { TierAccess } from "../../core/state/tier.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
-import { type ListShape, proofOf } from "../request/list-shape.ts";
-import { overlappingPages } from "../strategies/page-geometry.ts";
+import { overlappingPages } from "../list/coverage/page-geometry.ts";
+import { type ListShape, proofOf } from "../list/form.ts";
 import type { UsageOptions } from "./usage-scopes.ts";
 
 /** Way of reading a scope. */

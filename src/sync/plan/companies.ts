@@ -2,7 +2,7 @@
 // company.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
-import { embedsOf, type ListShape } from "../request/list-shape.ts";
+import { embedsOf, type ListShape } from "../list/form.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import {
   type AccountFact,

@@ -1,7 +1,7 @@
 // Due work of the organization: the lists of accounts, contacts and signals, signal contents, insights, captures.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
-import { overlappingPages } from "../strategies/page-geometry.ts";
 import {
   age,
   type Candidate,

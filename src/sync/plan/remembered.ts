@@ -10,7 +10,7 @@ import { type Unusable, unusablesSchema } from "../../core/state/unusable-answer
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
-import { type ListShape, listShapeSchema } from "../request/list-shape.ts";
+import { type ListShape, listShapeSchema } from "../list/form.ts";
 import { scopeText } from "../rows/row-scope.ts";
 import { addedScope } from "../rows/wider-scope.ts";
 import { type DueOptions, dueAge, type Widening, walkAge } from "./candidate.ts";

@@ -2,8 +2,8 @@
 // on deletes as every walk does. Pure.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
-import { overlappingPages } from "../strategies/page-geometry.ts";
 import { type Candidate, type Context, type MirrorView, pagesOf, stateKey } from "./candidate.ts";
 
 export interface ResetList {

@@ -7,9 +7,9 @@ import { type EmbedSpec, isContent, isNamedAlways, type StreamSpec, wantedConten
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { filterDate, isoTime, timeMs } from "../../core/time.ts";
+import type { ReadRequest } from "../list/coverage/contract.ts";
+import { embedsOf, type ListShape } from "../list/form.ts";
 import { filtersOf } from "../rows/row-scope.ts";
-import type { ReadRequest } from "../strategies/contract.ts";
-import { embedsOf, type ListShape } from "./list-shape.ts";
 
 /** Configuration that shapes requests. */
 export interface CallOptions {

@@ -1,5 +1,5 @@
 // A refusal of a reading of changes, which sends an order or a filter that a walk does not send: is it at fault? Pure.
-import type { ListShape, RefusedRequest } from "./list-shape.ts";
+import type { ListShape, RefusedRequest } from "../list/form.ts";
 
 export interface ChangeReading {
   /** The list is read newest change first. */

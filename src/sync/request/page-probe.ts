@@ -1,7 +1,7 @@
 // Finds the largest page that a list grants, with requests that cost nothing until one is answered: too large a page is
 // refused. Only ids are asked for, so that a large page stays small. Pure.
 import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
-import { initialShape, shapeAfterRefusal } from "./list-shape.ts";
+import { initialShape, shapeAfterRefusal } from "../list/form.ts";
 
 /** Refusals after which nothing is learned: the page size is probably not at fault. */
 const MOST_REFUSALS = 12;

@@ -2,7 +2,7 @@
 // week. Pure. docs/decisions/0166-pages-that-fail.md.
 import type { ApiOutcome } from "../../api/outcome.ts";
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
-import { type ListShape, SIZES } from "./list-shape.ts";
+import { type ListShape, SIZES } from "../list/form.ts";
 
 const DAY_MS = 86_400_000;
 /** After this time the size that failed is tried once more: the service may have failed for another reason. */

@@ -1,9 +1,7 @@
 // After a refusal (400, or of heavy fields): the same request in another form, or the end of its task.
 import { causeOf } from "../../api/outcome-text.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
-import { type ChangeReading, withoutChanges } from "../request/changes-refused.ts";
-import type { FetchResult } from "../request/fetcher.ts";
+import type { ReadRequest } from "../list/coverage/contract.ts";
 import {
   embedsOf,
   initialShape,
@@ -11,11 +9,13 @@ import {
   type RefusedRequest,
   shapeAfterRefusal,
   withFixedPages,
-} from "../request/list-shape.ts";
+} from "../list/form.ts";
+import { pageSizeOf } from "../list/ways/page-size.ts";
+import { inPagesOf } from "../list/ways/progress.ts";
+import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
+import { type ChangeReading, withoutChanges } from "../request/changes-refused.ts";
+import type { FetchResult } from "../request/fetcher.ts";
 import { filtersOf } from "../rows/row-scope.ts";
-import type { ReadRequest } from "../strategies/contract.ts";
-import { pageSizeOf } from "../strategies/page-size.ts";
-import { inPagesOf } from "../strategies/progress.ts";
 import { reshape } from "../task/change-course.ts";
 import { isOneOfMany } from "../task/form-trials.ts";
 import { landed, type ScopeTask } from "../task/scope-task.ts";

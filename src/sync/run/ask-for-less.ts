@@ -1,9 +1,9 @@
 // After a page failed for good: the same rows in smaller pages. At once while no page of the list was ever answered in
 // this size. Where one was, only if the list failed in the last sync, too: an outage must not make pages small.
 
+import type { ReadRequest } from "../list/coverage/contract.ts";
+import { inPagesOf, withPageSize } from "../list/ways/progress.ts";
 import { SIZE_FAILURE_CODES, type SizeFailure, sizeBelow, withSmallerPages } from "../request/smaller-pages.ts";
-import type { ReadRequest } from "../strategies/contract.ts";
-import { inPagesOf, withPageSize } from "../strategies/progress.ts";
 import type { ScopeTask } from "../task/scope-task.ts";
 import { useShape } from "./ask-differently.ts";
 import { type SyncRun, shapeOf } from "./state/run-state.ts";

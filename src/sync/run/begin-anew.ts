@@ -5,12 +5,12 @@
 // If not, it is walked from the head (decision 0163).
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isoTime } from "../../core/time.ts";
-import type { ListShape } from "../request/list-shape.ts";
-import type { PageRead, ReadRequest } from "../strategies/contract.ts";
-import { rowsOfBoth } from "../strategies/other-end.ts";
-import { startOf } from "../strategies/page-geometry.ts";
-import { inPagesOf, readSoFar } from "../strategies/progress.ts";
-import { withoutOtherEnd } from "../strategies/walk.ts";
+import type { PageRead, ReadRequest } from "../list/coverage/contract.ts";
+import { startOf } from "../list/coverage/page-geometry.ts";
+import type { ListShape } from "../list/form.ts";
+import { rowsOfBoth } from "../list/ways/other-end.ts";
+import { inPagesOf, readSoFar } from "../list/ways/progress.ts";
+import { withoutOtherEnd } from "../list/ways/walk.ts";
 import { turnIntoChangesBeforeEnd, turnIntoWalk, walkSoFar } from "../task/change-course.ts";
 import { isExcerpt, type ScopeTask } from "../task/scope-task.ts";
 import { failWalk, readOtherEnd, tooDeep } from "./state/other-end.ts";

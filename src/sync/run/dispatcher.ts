@@ -4,12 +4,12 @@
 //   promote candidates -> pick the most valuable request -> launch it -> ... until nothing is left or the run ends,
 //   then wait for requests in flight.
 import { streamSpec } from "../../catalog/streams.ts";
+import type { ReadRequest } from "../list/coverage/contract.ts";
+import { asksBeyond } from "../list/coverage/list-end.ts";
+import { readSoFar } from "../list/ways/progress.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
 import { creditsOf } from "../request/ledger-rows.ts";
-import type { ReadRequest } from "../strategies/contract.ts";
-import { asksBeyond } from "../strategies/list-end.ts";
-import { readSoFar } from "../strategies/progress.ts";
 import { landed, purposeOf, type ScopeTask } from "../task/scope-task.ts";
 import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
 import { askDifferently } from "./ask-differently.ts";

@@ -3,11 +3,11 @@
 import type { StreamName } from "../../catalog/streams.ts";
 import type { ScopedTable } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import type { Step } from "../list/coverage/contract.ts";
+import type { ListShape } from "../list/form.ts";
+import { coverageOf, inFixedPages } from "../list/ways/progress.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
 import { rememberShape } from "../plan/remembered.ts";
-import type { ListShape } from "../request/list-shape.ts";
-import type { Step } from "../strategies/contract.ts";
-import { coverageOf, inFixedPages } from "../strategies/progress.ts";
 import { readChangesAgain, turnIntoFilter, turnIntoWalk, walkSoFar, withoutRefused } from "../task/change-course.ts";
 import { finishedState } from "../task/scope-state.ts";
 import { become, isExcerpt, type ScopeTask, stepOf } from "../task/scope-task.ts";

@@ -8,9 +8,9 @@
 // A row inside was mirrored before, is in the walk, or changed since. So the mirror holds every row inside, and equal
 // counts prove that it holds no other.
 import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
+import type { Step } from "../list/coverage/contract.ts";
+import { coverageOf } from "../list/ways/progress.ts";
 import { rememberScope } from "../plan/remembered.ts";
-import type { Step } from "../strategies/contract.ts";
-import { coverageOf } from "../strategies/progress.ts";
 import { turnIntoChanges } from "../task/change-course.ts";
 import { unreadState, walkingState } from "../task/scope-state.ts";
 import { type ScopeTask, uncountable } from "../task/scope-task.ts";

@@ -1,12 +1,13 @@
 // A task that changes its course while it runs: another strategy, or another shape of its list.
-import { type ListShape, proofOf } from "../request/list-shape.ts";
-import type { ReadRequest } from "../strategies/contract.ts";
-import type { Coverage } from "../strategies/coverage.ts";
-import { startFilter } from "../strategies/filter.ts";
-import { spanAt, startOf } from "../strategies/page-geometry.ts";
-import { coverageOf, inPagesOf, withPageSize } from "../strategies/progress.ts";
-import { fromOtherEnd, hasOtherEnd, startWalk } from "../strategies/walk.ts";
-import { readHeadAgain, startWatermark } from "../strategies/watermark.ts";
+
+import type { ReadRequest } from "../list/coverage/contract.ts";
+import type { Coverage } from "../list/coverage/coverage.ts";
+import { spanAt, startOf } from "../list/coverage/page-geometry.ts";
+import { type ListShape, proofOf } from "../list/form.ts";
+import { readHeadAgain, startWatermark } from "../list/ways/changes.ts";
+import { startFilter } from "../list/ways/filter.ts";
+import { coverageOf, inPagesOf, withPageSize } from "../list/ways/progress.ts";
+import { fromOtherEnd, hasOtherEnd, startWalk } from "../list/ways/walk.ts";
 import { overlapMs, overlaps, startProgress } from "./first-progress.ts";
 import { type ScopeTask, uncountable, type WalkSoFar } from "./scope-task.ts";
 

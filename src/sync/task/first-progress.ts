@@ -1,14 +1,14 @@
 // Where a task's strategy begins: at the head of the list, and for changes, some time before the watermark.
 import type { StreamSpec } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
+import { type ListShape, proofOf } from "../list/form.ts";
+import { startWatermark } from "../list/ways/changes.ts";
+import { startFilter } from "../list/ways/filter.ts";
+import { startKnown } from "../list/ways/known.ts";
+import { startLog } from "../list/ways/log.ts";
+import type { Progress } from "../list/ways/progress.ts";
+import { startWalk } from "../list/ways/walk.ts";
 import type { Candidate } from "../plan/candidate.ts";
-import { type ListShape, proofOf } from "../request/list-shape.ts";
-import { startFilter } from "../strategies/filter.ts";
-import { startKnown } from "../strategies/known.ts";
-import { startLog } from "../strategies/log.ts";
-import type { Progress } from "../strategies/progress.ts";
-import { startWalk } from "../strategies/walk.ts";
-import { startWatermark } from "../strategies/watermark.ts";
 
 /**
  * Distance behind the watermark from which changes are read again: clocks differ, and some fields hold only a date.

@@ -1,6 +1,6 @@
 // Forms that one list or record of many is asked for in after its own refusals. The others may be returned in their stream's
 // form, so the tried form becomes the stream's only if nothing of its kind was returned in the stream's form in this run.
-import type { ListShape } from "../request/list-shape.ts";
+import type { ListShape } from "../list/form.ts";
 import type { ScopeTask } from "./scope-task.ts";
 
 /** Lists and records of a stream that are refused in every form, after which no other form is tried for a further one. */

@@ -2,10 +2,10 @@
 import type { PageMeta } from "../../api/outcome.ts";
 import { forgottenHash, forgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
+import type { PageRead, ReadRequest } from "../list/coverage/contract.ts";
+import { countOf } from "../list/coverage/list-end.ts";
+import { startOf } from "../list/coverage/page-geometry.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
-import type { PageRead, ReadRequest } from "../strategies/contract.ts";
-import { countOf } from "../strategies/list-end.ts";
-import { startOf } from "../strategies/page-geometry.ts";
 import type { ScopeTask } from "./scope-task.ts";
 
 /** Whether `totalPages`, or a page that is full by the granted `perPage`, says that more rows follow. */

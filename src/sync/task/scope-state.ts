@@ -1,8 +1,8 @@
 // Builds rows of `sync.stream_state`: before a scope is read, during its task, and after it. Pure.
 import type { StreamName } from "../../catalog/streams.ts";
 import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
+import { coverageOf } from "../list/ways/progress.ts";
 import { acceptedGap } from "../rows/accepted-gap.ts";
-import { coverageOf } from "../strategies/progress.ts";
 import { MOST_AHEAD_MS } from "./first-progress.ts";
 import type { ScopeTask } from "./scope-task.ts";
 import { cursorText } from "./stored-cursor.ts";

@@ -10,12 +10,8 @@ import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import { isForgottenId } from "../../core/forgotten.ts";
 import type { LoadCounts, ScopeState, Work } from "../../warehouse/record/checkpoint.ts";
-import { type Purpose, workOf } from "../plan/budgets/caps.ts";
-import type { Candidate } from "../plan/candidate.ts";
-import type { ListOrder } from "../request/calls.ts";
-import type { ListShape } from "../request/list-shape.ts";
-import { acceptedGap } from "../rows/accepted-gap.ts";
-import type { MirrorFacts, PageRead, ReadRequest, Step } from "../strategies/contract.ts";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "../list/coverage/contract.ts";
+import type { ListShape } from "../list/form.ts";
 import {
   acceptRead,
   nextStep,
@@ -23,7 +19,11 @@ import {
   reopened,
   resumeProgress,
   storedProgress,
-} from "../strategies/progress.ts";
+} from "../list/ways/progress.ts";
+import { type Purpose, workOf } from "../plan/budgets/caps.ts";
+import type { Candidate } from "../plan/candidate.ts";
+import type { ListOrder } from "../request/calls.ts";
+import { acceptedGap } from "../rows/accepted-gap.ts";
 import { MOST_AHEAD_MS, overlaps, startProgress } from "./first-progress.ts";
 import { parseCursor } from "./stored-cursor.ts";
 

@@ -1,7 +1,7 @@
 // Stored cursor: the JSON in `sync.stream_state` from which an interrupted task resumes. Validated on reading,
 // because another version of the program may have written it.
 import { z } from "zod";
-import { type Progress, resumeProgress, serialiseProgress } from "../strategies/progress.ts";
+import { type Progress, resumeProgress, serialiseProgress } from "../list/ways/progress.ts";
 
 const storedCursor = z.object({
   progress: z.string(),

@@ -4,6 +4,8 @@ import type { ApiCall } from "../../api/outcome.ts";
 import { isStreamName, streamSpec } from "../../catalog/streams.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { WORK, type Work } from "../../warehouse/record/checkpoint.ts";
+import type { ReadRequest } from "../list/coverage/contract.ts";
+import { embedsOf, type ListShape } from "../list/form.ts";
 import { breakdownOf, LIMITS_SCOPE, type UsageChoice } from "../plan/usage-scopes.ts";
 import {
   type CallOptions,
@@ -16,9 +18,7 @@ import {
   listCall,
   usageCall,
 } from "../request/calls.ts";
-import { embedsOf, type ListShape } from "../request/list-shape.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
-import type { ReadRequest } from "../strategies/contract.ts";
 import { orderOf, type ScopeTask, workOfTask } from "./scope-task.ts";
 
 const readRequest = z.object({ page: z.number(), perPage: z.number(), role: z.enum(["cover", "bridge", "head"]) });

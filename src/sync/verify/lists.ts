@@ -2,12 +2,12 @@
 // lacks.
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { type Comparison, compareLoad, countByValue, mirroredBeside } from "../../warehouse/load/compare.ts";
+import { isDescending } from "../list/coverage/id-order.ts";
+import { initialShape, type ListShape, shapeAfterRefusal } from "../list/form.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { detailCall, listCall, namesLightFields, namesUnknownFields } from "../request/calls.ts";
-import { initialShape, type ListShape, shapeAfterRefusal } from "../request/list-shape.ts";
 import { acceptedGap } from "../rows/accepted-gap.ts";
 import { guardDeletes, PROBES } from "../run/settle/delete-guard.ts";
-import { isDescending } from "../strategies/id-order.ts";
 import type { Check } from "./checks.ts";
 import type { Difference } from "./report.ts";
 import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";

@@ -1,6 +1,6 @@
 // Recurring work of a mirror: what is read how often while the source does not change, and when next. Pure.
 import { type StreamName, type StreamSpec, streamSpec, wantedContent } from "../../../catalog/streams.ts";
-import { overlappingPages } from "../../strategies/page-geometry.ts";
+import { overlappingPages } from "../../list/coverage/page-geometry.ts";
 import { type Candidate, type Context, maxAge, pagesOf, stateKey, walkPages } from "../candidate.ts";
 import { askable } from "../due.ts";
 import { usageScopes } from "../usage-scopes.ts";

@@ -1,8 +1,8 @@
 // Work that is not due yet but that a sync finds on its way: companies and insights of accounts that are not read yet,
 // lists of inputs that are not resolved yet, and what changes bring. Pure.
 import { COMPANY_LISTS, type StreamName, streamSpec, wantedContent } from "../../../catalog/streams.ts";
+import { initialShape } from "../../list/form.ts";
 import { namedOnDemand } from "../../request/calls.ts";
-import { initialShape } from "../../request/list-shape.ts";
 import { isChoiceOpen } from "../../rows/field-choice.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
 import { type Candidate, type Context, pagesOf, stateKey } from "../candidate.ts";

@@ -3,7 +3,7 @@
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import type { Suspect } from "../../../warehouse/load/suspects.ts";
-import { coverageOf } from "../../strategies/progress.ts";
+import { coverageOf } from "../../list/ways/progress.ts";
 import { totalOf } from "../../task/scope-state.ts";
 import { type ScopeTask, uncountable } from "../../task/scope-task.ts";
 import type { SyncRun } from "../state/run-state.ts";

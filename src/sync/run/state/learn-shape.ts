@@ -2,14 +2,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OkOutcome } from "../../../api/outcome.ts";
 import type { StreamName } from "../../../catalog/streams.ts";
+import type { ReadRequest } from "../../list/coverage/contract.ts";
+import type { ListShape } from "../../list/form.ts";
+import { isOtherPage, pageSizeOf, provenPageSize } from "../../list/ways/page-size.ts";
 import { rememberShape } from "../../plan/remembered.ts";
 import { namedOnDemand } from "../../request/calls.ts";
-import type { ListShape } from "../../request/list-shape.ts";
 import { afterAnswerTo } from "../../request/smaller-pages.ts";
 import { choiceAfter, isChoiceOpen } from "../../rows/field-choice.ts";
 import { grantsAfter } from "../../rows/granted-fields.ts";
-import type { ReadRequest } from "../../strategies/contract.ts";
-import { isOtherPage, pageSizeOf, provenPageSize } from "../../strategies/page-size.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import type { WantedCall } from "../../task/wanted-call.ts";
 import { formOf, type SyncRun, shapeOf } from "./run-state.ts";

@@ -1,7 +1,7 @@
 // Turns a walk round: the service returns no page behind a certain row, so the rest is read from the other end.
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { rowsOfBoth } from "../../strategies/other-end.ts";
-import { withoutOtherEnd } from "../../strategies/walk.ts";
+import { rowsOfBoth } from "../../list/ways/other-end.ts";
+import { withoutOtherEnd } from "../../list/ways/walk.ts";
 import { canTurnRound, turnRound } from "../../task/change-course.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import { type SyncRun, shapeOf } from "./run-state.ts";

@@ -1,6 +1,6 @@
 // Reports a stream's progress in numbers after every response.
 
-import { pageSizeOf } from "../../strategies/page-size.ts";
+import { pageSizeOf } from "../../list/ways/page-size.ts";
 import { totalOf } from "../../task/scope-state.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import type { SyncRun } from "./run-state.ts";

@@ -7,9 +7,9 @@ import type { RowScope } from "../../../core/config/planning/scope-settings.ts";
 import { quoted } from "../../../core/text/sql-text.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
+import type { ListShape } from "../../list/form.ts";
 import type { Widening } from "../../plan/candidate.ts";
 import { changedScopes, rememberScope, rememberShape, rememberWidening } from "../../plan/remembered.ts";
-import type { ListShape } from "../../request/list-shape.ts";
 import { filtersOf, isScoped, outsideOf } from "../../rows/row-scope.ts";
 import { unreadState } from "../../task/scope-state.ts";
 

@@ -1,9 +1,9 @@
 // A run's knowledge of the organization's tier (API.md, "Access tiers"), which responses change.
 import { ORGANIZATION_LISTS, streamSpec } from "../../../catalog/streams.ts";
 import { accessOf, isNews, PROBE_EVERY_MS, type TierAccess, type TierEvidence } from "../../../core/state/tier.ts";
+import type { PageRead } from "../../list/coverage/contract.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { rememberTier } from "../../plan/remembered.ts";
-import type { PageRead } from "../../strategies/contract.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import { isFiltered, type SyncRun } from "./run-state.ts";
 

@@ -1,6 +1,7 @@
 // Small decisions that the planners share: ages, sizes of pages, why a scope is due again.
 import { describe, expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
+import { initialShape } from "../../../../src/sync/list/form.ts";
 import {
   age,
   type Context,
@@ -12,7 +13,6 @@ import {
   staleness,
   walkAge,
 } from "../../../../src/sync/plan/candidate.ts";
-import { initialShape } from "../../../../src/sync/request/list-shape.ts";
 import { dueOptions, viewOf } from "./planning-input.ts";
 
 const HOUR = 3_600_000;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
+import { initialShape } from "../../../../src/sync/list/form.ts";
 import {
   type AccountFact,
   type Context,
@@ -14,7 +15,6 @@ import {
   inputsToResolve,
 } from "../../../../src/sync/plan/companies.ts";
 import { withoutStates } from "../../../../src/sync/plan/reset.ts";
-import { initialShape } from "../../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { dueOptions, idleState, viewOf } from "./planning-input.ts";
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { StreamName } from "../../../../src/catalog/streams.ts";
+import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import type { Candidate, MirrorView } from "../../../../src/sync/plan/candidate.ts";
 import { stateKey } from "../../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../../src/sync/plan/due.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { dueOptions, idleState, viewOf } from "./planning-input.ts";
 

@@ -1,6 +1,7 @@
 // How an organization's list is read next: a walk, or its changes, and why.
 import { describe, expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
+import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import type { Context, DueOptions, MirrorView } from "../../../../src/sync/plan/candidate.ts";
 import {
   capture,
@@ -9,7 +10,6 @@ import {
   signalContent,
   unreadContent,
 } from "../../../../src/sync/plan/organization.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { dueOptions, idleState, viewOf } from "./planning-input.ts";
 

@@ -1,8 +1,8 @@
 // Lists whose scope has changed, and those of which only the added rows are read.
 import { describe, expect, test } from "vitest";
 import type { RowScope } from "../../../../src/core/config/planning/scope-settings.ts";
+import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import { changedScopes, wideningLists } from "../../../../src/sync/plan/remembered.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/request/list-shape.ts";
 import { scopeText } from "../../../../src/sync/rows/row-scope.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { dueOptions, idleState } from "./planning-input.ts";

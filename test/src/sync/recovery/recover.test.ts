@@ -1,10 +1,10 @@
 // Pages that a killed run archived and did not commit: they join its cursor as they would have joined in it
 // (docs/decisions/0119-pages-after-a-kill.md).
 import { expect, test } from "vitest";
+import { initialShape } from "../../../../src/sync/list/form.ts";
+import { storedProgress } from "../../../../src/sync/list/ways/progress.ts";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
 import { recover } from "../../../../src/sync/recovery/recover.ts";
-import { initialShape } from "../../../../src/sync/request/list-shape.ts";
-import { storedProgress } from "../../../../src/sync/strategies/progress.ts";
 import { walkingState } from "../../../../src/sync/task/scope-state.ts";
 import { createTask, takePage } from "../../../../src/sync/task/scope-task.ts";
 import { parseCursor } from "../../../../src/sync/task/stored-cursor.ts";

@@ -1,8 +1,8 @@
 // Requests as the configuration shapes them: view, filters of the scope, excluded fields.
 import { expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
+import { initialShape } from "../../../../src/sync/list/form.ts";
 import { type CallOptions, companyCall, detailCall, listCall } from "../../../../src/sync/request/calls.ts";
-import { initialShape } from "../../../../src/sync/request/list-shape.ts";
 
 const options: CallOptions = { content: [], view: "default", rowScope: {} };
 const shape = initialShape(100);

@@ -1,7 +1,7 @@
 // Which refusals of a reading of changes are the fault of its order or of its filter.
 import { describe, expect, test } from "vitest";
+import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import { withoutChanges } from "../../../../src/sync/request/changes-refused.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/request/list-shape.ts";
 
 const shape: ListShape = { ...initialShape(100), settled: true };
 const shapeAfter = (

@@ -1,7 +1,7 @@
 // Pages that fail because they are large, and the size that is asked for instead.
 import { describe, expect, test } from "vitest";
 import type { ApiCall, BrokenOutcome, RefusedOutcome } from "../../../../src/api/outcome.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/request/list-shape.ts";
+import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import {
   afterAnswerTo,
   sizeBelow,

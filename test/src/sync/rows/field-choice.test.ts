@@ -1,7 +1,7 @@
 // Fields that API.md does not know reach the mirror, and fields that must be named are named (docs/decisions/0142).
 import { expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
-import { initialShape, listShapeSchema } from "../../../../src/sync/request/list-shape.ts";
+import { initialShape, listShapeSchema } from "../../../../src/sync/list/form.ts";
 import { choiceAfter } from "../../../../src/sync/rows/field-choice.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAccount, aSignal } from "../../../support/fake-data.ts";

@@ -1,6 +1,7 @@
 // A task of a run that has sent nothing yet, for tests of decisions about tasks.
+
+import { initialShape } from "../../../../src/sync/list/form.ts";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
-import { initialShape } from "../../../../src/sync/request/list-shape.ts";
 import { createTask, type ScopeTask } from "../../../../src/sync/task/scope-task.ts";
 
 export const aCandidate = (more: Partial<Candidate> = {}): Candidate => ({

@@ -1,7 +1,7 @@
 // A service that returns no page behind some row, and does not say why: one other form is tried, no ladder of page sizes,
 // and what changes before that row is read.
 import { expect, test } from "vitest";
-import { overlappingPages } from "../../../../src/sync/strategies/page-geometry.ts";
+import { overlappingPages } from "../../../../src/sync/list/coverage/page-geometry.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aContact, anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService } from "../../../support/fake-service.ts";

@@ -1,8 +1,8 @@
 // Which request of a run goes next.
 import { expect, test } from "vitest";
 import type { StreamName } from "../../../../src/catalog/streams.ts";
+import { initialShape } from "../../../../src/sync/list/form.ts";
 import { LIST_WORTH } from "../../../../src/sync/plan/worth.ts";
-import { initialShape } from "../../../../src/sync/request/list-shape.ts";
 import { enoughReady, mostValuable } from "../../../../src/sync/run/ready-tasks.ts";
 import type { ScopeTask } from "../../../../src/sync/task/scope-task.ts";
 import { aTask, reading } from "./a-task.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { StreamName } from "../../../../src/catalog/streams.ts";
+import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/request/list-shape.ts";
 import {
   readChangesAfterWalk,
   readChangesAgain,

@@ -1,8 +1,8 @@
 // Where a task begins: which strategy, from which change, and whether its pages share rows.
 import { describe, expect, test } from "vitest";
 import { type StreamName, streamSpec } from "../../../../src/catalog/streams.ts";
+import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/request/list-shape.ts";
 import { overlapMs, overlaps, startProgress } from "../../../../src/sync/task/first-progress.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { idleState } from "../plan/planning-input.ts";

@@ -1,6 +1,6 @@
 // Whose form it is that a list was returned in after refusals.
 import { expect, test } from "vitest";
-import { initialShape } from "../../../../src/sync/request/list-shape.ts";
+import { initialShape } from "../../../../src/sync/list/form.ts";
 import { createFormTrials, isOneOfMany } from "../../../../src/sync/task/form-trials.ts";
 import type { ScopeTask } from "../../../../src/sync/task/scope-task.ts";
 

@@ -1,8 +1,8 @@
 // What is stored of a list after a task: its count, its watermark, and whether it is complete.
 import { describe, expect, test } from "vitest";
+import type { PageRead } from "../../../../src/sync/list/coverage/contract.ts";
+import { initialShape } from "../../../../src/sync/list/form.ts";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
-import { initialShape } from "../../../../src/sync/request/list-shape.ts";
-import type { PageRead } from "../../../../src/sync/strategies/contract.ts";
 import { finishedState, totalOf, unreadState, walkingState } from "../../../../src/sync/task/scope-state.ts";
 import { createTask, takePage } from "../../../../src/sync/task/scope-task.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";

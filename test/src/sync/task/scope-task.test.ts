@@ -1,7 +1,7 @@
 // A task that resumes: what it read is believed for a while, then the service is asked again.
 import { expect, test } from "vitest";
+import { initialShape } from "../../../../src/sync/list/form.ts";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
-import { initialShape } from "../../../../src/sync/request/list-shape.ts";
 import { walkingState } from "../../../../src/sync/task/scope-state.ts";
 import { become, createTask, stepOf, takePage } from "../../../../src/sync/task/scope-task.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";

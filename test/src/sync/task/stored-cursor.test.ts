@@ -1,6 +1,6 @@
 // The cursor that a run stores: the next run resumes there, or starts anew if it cannot read it.
 import { expect, test } from "vitest";
-import { startWalk } from "../../../../src/sync/strategies/walk.ts";
+import { startWalk } from "../../../../src/sync/list/ways/walk.ts";
 import { cursorText, parseCursor } from "../../../../src/sync/task/stored-cursor.ts";
 
 const cursor = {

@@ -1,8 +1,8 @@
 // A task's next request, and what the archive keeps of it.
 import { describe, expect, test } from "vitest";
 import type { StreamName } from "../../../../src/catalog/streams.ts";
+import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/request/list-shape.ts";
 import { createTask } from "../../../../src/sync/task/scope-task.ts";
 import { archivedDetail, rowScopeOf, wantedCall, whereOf } from "../../../../src/sync/task/wanted-call.ts";
 import { idleState } from "../plan/planning-input.ts";

@@ -1,8 +1,8 @@
 // What opt-in content costs that is not configured yet, by what the service was seen to grant.
 import { describe, expect, test } from "vitest";
+import { initialShape, type ListShape } from "../../../../../src/sync/list/form.ts";
 import type { Context, DueOptions } from "../../../../../src/sync/plan/candidate.ts";
 import { contentPerhaps, contentPrices } from "../../../../../src/sync/plan/forecast/content-prices.ts";
-import { initialShape, type ListShape } from "../../../../../src/sync/request/list-shape.ts";
 import { dueOptions, idleState, viewOf } from "../planning-input.ts";
 
 const NOW = Date.UTC(2026, 10, 21);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { StreamName } from "../../../../../src/catalog/streams.ts";
+import { initialShape, type ListShape } from "../../../../../src/sync/list/form.ts";
 import type { Candidate, Context, DueOptions, MirrorView } from "../../../../../src/sync/plan/candidate.ts";
 import {
   creditsPerDay,
@@ -7,7 +8,6 @@ import {
   cyclesOf,
   detailsPerSignal,
 } from "../../../../../src/sync/plan/forecast/cycles.ts";
-import { initialShape, type ListShape } from "../../../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../../../src/warehouse/record/checkpoint.ts";
 import { dueOptions, idleState, viewOf } from "../planning-input.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { COMPANY_LISTS } from "../../../../../src/catalog/streams.ts";
+import { initialShape } from "../../../../../src/sync/list/form.ts";
 import type {
   AccountFact,
   Candidate,
@@ -14,7 +15,6 @@ import {
   unreadAccounts,
 } from "../../../../../src/sync/plan/forecast/follow-up.ts";
 import { NO_RATES } from "../../../../../src/sync/plan/forecast/past-runs.ts";
-import { initialShape } from "../../../../../src/sync/request/list-shape.ts";
 import type { ScopeState } from "../../../../../src/warehouse/record/checkpoint.ts";
 import { dueOptions, idleState, viewOf } from "../planning-input.ts";
 

@@ -1,8 +1,8 @@
 // The forecast of a plan: what is due, what follows, and how far both may be wrong.
 import { describe, expect, test } from "vitest";
+import { initialShape } from "../../../../../src/sync/list/form.ts";
 import type { Candidate, DueOptions } from "../../../../../src/sync/plan/candidate.ts";
 import { forecastJson, forecastOf, isRange } from "../../../../../src/sync/plan/forecast/forecast.ts";
-import { initialShape } from "../../../../../src/sync/request/list-shape.ts";
 import { dueOptions, viewOf } from "../planning-input.ts";
 
 const NOW = Date.UTC(2026, 10, 21);

@@ -1,0 +1,182 @@
+// List shape: page size, sorting and embedding that a list route accepts, learned from refusals, which cost nothing.
+// Pure. Stored in sync.capabilities, so it is learned once. Source: API.md, which shows no maximum perPage.
+import { z } from "zod";
+import type { EmbedSpec, StreamSpec } from "../../catalog/streams.ts";
+import { FEW_RECORDS } from "../rows/granted-fields.ts";
+import type { Proof } from "./coverage/contract.ts";
+
+export const listShapeSchema = z.object({
+  perPage: z.number().int().positive(),
+  /** The service takes pages of that size only. Missing in older versions. */
+  fixed: z.boolean().default(false),
+  /** The order of walks is sent. */
+  sort: z.boolean(),
+  /** The service sorts by the stream's change date. */
+  changeOrder: z.boolean(),
+  /** The service takes the stream's filter by change date. */
+  changeFilter: z.boolean().default(true),
+  /** `include` is sent. */
+  include: z.boolean(),
+  /** Values of `include` that the service refused. */
+  without: z.array(z.string()).readonly().default([]),
+  /** `onlyWithFields` with opt-in fields is sent. */
+  content: z.boolean(),
+  /** They are not sent in this run only, because the organization may not read them: its plan may change. */
+  contentForbidden: z.boolean().default(false),
+  /** `onlyWithFields` is sent for light fields that the default response may lack. */
+  names: z.boolean().default(true),
+  /** Filters of the setting `scope` are sent. */
+  filters: z.boolean().default(true),
+  /** Optional fields that the list returns on request, and those that it does not (rows/granted-fields.ts). */
+  grants: z.array(z.string()).readonly().default([]),
+  lacks: z.array(z.string()).readonly().default([]),
+  /**
+   * What default responses hold, what only named fields bring (rows/field-choice.ts). Missing in shapes of older
+   * versions.
+   */
+  inDefault: z.array(z.string()).readonly().default([]),
+  byName: z.array(z.string()).readonly().default([]),
+  namedInVain: z.number().int().default(FEW_RECORDS),
+  unknown: z.array(z.string()).readonly().nullable().default([]),
+  /** Heavy fields that every row of the list was read with. */
+  walkedWith: z.array(z.string()).readonly().default([]),
+  /** A page was returned in this shape. */
+  settled: z.boolean(),
+  /** Pages of this size failed, and smaller ones are asked for since (smaller-pages.ts). Missing in older versions. */
+  failed: z.object({ perPage: z.number(), at: z.number() }).nullable().default(null),
+});
+export type ListShape = z.infer<typeof listShapeSchema>;
+
+/** What joins the pages of a walk: growing ids, if the service takes the order by id; else only ids that two pages share. */
+export const proofOf = ({ walkOrder }: StreamSpec, { sort }: Pick<ListShape, "sort">): Proof =>
+  walkOrder?.grows === true && sort ? "descending" : "identity";
+
+/** Page sizes to try, largest first. The last ones are below the documented default of 20. */
+export const SIZES = [1000, 750, 500, 400, 300, 250, 200, 150, 100, 75, 50, 40, 30, 25, 20, 10, 5, 1];
+
+export const initialShape = (perPage: number): ListShape => ({
+  perPage,
+  fixed: false,
+  sort: true,
+  changeOrder: true,
+  changeFilter: true,
+  include: true,
+  without: [],
+  content: true,
+  contentForbidden: false,
+  names: true,
+  filters: true,
+  grants: [],
+  lacks: [],
+  inDefault: [],
+  byName: [],
+  namedInVain: 0,
+  unknown: [],
+  walkedWith: [],
+  settled: false,
+  failed: null,
+});
+
+/** Parts of the refused request; only these can be at fault. */
+export interface RefusedRequest {
+  readonly perPage: number;
+  readonly sort: boolean;
+  readonly include: boolean;
+  /** Values of `include`. */
+  readonly included?: readonly string[];
+  readonly content: boolean;
+  /** Light fields were named that were not configured. */
+  readonly names: boolean;
+  /** Fields were named that API.md does not know. */
+  readonly unknown?: boolean;
+  readonly filters: boolean;
+  /** A page behind the first of a list whose shape the service accepted. */
+  readonly later?: boolean;
+}
+
+/** Words of a service that returns no page behind some row: no other form of the request reaches there. */
+const TOO_DEEP = /\bwindow\b|\boffset\b|\btoo (?:deep|far)\b|\bdeep pag/;
+
+/** Tags of HTML: the `<h1>` of an error page is not "less than 1". */
+const TAG = /<[a-z/!][^>]*>/g;
+
+/**
+ * Maxima named in an error text ("must be between 1 and 250", "exceeds the maximum of 100"); other numbers do not
+ * count.
+ */
+const namedMaxima = (text: string, limit: number): readonly number[] => {
+  const named =
+    /(?:max\w*|at most|exceed(?:s|ing)?|up to|(?:no|not|not be|cannot be) (?:more|greater|larger|bigger|higher) than|less than(?: or equal to)?|between \d+ and|<=?)\D{0,24}?(\d{1,5})\b/g;
+  return [...text.replaceAll(TAG, " ").matchAll(named)]
+    .map((match) => Number(match[1]))
+    .filter((value) => value >= 1 && value < limit);
+};
+
+/**
+ * The shape with pages of one size, after a later page of another size was refused. The first page was accepted in this form, so the
+ * size is tried first. null: the response blames something else, or that was tried.
+ */
+export const withFixedPages = (shape: ListShape, refused: RefusedRequest, excerpt: string): ListShape | null => {
+  const words = excerpt.toLowerCase();
+  const mayBeSize = refused.later === true && refused.perPage < shape.perPage && !shape.fixed;
+  const blamesOther = TOO_DEEP.test(words) || namedMaxima(words, refused.perPage).length > 0;
+  return mayBeSize && !blamesOther ? { ...shape, fixed: true } : null;
+};
+
+/**
+ * The shape without one value of `include`: the one that the response names, or the last one of a single record; null:
+ * the response names none, or all.
+ */
+const withLessIncluded = (shape: ListShape, { included = [], perPage }: RefusedRequest, words: string) => {
+  const isNamed = (value: string) => new RegExp(`\\b${value.toLowerCase()}(?:limit)?\\b`).test(words);
+  const named = included.filter(isNamed);
+  const less = (values: readonly string[]): ListShape => ({ ...shape, without: [...shape.without, ...values] });
+  const speaksOfIt = perPage === 0 || /\binclude/.test(words);
+  if (speaksOfIt && named.length > 0 && named.length < included.length) return less(named);
+  return perPage === 0 && included.length > 1 ? less(included.slice(-1)) : null;
+};
+
+/** The parts of a stream's records that a request embeds. */
+export const embedsOf = (stream: StreamSpec, shape: Pick<ListShape, "include" | "without">): readonly EmbedSpec[] =>
+  shape.include ? stream.embeds.filter((embed) => !shape.without.includes(embed.include)) : [];
+
+/**
+ * The shape to try after a refusal with 400 or 422; null when none is left. Words in the response are hints
+ * (parameter, maximum). Without hints, first smaller pages are tried, then no sorting, no embedding and no opt-in
+ * fields, each from the largest page again. Each is tried with light fields named, then without.
+ */
+export const shapeAfterRefusal = (
+  shape: ListShape,
+  refused: RefusedRequest,
+  excerpt: string,
+  options: { largest: number; elsewhere: number | null },
+): ListShape | null => {
+  const words = excerpt.toLowerCase();
+  const blames = (pattern: RegExp) => pattern.test(words);
+  if (refused.later === true && blames(TOO_DEEP)) return null;
+  if (refused.filters && blames(/filter/)) return { ...shape, filters: false };
+  const less = refused.include ? withLessIncluded(shape, refused, words) : null;
+  if (less !== null) return less;
+  if (refused.include && blames(/\binclude\b/)) return { ...shape, include: false };
+  if (refused.sort && blames(/sort|order/)) return { ...shape, sort: false };
+  if (refused.unknown === true && blames(/onlywithfields|field/)) return { ...shape, unknown: null };
+  if (refused.names && blames(/onlywithfields|field/)) return { ...shape, names: false };
+  if (refused.content && blames(/onlywithfields|field/)) return { ...shape, content: false };
+  const hinted = namedMaxima(words, refused.perPage);
+  if (refused.unknown === true && hinted.length === 0) return { ...shape, unknown: null };
+  const ladder = SIZES.filter((size) => size < refused.perPage);
+  const elsewhere =
+    options.elsewhere !== null && options.elsewhere < refused.perPage && refused.perPage === options.largest
+      ? options.elsewhere
+      : undefined;
+  const smaller = hinted.length > 0 ? Math.max(...hinted) : (elsewhere ?? ladder[0]);
+  if (refused.names && hinted.length === 0 && elsewhere === undefined) return { ...shape, names: false };
+  const next = { ...shape, names: true };
+  if (smaller !== undefined) return { ...next, perPage: smaller };
+  if (refused.sort) return { ...next, sort: false, perPage: options.largest };
+  if (refused.include) return { ...next, include: false, perPage: options.largest };
+  if (refused.content) return { ...next, content: false, perPage: options.largest };
+  // What was given up so far was not at fault.
+  if (refused.filters) return { ...initialShape(options.largest), grants: shape.grants, filters: false };
+  return null;
+};

@@ -1,0 +1,111 @@
+// Strategy watermark: reads newest changes first until a page is older than the watermark; then the counts must
+// agree. Pure. Verifies that the service sorts; if not, it asks for a walk and for storing this fact.
+import { counted } from "../../../core/text/units.ts";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
+import { addRead, type Coverage, emptyCoverage } from "../coverage/coverage.ts";
+import { nextReads } from "../coverage/next-reads.ts";
+
+export interface WatermarkState {
+  readonly kind: "watermark";
+  readonly coverage: Coverage;
+  /**
+   * Number of pages read. A row that changes between two pages moves to the head unnoticed; only a single page is
+   * consistent.
+   */
+  readonly pages: number;
+  /** Time after which changes are wanted, ms since the epoch: watermark minus overlap. */
+  readonly since: number;
+  /** Newest value so far, the next watermark. */
+  readonly newest: number | null;
+  readonly sorted: boolean;
+  readonly reachedKnown: boolean;
+  /** Oldest value so far; the next page must not hold newer ones, except ties. */
+  readonly oldest: number | null;
+  /** Its first pages are of an earlier run: what changed since then is not among them. */
+  readonly resumed: boolean;
+  /** Every change is wanted, and a count: a page without news ends nothing, because other reads may have brought its rows. */
+  readonly thorough: boolean;
+}
+
+export const startWatermark = (options: { size: number; since: number; thorough?: boolean }): WatermarkState => ({
+  kind: "watermark",
+  coverage: emptyCoverage(options.size, true),
+  pages: 0,
+  since: options.since,
+  newest: null,
+  sorted: true,
+  reachedKnown: false,
+  oldest: null,
+  resumed: false,
+  thorough: options.thorough ?? false,
+});
+
+/** Reads what changed since a resumed reading began. Its newest value stays the next watermark. */
+export const readHeadAgain = (state: WatermarkState, since: number): WatermarkState => ({
+  ...startWatermark({ size: state.coverage.size, since }),
+  newest: state.newest,
+});
+
+/** True when the values descend, with records without a value last. */
+const descends = (values: readonly (number | null)[]): boolean =>
+  values.every((value, index) => {
+    const previous = index === 0 ? undefined : values[index - 1];
+    if (previous === undefined || value === null) return true;
+    return previous !== null && previous >= value;
+  });
+
+export const acceptWatermark = (state: WatermarkState, read: PageRead): WatermarkState => {
+  const known = read.values.filter((value) => value !== null);
+  const newest = Math.max(state.newest ?? Number.NEGATIVE_INFINITY, ...known);
+  const oldest = known.at(-1) ?? state.oldest;
+  return {
+    ...state,
+    coverage: addRead(state.coverage, read, "identity"),
+    pages: state.pages + 1,
+    newest: Number.isFinite(newest) ? newest : null,
+    oldest,
+    sorted: state.sorted && descends(read.values),
+    reachedKnown: state.reachedKnown || known.length < read.values.length || known.some((value) => value < state.since),
+  };
+};
+
+export const nextWatermark = (
+  state: WatermarkState,
+  facts: MirrorFacts,
+  inFlight: readonly ReadRequest[],
+  field: string,
+): Step => {
+  const { coverage } = state;
+  if (inFlight.length > 0) return { kind: "wait" };
+  const { thorough } = state;
+  const agrees = coverage.total === null ? !thorough : coverage.total - facts.rows === facts.acceptedGap;
+  // In one page, the order does not matter.
+  if (
+    !thorough &&
+    coverage.proven &&
+    coverage.complete &&
+    state.pages === 1 &&
+    coverage.total !== null &&
+    facts.seen + facts.rejected === coverage.total
+  ) {
+    return { kind: "done", addsUp: true, whole: true, because: "the whole list was read" };
+  }
+  if (!state.sorted) return { kind: "unordered", because: `the service does not sort by ${field}`, agrees };
+  // A list that ends before its count, as far as it always does, did not move.
+  if (!coverage.proven && !(coverage.endsEarly && agrees)) {
+    return { kind: "walk", because: "the list moved while its changes were read" };
+  }
+  // Newest first and nothing new, so the rows behind this page did not change either. Without this rule, a list whose
+  // rows share one date would be read to its end every time. Before its first page, the last page is that of another reading.
+  const quiet = state.pages > 0 && facts.last !== null && facts.last.inserted === 0 && facts.last.updated === 0;
+  if (!coverage.complete && !state.reachedKnown && !(quiet && agrees && !thorough)) {
+    const reads = nextReads(coverage, inFlight, 1);
+    return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
+  }
+  if (!agrees) {
+    const total = coverage.total === null ? "nothing" : counted(coverage.total, "row");
+    const because = `the service counts ${total}, the mirror ${facts.rows}`;
+    return { kind: state.resumed && !thorough ? "again" : "walk", because };
+  }
+  return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
+};

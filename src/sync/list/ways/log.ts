@@ -1,0 +1,87 @@
+// Strategy log: reads an append-only list (the service's request history) from its newest end to the first known
+// id, the first time to its other end. Pure. Never deletes: the mirror keeps entries that the service drops.
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
+import { isDescending } from "../coverage/id-order.ts";
+import { provesEnd } from "../coverage/list-end.ts";
+
+export interface LogState {
+  readonly kind: "log";
+  readonly size: number;
+  readonly total: number | null;
+  /** End of the list with new entries: first or last pages; null before the first page. */
+  readonly newestOn: "first" | "last" | null;
+  /** Next page to read. */
+  readonly page: number;
+  readonly ended: boolean;
+  /** This list was never read completely, so a known entry does not prove that older ones are known. */
+  readonly first: boolean;
+  /**
+   * Ids of the latest page, and how many of them were on the previous page: reading itself adds entries and shifts
+   * pages.
+   */
+  readonly latest: readonly string[];
+  readonly repeated: number;
+  /** Entries before this are not wanted, ms since the epoch; null: all. */
+  readonly since: number | null;
+  /** Rows of the largest page that the service has returned. */
+  readonly granted: number;
+}
+
+export const startLog = (options: { size: number; first: boolean; since?: number | undefined }): LogState => ({
+  kind: "log",
+  size: options.size,
+  first: options.first,
+  total: null,
+  newestOn: null,
+  page: 1,
+  ended: false,
+  latest: [],
+  repeated: 0,
+  since: options.since ?? null,
+  granted: 0,
+});
+
+export const acceptLog = (before: LogState, read: PageRead): LogState => {
+  const latest = new Set(before.latest);
+  const total = read.total ?? before.total;
+  const granted = Math.max(before.granted, read.granted ?? 0);
+  const isEnd = total === null ? provesEnd(read, granted) : total <= read.rows;
+  // Only a short first page shows a silently reduced page size; a later short page is the last.
+  const clamped = read.page === 1 && read.rows > 0 && read.rows < read.perPage && !isEnd;
+  const size = clamped ? read.rows : before.size;
+  const state = {
+    ...before,
+    size,
+    total,
+    granted: Math.max(granted, read.rows),
+    latest: read.ids,
+    repeated: read.ids.filter((id) => latest.has(id)).length,
+  };
+  const lastPage = total === null ? null : Math.max(1, Math.ceil(total / size));
+  if (state.newestOn === null) {
+    const newestOn = read.ids.length < 2 || isDescending(read.ids) ? "first" : "last";
+    // Without a count nobody knows the last page, so the list is read forward, wherever its new entries are.
+    const page = newestOn === "first" ? 2 : (lastPage ?? 2);
+    return { ...state, newestOn, page, ended: lastPage === null ? isEnd : lastPage <= 1 };
+  }
+  if (state.newestOn === "last" && lastPage !== null) return { ...state, page: read.page - 1, ended: read.page <= 2 };
+  const ended = lastPage === null ? isEnd : read.rows === 0 || read.page >= lastPage;
+  return { ...state, page: read.page + 1, ended };
+};
+
+export const nextLog = (state: LogState, facts: MirrorFacts, inFlight: readonly ReadRequest[]): Step => {
+  if (inFlight.length > 0) return { kind: "wait" };
+  const reachedKnown =
+    !state.first &&
+    facts.last !== null &&
+    facts.last.unchanged + facts.last.updated > state.repeated &&
+    (state.newestOn === "first" || state.page < Math.ceil((state.total ?? 0) / state.size));
+  if (state.ended || (state.newestOn !== null && reachedKnown)) {
+    return { kind: "done", addsUp: false, whole: state.ended, because: "read to the first known entry" };
+  }
+  // Each request adds an entry to the list, so pages of one entry would never end.
+  if (state.newestOn !== null && state.size <= 1) {
+    return { kind: "done", addsUp: false, whole: false, because: "the service returns one entry per page" };
+  }
+  return { kind: "read", reads: [{ page: state.page, perPage: state.size, role: "cover" }] };
+};

@@ -1,0 +1,180 @@
+// Strategy walk: reads every page of a list so that no row is skipped unnoticed, and decides whether it adds up.
+// Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/0020-drift-proof-paging.md.
+import { counted } from "../../../core/text/units.ts";
+import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "../coverage/contract.ts";
+import { addRead, type Coverage, emptyCoverage } from "../coverage/coverage.ts";
+import { isDescending } from "../coverage/id-order.ts";
+import { nextReads } from "../coverage/next-reads.ts";
+import { emptyOtherEnd, type FromHead, joinEnds, readsFromEnd } from "./other-end.ts";
+
+/** Passes over a list that did not change and does not add up: its order is unstable, so it is read twice. */
+const MAX_PASSES = 2;
+/** Reads of the head for rows inserted during the walk. */
+const MAX_HEAD_READS = 2;
+
+export interface WalkState {
+  readonly kind: "walk";
+  readonly coverage: Coverage;
+  readonly proof: Proof;
+  /** Every page so far was ordered by id, so rows keep their order among each other. */
+  readonly ordered: boolean;
+  readonly pass: number;
+  /** Pages of the head that were read again. A read that was decided and never sent, or lost in a crash, does not count. */
+  readonly headReads: number;
+  /** The head was read again and contained a known id. */
+  readonly headJoined: boolean;
+  /** What was read from the head, while the rest is read in ascending order from the other end; null: it is not. */
+  readonly fromHead: FromHead | null;
+}
+
+/**
+ * Where only shared ids prove that no row was skipped, pages always share a row: an insert and a delete that balance
+ * leave the count as it is. Ids that grow need it only in a walk that may delete (`overlap`).
+ */
+export const startWalk = (options: { size: number; overlap: boolean; proof: Proof }): WalkState => ({
+  kind: "walk",
+  coverage: emptyCoverage(options.size, options.overlap || options.proof === "identity"),
+  proof: options.proof,
+  ordered: true,
+  pass: 1,
+  headReads: 0,
+  headJoined: false,
+  fromHead: null,
+});
+
+/** True when the ids descend, as numbers or as text. */
+const descends = (ids: readonly string[]): boolean =>
+  isDescending(ids) || ids.every((id, index) => index === 0 || id < (ids[index - 1] ?? ""));
+
+/** Adds a page in ascending order. */
+const acceptFromEnd = (state: WalkState, fromHead: FromHead, read: PageRead): WalkState => {
+  const ordered = state.ordered && descends(read.ids.toReversed());
+  const joined = joinEnds(fromHead, state.coverage, { read, ordered });
+  return { ...state, ordered, ...joined };
+};
+
+/** Adds a page. A page out of order ends the reliance on the order of ids. */
+export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
+  if (state.fromHead !== null) return acceptFromEnd(state, state.fromHead, read);
+  const proof = state.proof === "descending" && !isDescending(read.ids) ? "identity" : state.proof;
+  if (read.role === "head") {
+    return {
+      ...state,
+      proof,
+      headReads: state.headReads + 1,
+      headJoined: state.headJoined || state.coverage.head.some((id) => read.ids.includes(id)),
+      coverage: { ...state.coverage, total: read.total ?? state.coverage.total, head: read.ids.slice(0, 8) },
+    };
+  }
+  const coverage = addRead({ ...state.coverage, overlap: state.coverage.overlap || proof === "identity" }, read, proof);
+  // Pages of one row look ordered whatever the list's order is.
+  const showsOrder = coverage.size > 1;
+  return {
+    ...state,
+    proof: showsOrder ? proof : "identity",
+    ordered: state.ordered && showsOrder && descends(read.ids),
+    coverage,
+  };
+};
+
+/** True when the first page held every row and the page after it none, in a list without a count. */
+const isOnePage = ({ complete, total, end, size }: Coverage): boolean => complete && total === null && end === size;
+
+/**
+ * True when the whole list is known without a count. A page that is shorter than the service grants is a list read at one
+ * moment. Otherwise its end was requested later, and in between a row may have moved from behind the first page into it: only
+ * rows in the order of their ids cannot, or a second reading has returned the same rows.
+ */
+const isWholeUncounted = ({ coverage, proof, pass }: WalkState, facts: MirrorFacts): boolean => {
+  if (coverage.end < coverage.size) return coverage.proven;
+  const isSame = facts.seen + facts.rejected === coverage.end;
+  return isOnePage(coverage) && isSame && (pass > 1 || (coverage.proven && proof === "descending"));
+};
+
+/**
+ * True when exactly the rows that the service counts were read. Where rows may change places, a row can move past the
+ * reader while another is deleted, and the counts still agree; such a list must not have changed at all.
+ */
+const addsUp = (state: WalkState, facts: MirrorFacts): boolean => {
+  const { coverage, ordered } = state;
+  if (!coverage.complete || (coverage.moved && !ordered)) return false;
+  if (coverage.total === null) return isWholeUncounted(state, facts);
+  return coverage.proven && facts.seen + facts.rejected === coverage.total;
+};
+
+export const nextWalk = (
+  state: WalkState,
+  facts: MirrorFacts,
+  inFlight: readonly ReadRequest[],
+  room: number,
+): Step => {
+  const { coverage } = state;
+  if (!coverage.complete) {
+    const wanted = nextReads(coverage, inFlight, room);
+    const reads = state.fromHead === null ? wanted : readsFromEnd(state.fromHead, coverage, wanted);
+    return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
+  }
+  if (inFlight.length > 0) return { kind: "wait" };
+  const short = coverage.total !== null && facts.seen + facts.rejected < coverage.total;
+  if (
+    short &&
+    coverage.moved &&
+    state.proof === "descending" &&
+    !state.headJoined &&
+    state.headReads < MAX_HEAD_READS
+  ) {
+    return { kind: "read", reads: [{ page: state.headReads + 1, perPage: coverage.size, role: "head" }] };
+  }
+  const ok = addsUp(state, facts);
+  return {
+    kind: "done",
+    addsUp: ok,
+    whole: true,
+    because: ok
+      ? `all ${counted(facts.seen, "row")} read`
+      : `${counted(facts.seen, "row")} read, the service counts ${coverage.total ?? "nothing"}`,
+  };
+};
+
+/** True when the list ends as far before its count as after the walk before, and every mirrored row was read. */
+const repeatsGap = ({ endsEarly, total }: Coverage, { rows, seen, acceptedGap }: MirrorFacts): boolean =>
+  endsEarly && total !== null && total - rows === acceptedGap && seen >= rows;
+
+/** True when the list is ordered by id, and its rest is not read from the other end yet. */
+export const hasOtherEnd = ({ fromHead, ordered, coverage: { end, total } }: WalkState): boolean =>
+  fromHead === null && ordered && end > 0 && total !== null && total > end;
+
+/** What was read from the head, if the service does not return the list in ascending order. It is not asked for that again. */
+export const withoutOtherEnd = (state: WalkState): WalkState =>
+  state.fromHead === null ? state : { ...state, ordered: false, coverage: state.fromHead.coverage, fromHead: null };
+
+/** The walk from the other end, in pages that share a row. */
+export const fromOtherEnd = (state: WalkState): WalkState => ({
+  ...state,
+  proof: "identity",
+  fromHead: { coverage: { ...state.coverage, waiting: [], bridgeAt: null }, joined: false },
+  coverage: emptyOtherEnd(state.coverage),
+});
+
+/** True when a second pass may find missed rows: the list did not change, or a link stayed unproven. */
+export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =>
+  state.pass < MAX_PASSES &&
+  state.coverage.complete &&
+  state.coverage.total !== null &&
+  facts.seen + facts.rejected < state.coverage.total &&
+  (!state.coverage.moved || !state.coverage.proven) &&
+  !repeatsGap(state.coverage, facts);
+
+/**
+ * True when a list without a count should be read a second time, because the mirror holds rows that it did not return. Only
+ * a list of one page, which costs two credits.
+ */
+export const wantsComparison = (state: WalkState, facts: MirrorFacts): boolean =>
+  state.pass < MAX_PASSES && isOnePage(state.coverage) && facts.rows > facts.seen;
+
+/** The same walk from the head again, with overlapping pages; ids already seen stay. */
+export const secondPass = (state: WalkState): WalkState => {
+  const { size, granted, emptyFrom } = state.coverage;
+  const again = startWalk({ size, overlap: true, proof: state.proof });
+  return { ...again, coverage: { ...again.coverage, granted, emptyFrom }, pass: state.pass + 1 };
+};

@@ -1,0 +1,139 @@
+// Strategy watermark, decision by decision: when changes are read to the end, and when a walk is needed.
+import { expect, test } from "vitest";
+import {
+  acceptWatermark,
+  nextWatermark,
+  readHeadAgain,
+  startWatermark,
+} from "../../../../../src/sync/list/ways/changes.ts";
+import { resumeProgress, serialiseProgress } from "../../../../../src/sync/list/ways/progress.ts";
+import { cover, facts, NOTHING_NEW, page } from "./readings.ts";
+
+const start = startWatermark({ size: 5, since: 100 });
+const values = (...known: (number | null)[]) => known;
+const read = (ids: readonly string[], known: readonly (number | null)[], total: number | null) =>
+  acceptWatermark(start, page({ ids, values: known, total }));
+
+test("it starts at the head and waits for each page", () => {
+  expect(start).toMatchObject({
+    kind: "watermark",
+    pages: 0,
+    since: 100,
+    newest: null,
+    sorted: true,
+    reachedKnown: false,
+  });
+  expect(start.coverage).toMatchObject({ overlap: true, size: 5 });
+  expect(nextWatermark(start, facts(), [], "updatedAt")).toEqual({ kind: "read", reads: [cover(1)] });
+  expect(nextWatermark(start, facts(), [cover(1)], "updatedAt")).toEqual({ kind: "wait" });
+});
+
+test("newest is the first value, oldest the last; a value before the moment, or none at all, ends the changes", () => {
+  expect(read(["a", "b"], values(300, 200), 9)).toMatchObject({
+    pages: 1,
+    newest: 300,
+    oldest: 200,
+    reachedKnown: false,
+  });
+  expect(read(["a", "b"], values(300, 100), 9).reachedKnown).toBe(false);
+  expect(read(["a", "b"], values(300, 99), 9).reachedKnown).toBe(true);
+  expect(read(["a", "b"], values(300, null), 9)).toMatchObject({ reachedKnown: true, oldest: 300 });
+  expect(read([], values(), 0)).toMatchObject({ newest: null, oldest: null, reachedKnown: false });
+  const later = acceptWatermark(read(["a"], values(300), 9), page({ page: 2, ids: ["b"], values: [50], total: 9 }));
+  expect(later).toMatchObject({ newest: 300, oldest: 50, reachedKnown: true, pages: 2 });
+  expect(acceptWatermark(later, page({ page: 3, ids: ["c"], values: [], total: 9 })).reachedKnown).toBe(true);
+});
+
+test.each([
+  [values(3, 2, 1), true],
+  [values(3, 3), true],
+  [values(3, null, null), true],
+  [values(null, 3), false],
+  [values(2, 3), false],
+  [values(), true],
+])("values %j are sorted: %s", (known, sorted) => {
+  const ids = known.map((_, index) => `r${index}`);
+  expect(read(ids, known, 9).sorted).toBe(sorted);
+  const after = acceptWatermark(read(ids, known, 9), page({ page: 2, ids: ["z"], values: [0], total: 9 }));
+  expect(after.sorted).toBe(sorted);
+});
+
+test("a list that is not sorted is said to be, and whether its count is the mirror's; one that moved is walked", () => {
+  const unordered = { kind: "unordered", because: "the service does not sort by updatedAt" };
+  const unsorted = read(["a", "b"], values(1, 2), 9);
+  expect(nextWatermark(unsorted, facts(), [], "updatedAt")).toEqual({ ...unordered, agrees: false });
+  expect(nextWatermark(unsorted, facts({ rows: 9 }), [], "updatedAt")).toEqual({ ...unordered, agrees: true });
+  expect(unsorted.newest).toBe(2);
+  const sorted = read(["a"], values(1), 9);
+  const unproven = { ...sorted, coverage: { ...sorted.coverage, proven: false } };
+  expect(nextWatermark(unproven, facts(), [], "updatedAt")).toEqual({
+    kind: "walk",
+    because: "the list moved while its changes were read",
+  });
+});
+
+test("a list within one page is a whole; with the same figures over two pages it is not", () => {
+  const one = read(["a", "b"], values(300, 200), 2);
+  expect(nextWatermark(one, facts({ seen: 2, rows: 2 }), [], "x")).toEqual({
+    kind: "done",
+    addsUp: true,
+    whole: true,
+    because: "the whole list was read",
+  });
+  expect(nextWatermark(one, facts({ seen: 1, rejected: 1, rows: 2 }), [], "x")).toMatchObject({ addsUp: true });
+  const unsorted = read(["a", "b"], values(200, 300), 2);
+  expect(nextWatermark(unsorted, facts({ seen: 2, rows: 2 }), [], "x")).toMatchObject({ addsUp: true, whole: true });
+  expect(nextWatermark(unsorted, facts({ seen: 1, rows: 2 }), [], "x")).toMatchObject({ kind: "unordered" });
+  const quietly = { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
+  expect(nextWatermark(one, facts({ seen: 1, rows: 2 }), [], "x")).toEqual(quietly);
+  expect(nextWatermark({ ...one, pages: 2 }, facts({ seen: 2, rows: 2 }), [], "x")).toEqual(quietly);
+  const uncounted = { ...one, coverage: { ...one.coverage, total: null } };
+  expect(nextWatermark(uncounted, facts({ seen: 2, rows: 2 }), [], "x")).toEqual(quietly);
+});
+
+test("before its first page, a page of another reading that brought nothing new ends nothing", () => {
+  const start = startWatermark({ size: 5, since: 0 });
+  const head = { kind: "read", reads: [{ page: 1, perPage: 5, role: "cover" }] };
+  expect(nextWatermark(start, facts({ rows: 20, last: NOTHING_NEW }), [], "x")).toEqual(head);
+  const again = readHeadAgain(read(["a", "b", "c", "d", "e"], values(500, 400, 300, 200, 150), 20), 0);
+  expect(nextWatermark(again, facts({ rows: 20, last: NOTHING_NEW }), [], "x")).toEqual(head);
+});
+
+test("it reads on until a known change, or a page of nothing new with counts that agree", () => {
+  const ids = ["a", "b", "c", "d", "e"];
+  const first = read(ids, values(500, 400, 300, 200, 150), 20);
+  const on = { kind: "read", reads: [expect.objectContaining({ role: "cover" })] };
+  expect(nextWatermark(first, facts({ rows: 20 }), [], "x")).toEqual(on);
+  expect(nextWatermark(first, facts({ rows: 20, last: { ...NOTHING_NEW, inserted: 1 } }), [], "x")).toEqual(on);
+  expect(nextWatermark(first, facts({ rows: 20, last: { ...NOTHING_NEW, updated: 1 } }), [], "x")).toEqual(on);
+  expect(nextWatermark(first, facts({ rows: 19, last: NOTHING_NEW }), [], "x")).toEqual(on);
+  expect(nextWatermark(first, facts({ rows: 20, last: NOTHING_NEW }), [], "x")).toMatchObject({ kind: "done" });
+  expect(nextWatermark(first, facts({ rows: 18, acceptedGap: 2, last: NOTHING_NEW }), [], "x")).toMatchObject({
+    kind: "done",
+  });
+  const known = { ...first, reachedKnown: true };
+  expect(nextWatermark(known, facts({ rows: 20 }), [], "x")).toMatchObject({ kind: "done" });
+  expect(nextWatermark(known, facts({ rows: 19 }), [], "x")).toEqual({
+    kind: "walk",
+    because: "the service counts 20 rows, the mirror 19",
+  });
+  expect(nextWatermark(known, facts({ rows: 18, acceptedGap: 2 }), [], "x")).toMatchObject({ kind: "done" });
+});
+
+test("where every change is wanted, no page without news ends it; it needs a count, and begins anew when it is resumed", () => {
+  const every = startWatermark({ size: 5, since: 100, thorough: true });
+  const accept = (ids: readonly string[], known: readonly number[], total: number | null) =>
+    acceptWatermark(every, page({ ids, values: known, total }));
+  const first = accept(["a", "b", "c", "d", "e"], [500, 400, 300, 200, 150], 20);
+  const quiet = facts({ rows: 20, last: NOTHING_NEW });
+  expect(nextWatermark(first, quiet, [], "x")).toMatchObject({ kind: "read" });
+  const known = { ...first, reachedKnown: true };
+  expect(nextWatermark(known, quiet, [], "x")).toMatchObject({ kind: "done", addsUp: false });
+  const differs = { kind: "walk", because: "the service counts 20 rows, the mirror 19" };
+  expect(nextWatermark({ ...known, resumed: true }, facts({ rows: 19 }), [], "x")).toEqual(differs);
+  const uncounted = { ...known, coverage: { ...known.coverage, total: null } };
+  expect(nextWatermark(uncounted, quiet, [], "x")).toMatchObject({ kind: "walk" });
+  const one = accept(["a", "b"], [300, 200], 2);
+  expect(nextWatermark(one, facts({ seen: 2, rows: 3 }), [], "x")).toMatchObject({ kind: "walk" });
+  expect(resumeProgress(serialiseProgress(first))).toEqual(every);
+});

@@ -1,0 +1,138 @@
+// What a walk decides at its edges, one rule at a time (walk.test.ts has its other decisions).
+import { describe, expect, test } from "vitest";
+import type { PageRead, Proof } from "../../../../../src/sync/list/coverage/contract.ts";
+import type { Coverage } from "../../../../../src/sync/list/coverage/coverage.ts";
+import { startOf } from "../../../../../src/sync/list/coverage/page-geometry.ts";
+import {
+  acceptWalk,
+  fromOtherEnd,
+  hasOtherEnd,
+  nextWalk,
+  startWalk,
+  type WalkState,
+  wantsComparison,
+  wantsSecondPass,
+  withoutOtherEnd,
+} from "../../../../../src/sync/list/ways/walk.ts";
+import { descending, facts, page } from "./readings.ts";
+
+const start = (proof: Proof, overlap = false, size = 5) => startWalk({ size, overlap, proof });
+const covered = (state: WalkState, coverage: Partial<Coverage>): WalkState => ({
+  ...state,
+  coverage: { ...state.coverage, ...coverage },
+});
+
+describe("pages share a row", () => {
+  test("from the start where only shared ids are proof, or rows may be deleted", () => {
+    const overlaps = (proof: Proof, overlap: boolean) => start(proof, overlap).coverage.overlap;
+    expect([overlaps("identity", false), overlaps("descending", true), overlaps("descending", false)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test("and from the first page out of order on", () => {
+    const overlapAfter = (state: WalkState, ids: readonly string[]) =>
+      acceptWalk(state, page({ ids, total: 9 })).coverage.overlap;
+    expect(overlapAfter(start("descending"), ["5", "4", "3", "2", "1"])).toBe(false);
+    expect(overlapAfter(start("descending"), ["1", "5", "4", "3", "2"])).toBe(true);
+    expect(overlapAfter(start("descending", true), ["5", "4", "3", "2", "1"])).toBe(true);
+  });
+});
+
+describe("the order of a list", () => {
+  test.each([
+    {
+      rule: "rows of one page show it",
+      read: page({ ids: descending(9, 5), total: 9 }),
+      proof: "descending",
+      ordered: true,
+    },
+    { rule: "an id twice is none", read: page({ ids: ["c", "c", "b"], total: 3 }), proof: "identity", ordered: false },
+    {
+      rule: "pages of one row look ordered and show none",
+      read: page({ ids: ["9"], total: 3 }),
+      proof: "identity",
+      ordered: false,
+    },
+  ] satisfies { rule: string; read: PageRead; proof: Proof; ordered: boolean }[])(
+    "$rule",
+    ({ read, proof, ordered }) => {
+      expect(acceptWalk(start("descending"), read)).toMatchObject({ proof, ordered });
+    },
+  );
+
+  test("nor does a page of one row where the service grants no more", () => {
+    const one = acceptWalk(start("descending", false, 1), page({ perPage: 1, ids: ["9"], total: 3 }));
+    expect(one).toMatchObject({ proof: "identity", ordered: false });
+  });
+});
+
+describe("a list without a count", () => {
+  const one = covered(start("identity"), { size: 3, end: 3, total: null, complete: true });
+
+  test.each([
+    { rule: "one page that is all of it", coverage: {}, again: true },
+    { rule: "not before its end is known", coverage: { complete: false }, again: false },
+    { rule: "not if there is a count", coverage: { total: 3 }, again: false },
+    { rule: "not if there are more pages", coverage: { end: 6 }, again: false },
+  ])("is read again to compare: $rule", ({ coverage, again }) => {
+    expect(wantsComparison(covered(one, coverage), facts({ rows: 4, seen: 3 }))).toBe(again);
+  });
+
+  test("adds up with the rows that could not be stored", () => {
+    const second = { ...one, pass: 2 };
+    expect(nextWalk(second, facts({ seen: 2, rejected: 1 }), [], 4)).toMatchObject({ kind: "done", addsUp: true });
+    expect(nextWalk(second, facts({ seen: 2 }), [], 4)).toMatchObject({ kind: "done", addsUp: false });
+  });
+});
+
+describe("a list that ends before its count is read a second time", () => {
+  const early = covered(start("descending"), { end: 3, total: 4, complete: true, proven: false, endsEarly: true });
+
+  test.each([
+    {
+      rule: "not if it lacks as many rows as after the walk before",
+      counts: { rows: 3, seen: 3, acceptedGap: 1 },
+      again: false,
+    },
+    {
+      rule: "nor if it returned rows that the mirror lacks",
+      counts: { rows: 2, seen: 3, acceptedGap: 2 },
+      again: false,
+    },
+    { rule: "if it lacks more rows", counts: { rows: 3, seen: 3, acceptedGap: 0 }, again: true },
+    { rule: "if it lacks fewer rows", counts: { rows: 3, seen: 3, acceptedGap: 2 }, again: true },
+    { rule: "if a row of the mirror was not read", counts: { rows: 3, seen: 2, acceptedGap: 1 }, again: true },
+  ])("$rule", ({ counts, again }) => {
+    expect(wantsSecondPass(early, facts(counts))).toBe(again);
+  });
+
+  test("if nothing shows that it ends there", () => {
+    const gap = facts({ rows: 3, seen: 3, acceptedGap: 1 });
+    expect(wantsSecondPass(covered(early, { endsEarly: false }), gap)).toBe(true);
+  });
+});
+
+describe("from the other end", () => {
+  const head = covered(start("descending", false, 10), { end: 60, total: 100 });
+  const turned = covered(fromOtherEnd(head), { end: 30, total: 100, joinedTotal: 100 });
+
+  test("a list is read once, and what was read from the head is kept where it cannot be", () => {
+    expect([hasOtherEnd(head), hasOtherEnd(turned)]).toEqual([true, false]);
+    expect(withoutOtherEnd(head)).toBe(head);
+    expect(withoutOtherEnd(turned)).toMatchObject({
+      ordered: false,
+      fromHead: null,
+      coverage: { end: 60, total: 100 },
+    });
+  });
+
+  test("no page is requested that was read from the head, but one row of them", () => {
+    const step = nextWalk(turned, facts(), [], 8);
+    const starts = step.kind === "read" ? step.reads.map(startOf) : [];
+    expect(starts.length).toBeGreaterThan(0);
+    expect(Math.max(...starts)).toBeLessThanOrEqual(40);
+  });
+});

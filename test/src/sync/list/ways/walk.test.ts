@@ -1,0 +1,303 @@
+// Strategy walk: what any reading of a moving list must show, then each decision by itself.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { MirrorFacts, PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
+import { overlappingPages } from "../../../../../src/sync/list/coverage/page-geometry.ts";
+import { acceptRead, nextStep, resumeProgress, serialiseProgress } from "../../../../../src/sync/list/ways/progress.ts";
+import {
+  acceptWalk,
+  nextWalk,
+  secondPass,
+  startWalk,
+  type WalkState,
+  wantsComparison,
+  wantsSecondPass,
+} from "../../../../../src/sync/list/ways/walk.ts";
+import { type ListKind, type MovingList, movingList } from "../../../../support/moving-list.ts";
+import { cover, descending, facts, page } from "./readings.ts";
+
+const SEED = 20261121;
+/**
+ * `npm run test:long` draws 4,000. Fewest where every line is mutated (docs/MUTATION.md): a mutant that survives few cases
+ * is looked at by hand.
+ */
+const RUNS = Number(process.env.DUCKMIRROR_PROPERTY_RUNS ?? 400);
+
+interface History {
+  readonly kind: ListKind;
+  readonly rows: number;
+  readonly size: number;
+  /** Rows the service really returns at most: smaller than `size` means a silent clamp. */
+  readonly granted: number;
+  readonly room: number;
+  readonly overlap: boolean;
+  /** Before each answer: inserts, deletes, and which read in flight is answered next. */
+  readonly events: readonly { readonly inserts: number; readonly removes: readonly number[]; readonly pick: number }[];
+  /** Answers after which the process dies and resumes from what it stored. */
+  readonly crashes: readonly number[];
+}
+
+interface Walked {
+  readonly seen: ReadonlySet<string>;
+  readonly reads: number;
+  readonly addsUp: boolean;
+  readonly proven: boolean;
+  readonly list: MovingList;
+  readonly throughout: ReadonlySet<string>;
+}
+
+const walk = (history: History): Walked => {
+  const list = movingList(history.kind, history.rows);
+  const throughout = new Set(list.order());
+  const seen = new Set<string>();
+  const proof = history.kind === "numeric-desc" ? "descending" : "identity";
+  let progress = startWalk({ size: history.size, overlap: history.overlap, proof }) as ReturnType<
+    typeof nextStep
+  >["progress"];
+  let inFlight: ReadRequest[] = [];
+  let reads = 0;
+  const facts = (): MirrorFacts => ({
+    rows: seen.size,
+    matching: null,
+    seen: seen.size,
+    rejected: 0,
+    last: null,
+    acceptedGap: 0,
+  });
+  for (;;) {
+    const next = nextStep(progress, facts(), inFlight, Math.max(0, history.room - inFlight.length), "id");
+    progress = next.progress;
+    if (next.step.kind === "done") {
+      const proven = progress.kind === "walk" && progress.coverage.proven;
+      return { seen, reads, addsUp: next.step.addsUp, proven, list, throughout };
+    }
+    if (next.step.kind === "read") inFlight = [...inFlight, ...next.step.reads];
+    if (inFlight.length === 0) throw new Error("the walk waits for nothing");
+    const event = history.events[reads];
+    for (let n = 0; n < (event?.inserts ?? 0); n++) list.insert();
+    for (const at of event?.removes ?? []) list.remove(at);
+    for (const id of [...throughout]) if (!list.order().includes(id)) throughout.delete(id);
+    const request = inFlight[(event?.pick ?? 0) % inFlight.length];
+    if (request === undefined) throw new Error("no read in flight");
+    inFlight = inFlight.filter((read) => read !== request);
+    const page: PageRead = list.read(request, history.granted);
+    for (const id of page.ids) seen.add(id);
+    progress = acceptRead(progress, page);
+    reads += 1;
+    if (history.crashes.includes(reads)) {
+      inFlight = [];
+      const resumed = resumeProgress(serialiseProgress(progress));
+      if (resumed === null) throw new Error("stored progress is not readable");
+      progress = resumed;
+    }
+    if (reads > 5000) throw new Error("the walk does not end");
+  }
+};
+
+const event = fc.record({
+  inserts: fc.integer({ min: 0, max: 3 }),
+  removes: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 3 }),
+  pick: fc.nat(20),
+});
+const histories = (moving: boolean): fc.Arbitrary<History> =>
+  fc.record({
+    kind: fc.constantFrom<ListKind>("numeric-desc", "opaque-desc", "newest-first", "newest-last"),
+    rows: fc.integer({ min: 0, max: 300 }),
+    size: fc.integer({ min: 7, max: 60 }),
+    granted: fc.integer({ min: 7, max: 60 }),
+    room: fc.integer({ min: 1, max: 8 }),
+    overlap: fc.boolean(),
+    events: moving
+      ? fc.array(event, { maxLength: 60 })
+      : fc.array(fc.record({ inserts: fc.constant(0), removes: fc.constant([]), pick: fc.nat(20) }), { maxLength: 60 }),
+    crashes: fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 3 }),
+  });
+
+test(`a walk of an unchanged list sees every row, adds up and reads no page more than needed (seed ${SEED})`, () => {
+  fc.assert(
+    fc.property(histories(false), (history) => {
+      const { seen, addsUp, list, reads } = walk(history);
+      expect(addsUp).toBe(true);
+      expect([...seen].sort()).toEqual([...list.order()].sort());
+      const size = Math.min(history.size, history.granted);
+      if (history.crashes.length > 0) return;
+      // Pages share a row unless growing ids join them; one that is read anew may be short.
+      if (history.kind !== "numeric-desc") expect(reads).toBe(overlappingPages(history.rows, size));
+      else if (!history.overlap) expect(reads).toBe(Math.max(1, Math.ceil(history.rows / size)));
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+});
+
+test(`a walk that adds up, of a first mirror or not, has seen every row that was there throughout (seed ${SEED})`, () => {
+  fc.assert(
+    fc.property(histories(true), (history) => {
+      const { seen, addsUp, throughout } = walk(history);
+      if (addsUp) expect([...throughout].filter((id) => !seen.has(id))).toEqual([]);
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+});
+
+test("a row that moves up between two pages of a first mirror is read, although a new row below keeps the count", () => {
+  const steady = { inserts: 0, removes: [], pick: 0 };
+  const history: History = {
+    kind: "newest-last",
+    rows: 150,
+    size: 100,
+    granted: 100,
+    room: 1,
+    overlap: false,
+    events: [steady, { inserts: 1, removes: [0], pick: 0 }],
+    crashes: [],
+  };
+  const { seen, throughout, addsUp } = walk(history);
+  expect([...throughout].filter((id) => !seen.has(id))).toEqual([]);
+  // The deleted row is still held, and only a further walk or its id can show that it is gone.
+  expect(addsUp).toBe(false);
+  expect(walk({ ...history, events: [] }).reads).toBe(2);
+});
+
+test(`a proven walk with overlapping pages misses no row that was there throughout, adding up or not (seed ${SEED})`, () => {
+  fc.assert(
+    fc.property(histories(true), (history) => {
+      const { seen, proven, throughout } = walk({ ...history, overlap: true });
+      if (proven) expect([...throughout].filter((id) => !seen.has(id))).toEqual([]);
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+});
+
+test(`growing ids read one page at a time from the newest miss no row, although pages do not overlap (seed ${SEED})`, () => {
+  fc.assert(
+    fc.property(histories(true), (history) => {
+      const { seen, proven, throughout } = walk({
+        ...history,
+        kind: "numeric-desc",
+        room: 1,
+        overlap: false,
+        crashes: [],
+      });
+      if (proven) expect([...throughout].filter((id) => !seen.has(id))).toEqual([]);
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+});
+
+describe("each decision", () => {
+  const start = startWalk({ size: 5, overlap: false, proof: "descending" });
+  const whole = acceptWalk(start, page({ ids: descending(3, 3), total: 3 }));
+
+  test("it starts at the head, alone", () => {
+    expect(start).toMatchObject({ kind: "walk", ordered: true, pass: 1, headReads: 0, headJoined: false });
+    expect(nextWalk(start, facts(), [], 4)).toEqual({ kind: "read", reads: [cover(1)] });
+    expect(nextWalk(start, facts(), [cover(1)], 4)).toEqual({ kind: "wait" });
+    expect(nextWalk(start, facts(), [], 0)).toEqual({ kind: "wait" });
+  });
+
+  test("a complete one waits for what is still in flight, then says what it has read", () => {
+    expect(nextWalk(whole, facts({ seen: 3 }), [cover(2)], 4)).toEqual({ kind: "wait" });
+    const done = { kind: "done", whole: true } as const;
+    expect(nextWalk(whole, facts({ seen: 3 }), [], 4)).toEqual({ ...done, addsUp: true, because: "all 3 rows read" });
+    expect(nextWalk(whole, facts({ seen: 2, rejected: 1 }), [], 4)).toMatchObject({ addsUp: true });
+    expect(nextWalk(whole, facts({ seen: 2 }), [], 4)).toEqual({
+      ...done,
+      addsUp: false,
+      because: "2 rows read, the service counts 3",
+    });
+    expect(nextWalk(whole, facts({ seen: 4 }), [], 4)).toMatchObject({ addsUp: false });
+  });
+
+  test("without a count, a list adds up that ends within a page, or that two readings return alike", () => {
+    const short = page({ ids: descending(3, 3), perPage: 30 });
+    const first = acceptWalk(startWalk({ size: 30, overlap: false, proof: "identity" }), short);
+    expect(nextWalk(first, facts({ seen: 3 }), [], 4)).toEqual({ kind: "read", reads: [cover(2, 2)] });
+    // The page after it holds its last row and no other.
+    const asked = acceptWalk(first, page({ page: 2, ids: ["1"], perPage: 2 }));
+    expect(nextWalk(asked, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: false, whole: true });
+    expect(nextWalk({ ...asked, proof: "descending" }, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: true });
+    expect(nextWalk({ ...asked, pass: 2 }, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: true });
+    expect(nextWalk({ ...asked, pass: 2 }, facts({ seen: 4 }), [], 4)).toMatchObject({ addsUp: false });
+    expect(wantsComparison(asked, facts({ seen: 3, rows: 3 }))).toBe(false);
+    expect(wantsComparison(asked, facts({ seen: 3, rows: 4 }))).toBe(true);
+    expect(wantsComparison({ ...asked, pass: 2 }, facts({ seen: 3, rows: 4 }))).toBe(false);
+    expect(secondPass(asked)).toMatchObject({ pass: 2, coverage: { size: 3, granted: 3, end: 0 } });
+    const small = acceptWalk(startWalk({ size: 30, overlap: false, proof: "identity" }), { ...short, granted: 4 });
+    expect(nextWalk(small, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: true });
+    const full: WalkState = { ...small, coverage: { ...small.coverage, end: 30 } };
+    expect(nextWalk(full, facts({ seen: 30 }), [], 4)).toEqual({
+      kind: "done",
+      addsUp: false,
+      whole: true,
+      because: "30 rows read, the service counts nothing",
+    });
+  });
+
+  test("rows that may change places must have stood still; ordered ones need not", () => {
+    const moved: WalkState = { ...whole, coverage: { ...whole.coverage, moved: true } };
+    expect(nextWalk(moved, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: true });
+    expect(nextWalk({ ...moved, ordered: false }, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: false });
+    expect(nextWalk({ ...whole, ordered: false }, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: true });
+    const unproven: WalkState = { ...whole, coverage: { ...whole.coverage, proven: false } };
+    expect(nextWalk(unproven, facts({ seen: 3 }), [], 4)).toMatchObject({ addsUp: false });
+  });
+
+  test("a page out of order ends the reliance on ids, and on places", () => {
+    expect(whole).toMatchObject({ proof: "descending", ordered: true });
+    const text = acceptWalk(
+      startWalk({ size: 5, overlap: false, proof: "identity" }),
+      page({ ids: ["c", "b", "a"], total: 3 }),
+    );
+    expect(text).toMatchObject({ proof: "identity", ordered: true });
+    const mixed = acceptWalk(start, page({ ids: ["1", "3", "2"], total: 3 }));
+    expect(mixed).toMatchObject({ proof: "identity", ordered: false });
+    expect(acceptWalk(mixed, page({ page: 2, ids: ["1"], total: 6 }))).toMatchObject({ ordered: false });
+    expect(acceptWalk(start, page({ ids: [], total: 0 }))).toMatchObject({ proof: "descending", ordered: true });
+  });
+
+  test("a list of growing ids that moved and came up short is looked at from the head again, twice at most", () => {
+    const short: WalkState = { ...whole, coverage: { ...whole.coverage, moved: true, total: 4 } };
+    const head = (number: number) => ({ kind: "read", reads: [{ page: number, perPage: 5, role: "head" }] });
+    expect(nextWalk(short, facts({ seen: 3 }), [], 4)).toEqual(head(1));
+    // Decided and not sent, it is decided again.
+    expect(nextWalk(short, facts({ seen: 3 }), [], 4)).toEqual(head(1));
+    const once = acceptWalk(short, page({ perPage: 5, role: "head", ids: ["9", "8", "7", "6", "5"], total: 4 }));
+    expect(once).toMatchObject({ headReads: 1, headJoined: false });
+    expect(acceptWalk(short, page({ page: 2, ids: ["1"], total: 6 })).headReads).toBe(0);
+    expect(nextWalk(once, facts({ seen: 3 }), [], 4)).toEqual(head(2));
+    expect(nextWalk({ ...once, headReads: 2 }, facts({ seen: 3 }), [], 4)).toMatchObject({ kind: "done" });
+    expect(nextWalk({ ...short, headJoined: true }, facts({ seen: 3 }), [], 4)).toMatchObject({ kind: "done" });
+    expect(nextWalk({ ...short, proof: "identity" }, facts({ seen: 3 }), [], 4)).toMatchObject({ kind: "done" });
+    expect(nextWalk(short, facts({ seen: 3, rejected: 1 }), [], 4)).toMatchObject({ kind: "done" });
+    const still: WalkState = { ...short, coverage: { ...short.coverage, moved: false } };
+    expect(nextWalk(still, facts({ seen: 3 }), [], 4)).toMatchObject({ kind: "done" });
+  });
+
+  test("a look at the head joins where it meets a known id, and takes over count and head", () => {
+    const joined = acceptWalk(whole, page({ role: "head", ids: ["5", "4", "3"], total: 5 }));
+    expect(joined).toMatchObject({ headJoined: true, coverage: { total: 5, head: ["5", "4", "3"], end: 3 } });
+    const apart = acceptWalk(whole, page({ role: "head", ids: descending(30, 10), total: null }));
+    expect(apart).toMatchObject({ headJoined: false, coverage: { total: 3, head: descending(30, 8) } });
+    expect(acceptWalk(joined, page({ role: "head", ids: ["9"], total: 5 })).headJoined).toBe(true);
+  });
+
+  test("a second pass is for a complete list that stood still or was not proven, and came up short; one only", () => {
+    const short: WalkState = { ...whole, coverage: { ...whole.coverage, total: 4 } };
+    expect(wantsSecondPass(short, facts({ seen: 3 }))).toBe(true);
+    expect(wantsSecondPass(short, facts({ seen: 3, rejected: 1 }))).toBe(false);
+    expect(wantsSecondPass(short, facts({ seen: 5 }))).toBe(false);
+    expect(wantsSecondPass({ ...short, pass: 2 }, facts({ seen: 3 }))).toBe(false);
+    expect(wantsSecondPass({ ...short, coverage: { ...short.coverage, complete: false } }, facts({ seen: 3 }))).toBe(
+      false,
+    );
+    expect(wantsSecondPass({ ...short, coverage: { ...short.coverage, total: null } }, facts({ seen: 3 }))).toBe(false);
+    const moved = { ...short.coverage, moved: true };
+    expect(wantsSecondPass({ ...short, coverage: moved }, facts({ seen: 3 }))).toBe(false);
+    expect(wantsSecondPass({ ...short, coverage: { ...moved, proven: false } }, facts({ seen: 3 }))).toBe(true);
+    expect(secondPass(short)).toMatchObject({
+      pass: 2,
+      proof: "descending",
+      coverage: { size: 5, overlap: true, end: 0 },
+    });
+  });
+});

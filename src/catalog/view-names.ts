@@ -19,6 +19,7 @@ export const VIEW_NAMES = [
   "freshness",
   "data_quality",
   "account_360",
+  "recent_changes",
 ] as const;
 
 export type ViewName = (typeof VIEW_NAMES)[number];

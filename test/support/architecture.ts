@@ -78,7 +78,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "record",
     "duckdb",
   ],
-  "src/warehouse/file": [ITS_FILES, "upkeep", "baseline", "publish"],
+  "src/warehouse/file": [ITS_FILES, "upkeep", "baseline", "publish", "generated"],
   "src/warehouse/read": ["changes", ITS_FILES],
   "src/warehouse/duckdb": ["extended", ITS_FILES],
 };

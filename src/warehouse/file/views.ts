@@ -1,5 +1,6 @@
-// The analysts' views (schema marts) and the comments on every table and column. They are not migrations: when their
-// text changes, they are created again in the next opened warehouse, and so in every snapshot published from it.
+// The analysts' views (schema marts), the past of each table (schema asof) and the comments on every table and column. They
+// are not migrations: when their text changes, they are created again in the next opened warehouse, and so in every snapshot
+// published from it.
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -10,9 +11,13 @@ import { type Database, openDatabase } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { readMigrations, sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
+import { asOfStatements } from "./generated/as-of.ts";
+import { NAMES_MARK, recentNames, recentVersions, VERSIONS_MARK } from "./generated/recent-versions.ts";
 import { migrate } from "./migrate.ts";
 
-const viewText = (name: ViewName): string => sqlText(`views/${name}.sql`);
+/** Text of a view; parts that repeat for each table come from the catalog. */
+const viewText = (name: ViewName): string =>
+  sqlText(`views/${name}.sql`).replace(VERSIONS_MARK, recentVersions).replace(NAMES_MARK, recentNames);
 
 const commentStatements = (table: DictionaryTable): string => {
   const path = `${quoted(table.schema)}.${quoted(table.name)}`;
@@ -36,7 +41,7 @@ let wanted: { readonly texts: readonly string[]; readonly checksum: string } | n
 /** Views and comments of this program. A worker asks before each sync, so the 200 KB are put together once. */
 const wantedViews = () => {
   if (wanted === null) {
-    const texts = [...VIEW_NAMES.map(viewText), ...catalogTables().map(commentStatements)];
+    const texts = [...VIEW_NAMES.map(viewText), ...asOfStatements(), ...catalogTables().map(commentStatements)];
     wanted = { texts, checksum: checksumOf(texts) };
   }
   return wanted;

@@ -2,8 +2,11 @@
 import { z } from "zod";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { parseDuration } from "../../../core/text/units.ts";
 import { visible } from "../../../core/text/visible.ts";
+import { timeMs } from "../../../core/time.ts";
 import { type Change, changeTables } from "../../../warehouse/read/changes/change.ts";
+import { changeInWords } from "../../../warehouse/read/changes/in-words.ts";
 import { streamChanges } from "../../../warehouse/read/changes/stream-changes.ts";
 import { assertReadable } from "../../../warehouse/read/readable.ts";
 import { jsonText } from "../../../warehouse/record/json-text.ts";
@@ -13,12 +16,15 @@ import { rowWriter } from "../../terminal/query-output.ts";
 
 const inputSchema = z.object({
   after: z.string().optional(),
+  since: z.string().optional(),
   limit: z.string().optional(),
   tables: z.string().optional(),
   follow: z.boolean().default(false),
   csv: z.boolean().default(false),
 });
 type Input = z.output<typeof inputSchema>;
+
+const DAY_MS = 86_400_000;
 
 /** A whole number of an option. Throws USAGE. */
 const wholeOf = (option: string, text: string | undefined, least: number): number | null => {
@@ -28,8 +34,20 @@ const wholeOf = (option: string, text: string | undefined, least: number): numbe
   throw new DuckmirrorError("USAGE", { detail: `${option}: "${text}" is not a whole number from ${least} on` });
 };
 
-const requestOf = ({ after, limit, tables, follow }: Input) => ({
+/** The moment of --since, ms since the epoch: a date or time, a duration before now, or `yesterday`. Throws USAGE. */
+const sinceOf = (text: string | undefined, now: number): { readonly since?: number } => {
+  if (text === undefined) return {};
+  const age = text === "yesterday" ? DAY_MS : parseDuration(text);
+  const since = age === null ? timeMs(text) : now - age;
+  if (since !== null) return { since };
+  throw new DuckmirrorError("USAGE", {
+    detail: `--since: "${text}" is no date, no time and no duration like 24h or 7d`,
+  });
+};
+
+const requestOf = ({ after, since, limit, tables, follow }: Input, now: number) => ({
   after: wholeOf("--after", after, 0),
+  ...sinceOf(since, now),
   limit: wholeOf("--limit", limit, 1),
   tables: changeTables((tables ?? "").split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]))),
   follow,
@@ -48,10 +66,13 @@ const csv = rowWriter(
 const csvRow = ({ n, at, run_id, table, key, change, fields, before, after }: Change): string =>
   csv.row([n, at, run_id, table, json(key), change, [...fields], before && json(before), after && json(after)], 0);
 
-const plainRow = ({ n, at, table, change, key, fields }: Change): string => {
+const plainRow = (one: Change): string => {
+  const { n, at, table, change, key } = one;
   const keys = Object.entries(key).map(([column, value]) => `${column}=${String(value)}`);
-  const text = [String(n), at, change, table, keys.join(" "), fields.join(", ")].join("  ").trimEnd();
-  return `${visible(text)}\n`;
+  const { title, what } = changeInWords(one);
+  const words = [title, what].filter((text) => text !== "").join(": ");
+  const text = [String(n), at, change, table, keys.join(" "), words].join("  ").trimEnd();
+  return `${visible(text.replaceAll(/\s/g, " "))}\n`;
 };
 
 /** Line of a change, and what comes before the first one. */
@@ -63,7 +84,10 @@ const writerOf = ({ csv: asCsv }: Input, { shared }: CommandContext) => {
 
 const run = async (input: Input, context: CommandContext): Promise<number> => {
   const { terminal, clock, signal } = context;
-  const request = requestOf(input);
+  if (input.after !== undefined && input.since !== undefined) {
+    throw new DuckmirrorError("USAGE", { detail: "give either --after or --since" });
+  }
+  const request = requestOf(input, clock.now());
   const { head, row } = writerOf(input, context);
   const config = await context.loadConfig();
   const snapshot = snapshotPath(config.dataDir);
@@ -98,12 +122,14 @@ export const command = defineCommand({
   configure: (cli) =>
     cli
       .option("--after <n>", "begin after the change with this number (default: with the oldest kept change)")
+      .option("--since <when>", "begin with the first change since then: a date, a time, 24h, 7d or yesterday")
       .option("--tables <list>", "changes of these tables only, e.g. contacts,signals")
       .option("--limit <n>", "end after this many changes")
       .option("--follow", "wait for later changes until stopped")
       .option("--csv", "CSV; key, before and after as JSON"),
   examples: {
     "duckmirror changes": "one line per change, the oldest first",
+    "duckmirror changes --since yesterday --tables accounts,contacts": "the last 24 hours in words",
     "duckmirror changes --after 1042 --json": "what changed since, with values before and after, one object per line",
     "duckmirror changes --after 1042 --tables contacts --follow --json": "the same for contacts, and what comes later",
     "duckmirror changes --limit 1000 --csv >changes.csv": "the first thousand as CSV",

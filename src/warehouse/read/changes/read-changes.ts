@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { isTableName, type TableName } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
+import { instant } from "../../duckdb/duck-values.ts";
 import { sqlText } from "../../duckdb/sql-files.ts";
 import type { ReadSql } from "../../duckdb/statements.ts";
 import type { Change, ChangePage } from "./change.ts";
@@ -10,6 +11,8 @@ import { type ChangeHead, readVersions } from "./versions.ts";
 export interface ChangesRequest {
   /** Number of the last change that the reader knows; null: start with the oldest one that is kept. */
   readonly after: number | null;
+  /** Where `after` is null: start with the first change from this moment on, ms since the epoch. */
+  readonly since?: number;
   /** Most changes. A page of large rows holds fewer. */
   readonly limit: number;
   readonly tables: readonly TableName[];
@@ -22,6 +25,7 @@ const FIRST_ROWS = 200;
 const MOST_ROWS = 4_000;
 
 const existsRow = z.object({ found: z.boolean() });
+const beforeRow = z.object({ last_n: z.number() });
 const boundsRow = z.object({ last: z.number(), gone_to: z.number() });
 const stretchRow = z
   .object({
@@ -54,8 +58,12 @@ export const readFeedBounds = async (sql: ReadSql, file: string): Promise<FeedBo
 };
 
 /** The cursor that a page starts behind. Throws CHANGES_GONE, CHANGES_AHEAD. */
-const startOf = (after: number | null, { last, goneTo }: FeedBounds): number => {
-  if (after === null) return goneTo;
+const startOf = async (sql: ReadSql, { after, since }: ChangesRequest, { last, goneTo }: FeedBounds) => {
+  if (after === null) {
+    if (since === undefined) return goneTo;
+    const [before] = await sql.query(sqlText("warehouse/changes-before.sql"), [instant(since)], beforeRow);
+    return Math.max(goneTo, before?.last_n ?? 0);
+  }
   if (after < goneTo) throw new DuckmirrorError("CHANGES_GONE", { after, gone_to: goneTo, last });
   if (after > last) throw new DuckmirrorError("CHANGES_AHEAD", { after, last });
   return after;
@@ -83,7 +91,7 @@ export const readChanges = async (sql: ReadSql, file: string, request: ChangesRe
   const bounds = await readFeedBounds(sql, file);
   const { last } = bounds;
   const changes: Change[] = [];
-  let next = startOf(request.after, bounds);
+  let next = await startOf(sql, request, bounds);
   let characters = 0;
   let rowsAtOnce = FIRST_ROWS;
   while (next < last && changes.length < request.limit && characters < MOST_CHARACTERS) {

@@ -50,7 +50,7 @@ async function* pagesOf(request: StreamRequest, limit: number): AsyncGenerator<C
     for (;;) {
       request.signal?.throwIfAborted();
       const rows = Math.min(PAGE_ROWS, left);
-      const page = await readChanges(database, request.snapshot, { after, limit: rows, tables: request.tables });
+      const page = await readChanges(database, request.snapshot, { ...request, after, limit: rows });
       after = page.next;
       left -= page.changes.length;
       yield page;

@@ -82,11 +82,27 @@ test("--after, --tables and --limit choose; the numbers stay", async () => {
 
 test("a terminal gets a readable line, and --csv a row per change", async () => {
   expect((await changes("--after", "3")).out).toBe(
-    "4  2025-01-01T00:00:00.000Z  update  signals  id=2  headline\n5  2025-01-01T00:00:01.000Z  delete  signals  id=1\n",
+    "4  2025-01-01T00:00:00.000Z  update  signals  id=2  b: headline a → b\n5  2025-01-01T00:00:01.000Z  delete  signals  id=1  a\n",
   );
   const [head, row] = (await changes("--after", "4", "--csv")).out.split("\r\n");
   expect(head).toBe("n,at,run_id,table,key,change,fields,before,after");
   expect(row).toMatch(/^5,2025-01-01T00:00:01.000Z,run-2,signals,"\{""id"":1\}",delete,\[\],"\{""id"":1,/);
+});
+
+test("--since begins with the first change from that moment on", async () => {
+  const numbers = async (since: string, now = T0 + 2000) => {
+    const { code, out } = await cli(["changes", "--data-dir", dataDir, "--json", "--since", since], {
+      clock: { now: () => now, sleep: () => Promise.reject(new Error("no wait")) },
+    });
+    expect(code).toBe(0);
+    return out === "" ? [] : linesOf(out).map(({ n }) => n);
+  };
+  expect(await numbers("2025-01-01T00:00:00.500Z")).toEqual([5]);
+  expect(await numbers("1s")).toEqual([5]);
+  expect(await numbers("500ms")).toEqual([]);
+  expect(await numbers("2025-01-01")).toEqual([1, 2, 3, 4, 5]);
+  expect(await numbers("yesterday")).toEqual([1, 2, 3, 4, 5]);
+  expect(await numbers("yesterday", T0 + 3 * 86_400_000)).toEqual([]);
 });
 
 test("what makes no sense is refused with a reason", async () => {
@@ -99,6 +115,8 @@ test("what makes no sense is refused with a reason", async () => {
   expect(await refused("--after", "6")).toContain("the last one is 5");
   expect(await refused("--tables", "signals,nothing")).toContain("no mirrored table nothing");
   expect(await refused("--limit", "0")).toContain("--limit");
+  expect(await refused("--since", "soon")).toContain("--since");
+  expect(await refused("--since", "1d", "--after", "2")).toContain("either --after or --since");
   expect((await changes("--csv", "--json")).out).toContain("either --csv or --json");
   dataDir = aFolder();
   expect(await refused()).toContain("SNAPSHOT_MISSING");

@@ -1,0 +1,81 @@
+// The part of marts.recent_changes that repeats for each table: its versions with their values as text, generated from the
+// catalog. Pure. Readings (usage, counts of signals) are left out, because each of them is new; so is opt-in content.
+
+import type { FieldSpec } from "../../../catalog/fields.ts";
+import { isUsageTable, TABLE_NAMES, type TableName, tableSpec } from "../../../catalog/tables.ts";
+import { literal, quoted } from "../../../core/text/sql-text.ts";
+
+/** Placeholder in sql/views/recent_changes.sql for the versions. */
+export const VERSIONS_MARK = "/* versions of every table */";
+
+/** Columns that name a row for a reader, the best first. */
+const TITLES = ["name", "headline", "title", "input", "accession_number", "stock_symbol", "type"];
+
+/** Fields that only say that something else changed. */
+const MARKS_OF_CHANGE = new Set(["updated_at", "last_refresh_at"]);
+
+const COMPARED = TABLE_NAMES.filter((name) => !isUsageTable(name) && name !== "signal_counts");
+
+/** Text that is the same in every time zone. */
+const asText = ({ column, columnType }: FieldSpec): string =>
+  columnType === "TIMESTAMPTZ"
+    ? `strftime(make_timestamp(epoch_us(v.${quoted(column)})), '%Y-%m-%dT%H:%M:%SZ')`
+    : `CAST(v.${quoted(column)} AS VARCHAR)`;
+
+const titleOf = (table: TableName): string => {
+  if (table === "contacts") return "concat_ws(' ', v.first_name, v.last_name)";
+  const names = new Set(tableSpec(table).fields.map(({ column }) => column));
+  const titles = TITLES.filter((title) => names.has(title)).map((title) => `v.${title}`);
+  return titles.length === 0 ? "NULL" : `coalesce(${titles.join(", ")})`;
+};
+
+const parentOf = (table: TableName, column: "account_id" | "company_id"): string => {
+  const own = column === "account_id" ? "accounts" : "companies";
+  if (table === own) return "v.id";
+  return tableSpec(table).fields.some((field) => field.column === column) ? `v.${column}` : "NULL";
+};
+
+const versionsOfTable = (table: TableName): string => {
+  const { key, fields } = tableSpec(table);
+  const compared = fields.filter(
+    ({ column, optIn }) => !optIn && !key.includes(column) && !MARKS_OF_CHANGE.has(column),
+  );
+  const keys = key.map(quoted).join(", ");
+  const columns = [...new Set([...fields.filter(({ optIn }) => !optIn).map(({ column }) => column), ...key])].map(
+    quoted,
+  );
+  const list = columns.join(", ");
+  return `SELECT
+  ${literal(table)} AS table_name,
+  concat_ws('/', ${key.map((column) => `CAST(v.${quoted(column)} AS VARCHAR)`).join(", ")}) AS key,
+  CAST(${parentOf(table, "account_id")} AS BIGINT) AS account_id,
+  CAST(${parentOf(table, "company_id")} AS VARCHAR) AS company_id,
+  ${titleOf(table)} AS title,
+  v.change_n,
+  v.change,
+  v.valid_to,
+  [${compared.map(({ column }) => literal(column)).join(", ")}] AS fields,
+  [${compared.map(asText).join(", ")}] AS present
+FROM (
+  SELECT ${list}, change_n, change, valid_to FROM history.${quoted(table)}
+  WHERE change_n IS NOT NULL
+  UNION ALL
+  SELECT ${list}, NULL AS change_n, NULL AS change, NULL AS valid_to FROM main.${quoted(table)}
+) AS v
+WHERE (${keys}) IN (
+  SELECT (${keys}) FROM history.${quoted(table)} WHERE change_n >= (SELECT first_n FROM span)
+)`;
+};
+
+/** Every version of the rows that changed lately, of every table. */
+export const recentVersions = (): string => COMPARED.map(versionsOfTable).join("\nUNION ALL\n");
+
+/** Names of rows that came lately, for changes that are no versions. */
+export const recentNames = (): string =>
+  COMPARED.map((table) => {
+    const { key } = tableSpec(table);
+    return `SELECT ${literal(table)} AS table_name, concat_ws('/', ${key.map((column) => `CAST(v.${quoted(column)} AS VARCHAR)`).join(", ")}) AS key, CAST(${parentOf(table, "account_id")} AS BIGINT) AS account_id, CAST(${parentOf(table, "company_id")} AS VARCHAR) AS company_id, ${titleOf(table)} AS title FROM main.${quoted(table)} AS v`;
+  }).join("\nUNION ALL\n");
+
+/** Placeholder in sql/views/recent_changes.sql for the names. */
+export const NAMES_MARK = "/* names of the rows of every table */";

@@ -2,7 +2,7 @@
 // malformed parts; other members are passed on unchanged. Pure.
 import { z } from "zod";
 import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
+import { ExactNumber, isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { headerTimeMs } from "../core/time.ts";
 import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
 import type { AnswerId, Envelope, Quota } from "./outcome.ts";
@@ -10,6 +10,7 @@ import type { AnswerId, Envelope, Quota } from "./outcome.ts";
 /** A figure as number, bigint or text; any other value is null, never an error. */
 const figure = z.preprocess((raw) => {
   if (typeof raw === "bigint") return Number(raw);
+  if (raw instanceof ExactNumber) return Number(raw.literal);
   if (typeof raw === "string" && raw.trim() !== "") return Number(raw);
   return raw;
 }, z.number().nullable().catch(null));

@@ -1,37 +1,26 @@
-// Parses JSON without loss: integers beyond 2^53 become bigint; numbers beyond the range of a double, NaN and Infinity become
-// their text. JSON.parse reads every text without such numbers, that is, nearly all.
+// Parses JSON without loss: integers beyond 2^53 become bigint, other numbers that no double holds keep their digits, and
+// numbers beyond the range of a double, NaN and Infinity become their text. JSON.parse reads every text without such numbers,
+// that is, nearly all.
 import { parse as parseExact } from "lossless-json";
 import { detailOf } from "../core/errors.ts";
-import type { JsonValue } from "../core/json.ts";
+import { ExactNumber, type JsonValue } from "../core/json.ts";
+import { exactNumber, isDouble } from "../core/text/exact-number.ts";
+import { cutNesting, endOfString, mendTokens, recordsApart } from "./mend-json.ts";
 
-/** Deeper nesting is rejected, so that recursive code does not run out of stack. */
+/** What is nested deeper stays text, so that recursive code does not run out of stack. */
 export const MAX_DEPTH = 500;
 
-/** The text is not JSON, or nested deeper than MAX_DEPTH. The message says which, and where. */
+/** The text is not JSON. The message says where. */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
 }
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
-/** Index after the string that starts at `open`; the text's length when the string never ends. */
-const endOfString = (text: string, open: number): number => {
-  let close = text.indexOf('"', open + 1);
-  while (close !== -1) {
-    let backslashes = 0;
-    while (text.charCodeAt(close - 1 - backslashes) === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return close + 1;
-    close = text.indexOf('"', close + 1);
-  }
-  return text.length;
-};
-
-/** A double holds every number with fewer digits before the point and fewer digits in the exponent. */
+/** A double holds every number with fewer digits and without an exponent. */
 const CAREFUL_DIGITS = 16;
-const CAREFUL_EXPONENT_DIGITS = 3;
 const PLUS = 0x2b;
 const POINT = 0x2e;
 
@@ -41,18 +30,23 @@ const endOfDigits = (text: string, start: number): number => {
   return end;
 };
 
-/** End of the number that starts at `start`; negative when a double may not hold it. */
+/** End of the number that starts at `start`; negative when a double does not hold it. */
 const endOfNumber = (text: string, start: number): number => {
   let end = endOfDigits(text, start);
-  let careful = end - start >= CAREFUL_DIGITS;
+  const whole = end - start;
   if (text.charCodeAt(end) === POINT) end = endOfDigits(text, end + 1);
+  let careful = end - start >= CAREFUL_DIGITS;
+  let isInteger = end - start === whole;
   if ((text.charCodeAt(end) | 0x20) === 0x65) {
     const sign = text.charCodeAt(end + 1);
-    const digits = sign === PLUS || sign === MINUS ? end + 2 : end + 1;
-    end = endOfDigits(text, digits);
-    careful ||= sign !== MINUS && end - digits >= CAREFUL_EXPONENT_DIGITS;
+    end = endOfDigits(text, sign === PLUS || sign === MINUS ? end + 2 : end + 1);
+    careful = true;
+    isInteger = false;
   }
-  return careful ? -end : end;
+  if (!careful) return end;
+  const literal = text.slice(start, end);
+  // An integer beyond 2^53 is a bigint even where a double holds it.
+  return (isInteger ? Number.isSafeInteger(Number(literal)) : isDouble(literal)) ? end : -end;
 };
 
 /** One pass outside strings: the deepest nesting, and whether a number needs the exact parser. */
@@ -84,51 +78,11 @@ const survey = (text: string): { depth: number; exact: boolean } => {
   return { depth: deepest, exact };
 };
 
-const exactNumber = (literal: string): number | bigint | string => {
-  const value = Number(literal);
-  // BigInt takes quadratic time, so a number longer than any real id keeps its text.
-  const isInteger = literal.length <= 1_000 && /^-?\d+$/.test(literal);
-  if (isInteger) return Number.isSafeInteger(value) ? value : BigInt(literal);
-  return Number.isFinite(value) ? value : literal;
-};
-
-const NOT_NUMBER = /-?(?:NaN|Infinity)\b/y;
-/** First characters of the words of NOT_NUMBER. */
-const MAY_BE_NOT_NUMBER: ReadonlySet<number> = new Set([..."-NI"].map((character) => character.charCodeAt(0)));
-
-/**
- * The text with NaN and Infinity in quotes; null: it holds none outside strings. Python and other programs write them,
- * although JSON has no such numbers.
- */
-const quoteNotNumbers = (text: string): string | null => {
-  const parts: string[] = [];
-  let copied = 0;
-  let at = 0;
-  while (at < text.length) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      at = endOfString(text, at);
-      continue;
-    }
-    if (!MAY_BE_NOT_NUMBER.has(code)) {
-      at += 1;
-      continue;
-    }
-    NOT_NUMBER.lastIndex = at;
-    const word = NOT_NUMBER.exec(text)?.[0];
-    if (word !== undefined) {
-      parts.push(text.slice(copied, at), `"${word}"`);
-      copied = at + word.length;
-    }
-    at += word?.length ?? 1;
-  }
-  return parts.length === 0 ? null : parts.join("") + text.slice(copied);
-};
-
 /** True when a parsed value has only JSON types. */
 const isJsonValue = (value: unknown): value is JsonValue => {
   if (value === null) return true;
   if (Array.isArray(value)) return value.every(isJsonValue);
+  if (value instanceof ExactNumber) return true;
   if (typeof value === "object") return Object.values(value).every(isJsonValue);
   return ["string", "number", "bigint", "boolean"].includes(typeof value);
 };
@@ -150,24 +104,32 @@ const parseStrictly = (text: string, exact: boolean): JsonValue => {
   }
 };
 
+/** The first of these texts that can be parsed; if none, throws the first error, which quotes the text as it came. */
+const firstThatParses = (texts: readonly (() => string)[], parse: (text: string) => JsonValue): JsonValue => {
+  let first: unknown;
+  for (const text of texts) {
+    try {
+      return parse(text());
+    } catch (error) {
+      first ??= error;
+    }
+  }
+  throw first;
+};
+
 /**
- * Value of a JSON text. Skips a byte order mark. Integers that a double cannot hold exactly become bigint; a number
- * outside the range of a double (`1e999`), NaN and Infinity keep their text. Throws only JsonSyntaxError.
+ * Value of a JSON text. Skips a byte order mark. Integers that a double cannot hold exactly become bigint, other such
+ * numbers `ExactNumber`; a number outside the range of a double (`1e999`), NaN and Infinity keep their text, and so does
+ * what is nested deeper than MAX_DEPTH. A raw control character in a string is read. A record of the list `data` that is
+ * no JSON becomes its text, so that it does not cost the other records. Throws only JsonSyntaxError.
  */
 export const parseJson = (text: string): JsonValue => {
   const bare = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   if (bare.trim() === "") throw new JsonSyntaxError("the text is empty");
   const { depth, exact } = survey(bare);
-  if (depth > MAX_DEPTH) throw new JsonSyntaxError(`nested more than ${MAX_DEPTH} levels deep`);
-  try {
-    return parseStrictly(bare, exact);
-  } catch (error) {
-    const quoted = quoteNotNumbers(bare);
-    try {
-      if (quoted !== null) return parseStrictly(quoted, exact);
-    } catch {
-      // The first error quotes the text as it came.
-    }
-    throw error;
-  }
+  const flat = depth > MAX_DEPTH ? cutNesting(bare, MAX_DEPTH) : bare;
+  if (flat === null) throw new JsonSyntaxError(`nested more than ${MAX_DEPTH} levels deep`);
+  const mended = () => mendTokens(flat) ?? flat;
+  const readings = [() => flat, mended, () => recordsApart(mended()) ?? flat];
+  return firstThatParses(readings, (changed) => parseStrictly(changed, exact));
 };

@@ -44,6 +44,9 @@ const INCLUDED: Readonly<Record<string, TableName>> = {
   signals: "signals",
 };
 
+/** In place of a record that cannot be read, and so not be redacted. */
+const UNREADABLE = "a record that is no JSON; not kept, because its values cannot be redacted";
+
 const ANALYSIS = "latestEarningsCallAnalysis";
 
 /** Form of a hash, so that a hashed value is not hashed again. */
@@ -125,6 +128,8 @@ const recordRedactor = ({ exclude, hash, hashOf, forgotten, anyForgotten }: Rule
   const hashed = hashedBy(hashOf);
   const unnamed = unnamedBy(forgotten);
   return (value, table, key = null) => {
+    // The text of a record that is no JSON may hold any value.
+    if (typeof value === "string" && value.startsWith("{")) return UNREADABLE;
     if (!isJsonObject(value)) return value;
     if (table === "contacts") {
       const id = idOf(value) ?? key;

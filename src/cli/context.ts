@@ -1,13 +1,20 @@
 // Context of a running command: configuration, log, progress and output. Loads large modules on first use.
+import { ExactNumber } from "../core/json.ts";
 import type { CliDeps, CommandContext, CommandEntry, SharedOptions } from "./command.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import type { LiveArea } from "./terminal/live-area.ts";
 import { type RunningTracer, tracerFor } from "./tracer.ts";
 
-/** JSON of any value; integers beyond 2^53 keep every digit. */
+const isExactNumber = (value: unknown): value is ExactNumber => value instanceof ExactNumber;
+const exactNumbers = {
+  test: isExactNumber,
+  stringify: (value: unknown) => (isExactNumber(value) ? value.literal : "null"),
+};
+
+/** JSON of any value; numbers keep every digit. */
 const exactJson = async (value: unknown): Promise<string> => {
   const { stringify } = await import("lossless-json");
-  return stringify(value) ?? "null";
+  return stringify(value, undefined, undefined, [exactNumbers]) ?? "null";
 };
 
 /** The context of one command; call `close` when the command is done. */

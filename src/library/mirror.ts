@@ -34,7 +34,7 @@ export type { RulePass } from "../alerts/run-rule.ts";
 export type { RollOver } from "../budget/credits/roll-over.ts";
 export type { SettingName } from "../core/config/settings.ts";
 export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
-export type { JsonObject, JsonValue } from "../core/json.ts";
+export { ExactNumber, type JsonObject, type JsonValue } from "../core/json.ts";
 export type { ProgressEvent } from "../core/report/progress-events.ts";
 export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/report/sync-report.ts";
 export type { Waiting } from "../core/state/unusable-answers.ts";

@@ -1,14 +1,13 @@
 // Shows the result of a lookup to people: single values first, then lists and objects.
 import type { LookupResult } from "../../../jobs/lookup.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
+import { exactJson } from "../../core/text/exact-json.ts";
 import { counted, formatDuration } from "../../core/text/units.ts";
 
 const WIDTH = 24;
 
 const plain = (value: JsonValue): string =>
-  typeof value === "object" && value !== null
-    ? JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? String(part) : part))
-    : String(value);
+  typeof value === "object" && value !== null ? exactJson(value) : String(value);
 
 /** Lines of a member; objects and lists are indented below their name. */
 const linesOf = (name: string, value: JsonValue, indent: string): readonly string[] => {

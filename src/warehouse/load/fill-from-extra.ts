@@ -6,6 +6,7 @@ import { z } from "zod";
 import type { FieldSpec } from "../../catalog/fields.ts";
 import type { TableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
+import { exactNumber } from "../../core/text/exact-number.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import type { Sql } from "../duckdb/statements.ts";
@@ -14,12 +15,6 @@ import { DUCK_TYPES, duckCell } from "../record/duck-cells.ts";
 import { joinExtra, splitExtra } from "../record/json-text.ts";
 
 const SCHEMAS = ["main", "history"] as const;
-
-const exactNumber = (literal: string): JsonValue => {
-  const value = Number(literal);
-  if (/^-?\d{1,1000}$/.test(literal)) return Number.isSafeInteger(value) ? value : BigInt(literal);
-  return Number.isFinite(value) ? value : literal;
-};
 
 const isValue = (value: unknown): value is JsonValue => value !== undefined;
 

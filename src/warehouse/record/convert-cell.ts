@@ -1,8 +1,9 @@
 // Converts one JSON value to the value of one column. Pure.
 // A value that does not fit becomes NULL with `exact: false`, and the caller keeps the original in `_extra`.
 import type { ColumnType } from "../../catalog/fields.ts";
-import type { JsonValue } from "../../core/json.ts";
+import { ExactNumber, type JsonValue } from "../../core/json.ts";
 import { isStorable, storable } from "../../core/text/exact-json.ts";
+import { exactNumber, isDouble } from "../../core/text/exact-number.ts";
 import { parseTime } from "../../core/time.ts";
 import { jsonText } from "./json-text.ts";
 
@@ -21,7 +22,19 @@ export interface ConvertedCell {
 export const jsonTypeOf = (value: JsonValue): string => {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  return typeof value === "bigint" ? "number" : typeof value;
+  return typeof value === "bigint" || value instanceof ExactNumber ? "number" : typeof value;
+};
+
+/** A number as people write it, perhaps with zeros at the end: `"86.80"`. */
+const NUMBER_TEXT = /^(?!-0(?:\.0*)?$)-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
+/** A longer text is no number of a record. */
+const LONGEST_NUMBER = 400;
+
+/** The number that a text writes; null: it is none, or one that no double holds. */
+const numberIn = (text: string): number | bigint | null => {
+  if (text.length > LONGEST_NUMBER || !NUMBER_TEXT.test(text)) return null;
+  const value = exactNumber(text);
+  return typeof value === "number" || typeof value === "bigint" ? value : null;
 };
 
 /** What a column identifies: its row, as part of the table's key, another record, or nothing. */
@@ -37,9 +50,6 @@ const MAX_BIGINT = 2n ** 63n - 1n;
 export const isBeyondBigint = (value: JsonValue): boolean =>
   typeof value === "bigint" && (value < MIN_BIGINT || value > MAX_BIGINT);
 
-/** Whole numbers as text, only in the form that the number itself would have. */
-const WHOLE_TEXT = /^(0|-?[1-9]\d{0,18})$/;
-
 const text = (value: JsonValue, role: IdRole): ConvertedCell => {
   if (typeof value === "string") {
     // Two keys that differ only in unstorable characters would become one row; an empty key identifies nothing.
@@ -54,25 +64,30 @@ const text = (value: JsonValue, role: IdRole): ConvertedCell => {
 const wholeOf = (value: JsonValue): { whole: bigint; otherType: boolean } | null => {
   if (typeof value === "bigint") return { whole: value, otherType: false };
   if (typeof value === "number" && Number.isInteger(value)) return { whole: BigInt(value), otherType: false };
-  if (typeof value === "string" && WHOLE_TEXT.test(value)) return { whole: BigInt(value), otherType: true };
-  return null;
+  if (typeof value !== "string") return null;
+  const number = numberIn(value);
+  if (number === null || (typeof number === "number" && !Number.isInteger(number))) return null;
+  return { whole: BigInt(number), otherType: true };
 };
 
 const whole = (value: JsonValue, min: bigint, max: bigint): ConvertedCell => {
   const parsed = wholeOf(value);
   if (parsed === null || parsed.whole < min || parsed.whole > max) {
-    return { ...MISFIT, otherType: typeof value !== "number" && typeof value !== "bigint" };
+    return { ...MISFIT, otherType: jsonTypeOf(value) !== "number" };
   }
   return { cell: parsed.whole, exact: true, otherType: parsed.otherType };
 };
 
-/** Decimal numbers as text, only in the form that the number itself would have. */
-const DECIMAL_TEXT = /^-?(0|[1-9]\d{0,14})(\.\d*[1-9])?$/;
-
 const double = (value: JsonValue): ConvertedCell => {
   if (typeof value === "number") return fits(value);
-  if (typeof value === "string" && DECIMAL_TEXT.test(value) && String(Number(value)) === value) {
-    return { cell: Number(value), exact: true, otherType: true };
+  if (value instanceof ExactNumber) return inexact(Number(value.literal));
+  if (typeof value === "string") {
+    const number = numberIn(value);
+    if (number !== null) return { ...double(number), otherType: true };
+    // Digits beyond a double: the nearest number, and the text in `_extra`.
+    return NUMBER_TEXT.test(value) && Number.isFinite(Number(value)) && !isDouble(value)
+      ? { cell: Number(value), exact: false, otherType: true }
+      : MISFIT;
   }
   if (typeof value === "bigint") {
     const near = Number(value);

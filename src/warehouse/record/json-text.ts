@@ -7,13 +7,13 @@ import { exactJson, type JsonText, storable, writeJson } from "../../core/text/e
 /** Possible escape of half a surrogate pair; a second test decides. */
 const MAYBE_SURROGATE = /\\ud[89a-f]/;
 
-/** Text of a value without integers beyond 2^53, by the engine's own writer; null if the engine fails. */
+/** Text of a value whose numbers are doubles, by the engine's own writer; null if the engine fails. */
 const fastText = (value: JsonValue): string | null => {
   try {
     const text = JSON.stringify(value);
     return MAYBE_SURROGATE.test(text) ? null : text;
   } catch {
-    // A bigint, or nested deeper than the engine's stack allows.
+    // A bigint or an exact number, or nested deeper than the engine's stack allows.
     return null;
   }
 };

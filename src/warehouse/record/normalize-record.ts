@@ -210,6 +210,8 @@ export const createNormalizer = (
   const present = new Uint8Array(width);
   return (record) => {
     const reject = (reason: string): Reject => ({ kind: "reject", reason, record: exactJson(record) });
+    // lossless-json.ts passes on such a record as its text.
+    if (typeof record === "string" && record.startsWith("{")) return reject("not valid JSON");
     if (!isJsonObject(record)) return reject(`not an object but ${jsonTypeOf(record)}`);
     const cells = new Array<Cell>(width).fill(null);
     const reading: Reading = { present: present.fill(0), cells, extra: null, drift: null, cut: null };

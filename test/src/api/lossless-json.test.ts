@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { JsonSyntaxError, MAX_DEPTH, parseJson } from "../../../src/api/lossless-json.ts";
-import type { JsonValue } from "../../../src/core/json.ts";
+import { ExactNumber, type JsonValue } from "../../../src/core/json.ts";
 import { exactJson } from "../../../src/core/text/exact-json.ts";
 
 test("any JSON value that a double can hold comes back as the native parser gives it", () => {
@@ -71,8 +71,8 @@ test("integers are bigint from 2^53 on, in both signs, at every depth", () => {
   expect(parseJson(`{"a":[{"b":${"9".repeat(400)}}]}`)).toEqual({ a: [{ b: BigInt("9".repeat(400)) }] });
 });
 
-test("digits within a text, a quote after backslashes, and decimals do not count as large integers", () => {
-  const text = '{"a":"1234567890123456789","b\\\\":0.12345678901234567,"c":"\\"12345678901234567\\""}';
+test("digits within a text, a quote after backslashes, and decimals that a double holds are read as they are", () => {
+  const text = '{"a":"1234567890123456789","b\\\\":0.12345678901234568,"c":"\\"12345678901234567\\""}';
   expect(parseJson(text)).toEqual(JSON.parse(text));
   expect(parseJson('{"a":"\\\\","b":12345678901234567890}')).toEqual({ a: "\\", b: 12345678901234567890n });
 });
@@ -82,8 +82,53 @@ test("a number beyond the range of a double keeps its text", () => {
     a: "1e999",
     b: "-1E+400",
     c: 1e300,
-    d: 0,
+    d: new ExactNumber("1e-999"),
   });
+});
+
+test("a fraction or an exponent that no double holds keeps its digits; one that a double holds is a number", () => {
+  const texts = [
+    "0.1234567890123456789",
+    "-3.14159265358979323846",
+    "9007199254740993.5",
+    "1234567890123456789e3",
+    "1e-400",
+  ];
+  for (const text of texts) expect(exactJson(parseJson(`[${text}]`))).toBe(`[${text}]`);
+  expect(parseJson("[0.1, 86.80, 1e5, 2.50e2, 0.30000000000000004, 53.68421052631579, 1.0000000000000000000]")).toEqual(
+    [0.1, 86.8, 100000, 250, 0.30000000000000004, 53.68421052631579, 1],
+  );
+});
+
+test("every number of up to 30 digits comes back with its value", () => {
+  const digits = (most: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${most}}$`));
+  const literal = fc
+    .tuple(
+      fc.boolean(),
+      digits(20),
+      fc.option(digits(25), { nil: null }),
+      fc.option(fc.integer({ min: -40, max: 40 }), { nil: null }),
+    )
+    .map(([minus, whole, fraction, power]) =>
+      [
+        minus ? "-" : "",
+        String(BigInt(whole)),
+        fraction === null ? "" : `.${fraction}`,
+        power === null ? "" : `e${power}`,
+      ].join(""),
+    );
+  /** The number as a whole number of 10^-90. */
+  const scaled = (text: string) => {
+    const [, minus, whole = "", fraction = "", power = "0"] =
+      /^(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+    return (minus === "-" ? -1n : 1n) * BigInt(whole + fraction) * 10n ** BigInt(90 + Number(power) - fraction.length);
+  };
+  fc.assert(
+    fc.property(literal, (text) => {
+      expect(scaled(exactJson(parseJson(`[${text}]`)).slice(1, -1))).toBe(scaled(text));
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 test("names of the prototype are ordinary names, by either parser", () => {
@@ -100,11 +145,13 @@ test("a byte order mark is skipped; an empty text is named as such", () => {
   expect(() => parseJson("\uFEFF \n")).toThrow(/empty/);
 });
 
-test("nesting is refused beyond the limit and not before, and never ends in a stack overflow", () => {
+test("nesting beyond the limit stays text, and never ends in a stack overflow", () => {
   const nested = (depth: number, core = "1") => "[".repeat(depth) + core + "]".repeat(depth);
   expect(parseJson(nested(MAX_DEPTH))).toBeInstanceOf(Array);
   expect(parseJson(nested(MAX_DEPTH, "12345678901234567890"))).toBeInstanceOf(Array);
-  for (const text of [nested(MAX_DEPTH + 1), nested(1_000_000), "[".repeat(2_000_000), '{"a":'.repeat(500_000)]) {
+  expect(exactJson(parseJson(nested(MAX_DEPTH + 2)))).toBe(nested(MAX_DEPTH, '"[[1]]"'));
+  expect(exactJson(parseJson(nested(1_000_000))).length).toBe(2_000_003);
+  for (const text of ["[".repeat(2_000_000), '{"a":'.repeat(500_000), `${nested(MAX_DEPTH + 1)}]`]) {
     expect(() => parseJson(text)).toThrow(/levels deep/);
   }
 });

@@ -7,7 +7,7 @@ import { createFakeService, type FakeAnswer, type FakeService } from "../../supp
 import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
 
 const LONG = "ä€😀x".repeat(480_000);
-const deep = (levels: number) => `${"[".repeat(levels)}1${"]".repeat(levels)}`;
+const deep = (levels: number, core = "1") => `${"[".repeat(levels)}${core}${"]".repeat(levels)}`;
 const MD5_OF_LONG = createHash("md5").update(LONG).digest("hex");
 
 /** Raw JSON of members of a signal, the SQL of a cell and its text, `_extra` as text, `field kind detail` of the drift. */
@@ -41,6 +41,15 @@ const CASES: readonly Case[] = [
   ["a number beyond 64 bits", { accountId: WEIRD }, "account_id", null, `{"accountId":${WEIRD}}`],
   ["a count with a fraction", { accountId: "1.5" }, "account_id", null, '{"accountId":1.5}'],
   ["a number no double holds", { relevance: '{"n":1e999}' }, "relevance", '{"n":"1e999"}', null],
+  [
+    "fractions and exponents no double holds",
+    { relevance: '{"n":0.1234567890123456789,"m":[1e-400,12345678901234567890e3]}', mood: "3.14159265358979323846" },
+    "relevance",
+    '{"n":0.1234567890123456789,"m":[1e-400,12345678901234567890e3]}',
+    '{"mood":3.14159265358979323846}',
+  ],
+  ["a raw control character", { headline: '"a\tb"' }, "headline", "a\tb", null],
+  ["600 levels of nesting", { mood: deep(600) }, "headline", "H", `{"mood":${deep(497, JSON.stringify(deep(103)))}}`],
   ["a date that is none", { date: '"soon"' }, "date", null, '{"date":"soon"}'],
   ["a day that does not exist", { date: '"2026-02-30"' }, "date", null, '{"date":"2026-02-30"}'],
   ["an empty date", { date: '""' }, "date", null, '{"date":""}'],
@@ -133,6 +142,7 @@ const REJECTED: readonly (readonly [json: string, reason: string])[] = [
   ['{"id":"abc"}', "key field id is not usable: string"],
   ['{"id":18446744073709551617,"headline":"beyond"}', "key field id is beyond 64 bits"],
 ];
+const BROKEN = String.raw`{"id":9,"headline":"it\'s"}`;
 const TWICE = [signal("5", { headline: '"first"' }), signal("5", { headline: '"second"' })] as const;
 
 const page = (records: readonly string[]): FakeAnswer => ({
@@ -145,6 +155,7 @@ let rig: SyncRig;
 let signals: readonly string[] = [
   ...CASES.map(([, members], index) => signal(String(idOfCase(index)), members)),
   ...REJECTED.map(([json]) => json),
+  BROKEN,
   ...TWICE,
 ];
 
@@ -161,7 +172,7 @@ beforeAll(async () => {
   const { report } = await rig.sync();
   expect(report.streams.find(({ stream }) => stream === "signals")).toMatchObject({
     inserted: CASES.length + 1,
-    rejected: REJECTED.length + 1,
+    rejected: REJECTED.length + 2,
   });
 });
 afterAll(() => rig.close());
@@ -182,6 +193,11 @@ describe("a signal with", () => {
 test.each(REJECTED)("%s in a list is kept in sync.rejects: %s", async (json, reason) => {
   const rejects = await rig.rows("SELECT reason, record FROM sync.rejects WHERE stream = 'signals'");
   expect(rejects).toContainEqual({ reason, record: json });
+});
+
+test("a record that is no JSON costs itself only, and is kept as its text", async () => {
+  const rejects = await rig.rows("SELECT record FROM sync.rejects WHERE reason = 'not valid JSON'");
+  expect(rejects).toEqual([{ record: JSON.stringify(BROKEN) }]);
 });
 
 test("the same id twice in a page with different content: the last one counts, the other is kept as a reject", async () => {

@@ -8,11 +8,12 @@ const recordColumns = (table: TableName) => [
   { column: "_extra", columnType: "JSON" } as const,
 ];
 
-/** A row as JSON text; times in microseconds since the epoch. */
+/** A row as JSON text: times in microseconds since the epoch, JSON as text in text, because DuckDB would round its numbers. */
 const recordJson = (table: TableName, alias: string): string => {
   const members = recordColumns(table).map(({ column, columnType }) => {
     const value = `${alias}.${quoted(column)}`;
-    return `${literal(column)}, ${columnType === "TIMESTAMPTZ" ? `epoch_us(${value})` : value}`;
+    if (columnType === "TIMESTAMPTZ") return `${literal(column)}, epoch_us(${value})`;
+    return `${literal(column)}, ${columnType === "JSON" ? `CAST(${value} AS VARCHAR)` : value}`;
   });
   return `CAST(json_object(${members.join(", ")}) AS VARCHAR)`;
 };

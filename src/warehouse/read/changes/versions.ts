@@ -3,10 +3,12 @@
 // row id. So the next statements read only the rows that a page needs.
 import { parse } from "lossless-json";
 import { z } from "zod";
+import type { ColumnType } from "../../../catalog/fields.ts";
 import { isUsageTable, type TableName, tableSpec } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { isForgottenId } from "../../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
+import { exactNumber } from "../../../core/text/exact-number.ts";
 import { isoOfMicros } from "../../duckdb/duck-values.ts";
 import { rangesOf } from "../../duckdb/row-ranges.ts";
 import type { ReadSql } from "../../duckdb/statements.ts";
@@ -21,28 +23,31 @@ const integer = z.union([z.bigint(), z.number()]).transform(BigInt);
 const placesRow = z.object({ n: z.number(), key: z.string(), later: integer.nullable(), current: integer.nullable() });
 const recordRow = z.object({ place: integer, record: z.string() });
 
-const exactNumber = (text: string): JsonValue => {
-  const value = Number(text);
-  return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
-};
-/** Digits of an integer that a double may not hold. */
-const LONG_DIGITS = /\d{16}/;
+/** Digits or an exponent of a number that a double may not hold. */
+const MAY_BE_EXACT = /[\d.]{16}|\d[eE][+-]?\d/;
 
-const parsed = (text: string): JsonObject => {
-  const value: unknown = LONG_DIGITS.test(text) ? parse(text, null, exactNumber) : JSON.parse(text);
-  if (!isJsonObject(value)) throw new TypeError("a record is no object");
-  return value;
+const isParsed = (value: unknown): value is JsonValue => value !== undefined;
+
+const parsed = (text: string): JsonValue => {
+  const value: unknown = MAY_BE_EXACT.test(text) ? parse(text, null, exactNumber) : JSON.parse(text);
+  return isParsed(value) ? value : null;
 };
 
-/** The record of a JSON text; its times, in microseconds, become ISO text. */
+/** A value of a record as `versionsSql` writes it: a time in microseconds as ISO text, the text of a JSON column parsed. */
+const valueOf = (columnType: ColumnType, value: JsonValue): JsonValue => {
+  const isMicros = typeof value === "number" || typeof value === "bigint";
+  if (columnType === "TIMESTAMPTZ") return isMicros ? isoOfMicros(BigInt(value)) : value;
+  return columnType === "JSON" && typeof value === "string" ? parsed(value) : value;
+};
+
+/** The record of a text that `versionsSql` wrote. */
 export const recordOf = (table: TableName, text: string): JsonObject => {
   const record = parsed(text);
-  const times = tableSpec(table).fields.filter(({ columnType }) => columnType === "TIMESTAMPTZ");
-  const read = times.flatMap(({ column }) => {
-    const micros = record[column];
-    return typeof micros === "number" || typeof micros === "bigint" ? [[column, isoOfMicros(BigInt(micros))]] : [];
-  });
-  return read.length === 0 ? record : { ...record, ...Object.fromEntries(read) };
+  if (!isJsonObject(record)) throw new TypeError("a record is no object");
+  const types = new Map(tableSpec(table).fields.map(({ column, columnType }) => [column, columnType]));
+  return Object.fromEntries(
+    Object.entries(record).map(([column, value]) => [column, valueOf(types.get(column) ?? "JSON", value)]),
+  );
 };
 
 const differs = (a: JsonValue, b: JsonValue): boolean =>

@@ -1,6 +1,6 @@
 // Each column takes the values that it holds exactly; of all others it says what it lost.
 import { describe, expect, test } from "vitest";
-import type { JsonValue } from "../../../../src/core/json.ts";
+import { ExactNumber, type JsonValue } from "../../../../src/core/json.ts";
 import { type Cell, convertCell, isBeyondBigint, jsonTypeOf } from "../../../../src/warehouse/record/convert-cell.ts";
 
 const fits = (cell: Cell) => ({ cell, exact: true, otherType: false });
@@ -42,9 +42,15 @@ describe("whole numbers", () => {
   test.each(["0", "-1", "9007199254740993"])("so does the text %s, in the form of the number itself", (text) => {
     expect(convertCell("BIGINT", text, "none")).toEqual({ ...fits(BigInt(text)), otherType: true });
   });
-  test.each(["", "007", "+7", "-0", "7.0", " 7", "7e3", "9223372036854775808"])("the text %j does not", (text) => {
-    expect(convertCell("BIGINT", text, "none")).toEqual(misfit);
+  test.each(["40.0", "40.00"])("so does %s, with zeros behind the point", (text) => {
+    expect(convertCell("BIGINT", text, "none")).toEqual({ ...fits(40n), otherType: true });
   });
+  test.each(["", "007", "+7", "-0", "7.", "7.5", " 7", "7e3", "9223372036854775808"])(
+    "the text %j does not",
+    (text) => {
+      expect(convertCell("BIGINT", text, "none")).toEqual(misfit);
+    },
+  );
   test("a number outside the column's range has the right type, but no place", () => {
     expect(convertCell("BIGINT", 2n ** 63n, "none")).toEqual(lost);
     expect(convertCell("BIGINT", 1.5, "none")).toEqual(lost);
@@ -55,14 +61,34 @@ describe("whole numbers", () => {
   });
 });
 
-test("decimals fit as numbers, and as text in the form of the number itself", () => {
+test("decimals fit as numbers, and as text of digits, also with zeros at the end", () => {
   expect(convertCell("DOUBLE", 0.1, "none")).toEqual(fits(0.1));
   expect(convertCell("DOUBLE", "0.1", "none")).toEqual({ ...fits(0.1), otherType: true });
-  for (const text of ["", "1.0", "01", ".5", "1e3", "0.30000000000000004440"]) {
+  for (const [text, value] of [
+    ["86.80", 86.8],
+    ["40.0", 40],
+    ["0.0", 0],
+    ["-1.50", -1.5],
+  ] as const) {
+    expect(convertCell("DOUBLE", text, "none"), text).toEqual({ ...fits(value), otherType: true });
+  }
+  for (const text of ["", "01", ".5", "5.", "1e3", "1,5", "-0"]) {
     expect(convertCell("DOUBLE", text, "none"), text).toEqual(misfit);
   }
   expect(convertCell("DOUBLE", 2n ** 60n, "none")).toEqual(fits(2 ** 60));
   expect(convertCell("DOUBLE", 2n ** 60n + 1n, "none")).toEqual(lost);
+});
+
+test("a decimal with more digits than a double holds is the nearest double, and is kept exactly besides", () => {
+  const near = { cell: 0.1234567890123456789, exact: false };
+  expect(convertCell("DOUBLE", new ExactNumber("0.1234567890123456789"), "none")).toEqual({
+    ...near,
+    otherType: false,
+  });
+  expect(convertCell("DOUBLE", "0.1234567890123456789", "none")).toEqual({ ...near, otherType: true });
+  expect(convertCell("BIGINT", new ExactNumber("7.1234567890123456789"), "none")).toEqual(lost);
+  const object = { n: new ExactNumber("0.1234567890123456789"), m: [new ExactNumber("1e-400")] };
+  expect(convertCell("JSON", object, "none")).toEqual(fits('{"n":0.1234567890123456789,"m":[1e-400]}'));
 });
 
 test("times are microseconds since the epoch; finer ones are cut, what is no time is lost", () => {

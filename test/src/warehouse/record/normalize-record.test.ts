@@ -129,7 +129,8 @@ test("a score that came as a number in text is that number; text that says it an
   expect(row.cell("mainScore")).toBe(55.5);
   expect(row.extra).toEqual({});
   expect(row.drift.map(({ field, kind }) => `${field} ${kind}`)).toContain("mainScore other_type");
-  for (const odd of ["55.50", "1e3", " 5", "0x10", "9007199254740993", "-0", ""]) {
+  expect(normalize("accounts", { id: 1, mainScore: "55.50" }).cell("mainScore")).toBe(55.5);
+  for (const odd of ["1e3", " 5", "0x10", "9007199254740993", "-0", ""]) {
     const kept = normalize("accounts", { id: 1, mainScore: odd });
     expect(kept.cell("mainScore")).toBeNull();
     expect(kept.extra).toEqual({ mainScore: JSON.stringify(odd) });

@@ -1,6 +1,6 @@
 // Measures src/core/text/exact-json.ts, which keeps a stack, beside a writer of the same text that calls itself.
 // Run: npx tsx bench/json-writer.ts. They take turns; medians of processor time per record, in µs.
-import { isJsonObject, type JsonValue } from "../src/core/json.ts";
+import { ExactNumber, isJsonObject, type JsonValue } from "../src/core/json.ts";
 import { exactJson } from "../src/core/text/exact-json.ts";
 
 const ROUNDS = 21;
@@ -9,6 +9,7 @@ const TIMES = 5_000;
 const member = ([name, value]: [string, JsonValue]): string => `${JSON.stringify(name)}:${recursive(value)}`;
 const recursive = (value: JsonValue): string => {
   if (typeof value === "string") return JSON.stringify(value);
+  if (value instanceof ExactNumber) return value.literal;
   if (typeof value !== "object" || value === null) return String(value);
   if (isJsonObject(value)) return `{${Object.entries(value).map(member).join(",")}}`;
   return `[${value.map(recursive).join(",")}]`;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
 import { ExactNumber, isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { headerTimeMs } from "../core/time.ts";
-import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
+import { JsonSyntaxError, parseJson } from "./json/lossless-json.ts";
 import type { AnswerId, Envelope, Quota } from "./outcome.ts";
 
 /** A figure as number, bigint or text; any other value is null, never an error. */

@@ -3,7 +3,7 @@
 import type { Dispatcher } from "undici";
 import { decode, readWire } from "./body.ts";
 import { readAnswerId, readQuota } from "./envelope.ts";
-import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
+import { JsonSyntaxError, parseJson } from "./json/lossless-json.ts";
 import type { AnswerId, Quota } from "./outcome.ts";
 
 const MAX_READ_BYTES = 256 * 1024;

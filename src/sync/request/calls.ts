@@ -74,8 +74,9 @@ const fieldsQuery = (
   const chosen = fields.filter(
     (field) => (isContent(field) ? wanted.includes(field) : shape.names || !isNamedAlways(field)) && !excluded(field),
   );
-  const unknown = (shape.unknown ?? []).filter((name) => !excluded({ name }));
-  return { onlyWithFields: [...chosen.map(({ name }) => name), ...unknown].join(",") };
+  const heavy = new Set(fields.filter(isContent).map(({ name }) => name));
+  const unknown = (shape.unknown ?? []).filter((name) => !excluded({ name }) && (shape.content || !heavy.has(name)));
+  return { onlyWithFields: [...new Set([...chosen.map(({ name }) => name), ...unknown])].join(",") };
 };
 
 /** True when a request names light fields that were not configured (`ListShape.names`). */

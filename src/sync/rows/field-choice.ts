@@ -1,7 +1,7 @@
 // Whether a list is asked for its fields by name. The default response comes first, because only it holds fields that
 // API.md does not know. A page without a wanted field is asked for again by name, once; its answer is remembered. Pure.
 // docs/decisions/0142-fields-of-signals.md.
-import type { StreamSpec } from "../../catalog/streams.ts";
+import { isContent, type StreamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { FEW_RECORDS, hasValue } from "./granted-fields.ts";
@@ -14,7 +14,10 @@ export interface FieldChoice {
   readonly byName: readonly string[];
   /** Records of the largest page that was asked for fields by name and held none of them. */
   readonly namedInVain: number;
-  /** Fields of default responses that API.md does not know; null: the service refuses such names. */
+  /**
+   * Fields of default responses that a request by name does not list by itself: those that API.md does not know, and heavy
+   * ones. null: the service refuses unknown names.
+   */
   readonly unknown: readonly string[] | null;
 }
 
@@ -26,9 +29,11 @@ const NAME = /^[A-Za-z_]\w{0,63}$/;
 /** Names of unknown fields in one request, so that its address stays short. */
 const MOST_UNKNOWN = 40;
 
-/** Unknown fields after one more default response. */
+/** `FieldChoice.unknown` after one more default response. What the service gives without being asked stays, also by name. */
 const unknownAfter = (known: readonly string[], stream: StreamSpec, records: readonly JsonValue[]) => {
-  const documented = new Set(tableSpec(stream.table).fields.map(({ name }) => name));
+  const { fields } = tableSpec(stream.table);
+  const given = fields.filter((field) => isContent(field) && hasValue(records, field.name));
+  const documented = new Set(fields.filter((field) => !given.includes(field)).map(({ name }) => name));
   const found = new Set(known);
   for (const record of records) {
     if (!isJsonObject(record)) continue;
@@ -68,7 +73,7 @@ export const choiceAfter = (
   if (records.length === 0) return { choice, again: false };
   if (named) {
     const vain = perPage < SMALL_PAGE ? [] : choice.byName.filter((name) => lacks.includes(name));
-    // A page that was asked by name at once, because credits are short, shows as well that names bring the fields.
+    // A list that is always asked by name, because fields are excluded, shows as well that names bring the fields.
     const brought = wanted.filter((name) => !choice.inDefault.includes(name) && hasValue(records, name));
     const byName = [...new Set([...choice.byName, ...brought])].filter((name) => !vain.includes(name)).sort();
     const namedInVain = vain.length === 0 ? choice.namedInVain : Math.max(choice.namedInVain, records.length);

@@ -19,9 +19,8 @@ import { beginAnew, readMeanwhile } from "./begin-anew.ts";
 import { hasReady, mostValuable } from "./ready-tasks.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
-import { shapeToAsk } from "./state/learn-shape.ts";
 import { emitPage } from "./state/page-events.ts";
-import { hasGoneOn, type SyncRun, taskKey } from "./state/run-state.ts";
+import { formOf, hasGoneOn, type SyncRun, taskKey } from "./state/run-state.ts";
 import { failTask, noteForbidden, putOff } from "./state/task-ends.ts";
 import { takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { advance } from "./task-steps.ts";
@@ -138,7 +137,7 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
 const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () => void): Promise<void> => {
   const { task, read } = picked;
   const { stream, scope } = task.candidate;
-  const call = () => wantedCall(task, read, shapeToAsk(run, task), { ...run.options, embeddable: run.embeddable });
+  const call = () => wantedCall(task, read, formOf(run, task), { ...run.options, embeddable: run.embeddable });
   let wanted: WantedCall = call();
   const purpose = purposeOf(task);
   run.budgets.launch(purpose);

@@ -2,7 +2,7 @@
 // finds them; unsent requests are taken back; sent ones are waited for, within a time limit.
 import type { Queue } from "bullmq";
 import { z } from "zod";
-import { parseJson } from "../../../api/lossless-json.ts";
+import { parseJson } from "../../../api/json/lossless-json.ts";
 import type { OkOutcome } from "../../../api/outcome.ts";
 import { type Redactor, redactOutcome } from "../../../api/redact.ts";
 import type { ReadingOptions } from "../../../api/wire-answer.ts";

@@ -8,7 +8,7 @@ import { isOtherPage, pageSizeOf, provenPageSize } from "../../list/ways/page-si
 import { rememberShape } from "../../plan/remembered.ts";
 import { namedOnDemand } from "../../request/calls.ts";
 import { afterAnswerTo } from "../../request/smaller-pages.ts";
-import { choiceAfter, isChoiceOpen } from "../../rows/field-choice.ts";
+import { choiceAfter } from "../../rows/field-choice.ts";
 import { grantsAfter } from "../../rows/granted-fields.ts";
 import type { ScopeTask } from "../../task/scope-task.ts";
 import type { WantedCall } from "../../task/wanted-call.ts";
@@ -22,22 +22,6 @@ export const storeShape = async (run: SyncRun, stream: StreamName, shape: ListSh
 /** The task was returned in this form: the stream's from now on, unless others are returned in another one. */
 const keepForm = async (run: SyncRun, task: ScopeTask, form: ListShape): Promise<void> => {
   if (run.trials.returned(task, form) === "stream") await storeShape(run, task.stream.name, form);
-};
-
-/** Credits of the organization, and of a run, below which no page is asked for in two forms. */
-const FEW_LEFT = 50;
-const FEW_FOR_RUN = 10;
-
-const isShort = ({ deps: { ledger } }: SyncRun): boolean => {
-  const { allowance, spent, ambiguous, reserved, remaining } = ledger.snapshot();
-  return (remaining ?? Infinity) < FEW_LEFT || (allowance ?? Infinity) - spent - ambiguous - reserved < FEW_FOR_RUN;
-};
-
-/** The shape to ask in. While it is not known whether fields must be named, and credits are short, they are named at once. */
-export const shapeToAsk = (run: SyncRun, task: ScopeTask): ListShape => {
-  const shape = formOf(run, task);
-  if (!isChoiceOpen(shape) || !isShort(run)) return shape;
-  return { ...shape, byName: namedOnDemand(task.stream, shape, run.options) };
 };
 
 /**

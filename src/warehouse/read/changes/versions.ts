@@ -34,7 +34,7 @@ const parsed = (text: string): JsonValue => {
 };
 
 /** A value of a record as `versionsSql` writes it: a time in microseconds as ISO text, the text of a JSON column parsed. */
-const valueOf = (columnType: ColumnType, value: JsonValue): JsonValue => {
+const readValue = (columnType: ColumnType, value: JsonValue): JsonValue => {
   const isMicros = typeof value === "number" || typeof value === "bigint";
   if (columnType === "TIMESTAMPTZ") return isMicros ? isoOfMicros(BigInt(value)) : value;
   return columnType === "JSON" && typeof value === "string" ? parsed(value) : value;
@@ -46,7 +46,7 @@ export const recordOf = (table: TableName, text: string): JsonObject => {
   if (!isJsonObject(record)) throw new TypeError("a record is no object");
   const types = new Map(tableSpec(table).fields.map(({ column, columnType }) => [column, columnType]));
   return Object.fromEntries(
-    Object.entries(record).map(([column, value]) => [column, valueOf(types.get(column) ?? "JSON", value)]),
+    Object.entries(record).map(([column, value]) => [column, readValue(types.get(column) ?? "JSON", value)]),
   );
 };
 

@@ -69,6 +69,19 @@ test("content that the default response holds needs no names either", async () =
   expect(pages(service)).toHaveLength(3);
 });
 
+test.each(["default", "named"] as const)(
+  "full content that the default response holds is in every row, however few credits the first runs have (sources: %s)",
+  async (sources) => {
+    const { service, rig } = await start({ fields: { sources, fullContent: "default" } });
+    await rig.sync({}, { DUCKMIRROR_MAX_CREDITS: "2" });
+    await rig.sync({}, { DUCKMIRROR_MAX_CREDITS: "9" });
+    service.data.signals.push(aSignal(SIGNALS + 1, { fullContent: "New", updatedAt: "2027-01-01T00:00:00Z" }));
+    await rig.sync();
+    const held = "select count(*)::integer as rows, count(full_content)::integer as full from signals";
+    expect(await rig.rows(held)).toEqual([{ rows: SIGNALS + 1, full: SIGNALS + 1 }]);
+  },
+);
+
 test("a service that refuses a name it does not document still gets the others", async () => {
   const before: FakeOptions["before"] = ({ query }) =>
     query.onlyWithFields?.includes("sentiment") ? { status: 400, body: { error: "Bad request" } } : undefined;
@@ -132,7 +145,7 @@ test("a list of one record a page is asked by name from its second page on: one 
   expect(third.choice.byName).toEqual(["sources"]);
 });
 
-test("a page that was named at once while credits were short settles the names: no later page comes in both forms", () => {
+test("a list that always names its fields settles the names: no later page comes in both forms", () => {
   const named = choiceAfter(initialShape(100), signals, page(3, { sources: ["a"] }, { named: true }));
   expect(named).toMatchObject({ again: false, choice: { byName: ["sources"] } });
 });

@@ -80,7 +80,7 @@ test("decimals fit as numbers, and as text of digits, also with zeros at the end
 });
 
 test("a decimal with more digits than a double holds is the nearest double, and is kept exactly besides", () => {
-  const near = { cell: 0.1234567890123456789, exact: false };
+  const near = { cell: Number("0.1234567890123456789"), exact: false };
   expect(convertCell("DOUBLE", new ExactNumber("0.1234567890123456789"), "none")).toEqual({
     ...near,
     otherType: false,

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
-import type { JsonObject } from "../../../../../src/core/json.ts";
+import { ExactNumber, type JsonObject } from "../../../../../src/core/json.ts";
 import { pruneHistory } from "../../../../../src/warehouse/file/upkeep/history-retention.ts";
 import { readChanges } from "../../../../../src/warehouse/read/changes/read-changes.ts";
 import { allChanges, applyChanges, type Copy, mirrorCopy, sorted } from "../../../../support/feed.ts";
@@ -84,6 +84,22 @@ test("applied to an empty map, the feed equals the mirror at every step, and at 
     }),
     { numRuns: CASES, verbose: 1 },
   );
+});
+
+test("the feed has every digit of numbers inside objects and unknown fields", async () => {
+  const warehouse = await aWarehouse();
+  const digits = new ExactNumber("0.1234567890123456789");
+  const record = { id: "a", talkingPoints: { n: digits, m: [new ExactNumber("1e-400")] }, odd: digits };
+  await warehouse.commit(aCheckpoint([aLoad("contacts", [record])]));
+  await warehouse.commit(aCheckpoint([aLoad("contacts", [{ ...record, odd: 1 }], { receivedAt: T0 + 1000 })]));
+  const [first, second] = await allChanges(warehouse.database);
+  expect(first?.after).toMatchObject({ talking_points: record.talkingPoints, _extra: { odd: digits } });
+  expect(second).toMatchObject({
+    fields: ["_extra"],
+    before: { _extra: { odd: digits } },
+    after: { _extra: { odd: 1 } },
+  });
+  await warehouse.close();
 });
 
 const DAY_MS = 86_400_000;

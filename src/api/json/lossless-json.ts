@@ -2,9 +2,9 @@
 // numbers beyond the range of a double, NaN and Infinity become their text. JSON.parse reads every text without such numbers,
 // that is, nearly all.
 import { parse as parseExact } from "lossless-json";
-import { detailOf } from "../core/errors.ts";
-import { ExactNumber, type JsonValue } from "../core/json.ts";
-import { exactNumber, isDouble } from "../core/text/exact-number.ts";
+import { detailOf } from "../../core/errors.ts";
+import { ExactNumber, type JsonValue } from "../../core/json.ts";
+import { exactNumber, isDouble } from "../../core/text/exact-number.ts";
 import { cutNesting, endOfString, mendTokens, recordsApart } from "./mend-json.ts";
 
 /** What is nested deeper stays text, so that recursive code does not run out of stack. */

@@ -1,12 +1,12 @@
 // Jobs backup and restore: a proven copy of the mirror, and a data directory made of one. They send nothing.
 import { randomUUID } from "node:crypto";
-import { readdir, rename, rm, stat } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { BACKUP_ON_ITS_WAY } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
-import { makeFolders } from "../src/core/make-folders.ts";
+import { listOwn, listOwnIfThere, makeOwnFolder } from "../src/core/files/own-files.ts";
 import { type BackupPlace, checkBackupPlace, fetchBackup, isStored, sendBackup } from "../src/deliver/stored-backup.ts";
 import type { StoreSettings } from "../src/deliver/stores/open-store.ts";
 import {
@@ -57,8 +57,8 @@ const STALE_MS = 24 * 3_600_000;
 
 /** Runs `work` with a folder of state/ that nothing else uses, and removes it, and those of killed processes. */
 const withFolder = async <T>(state: string, now: number, work: (folder: string) => Promise<T>): Promise<T> => {
-  makeFolders(state, 0o700);
-  for (const name of await readdir(state)) {
+  makeOwnFolder(state);
+  for (const name of await listOwn(state)) {
     const path = join(state, name);
     const found = name.startsWith(BACKUP_ON_ITS_WAY) ? await stat(path).catch(() => null) : null;
     const isOld = found !== null && now - found.mtimeMs > STALE_MS;
@@ -95,7 +95,7 @@ export const backupJob = async (
 /** True when the directory holds a mirror, or what one was made of. */
 const isUsed = async (dataDir: string): Promise<boolean> => {
   const { working, snapshot, archiveDir } = warehousePaths(dataDir);
-  const archived: readonly string[] = await readdir(archiveDir).catch(() => []);
+  const archived: readonly string[] = await listOwnIfThere(archiveDir);
   const found = await Promise.all([working, snapshot].map((path) => stat(path).catch(() => null)));
   return found.some((file) => file !== null) || archived.some((name) => /^\d{4}-\d{2}$/.test(name));
 };

@@ -2,7 +2,7 @@
 // lock.
 import type { Config } from "../src/core/config/config.ts";
 import { exportDir, snapshotPath } from "../src/core/data-dir.ts";
-import { assertOwnFolder } from "../src/core/own-files.ts";
+import { assertOwnFolder } from "../src/core/files/own-files.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { type ExportReport, exportSnapshot } from "../src/warehouse/export/export.ts";
 import { rememberExport } from "../src/warehouse/export/registry.ts";

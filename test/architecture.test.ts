@@ -205,6 +205,32 @@ describe("the checker allows", () => {
   });
 });
 
+// A link, pipe or device in place of a file must not be followed, nor waited for: only these modules open files.
+const OPENERS = ["files/own-files", "files/given-files", "program-files", "machine-memory"].map(
+  (name) => `src/core/${name}.ts`,
+);
+const OPENS = /^(?:open|read|create|write|append|copy|cp|truncate|opendir|glob|watch)(?!Durably)/;
+
+test("files are opened by the modules of core that refuse links, pipes and devices", () => {
+  const others = sources.filter(({ path }) => /^(?:src|jobs)\//.test(path) && !OPENERS.includes(path));
+  const found = others.flatMap(({ path, text }) =>
+    [...text.matchAll(/import (type )?([^;]*?) from "(?:node:)?fs(?:\/promises)?"/g)].flatMap(
+      ([, isType, names = ""]) =>
+        isType !== undefined
+          ? []
+          : names
+              .replace(/[{}\s]+/g, " ")
+              .split(",")
+              .map((name) => name.trim())
+              .filter((name) => OPENS.test(name) || /^\*|^\w+ as |^default/.test(name) || !names.includes("{"))
+              .map((name) => `${path}: ${name}`),
+    ),
+  );
+  expect(found).toEqual([]);
+  const hidden = others.filter(({ text }) => /(?:require|import)\(\s*"(?:node:)?fs/.test(text)).map(({ path }) => path);
+  expect(hidden).toEqual([]);
+});
+
 test("the structure is counted: parts, arrows between them, floors, lines", () => {
   const { folders, arrows, files, functions } = structureOf([
     { path: "src/a/top.ts", text: 'import "./low/one.ts";\nimport "./low/two.ts";\n' },

@@ -1,12 +1,12 @@
 // One pass of one rule: what is new becomes messages, kept together with the position; then messages are sent in order until
 // none waits, or the first one must wait for its next attempt. So events of one key arrive in order, and a kill at any moment
 // loses none and makes none up; a message whose answer was lost is sent again under its id.
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AlertSettings } from "../core/config/alerts/alert-settings.ts";
 import { snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
-import { makeFolders } from "../core/make-folders.ts";
+import { readGiven } from "../core/files/given-files.ts";
+import { makeOwnFolder } from "../core/files/own-files.ts";
 import { createScrubber } from "../core/secret.ts";
 import { HISTORY_ID, lastingId } from "../core/state/lasting-id.ts";
 import { openError } from "../warehouse/duckdb/duck-errors.ts";
@@ -51,7 +51,7 @@ export interface RulePass {
 /** Runs `work` while no other process works on the rule. Throws ALERT_BUSY. */
 export const alone = async <T>(dataDir: string, rule: string, work: () => Promise<T>): Promise<T> => {
   const folder = ruleFolder(dataDir, rule);
-  makeFolders(folder, 0o700);
+  makeOwnFolder(folder);
   const file = join(folder, "writer.lock");
   const lock = await takeWriterLock(file, folder).catch((error: unknown) => {
     const known = openError(error, file, folder);
@@ -64,17 +64,20 @@ export const alone = async <T>(dataDir: string, rule: string, work: () => Promis
   }
 };
 
+const secretIn = (file: string, invalid: (detail: string) => DuckmirrorError): string => {
+  try {
+    return readGiven(file);
+  } catch (cause) {
+    throw invalid(`secret_file ${file} cannot be read: ${detailOf(cause)}`);
+  }
+};
+
 /** The keys that sign a rule's messages; null: it signs none. Throws CONFIG_INVALID, without the secret. */
 const keysOf = async ({ name, secret, unset }: AlertSettings): Promise<readonly Buffer[] | null> => {
   const invalid = (detail: string) => new DuckmirrorError("CONFIG_INVALID", { detail: `alerts: ${name}: ${detail}` });
   if (unset.length > 0) throw invalid(`${unset.join(" and ")} ${unset.length === 1 ? "is" : "are"} not set`);
   if (secret === null) return null;
-  const text =
-    "value" in secret
-      ? secret.value.reveal()
-      : await readFile(secret.file, "utf8").catch((cause: unknown) => {
-          throw invalid(`secret_file ${secret.file} cannot be read: ${detailOf(cause)}`);
-        });
+  const text = "value" in secret ? secret.value.reveal() : secretIn(secret.file, invalid);
   const keys = keysIn(text);
   if (keys === null) throw invalid("its secret is not whsec_ and the Base64 text of 24 to 64 bytes");
   return keys;

@@ -1,5 +1,19 @@
 // Paths in the data directory (contract: files on disk).
-import { join } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+/**
+ * The path with every link in it resolved, as far as it exists. Users may name links; a link below a data directory whose
+ * own path holds none was planted.
+ */
+export const withoutLinks = (path: string): string => {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(withoutLinks(above), basename(path));
+  }
+};
 
 /** The published snapshot, which readers open. */
 export const snapshotPath = (dataDir: string): string => join(dataDir, "warehouse.duckdb");

@@ -1,6 +1,6 @@
 // Files that belong to the program: its manifest, SQL, pages, and programs that run in a process of their own. The sources, the build and
 // the bundle lay them out alike below one folder, wherever the code that asks for them was put.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const findRoot = (): URL => {
@@ -17,6 +17,13 @@ export const isFromSources = import.meta.url.endsWith(".ts");
 
 /** Address of a file or, with a `/` at the end, a folder of the program; e.g. `sql/views/`. */
 export const programFile = (path: string): URL => new URL(path, root);
+
+/** Content of a file of the program. */
+export const readProgram = (file: URL): Buffer => readFileSync(file);
+
+/** Paths of all files and folders below a folder of the program. */
+export const listProgram = (folder: URL): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => name.replaceAll("\\", "/"));
 
 /** Arguments of Node that run one of the program's modules in a process of its own. `path`: without its ending. */
 export const childProgram = (path: string): readonly string[] => {

@@ -1,13 +1,12 @@
 // Results of the deliveries to each destination, in state/deliveries/<destination>.json: figures for status, page and
 // metrics. No delivery depends on them: the destination itself stores its position (decision 0125). Error texts are not
 // kept, because they may hold values of rows.
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Config } from "../core/config/config.ts";
 import type { DestinationKind } from "../core/config/destinations/destination-settings.ts";
 import { DELIVERIES } from "../core/data-dir.ts";
-import { assertOwnFile, makeOwnFolder } from "../core/own-files.ts";
+import { makeOwnFolder, readOwnText } from "../core/files/own-files.ts";
 import { replaceFile } from "../warehouse/archive/replace-file.ts";
 import type { Delivered } from "./destination.ts";
 
@@ -124,8 +123,7 @@ const fileOf = (dataDir: string, name: string): string => join(dataDir, "state",
 const readNote = async (dataDir: string, name: string): Promise<DeliveryNote | null> => {
   try {
     const file = fileOf(dataDir, name);
-    assertOwnFile(file);
-    return noteSchema.parse(JSON.parse(await readFile(file, "utf8")));
+    return noteSchema.parse(JSON.parse(await readOwnText(file)));
   } catch {
     return null;
   }

@@ -1,10 +1,9 @@
 // A second name for the published snapshot, so that a delivery reads one snapshot to its end, whatever is published
 // meanwhile.
-import { constants } from "node:fs";
-import { copyFile, link, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { link, mkdtemp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DELIVERING } from "../core/data-dir.ts";
-import { makeOwnFolder } from "../core/own-files.ts";
+import { copyOwn, listOwn, makeOwnFolder } from "../core/files/own-files.ts";
 import { assertReadable } from "../warehouse/read/readable.ts";
 
 /** Names older than this were left by killed deliveries, ms. */
@@ -17,7 +16,7 @@ export interface PinnedSnapshot {
 }
 
 const removeLeft = async (folder: string, now: number): Promise<void> => {
-  for (const name of await readdir(folder)) {
+  for (const name of await listOwn(folder)) {
     const made = await stat(join(folder, name)).catch(() => null);
     if (made !== null && made.mtimeMs < now - LEFT_AFTER_MS)
       await rm(join(folder, name), { recursive: true, force: true });
@@ -37,7 +36,7 @@ export const pinSnapshot = async (dataDir: string, snapshot: string, now: number
   const path = join(own, "warehouse.duckdb");
   const release = () => rm(own, { recursive: true, force: true });
   try {
-    await link(snapshot, path).catch(() => copyFile(snapshot, path, constants.COPYFILE_FICLONE));
+    await link(snapshot, path).catch(() => copyOwn(snapshot, path));
   } catch (error) {
     await release();
     throw error;

@@ -1,13 +1,14 @@
 // A backup in object storage: its files in a folder that only it uses, then the note that names the folder. The note is
 // replaced on condition, so a reader finds the earlier backup or the new one, and two writers do not mix theirs.
 import { randomBytes } from "node:crypto";
-import { rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { withoutSecrets } from "../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
+import { makeFolders } from "../core/files/make-folders.ts";
+import { writeNewSync } from "../core/files/own-files.ts";
 import { jsonOrNull } from "../core/json.ts";
-import { makeFolders } from "../core/make-folders.ts";
 import { type Backup, isBackupFile, NOTE, noteSchema, readBackup } from "../warehouse/file/baseline/backup.ts";
 import type { ObjectStore } from "./stores/object-store.ts";
 import { openStore, parsePlace, type StoreSettings } from "./stores/open-store.ts";
@@ -124,6 +125,6 @@ export const fetchBackup = (place: BackupPlace, folder: string): Promise<Backup>
       makeFolders(dirname(join(folder, name)), 0o700);
       if (!(await download(store, key, join(folder, name), signal))) throw damaged(`${url}/${key}`, "it is missing");
     }
-    await writeFile(join(folder, NOTE), found.text, { mode: 0o600 });
+    writeNewSync(join(folder, NOTE), found.text);
     return { ...(await readBackup(folder)), folder };
   });

@@ -1,9 +1,10 @@
 // File of a sandbox's generated warehouse: generated once, and reused when `dir` is given.
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { makeFolders } from "../core/make-folders.ts";
+import { makeFolders } from "../core/files/make-folders.ts";
+import { readOwnText, writeNewSync } from "../core/files/own-files.ts";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
 import { threadsFor } from "../warehouse/duckdb/instance.ts";
 import { migrate } from "../warehouse/file/migrate.ts";
@@ -27,7 +28,7 @@ export interface WorldFileOptions extends WorldOptions {
 
 const readRecord = async (file: string) => {
   try {
-    return recordSchema.safeParse(JSON.parse(await readFile(file, "utf8"))).data;
+    return recordSchema.safeParse(JSON.parse(await readOwnText(file))).data;
   } catch {
     return undefined;
   }
@@ -63,7 +64,7 @@ export const openWorld = async (options: WorldFileOptions): Promise<WorldFile> =
         await generateWorld(database, { seed, accounts, now, bigIds });
         await database.flushWal();
         await database.run(`SET GLOBAL threads = ${options.threads ?? threadsFor(file)}`);
-        await writeFile(recordFile, JSON.stringify({ seed, accounts, now, bigIds }));
+        writeNewSync(recordFile, JSON.stringify({ seed, accounts, now, bigIds }));
       }
       return { database, reused, close };
     } catch (error) {

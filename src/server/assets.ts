@@ -1,11 +1,10 @@
 // Files of pages, held in memory: only files in the folder at the server's start are served.
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { statSync } from "node:fs";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { programFile } from "../core/program-files.ts";
+import { listProgram, programFile, readProgram } from "../core/program-files.ts";
 import { isKnown } from "./known-answer.ts";
 import { notFound } from "./refusals.ts";
 
@@ -30,7 +29,7 @@ export interface Asset {
 }
 
 const assetOf = (file: URL, type: string): Asset => {
-  const bytes = readFileSync(file);
+  const bytes = readProgram(file);
   let zipped: Promise<Buffer> | undefined;
   return {
     type,
@@ -46,8 +45,7 @@ const assetOf = (file: URL, type: string): Asset => {
 /** Files of a page by name below its folder, e.g. `vendor/uPlot.min.css`. */
 export const readAssets = (folder = programFile("src/server/page/")): ReadonlyMap<string, Asset> => {
   const assets = new Map<string, Asset>();
-  for (const name of readdirSync(fileURLToPath(folder), { recursive: true, encoding: "utf8" })) {
-    const path = name.replaceAll("\\", "/");
+  for (const path of listProgram(folder)) {
     const type = TYPES[path.split(".").at(-1) ?? ""];
     const file = new URL(path, folder);
     if (type !== undefined && statSync(file).isFile()) assets.set(path, assetOf(file, type));

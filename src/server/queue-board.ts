@@ -1,6 +1,5 @@
 // bull-board at /queues of a worker with Redis: its page and its reading routes behind the server's access check. The
 // package for Fastify is not used, because one of its libraries needs Node 22 (docs/decisions/0060).
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createBullBoard } from "@bull-board/api";
@@ -14,6 +13,7 @@ import type {
 } from "@bull-board/api/typings/app";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { readProgram } from "../core/program-files.ts";
 import { SECURITY_HEADERS } from "./access/access-checks.ts";
 import { readAssets, sendAsset } from "./assets.ts";
 
@@ -116,7 +116,7 @@ export const queueBoard =
       replaceQueues(await list());
     };
     const { name, params } = entry.handler({ basePath: BASE, uiConfig: parts.ui });
-    const page = pageOf(readFileSync(join(parts.views, name), "utf8"), params);
+    const page = pageOf(readProgram(pathToFileURL(join(parts.views, name))).toString("utf8"), params);
     const assets = readAssets(pathToFileURL(`${parts.assets}/`));
     await app.register(
       async (board) => {

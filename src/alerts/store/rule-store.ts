@@ -2,13 +2,12 @@
 // Position and new messages are kept in one step: the messages are written first, under numbers that the position does not
 // know yet, and replaced if the process is killed before it is written.
 //   position.json   waiting/000000000007.json   dead/000000000003.json
-import { readdir, readFile, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { ALERTS } from "../../core/data-dir.ts";
-import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
-import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
-import { flushToDisk } from "../../core/state/durable-file.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { flushToDisk, listOwnIfThere, makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";
 import { replaceFile } from "../../warehouse/archive/replace-file.ts";
 import { type Message, messageSchema } from "../message.ts";
 
@@ -78,14 +77,6 @@ export const ruleFolder = (dataDir: string, rule: string): string => join(dataDi
 const NAME = /^(\d{12})\.json$/;
 const nameOf = (seq: number): string => `${String(seq).padStart(12, "0")}.json`;
 
-const readIfThere = async (file: string): Promise<string | null> => {
-  assertOwnFile(file);
-  return readFile(file, "utf8").catch((error: unknown) => {
-    if (hasSystemCode(error, "ENOENT")) return null;
-    throw error;
-  });
-};
-
 const parsed = <T>(schema: z.ZodType<T>, file: string, text: string): T => {
   try {
     return schema.parse(JSON.parse(text));
@@ -103,7 +94,7 @@ export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
     for (const part of ["", "waiting", "dead"]) makeOwnFolder(join(folder, part));
   };
   const position = async (): Promise<Position> => {
-    const text = await readIfThere(positionFile);
+    const text = await readOwnIfThere(positionFile);
     return text === null ? NEW : parsed(positionSchema, positionFile, text);
   };
   const keep = async (next: Position): Promise<void> => {
@@ -115,11 +106,10 @@ export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
   // Numbers from that of the next message on were left by a kill before their position was kept.
   const numbersIn = async (place: Place): Promise<readonly number[]> => {
     const { seq: end } = await position();
-    const names = await readdir(join(folder, place)).catch((cause: unknown) => {
-      if (hasSystemCode(cause, "ENOENT")) return [];
+    const names = await listOwnIfThere(join(folder, place)).catch((cause: unknown) => {
       throw new DuckmirrorError("ALERTS_DAMAGED", { file: join(folder, place), detail: detailOf(cause) }, { cause });
     });
-    return names
+    return [...names]
       .sort()
       .map((name) => Number(NAME.exec(name)?.[1] ?? Number.NaN))
       .filter((seq) => seq < end);
@@ -136,7 +126,7 @@ export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
     messages: async (place) => {
       const found: StoredMessage[] = [];
       for (const seq of await numbersIn(place)) {
-        const text = await readIfThere(fileOf(place, seq));
+        const text = await readOwnIfThere(fileOf(place, seq));
         if (text !== null) found.push({ seq, message: parsed(messageSchema, fileOf(place, seq), text) });
       }
       return found;

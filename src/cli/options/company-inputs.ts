@@ -1,8 +1,10 @@
 // Inputs of companies from arguments and from a list: a file or stdin, one input a line or a named column of a CSV.
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { readGiven } from "../../core/files/given-files.ts";
+import { writeNewSync } from "../../core/files/own-files.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { readCsv } from "../../warehouse/duckdb/read-csv.ts";
 import type { CommandContext } from "../command.ts";
@@ -48,15 +50,12 @@ const columnOf = async (path: string, column: string): Promise<readonly string[]
   });
 };
 
-/** True for a list whose lines end in two ways, as after an edit: DuckDB reads no such CSV. */
-const hasMixedEnds = (text: string): boolean => /\r\n/.test(text) && /[^\r]\n/.test(text);
-
-/** `work` with the path of a file that holds the text; all of its lines end alike. */
+/** `work` with the path of a file that holds the text; all of its lines end alike, because DuckDB reads no other CSV. */
 const withTextFile = async <T>(text: string, work: (path: string) => Promise<T>): Promise<T> => {
   const folder = await mkdtemp(join(tmpdir(), "duckmirror-list-"));
   try {
     const path = join(folder, "list.csv");
-    await writeFile(path, text.replace(/\r\n?/g, "\n"), { mode: 0o600 });
+    writeNewSync(path, text.replace(/\r\n?/g, "\n"));
     return await work(path);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -70,16 +69,17 @@ type Place = Pick<CommandContext, "cwd"> & { readonly terminal: Pick<Terminal, "
 export const readInputs = async (wish: InputsWish, { cwd, terminal }: Place): Promise<readonly string[]> => {
   const { args, file, column } = wish;
   if (file === undefined && column !== undefined) throw usage("--column names a column of --file");
-  const readText = (path: string): Promise<string> =>
-    readFile(path, "utf8").catch((cause: unknown) => {
+  const readText = (path: string): string => {
+    try {
+      return readGiven(path);
+    } catch (cause) {
       throw usage(`--file ${file} cannot be read: ${detailOf(cause)}`);
-    });
+    }
+  };
   let listed: readonly string[] = [];
   if (file !== undefined) {
-    const text = file === "-" ? await terminal.readInput() : await readText(resolve(cwd, file));
-    const isReadable = file !== "-" && !hasMixedEnds(text);
+    const text = file === "-" ? await terminal.readInput() : readText(resolve(cwd, file));
     if (column === undefined) listed = linesOf(text);
-    else if (isReadable) listed = await columnOf(resolve(cwd, file), column);
     else listed = await withTextFile(text, (path) => columnOf(path, column));
   }
   const inputs = [...new Set([...args, ...listed])];

@@ -1,7 +1,7 @@
 // Keys and certificate of `serve` and `worker`. The keys are the configured one and the named ones; with `require_key` and
 // neither of them, a key is created at the first start beside the working database.
 import { randomBytes } from "node:crypto";
-import { link, readFile, rename, unlink } from "node:fs/promises";
+import { link, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import { keyProblem } from "../../core/config/key-text.ts";
@@ -9,9 +9,8 @@ import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { resolveServerKey } from "../../core/config/secrets/server-key.ts";
 import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
+import { createDurably, makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";
 import { type Scrubber, Secret } from "../../core/secret.ts";
-import { createDurably } from "../../core/state/durable-file.ts";
 import { unwritable } from "../../core/state/unwritable.ts";
 import { keysPath, readKeys } from "../../server/access/key-store.ts";
 
@@ -26,8 +25,7 @@ interface AccessKeys {
 
 /** The key in the file; null: it holds none, as after a full disk or a loss of power. */
 const keyIn = async (file: string): Promise<string | null> => {
-  assertOwnFile(file);
-  const text = (await readFile(file, "utf8").catch(() => "")).trim();
+  const text = ((await readOwnIfThere(file)) ?? "").trim();
   return keyProblem(text) === null ? text : null;
 };
 

@@ -1,11 +1,13 @@
 // Reads duckmirror.yaml: text → settings with their line numbers. settings.ts interprets them.
-import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { isMap, isScalar, LineCounter, parseDocument, type YAMLMap } from "yaml";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
+import { readGiven } from "../files/given-files.ts";
 
 /** Default file in the working directory, without --config. */
 export const CONFIG_FILE_NAME = "duckmirror.yaml";
+
+const MOST_BYTES = 4 * 1024 * 1024;
 
 /** Setting → value as text, list or map of texts, and its first line (1-based). */
 export type FileSettings = ReadonlyMap<string, { readonly value: unknown; readonly line: number }>;
@@ -88,7 +90,7 @@ export const readConfigFile = (named: string | undefined, cwd: string): ConfigFi
   const path = named === undefined ? join(cwd, CONFIG_FILE_NAME) : resolve(cwd, named);
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readGiven(path, MOST_BYTES);
   } catch (cause) {
     const missing = hasSystemCode(cause, "ENOENT");
     if (missing && named === undefined) return null;

@@ -1,6 +1,7 @@
 // Configuration: flags override environment, environment overrides duckmirror.yaml, which overrides defaults; parsed
 // once into one typed object.
 import { isAbsolute, join, resolve } from "node:path";
+import { withoutLinks } from "../data-dir.ts";
 import { DuckmirrorError } from "../errors.ts";
 import { machineMemory } from "../machine-memory.ts";
 import { Secret } from "../secret.ts";
@@ -144,7 +145,7 @@ export const resolveConfig = (
   };
   const unknownFields = undocumentedFields(vocabulary.fields, [...setting.exclude_fields, ...setting.hash_fields]);
   // Organizations that share one --data-dir each have a folder in it.
-  const dataDir = path("data_dir", setting.data_dir);
+  const dataDir = withoutLinks(path("data_dir", setting.data_dir));
   return {
     /** Name of the organization's profile. */
     profile: profile ?? ONLY_PROFILE,

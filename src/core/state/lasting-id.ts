@@ -1,10 +1,8 @@
 // An id in a file of state/, made once: random, and kept beside the working database, so that it moves with it.
 import { randomBytes } from "node:crypto";
-import { link, readFile, rename, unlink } from "node:fs/promises";
+import { link, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { hasSystemCode } from "../errors.ts";
-import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
-import { createDurably } from "./durable-file.ts";
+import { createDurably, makeOwnFolder, readOwnIfThere } from "../files/own-files.ts";
 import { unwritable } from "./unwritable.ts";
 
 /** File with the id of the mirror's history, which destinations keep (docs/decisions/0125-position.md). */
@@ -14,11 +12,7 @@ const ID = /^[0-9a-f]{16}$/;
 
 /** Null: there is none. Throws the system's error: an id that cannot be read for a moment must not be replaced. */
 const read = async (path: string): Promise<string | null> => {
-  assertOwnFile(path);
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return "";
-    throw error;
-  });
+  const text = (await readOwnIfThere(path)) ?? "";
   return ID.test(text.trim()) ? text.trim() : null;
 };
 

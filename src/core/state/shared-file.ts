@@ -1,12 +1,11 @@
 // A small JSON file in the data directory that several processes read and change (keys, followed companies, tier).
 // It is replaced as a whole, so that readers see the old or the new version; one process changes it at a time.
-import { open, readFile, rename, stat, unlink } from "node:fs/promises";
+import { rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { z } from "zod";
 import { systemClock } from "../clock.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
-import { assertOwnFile, makeOwnFolder } from "../own-files.ts";
-import { flushToDisk } from "./durable-file.ts";
+import { createOwn, flushToDisk, makeOwnFolder, readOwnText } from "../files/own-files.ts";
 import { unwritable } from "./unwritable.ts";
 
 const WAIT_MS = 20;
@@ -41,8 +40,7 @@ export const parseShared = <T>({ path: file, schema, holds, without }: SharedFil
 export const readShared = async <T>(file: SharedFile<T>): Promise<T> => {
   let text: string;
   try {
-    assertOwnFile(file.path);
-    text = await readFile(file.path, "utf8");
+    text = await readOwnText(file.path);
   } catch (cause) {
     if (hasSystemCode(cause, "ENOENT")) return file.empty;
     const detail = `${file.path} cannot be read: ${detailOf(cause)}`;
@@ -61,7 +59,7 @@ const openNext = async (path: string) => {
   makeOwnFolder(dirname(path));
   for (let waits = 0; ; waits++) {
     try {
-      return await open(path, "wx", 0o600);
+      return await createOwn(path);
     } catch (error) {
       if (!hasSystemCode(error, "EEXIST") || waits >= MOST_WAITS) throw error;
       if (waits >= LEAST_WAITS && (await isAbandoned(path))) await unlink(path).catch(() => undefined);

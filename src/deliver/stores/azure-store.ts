@@ -1,12 +1,12 @@
 // A container of Azure Blob Storage, or a part of one, as a store. Azure's SDK signs, finds the credentials and repeats
 // what a broken connection or a busy service ends.
 import { createHash } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { BlockBlobClient, ContainerClient } from "@azure/storage-blob";
+import { openOwn, streamNew } from "../../core/files/own-files.ts";
 import { type AzurePlace, azureAddress } from "./azure-address.ts";
 import { type AzureSettings, openContainer } from "./azure-client.ts";
 import { failureOf, isLost, isMissingBlob, storeError } from "./azure-errors.ts";
@@ -104,7 +104,7 @@ const uploadFile = async (
   const size = bytes <= SINGLE_PUT_BYTES ? SINGLE_PUT_BYTES : pieceBytes(bytes, MOST_BLOCKS);
   const ids = Array.from({ length: Math.ceil(bytes / size) }, (_, nth) => blockId(nth));
   const left = ids.entries();
-  const file = await open(path);
+  const file = await openOwn(path);
   const sendBlocks = async (): Promise<void> => {
     for (const [nth, id] of left) {
       const block = await readAt(file, nth * size, Math.min(size, bytes - nth * size));
@@ -153,8 +153,7 @@ export const azureStore = async (name: string, place: AzurePlace, settings: Azur
     upload: (key, file, signal) => call(name, signal, () => uploadFile(container, key, file, signal)),
     download: (key, path, signal) =>
       call(name, signal, async () => {
-        const write = (body: Readable) =>
-          pipeline(body, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal });
+        const write = (body: Readable) => pipeline(body, streamNew(path), { signal });
         const written = await found(() => download(blobOf(container, key), signal, write));
         return written !== null;
       }),

@@ -2,13 +2,12 @@
 // folder's lock from the check to the rename, so that two processes of one machine do not both pass the check.
 
 import { createHash, randomUUID } from "node:crypto";
-import { chmodSync, constants, type Dirent, rmSync, statSync } from "node:fs";
-import { copyFile, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmodSync, rmSync, statSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
-import { makeFolders } from "../../core/make-folders.ts";
-import { assertOwnFile } from "../../core/own-files.ts";
-import { flushToDisk } from "../../core/state/durable-file.ts";
+import { makeFolders } from "../../core/files/make-folders.ts";
+import { allEntriesOfOwn, copyOwn, flushToDisk, readOwnIfThere, writeNewSync } from "../../core/files/own-files.ts";
 import { openError } from "../../warehouse/duckdb/duck-errors.ts";
 import { modesOf, refuseLinks } from "../../warehouse/export/swap.ts";
 import { takeWriterLock } from "../../warehouse/file/writer-lock.ts";
@@ -56,7 +55,6 @@ const placed = async (dir: string, key: string, fill: (path: string) => Promise<
 /** Runs `work` while no other process writes under a condition; null when another does. */
 const alone = async <T>(dir: string, work: () => Promise<T>): Promise<T | null> => {
   const file = join(dir, LOCK_NAME);
-  for (const own of [file, `${file}.wal`]) assertOwnFile(own);
   const lock = await takeWriterLock(file, dir).catch((error: unknown) => {
     const failure = openError(error, file, dir);
     if (isCode(failure, "WRITER_BUSY")) return null;
@@ -77,7 +75,7 @@ const orMissing =
     throw error;
   };
 
-const textOf = (path: string): Promise<string | null> => readFile(path, "utf8").catch(orMissing(null));
+const textOf = readOwnIfThere;
 
 const holds = (condition: Condition, found: string | null): boolean =>
   "ifMatch" in condition ? found !== null && etagOf(found) === condition.ifMatch : found === null;
@@ -94,7 +92,7 @@ const step = async <T>(name: string, signal: AbortSignal, work: () => Promise<T>
 
 /** Writes the file; false: the condition does not hold, or another process writes under one. */
 const write = async (dir: string, key: string, text: string, condition: Condition | null): Promise<boolean> => {
-  const writeText = () => placed(dir, key, (path) => writeFile(path, text, { flag: "wx" }));
+  const writeText = () => placed(dir, key, async (path) => writeNewSync(path, text));
   if (condition === null) {
     await writeText();
     return true;
@@ -108,9 +106,7 @@ const write = async (dir: string, key: string, text: string, condition: Conditio
 };
 
 async function* listFiles(name: string, dir: string, signal: AbortSignal): AsyncGenerator<StoredFile> {
-  const entries = (): Promise<readonly Dirent[]> =>
-    readdir(dir, { recursive: true, withFileTypes: true }).catch(orMissing([]));
-  for (const entry of await step(name, signal, entries)) {
+  for (const entry of await step(name, signal, async () => allEntriesOfOwn(dir))) {
     const path = join(entry.parentPath, entry.name);
     const found = entry.isFile() ? statSync(path, { throwIfNoEntry: false }) : undefined;
     if (found === undefined) continue;
@@ -137,11 +133,11 @@ export const folderStore = (name: string, dir: string): ObjectStore => {
     upload: (key, file, signal) =>
       step(name, signal, async () => {
         make();
-        await placed(dir, key, (path) => copyFile(file.path, path));
+        await placed(dir, key, (path) => copyOwn(file.path, path));
       }),
     download: (key, path, signal) =>
       step(name, signal, async () => {
-        const copy = copyFile(inside(dir, key), path, constants.COPYFILE_EXCL);
+        const copy = copyOwn(inside(dir, key), path);
         return copy.then(() => true).catch(orMissing(false));
       }),
     list: (signal) => listFiles(name, dir, signal),

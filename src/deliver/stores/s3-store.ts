@@ -1,10 +1,9 @@
 // A bucket, or a part of one, as a store: Amazon S3 and services that speak its protocol. The SDK retries, signs, and finds
 // the credentials.
-import { createReadStream, createWriteStream } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { PutObjectCommandInput, S3ClientConfig } from "@aws-sdk/client-s3";
+import { readOwn, streamNew, streamOwn } from "../../core/files/own-files.ts";
 import { type Condition, type LocalFile, type ObjectStore, type StoredFile, unconditional } from "./object-store.ts";
 import { failureOf, isLost, isUnknownCondition, storeError } from "./s3-errors.ts";
 import { loadS3 } from "./s3-packages.ts";
@@ -130,7 +129,7 @@ const uploadInPieces = async (
   const abort = new AbortController();
   const onAbort = () => abort.abort();
   signal.addEventListener("abort", onAbort, { once: true });
-  const body = createReadStream(path, { highWaterMark: MIB });
+  const body = await streamOwn(path, { highWaterMark: MIB });
   try {
     const upload = new multipart.Upload({
       client,
@@ -148,7 +147,7 @@ const uploadInPieces = async (
 
 const uploadFile = async (bucket: Bucket, key: string, file: LocalFile, abortSignal: AbortSignal): Promise<void> => {
   if (file.bytes > SINGLE_PUT_BYTES) return uploadInPieces(bucket, key, file, abortSignal);
-  const body = await readFile(file.path);
+  const body = await readOwn(file.path);
   const { s3, client } = bucket;
   await client.send(new s3.PutObjectCommand(sent(bucket, key, body, file.sha256)), { abortSignal });
 };
@@ -161,7 +160,7 @@ const downloadFile = async (
 ): Promise<true> => {
   const { Body } = await client.send(new s3.GetObjectCommand(keyed(key)), { abortSignal });
   if (!(Body instanceof Readable)) throw new TypeError(`${key} came without a body`);
-  await pipeline(Body, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal: abortSignal });
+  await pipeline(Body, streamNew(path), { signal: abortSignal });
   return true;
 };
 

@@ -1,8 +1,8 @@
 // Valid keys of the server: the configured one (role `operate`), and the named ones of the key file. The file is
 // checked on each request, so an added or revoked key takes effect at once.
-import { lstatSync, readFileSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { assertOwnFile } from "../../core/own-files.ts";
+import { readOwnSync } from "../../core/files/own-files.ts";
 import type { Secret } from "../../core/secret.ts";
 import { hashOfKey, parseKeys, type Role, type StoredKey, stateOf } from "./key-store.ts";
 import { sameText } from "./same-text.ts";
@@ -50,8 +50,7 @@ export const createKeyring = (
     const mark = `${file.ino}-${file.size}-${file.mtimeNs}`;
     if (mark === kept.mark) return kept.keys;
     try {
-      assertOwnFile(path);
-      kept = { mark, keys: parseKeys(path, readFileSync(path, "utf8")) };
+      kept = { mark, keys: parseKeys(path, readOwnSync(path).toString("utf8")) };
     } catch (error) {
       kept = { mark, keys: null };
       const detail = `${path}: ${detailOf(error)}`;

@@ -4,13 +4,13 @@
 // a line end. A body that arrived gzipped is its own gzip member between two small ones; any other body shares one
 // member with its header and line end.
 // `<runId>.intents.ndjson` beside it has one line per request, written before the request is sent.
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { brotliDecompress, crc32, gunzip, gzip, gzipSync } from "node:zlib";
 import { hasSystemCode } from "../../core/errors.ts";
+import { createOwn, makeOwnFolder } from "../../core/files/own-files.ts";
 import type { JsonValue } from "../../core/json.ts";
-import { makeOwnFolder } from "../../core/own-files.ts";
 import { jsonText } from "../record/json-text.ts";
 import { appendingFile } from "./appending-file.ts";
 
@@ -125,7 +125,7 @@ export const openNew = async (folder: string, stem: string, suffix: string): Pro
   for (let part = 1; ; part++) {
     const name = part === 1 ? `${stem}${suffix}` : `${stem}.${part}${suffix}`;
     try {
-      return await open(join(folder, name), "ax", 0o600);
+      return await createOwn(join(folder, name));
     } catch (error) {
       if (!hasSystemCode(error, "EEXIST")) throw error;
     }

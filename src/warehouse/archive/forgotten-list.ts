@@ -2,11 +2,10 @@
 // The key is a separate file (`state/forget.key`), so a copy of the archive does not identify anyone.
 
 import { createHmac, randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
-import { assertOwnFile } from "../../core/own-files.ts";
+import { readOwn } from "../../core/files/own-files.ts";
 import { replaceFile } from "./replace-file.ts";
 
 const KEY_BYTES = 32;
@@ -33,15 +32,11 @@ export interface ForgottenList {
 const listFile = (archiveDir: string) => join(archiveDir, LIST_NAME);
 const keyFile = (archiveDir: string) => join(dirname(archiveDir), "forget.key");
 
-const readIfThere = async (file: string): Promise<Buffer | null> => {
-  assertOwnFile(file);
-  try {
-    return await readFile(file);
-  } catch (error) {
+const readIfThere = (file: string): Promise<Buffer | null> =>
+  readOwn(file).catch((error: unknown) => {
     if (hasSystemCode(error, "ENOENT")) return null;
     throw error;
-  }
-};
+  });
 
 const listOf = (key: Buffer, entries: readonly ForgottenEntry[]): ForgottenList => {
   const hashes = new Set(entries.map(({ hash }) => hash));

@@ -1,12 +1,10 @@
 // Reads the archive as a stream: run by run, response by response, with one body at most in memory. Skips a record
 // that a crash cut off at the end of a file.
-import { createReadStream } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { constants, createGunzip } from "node:zlib";
 import { z } from "zod";
-import { hasSystemCode } from "../../core/errors.ts";
+import { listOwn, listOwnIfThere, streamOwn } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { type ArchiveHeader, INTENTS, type IntentRecord, RESPONSES } from "./archive.ts";
 
@@ -50,14 +48,11 @@ const partOf = (name: string, suffix: string) => {
  * error: paid answers that are unseen would be paid again.
  */
 export const archiveFiles = async (dir: string, suffix: string, wanted?: string): Promise<readonly string[]> => {
-  const names = await readdir(dir).catch((error: unknown): string[] => {
-    if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return [];
-    throw error;
-  });
+  const names = await listOwnIfThere(dir);
   const months = names.filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
   const files = await Promise.all(
     months.map(async (name) => {
-      const inMonth = (await readdir(join(dir, name)))
+      const inMonth = (await listOwn(join(dir, name)))
         .filter((file) => file.endsWith(suffix))
         .map((file) => ({ path: join(dir, name, file), ...partOf(file, suffix) }))
         .filter(({ runId }) => wanted === undefined || runId === wanted);
@@ -73,7 +68,7 @@ const PIECE = 256 * 1024;
 
 /** Decoded bytes of a gzipped file, up to the first damage. Calls `onTorn` for a cut-off end instead of throwing. */
 export async function* decodedChunks(file: string, onTorn: () => void = () => undefined): AsyncIterable<Buffer> {
-  const source = createReadStream(file, { highWaterMark: PIECE });
+  const source = await streamOwn(file, { highWaterMark: PIECE });
   const gunzip = createGunzip({ chunkSize: PIECE, finishFlush: constants.Z_SYNC_FLUSH });
   source.on("error", (error) => gunzip.destroy(error));
   try {
@@ -136,7 +131,7 @@ export async function* readArchive(dir: string, filter: ArchiveFilter = {}): Asy
 export const readIntents = async (dir: string, runId: string): Promise<readonly IntentRecord[]> => {
   const intents: IntentRecord[] = [];
   for (const file of await archiveFiles(dir, INTENTS, runId)) {
-    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const line of createInterface({ input: await streamOwn(file), crlfDelay: Number.POSITIVE_INFINITY })) {
       const intent = intentSchema.safeParse(jsonOrNull(line));
       if (intent.success) intents.push(intent.data);
     }

@@ -1,7 +1,7 @@
 // Replaces a file as a whole: a crash, a kill or a full disk leaves the old content or the new one, never a part.
 import { type FileHandle, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { createDurably, flushToDisk } from "../../core/state/durable-file.ts";
+import { createDurably, flushToDisk } from "../../core/files/own-files.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 
 /**

@@ -1,9 +1,8 @@
 // Words that a redacted statement may hold: those of SQL, and the names of schemas, tables, columns and views that
 // duckmirror itself defines. No name of a user's is among them.
-import { readdirSync } from "node:fs";
 import { catalogTables } from "../../catalog/dictionary.ts";
 import { VIEW_NAMES } from "../../catalog/view-names.ts";
-import { programFile } from "../../core/program-files.ts";
+import { listProgram, programFile } from "../../core/program-files.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { SQL_WORDS } from "./sql-words.ts";
 
@@ -12,7 +11,7 @@ const views = programFile("sql/views/");
 
 /** Names in the views' own texts, comments and literals aside. */
 const namesInViews = (): readonly string[] =>
-  readdirSync(views)
+  listProgram(views)
     .filter((name) => name.endsWith(".sql"))
     .flatMap((name) => {
       const code = sqlText(`views/${name}`).replace(/--.*|'[^']*'/g, " ");

@@ -4,7 +4,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { detailOf } from "../../core/errors.ts";
+import { detailOf, isCode } from "../../core/errors.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
@@ -31,7 +31,8 @@ const storeLines = async (tx: Sql, lines: readonly AuditLine[]): Promise<void> =
   await tx.run(sqlText("warehouse/audit-insert.sql"), [JSON.stringify(last.map(({ audit: _, ...line }) => line))]);
 };
 
-const isFileProblem = (error: unknown): boolean => error instanceof Error && "syscall" in error;
+const isFileProblem = (error: unknown): boolean =>
+  isCode(error, "DATA_DIR_UNWRITABLE") || (error instanceof Error && "syscall" in error);
 
 const loadFile = async (database: Database, dir: string, known: LoadedFile, now: number): Promise<void> => {
   let file = known;

@@ -1,8 +1,8 @@
 // Reads the files of the audit trail, from a position on.
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { detailOf } from "../../core/errors.ts";
-import { READING_OWN } from "../../core/own-files.ts";
+import { openOwn } from "../../core/files/own-files.ts";
 import { type AuditLine, readLines } from "./audit-line.ts";
 import { dayOf, trailDir, trailFiles } from "./trail-files.ts";
 
@@ -29,7 +29,7 @@ const readChunk = async (handle: FileHandle, from: number, size: number): Promis
  * last piece counts even without a line end. Throws the error of the file system.
  */
 export async function* readParts(path: string, from: number, settled: boolean): AsyncGenerator<TrailPart, void> {
-  const handle = await open(path, READING_OWN);
+  const handle = await openOwn(path);
   try {
     const { size } = await handle.stat();
     // A file that became shorter is another file.

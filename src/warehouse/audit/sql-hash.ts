@@ -1,16 +1,16 @@
 // Hash of a statement's whole text, with a key of this data directory (`state/audit/key`): equal statements have equal
 // hashes, and without the key nobody can test which address a statement named.
 import { createHmac, randomBytes } from "node:crypto";
-import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { hasSystemCode } from "../../core/errors.ts";
-import { assertOwnFile, makeOwnFolder } from "../../core/own-files.ts";
+import { makeOwnFolder, readOwnSync, writeNewSync } from "../../core/files/own-files.ts";
 
 const KEY_BYTES = 32;
 
 const readKey = (file: string): Buffer | null => {
   try {
-    return readFileSync(file);
+    return readOwnSync(file);
   } catch (error) {
     if (hasSystemCode(error, "ENOENT")) return null;
     throw error;
@@ -22,11 +22,10 @@ const keyOf = (dir: string): Buffer => {
   makeOwnFolder(dirname(dir));
   makeOwnFolder(dir);
   const file = join(dir, "key");
-  assertOwnFile(file);
   const known = readKey(file);
   if (known !== null) return known;
   const fresh = `${file}.${randomBytes(6).toString("hex")}`;
-  writeFileSync(fresh, randomBytes(KEY_BYTES), { mode: 0o600, flag: "wx" });
+  writeNewSync(fresh, randomBytes(KEY_BYTES));
   try {
     linkSync(fresh, file);
   } catch (error) {
@@ -34,7 +33,7 @@ const keyOf = (dir: string): Buffer => {
   } finally {
     unlinkSync(fresh);
   }
-  return readFileSync(file);
+  return readOwnSync(file);
 };
 
 /** HMAC-SHA-256 of the text, hex. `dir`: folder of the trail. Throws the error of the file system. */

@@ -1,9 +1,6 @@
 // Files of the audit trail: `state/audit/2026-11-22.jsonl`, one per day (UTC), which every process appends to.
-import { closeSync, openSync, writeSync } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { hasSystemCode } from "../../core/errors.ts";
-import { APPENDING, makeOwnFolder } from "../../core/own-files.ts";
+import { appendOwn, listOwnIfThere, makeOwnFolder } from "../../core/files/own-files.ts";
 import { timeMs } from "../../core/time.ts";
 
 export const trailDir = (dataDir: string): string => join(dataDir, "state", "audit");
@@ -19,10 +16,7 @@ export const dayOf = (name: string): number | null => {
 
 /** Names of the trail's files, oldest first; none if there is no folder. Throws other errors of the file system. */
 export const trailFiles = async (dir: string): Promise<readonly string[]> => {
-  const names = await readdir(dir).catch((error: unknown): string[] => {
-    if (hasSystemCode(error, "ENOENT")) return [];
-    throw error;
-  });
+  const names = await listOwnIfThere(dir);
   return names.filter((name) => dayOf(name) !== null).sort();
 };
 
@@ -33,12 +27,5 @@ export const trailFiles = async (dir: string): Promise<readonly string[]> => {
 export const appendLine = (dir: string, at: number, line: string): void => {
   makeOwnFolder(dirname(dir));
   makeOwnFolder(dir);
-  const bytes = Buffer.from(line);
-  const file = openSync(join(dir, `${new Date(at).toISOString().slice(0, 10)}${SUFFIX}`), APPENDING, 0o600);
-  try {
-    const written = writeSync(file, bytes);
-    if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
-  } finally {
-    closeSync(file);
-  }
+  appendOwn(join(dir, `${new Date(at).toISOString().slice(0, 10)}${SUFFIX}`), line);
 };

@@ -1,7 +1,6 @@
 // The package's .sql files: migrations in order, and statements by name.
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { programFile } from "../../core/program-files.ts";
+import { listProgram, programFile, readProgram } from "../../core/program-files.ts";
 
 const root = programFile("sql/");
 const texts = new Map<string, string>();
@@ -12,7 +11,7 @@ const texts = new Map<string, string>();
 export const sqlText = (name: string): string => {
   const known = texts.get(name);
   if (known !== undefined) return known;
-  const text = readFileSync(new URL(name, root), "utf8").replaceAll("\r\n", "\n");
+  const text = readProgram(new URL(name, root)).toString("utf8").replaceAll("\r\n", "\n");
   texts.set(name, text);
   return text;
 };
@@ -39,7 +38,7 @@ let known: readonly Migration[] | null = null;
 /** Every migration of this program, in order, read once. Throws TypeError when the numbers have a gap. */
 export const readMigrations = (): readonly Migration[] => {
   if (known !== null) return known;
-  const names = readdirSync(new URL("migrations/", root))
+  const names = listProgram(new URL("migrations/", root))
     .filter((name) => name.endsWith(".sql"))
     .sort();
   const migrations = names.map((name) => migration(name, sqlText(`migrations/${name}`)));

@@ -6,9 +6,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { makeFolders } from "../../core/make-folders.ts";
-import { assertOwnFile } from "../../core/own-files.ts";
-import { flushToDisk } from "../../core/state/durable-file.ts";
+import { makeFolders } from "../../core/files/make-folders.ts";
+import { flushToDisk } from "../../core/files/own-files.ts";
 import { unwritable } from "../../core/state/unwritable.ts";
 import type { Database } from "../duckdb/database.ts";
 import { lockError, statementError } from "../duckdb/duck-errors.ts";
@@ -157,7 +156,6 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
 /** Runs `work` while no other export uses the folder. Throws WRITER_BUSY, DATA_DIR_UNWRITABLE. */
 const alone = async <T>(dir: string, work: () => Promise<T>): Promise<T> => {
   const lockFile = join(dir, ".lock");
-  for (const file of [lockFile, `${lockFile}.wal`]) assertOwnFile(file);
   const lock = await takeWriterLock(lockFile, dir).catch((error: unknown) => {
     throw lockError(error, lockFile, dir);
   });

@@ -1,9 +1,9 @@
 // Contents of an export folder: `_manifest.json` has one entry per file. It is replaced last, so every file it names
 // exists.
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { readOwnIfThere } from "../../core/files/own-files.ts";
 import { EXPORT_FORMATS } from "./tables.ts";
 
 export const MANIFEST_NAME = "_manifest.json";
@@ -53,10 +53,7 @@ export type SwapPlan = z.output<typeof planSchema>;
 
 /** Parsed JSON of a file; null if the file does not exist. */
 export const readJson = async (file: string): Promise<unknown> => {
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
-    if (hasSystemCode(error, "ENOENT")) return null;
-    throw error;
-  });
+  const text = await readOwnIfThere(file);
   return text === null ? null : JSON.parse(text);
 };
 
@@ -65,13 +62,15 @@ export const tablesOf = (manifest: Manifest | null): readonly string[] =>
   manifest === null ? [] : [...new Set([...manifest.tables, ...manifest.files.map(({ table }) => table)])];
 
 /**
- * The manifest of a folder; null if it has none. Throws EXPORT_FOLDER when the file is no manifest of this program.
+ * The manifest of a folder; null if it has none. Throws EXPORT_FOLDER when the file is no manifest of this
+ * program, DATA_DIR_UNWRITABLE when it is a link or pipe.
  */
 export const readManifest = async (dir: string): Promise<Manifest | null> => {
   try {
     const found = await readJson(join(dir, MANIFEST_NAME));
     return found === null ? null : manifestSchema.parse(found);
   } catch (error) {
+    if (error instanceof DuckmirrorError) throw error;
     const detail = `${MANIFEST_NAME} is not one that this program wrote (${detailOf(error).slice(0, 200)})`;
     throw new DuckmirrorError("EXPORT_FOLDER", { dir, detail }, { cause: error });
   }

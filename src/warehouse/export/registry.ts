@@ -1,21 +1,17 @@
 // Export folders that a user named. They are remembered because `forget` must erase people from them too.
-import { appendFile, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { z } from "zod";
 import { exportDir } from "../../core/data-dir.ts";
 import { hasSystemCode } from "../../core/errors.ts";
+import { appendOwn, makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
-import { APPENDING, makeOwnFolder } from "../../core/own-files.ts";
 import { EXPORT_FORMATS } from "./tables.ts";
 
 const entry = z.object({ dir: z.string() });
 const registry = (dataDir: string) => join(dataDir, "state", "exports.ndjson");
 
 const readRegistry = async (dataDir: string): Promise<readonly string[]> => {
-  const text = await readFile(registry(dataDir), "utf8").catch((error: unknown) => {
-    if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return "";
-    throw error;
-  });
+  const text = (await readOwnIfThere(registry(dataDir))) ?? "";
   // A crash may cut a line off; the next one then follows it on the same line. Inside JSON a quote is escaped.
   return text.split(/\n|(?=\{"dir":)/).flatMap((line) => entry.safeParse(jsonOrNull(line)).data?.dir ?? []);
 };
@@ -30,7 +26,7 @@ export const rememberExport = async (dataDir: string, dir: string): Promise<void
   if (defaultFolders(dataDir).includes(dir) || (await readRegistry(dataDir)).includes(dir)) return;
   try {
     makeOwnFolder(join(dataDir, "state"));
-    await appendFile(registry(dataDir), `${JSON.stringify({ dir })}\n`, { mode: 0o600, flag: APPENDING });
+    appendOwn(registry(dataDir), `${JSON.stringify({ dir })}\n`);
   } catch (error) {
     // Exporting is allowed without write access to the data directory. `forget --export-dir` must then name the
     // folder.

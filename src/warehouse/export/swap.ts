@@ -3,12 +3,12 @@
 // out. Each file is replaced by a rename, so a reader sees either version whole and a glob never matches both. The
 // manifest is replaced last. Staged files without a plan are deleted.
 
-import { chmodSync, lstatSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
-import { makeFolders } from "../../core/make-folders.ts";
-import { flushToDisk } from "../../core/state/durable-file.ts";
+import { makeFolders } from "../../core/files/make-folders.ts";
+import { flushToDisk, writeNewSync } from "../../core/files/own-files.ts";
 import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.ts";
 
 const PLAN_NAME = "plan.json";
@@ -56,7 +56,7 @@ const writeInPlace = (file: string, text: string, mode: number): void => {
   // An existing file was left by a crash, or planted; creating a new file follows no link.
   rmSync(`${file}.new`, { force: true });
   // Flushed before it has its name: a loss of power must not leave an empty manifest, which no later export accepts.
-  writeFileSync(`${file}.new`, text, { mode, flag: "wx", flush: true });
+  writeNewSync(`${file}.new`, text, { mode, flush: true });
   chmodSync(`${file}.new`, mode);
   renameSync(`${file}.new`, file);
 };
@@ -92,8 +92,7 @@ const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
 export const swapIn = async (dir: string, plan: SwapPlan): Promise<void> => {
   const staging = stagingDir(dir);
   const file = join(staging, PLAN_NAME);
-  writeFileSync(`${file}.new`, JSON.stringify(plan), { mode: 0o600, flag: "wx" });
-  await flushToDisk(`${file}.new`);
+  writeNewSync(`${file}.new`, JSON.stringify(plan), { flush: true });
   renameSync(`${file}.new`, file);
   await flushToDisk(staging);
   await carryOut(dir, plan);

@@ -1,12 +1,13 @@
 // Writes parts of an export from a snapshot: large ones one after another, small ones side by side.
 import { createHash } from "node:crypto";
-import { chmodSync, createReadStream, statSync } from "node:fs";
+import { chmodSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { streamOwn } from "../../core/files/own-files.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { snapshotError } from "../duckdb/duck-errors.ts";
 import type { Instant } from "../duckdb/duck-values.ts";
@@ -68,7 +69,7 @@ export const lastRun = async (database: Database): Promise<string | null> => {
 
 const sha256Of = async (file: string): Promise<string> => {
   const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
+  await pipeline(await streamOwn(file), hash);
   return hash.digest("hex");
 };
 

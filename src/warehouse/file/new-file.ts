@@ -2,11 +2,11 @@
 // mirror once, and a new file begins as its copy. Opening checks it like any other file: what it lacks is created then,
 // and without the copy everything is. docs/decisions/0210-a-new-mirror-is-a-copy.md.
 import { existsSync } from "node:fs";
-import { readFile, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
-import { programFile } from "../../core/program-files.ts";
-import { createDurably, flushToDisk } from "../../core/state/durable-file.ts";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { createDurably, flushToDisk } from "../../core/files/own-files.ts";
+import { programFile, readProgram } from "../../core/program-files.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
@@ -38,7 +38,7 @@ export const copyEmptyMirror = async (file: string, empty: string = emptyMirrorF
     // A killed process left it, or somebody planted a link, which is not followed.
     await rm(unfinished, { force: true });
     // Flushed, because DuckDB flushes its WAL with the first rows, but not a file that it has not written.
-    const bytes = await readFile(empty);
+    const bytes = readProgram(pathToFileURL(empty));
     await createDurably(unfinished, (copy) => copy.writeFile(bytes));
     await rename(unfinished, file);
     await flushToDisk(dirname(file));

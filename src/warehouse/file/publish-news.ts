@@ -1,8 +1,9 @@
 // Publishes the snapshot, or, after a sync that found nothing new, leaves the old one and notes the look beside it: a
 // publish writes the whole file (docs/decisions/0114-publish-what-is-new.md).
-import { appendFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
+import { appendOwn } from "../../core/files/own-files.ts";
 import { replaceFile } from "../archive/replace-file.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
@@ -108,8 +109,10 @@ export const publishNews = async (
   const look = await lookOf(database, runId);
   if (look === null) return publishNow(place);
   // The line end before it ends a line that a crash cut off.
-  await appendFile(looksFile(dirname(snapshot)), `\n${JSON.stringify(look)}\n`).catch((error: unknown) => {
+  try {
+    appendOwn(looksFile(dirname(snapshot)), `\n${JSON.stringify(look)}\n`);
+  } catch (error) {
     throw statementError(error);
-  });
+  }
   return null;
 };

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { DEFAULT_MEMORY, type MemoryPlan, memoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { makeFolders } from "../../core/files/make-folders.ts";
+import { assertOwnFile, assertOwnFolder } from "../../core/files/own-files.ts";
 import { machineMemory } from "../../core/machine-memory.ts";
-import { makeFolders } from "../../core/make-folders.ts";
-import { assertOwnFile, assertOwnFolder } from "../../core/own-files.ts";
 import { unwritable } from "../../core/state/unwritable.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { lockError, openError } from "../duckdb/duck-errors.ts";
@@ -72,9 +72,9 @@ const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void>
 
 /** DuckDB follows links in place of these. */
 const refusePlanted = (dataDir: string): void => {
-  const { state, working, lockFile } = warehousePaths(dataDir);
+  const { state, working } = warehousePaths(dataDir);
   assertOwnFolder(join(state, "tmp"));
-  for (const file of [working, `${working}.new`, lockFile]) {
+  for (const file of [working, `${working}.new`]) {
     assertOwnFile(file);
     assertOwnFile(`${file}.wal`);
   }

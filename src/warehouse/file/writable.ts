@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { assertOwnFolder } from "../../core/own-files.ts";
+import { assertOwnFolder } from "../../core/files/own-files.ts";
 import { warehousePaths } from "./working-file.ts";
 
 /** The nearest existing path: the folder itself, or one above it. */

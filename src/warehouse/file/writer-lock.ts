@@ -4,6 +4,7 @@
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { assertOwnFile } from "../../core/files/own-files.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 
 /** Locks of this process. DuckDB allows a second open in the same process, which loses rows. */
@@ -13,8 +14,10 @@ export interface WriterLock {
   release(): Promise<void>;
 }
 
-/** Takes the lock. `dir`: the data directory, for the message. Throws WRITER_BUSY, or DuckDB's error. */
+/** Takes the lock. `dir`: the data directory, for the message. Throws WRITER_BUSY, DATA_DIR_UNWRITABLE, or DuckDB's error. */
 export const takeWriterLock = async (file: string, dir: string): Promise<WriterLock> => {
+  // DuckDB follows links in place of these, and waits for a pipe.
+  for (const own of [file, `${file}.wal`]) assertOwnFile(own);
   const id = realpathSync(dirname(file));
   if (held.has(id)) throw new DuckmirrorError("WRITER_BUSY", { dir });
   held.add(id);

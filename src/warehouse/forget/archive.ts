@@ -1,7 +1,7 @@
 // Erases people from the archive: bodies, request records, the journal. Each file is rewritten beside the old one and
 // renamed over it, so a crash leaves one of the two, whole. A record that an earlier crash cut off is dropped.
 
-import { readFile } from "node:fs/promises";
+import { readOwnText } from "../../core/files/own-files.ts";
 import type { IdEraser } from "../../core/forgotten.ts";
 import { mapTexts } from "../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
@@ -85,7 +85,7 @@ const cleanLine = (line: string, eraser: IdEraser): string => {
 };
 
 const cleanLines = async (file: string, eraser: IdEraser): Promise<boolean> => {
-  const text = await readFile(file, "utf8");
+  const text = await readOwnText(file);
   const clean = text
     .split("\n")
     .map((line) => (line === "" ? line : cleanLine(line, eraser)))

@@ -1,9 +1,10 @@
 // Erases contacts from archive, tables, snapshot and exports, keeps a keyed hash of each id, and searches every file
 // for remains as proof. Each step can be repeated: after a crash, `forget --resume` repeats all of them.
-import { readdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { BACKUP_ON_ITS_WAY, DELIVERING } from "../../core/data-dir.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { listOwn } from "../../core/files/own-files.ts";
 import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
 import { type ForgottenList, keyedForgotten, readForgotten, writeForgotten } from "../archive/forgotten-list.ts";
 import type { Database } from "../duckdb/database.ts";
@@ -119,7 +120,7 @@ const putOnList = async (archiveDir: string, list: ForgottenList, people: readon
 const removeCopies = async (working: string): Promise<readonly string[]> => {
   const state = dirname(working);
   const name = basename(working);
-  const copies = (await readdir(state)).filter(
+  const copies = (await listOwn(state)).filter(
     (file) =>
       file === "tmp" ||
       file === DELIVERING ||

@@ -1,9 +1,10 @@
 // Removes messages of alert rules that hold an erased person: those that wait, and dead letters; and what a rule notes of
 // a query that failed at one of the person's values.
-import { readdir, readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { ALERTS } from "../../core/data-dir.ts";
+import { allEntriesOfOwn, readOwnText } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { formsOf, isWord } from "../../core/text/forms.ts";
 import { replaceFile } from "../archive/replace-file.ts";
@@ -45,7 +46,7 @@ const problemSchema = z.looseObject({ problem: z.object({ message: z.string() })
 /** Removes the problem of a rule whose query failed at a value of the person; the rule's next pass finds it anew. */
 const clearProblem = async (folder: string, isTheirs: (text: string) => boolean): Promise<void> => {
   const file = join(folder, "position.json");
-  const read = async () => problemSchema.safeParse(jsonOrNull(await readFile(file, "utf8"))).data;
+  const read = async () => problemSchema.safeParse(jsonOrNull(await readOwnText(file))).data;
   if (!isTheirs((await read())?.problem.message ?? "")) return;
   // Where a pass is under way, it keeps a position of its own; the search that follows finds what it left.
   const lock = await takeWriterLock(join(folder, "writer.lock"), folder).catch(() => null);
@@ -64,14 +65,13 @@ const MESSAGE = /^\d{12}\.json$|\.json\.new$/;
 export const removeMessages = async (state: string, people: readonly Person[]): Promise<readonly string[]> => {
   const isTheirs = namesOneOf(people);
   const folder = join(state, ALERTS);
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
   const removed: string[] = [];
-  for (const entry of entries) {
+  for (const entry of allEntriesOfOwn(folder)) {
     const file = join(entry.parentPath, entry.name);
     if (!entry.isFile()) continue;
     if (entry.name === "position.json") await clearProblem(entry.parentPath, isTheirs);
     if (!MESSAGE.test(entry.name)) continue;
-    if (!saidIn(await readFile(file, "utf8")).some(isTheirs)) continue;
+    if (!saidIn(await readOwnText(file)).some(isTheirs)) continue;
     await rm(file);
     removed.push(file);
   }

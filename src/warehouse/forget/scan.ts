@@ -1,12 +1,13 @@
 // Proof of an erasure: searches every byte of every file for texts that identify the erased people. Databases and
 // Parquet files are compressed, so their cells are searched too. No file may be open for writing meanwhile.
-import { createReadStream, type Dirent } from "node:fs";
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { hasSystemCode } from "../../core/errors.ts";
+import { makeFolders } from "../../core/files/make-folders.ts";
+import { entriesOfOwn, streamOwn } from "../../core/files/own-files.ts";
 import { isTelling } from "../../core/forgotten.ts";
-import { makeFolders } from "../../core/make-folders.ts";
 import { ESCAPED_SIGN, formsOf, samePartOf } from "../../core/text/forms.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { decodedChunks } from "../archive/read-archive.ts";
@@ -44,9 +45,9 @@ const LOCKS: ReadonlySet<string> = new Set(["writer.lock", ".lock"]);
 const OF_THE_DISK = "lost+found";
 
 /** Entries of a folder. Throws the system's error: a folder that was not searched proves nothing. */
-const entriesOf = async (dir: string): Promise<readonly Dirent[]> => {
+const entriesOf = (dir: string): readonly Dirent[] => {
   try {
-    return await readdir(dir, { withFileTypes: true });
+    return entriesOfOwn(dir);
   } catch (error) {
     const isExpected =
       hasSystemCode(error, "ENOENT") || (basename(dir) === OF_THE_DISK && hasSystemCode(error, "EACCES"));
@@ -57,7 +58,7 @@ const entriesOf = async (dir: string): Promise<readonly Dirent[]> => {
 
 const filesBelow = async (dir: string): Promise<readonly string[]> => {
   const found: string[] = [];
-  for (const entry of await entriesOf(dir)) {
+  for (const entry of entriesOf(dir)) {
     const path = join(dir, entry.name);
     if (entry.isDirectory()) found.push(...(await filesBelow(path)));
     else if (entry.isFile() && !LOCKS.has(entry.name)) found.push(path);
@@ -179,7 +180,7 @@ const scanCells = async (file: string, traces: readonly Trace[]): Promise<Cells>
 
 const isChunk = (chunk: unknown): chunk is Buffer => Buffer.isBuffer(chunk);
 async function* bytesOf(file: string): AsyncIterable<Buffer> {
-  for await (const chunk of createReadStream(file)) if (isChunk(chunk)) yield chunk;
+  for await (const chunk of await streamOwn(file)) if (isChunk(chunk)) yield chunk;
 }
 
 /**

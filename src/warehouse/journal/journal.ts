@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { makeOwnFolder } from "../../core/own-files.ts";
+import { makeOwnFolder } from "../../core/files/own-files.ts";
 import { month, openNew } from "../archive/archive.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";

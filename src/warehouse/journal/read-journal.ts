@@ -1,12 +1,11 @@
 // Reads the journal: every change that was made, in order. If a number occurs twice, the first change was never made
 // (its transaction failed or the process ended) and the later entry replaces it.
 
-import { createReadStream } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { listOwn, listOwnIfThere, streamOwn } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { type JournalEvent, journalEventSchema } from "./journal-event.ts";
 
@@ -15,14 +14,11 @@ export const JOURNAL = ".journal.ndjson";
 
 /** Journal files in the order they were written. Throws the system's error: without them an old copy of the file looks new. */
 export const journalFiles = async (dir: string): Promise<readonly string[]> => {
-  const names = await readdir(dir).catch((error: unknown): string[] => {
-    if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return [];
-    throw error;
-  });
+  const names = await listOwnIfThere(dir);
   const months = names.filter((name) => /^\d{4}-\d{2}$/.test(name));
   const found = await Promise.all(
     months.map(async (name) =>
-      (await readdir(join(dir, name))).flatMap((file) => {
+      (await listOwn(join(dir, name))).flatMap((file) => {
         const [, seq, part = "1"] = /^(\d{12})(?:\.(\d+))?\.journal\.ndjson$/.exec(file) ?? [];
         return seq === undefined
           ? []
@@ -37,7 +33,7 @@ export const journalFiles = async (dir: string): Promise<readonly string[]> => {
 
 /** Parsed lines; with `text`, only those that hold it. */
 async function* lines(file: string, text = ""): AsyncIterable<unknown> {
-  const input = createReadStream(file);
+  const input = await streamOwn(file);
   for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
     if (!line.includes(text)) continue;
     const value = jsonOrNull(line);

@@ -1,6 +1,7 @@
 // Bytes of a data directory by part, and how fast its archive grows. Reads names and sizes only: no lock, no content.
-import { type Dirent, lstatSync, readdirSync } from "node:fs";
+import { type Dirent, lstatSync } from "node:fs";
 import { basename, join } from "node:path";
+import { entriesOfOwn } from "../../core/files/own-files.ts";
 import { INTENTS, RESPONSES } from "../archive/archive.ts";
 import { trailDir } from "../audit/trail-files.ts";
 import { JOURNAL } from "../journal/read-journal.ts";
@@ -42,7 +43,7 @@ interface FoundFile {
 const filesBelow = (dir: string, wanted: RegExp, path: readonly string[] = []): readonly FoundFile[] => {
   let entries: readonly Dirent[];
   try {
-    entries = readdirSync(dir, { withFileTypes: true });
+    entries = entriesOfOwn(dir);
   } catch {
     return [];
   }

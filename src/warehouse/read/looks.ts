@@ -2,11 +2,11 @@
 // what it would have changed in a snapshot: its run, times of checks, credits. Readers add them to what the snapshot
 // says. The first line names the snapshot; after a publish the file begins anew.
 
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { readOwnSync } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
-import { assertOwnFile } from "../../core/own-files.ts";
 
 const LOOKS_NAME = "looks.ndjson";
 
@@ -101,8 +101,7 @@ export const fileVersion = (path: string): string | null => {
 const textOf = (dataDir: string): string => {
   const file = looksFile(dataDir);
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return "";
-  assertOwnFile(file);
-  return readFileSync(file, "utf8");
+  return readOwnSync(file).toString("utf8");
 };
 
 /** Looks since the snapshot was published; null when the file belongs to another snapshot, is missing or damaged. */

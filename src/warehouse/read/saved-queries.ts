@@ -1,7 +1,6 @@
 // Saved queries of the program: the files of sql/queries, by name.
-import { readdirSync } from "node:fs";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { programFile } from "../../core/program-files.ts";
+import { listProgram, programFile } from "../../core/program-files.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 
@@ -22,7 +21,7 @@ const headLine = (sql: string, word: string): string =>
 
 /** All saved queries, by name. */
 export const savedQueries = (): readonly SavedQuery[] =>
-  readdirSync(programFile("sql/queries/"))
+  listProgram(programFile("sql/queries/"))
     .filter((file) => file.endsWith(".sql"))
     .sort()
     .map((file) => {

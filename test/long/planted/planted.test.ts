@@ -109,6 +109,7 @@ test("the plants are many", () => {
 describe("planted before", () => {
   test.each(PLANTS.map((one) => ({ ...one, command: one.argv[0] })))("$path, leading to $to: $command", async (one) => {
     const scene = await aScene();
+    if (one.config !== undefined) writeFileSync(join(scene.dataDir, "duckmirror.yaml"), one.config);
     plant(scene, one);
     const before = stateOf(scene.theirs);
     const run = running(scene, one);

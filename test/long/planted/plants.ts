@@ -11,6 +11,8 @@ export interface Plant {
   /** The command; `CONTACT` becomes an id of the mirror. */
   readonly argv: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Text of duckmirror.yaml. */
+  readonly config?: string;
   /** A lasting refusal is as good as doing it elsewhere; without it, the command must do its work. */
   readonly refuses?: boolean;
 }
@@ -22,6 +24,11 @@ const KEY = ["key", "add", "k", "--role", "read"];
 const FORGET = ["forget", "CONTACT", "--yes"];
 const REPLAY = ["replay", "--quiet"];
 const INIT = ["init", "--force", "--yes"];
+
+const ALERTS = ["alerts", "send"];
+/** Has a rule that nobody receives messages of. */
+const RULE =
+  "alerts: [{ name: rule, event: run_failed, url: 'http://127.0.0.1:9/', format: slack, allow_private: true }]\n";
 
 const at = (paths: readonly string[], to: Plant["to"], argv: readonly string[], refuses = false): Plant[] =>
   paths.map((path) => ({ path, to, argv, refuses }));
@@ -77,7 +84,38 @@ export const PLANTS: readonly Plant[] = [
   ...at(["export/_manifest.json.new"], "nothing", ["export", "--tables", "main,history"]),
   ...at(["state/exports.ndjson"], "file", ["export", "--dir", "ELSEWHERE"], true),
   ...at(["state/exports.ndjson"], "nothing", ["export", "--dir", "ELSEWHERE"], true),
+  ...at(["export/_manifest.json"], "pipe", EXPORT, true),
+  ...at(["export/_manifest.json"], "file", EXPORT, true),
+  ...at(["export/.lock", "export/.lock.wal"], "pipe", EXPORT, true),
+  // Alert rules.
+  ...at(["state/alerts", "state/alerts/rule"], "folder", ALERTS, true).map((plant) => ({ ...plant, config: RULE })),
+  ...at(["state/alerts/rule/writer.lock"], "database", ALERTS, true).map((plant) => ({ ...plant, config: RULE })),
+  ...at(["state/alerts/rule/writer.lock", "state/alerts/rule/position.json"], "pipe", ALERTS, true).map((plant) => ({
+    ...plant,
+    config: RULE,
+  })),
+  // A pipe or link in place of any other file of the state.
+  ...[
+    "following.json",
+    "tier.json",
+    "checked.json",
+    "field-rules.json",
+    "looks.ndjson",
+    "history-id",
+    "writer.lock",
+  ].flatMap((name) => at([`state/${name}`], "pipe", SYNC, true)),
+  ...at(["state/archive/forgotten.json", "state/forget.key"], "pipe", SYNC, true),
+  ...at(["state/archive/MONTH/000000000001.journal.ndjson"], "pipe", SYNC, true),
+  ...at(["state/calls"], "folder", SYNC, true),
+  ...at(["state/history-id"], "pipe", SYNC),
+  ...at(["state/delivering", "state/deliveries", "state/baseline"], "folder", SYNC),
+  ...at(["state/exports.ndjson"], "pipe", FORGET, true),
   // The configuration.
+  ...at(["duckmirror.yaml"], "pipe", ["status"], true),
+  ...at(["token"], "pipe", SYNC, true).map((plant) => ({
+    ...plant,
+    env: { DUCKMIRROR_TOKEN: "", DUCKMIRROR_TOKEN_FILE: "token" },
+  })),
   ...at(["duckmirror.yaml.new", "duckmirror.yaml"], "file", INIT),
   ...at(["duckmirror.yaml.new"], "nothing", INIT),
 ];

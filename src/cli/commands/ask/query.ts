@@ -1,12 +1,12 @@
 // duckmirror query: runs read-only SQL on the published snapshot, or on a lake it was delivered to; prints a table,
 // CSV, JSON or NDJSON.
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { destinationsNamed } from "../../../../jobs/deliver.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
+import { readGiven } from "../../../core/files/given-files.ts";
 import { counted, parseBytes, parseDuration } from "../../../core/text/units.ts";
 import { visible } from "../../../core/text/visible.ts";
 import { queryDestination } from "../../../deliver/query-destination.ts";
@@ -42,7 +42,7 @@ type Input = z.output<typeof inputSchema>;
 
 const fileText = (file: string, cwd: string): string => {
   try {
-    return readFileSync(resolve(cwd, file), "utf8");
+    return readGiven(resolve(cwd, file));
   } catch (cause) {
     throw new DuckmirrorError("USAGE", { detail: `${file} cannot be read: ${detailOf(cause)}` }, { cause });
   }

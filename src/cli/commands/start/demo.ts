@@ -1,5 +1,5 @@
 // duckmirror demo: starts a generated service in this process, mirrors it completely, and shows some queries.
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { z } from "zod";
 import { syncJob } from "../../../../jobs/sync.ts";
@@ -7,7 +7,8 @@ import { vocabulary } from "../../../catalog/vocabulary.ts";
 import { resolveConfig } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
-import { makeFolders } from "../../../core/make-folders.ts";
+import { makeFolders } from "../../../core/files/make-folders.ts";
+import { writeNewSync } from "../../../core/files/own-files.ts";
 import { Secret } from "../../../core/secret.ts";
 import { unwritable } from "../../../core/state/unwritable.ts";
 import { counted, formatDuration } from "../../../core/text/units.ts";
@@ -41,7 +42,7 @@ const freshDir = async (dir: string): Promise<void> => {
   }
   try {
     makeFolders(dir, 0o700);
-    writeFileSync(join(dir, MARKER), "Made by `duckmirror demo`; the next demo makes it anew.\n");
+    writeNewSync(join(dir, MARKER), "Made by `duckmirror demo`; the next demo makes it anew.\n");
   } catch (error) {
     throw unwritable(dir, error);
   }

@@ -1,5 +1,5 @@
 // duckmirror init: writes a commented duckmirror.yaml; asks only for the address and the source of the token.
-import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { z } from "zod";
 import { vocabulary } from "../../../catalog/vocabulary.ts";
@@ -7,7 +7,8 @@ import { type FlagValues, namedFile, resolveConfig } from "../../../core/config/
 import { CONFIG_FILE_NAME, parseConfigFile } from "../../../core/config/config-file.ts";
 import { settingsJsonSchema } from "../../../core/config/settings.ts";
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
-import { makeFolders } from "../../../core/make-folders.ts";
+import { makeFolders } from "../../../core/files/make-folders.ts";
+import { writeNewSync } from "../../../core/files/own-files.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { configTemplate } from "../../config-template.ts";
 
@@ -78,11 +79,11 @@ const forFile = (settings: FlagValues, folder: string, cwd: string): FlagValues 
 const write = (file: string, text: string, force: boolean) => {
   try {
     makeFolders(dirname(file));
-    if (!force) return writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+    if (!force) return writeNewSync(file, text);
     const fresh = `${file}.new`;
     // A file of that name was left by a crash, or planted; creating a new file follows no link.
     rmSync(fresh, { force: true });
-    writeFileSync(fresh, text, { flag: "wx", mode: 0o600 });
+    writeNewSync(fresh, text);
     renameSync(fresh, file);
   } catch (cause) {
     if (hasSystemCode(cause, "EEXIST") && existsSync(file)) {

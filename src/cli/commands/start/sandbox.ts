@@ -1,11 +1,11 @@
 // duckmirror sandbox: runs a generated service on this machine, to try duckmirror against. Runs until stopped.
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { parse } from "yaml";
 import { z } from "zod";
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
+import { readGiven } from "../../../core/files/given-files.ts";
 import { type FaultProxyOptions, startFaultProxy } from "../../../sandbox/faults/proxy.ts";
 import { isPlanName, PLANS } from "../../../sandbox/limits/plans.ts";
 import { startSandbox } from "../../../sandbox/sandbox.ts";
@@ -45,7 +45,7 @@ const tokenOf = ({ token, tokenFile }: Input, cwd: string): { readonly token?: s
   if (tokenFile === undefined) return {};
   const path = resolve(cwd, tokenFile);
   try {
-    return { token: readFileSync(path, "utf8").trim() };
+    return { token: readGiven(path).trim() };
   } catch (cause) {
     throw new DuckmirrorError("TOKEN_FILE_UNREADABLE", { file: path, detail: detailOf(cause) }, { cause });
   }
@@ -85,7 +85,7 @@ const start = async (input: Input, cwd: string) => {
 /** Content of a fault file, not validated. YAML, which includes JSON. */
 const readFaults = (path: string): unknown => {
   try {
-    return parse(readFileSync(path, "utf8")) ?? {};
+    return parse(readGiven(path)) ?? {};
   } catch (cause) {
     throw new DuckmirrorError("CONFIG_FILE_UNREADABLE", { file: path, detail: detailOf(cause) }, { cause });
   }

@@ -1,6 +1,6 @@
 // Key of hashed fields, from the configuration or a file. Without a key, hashes of known addresses could be compared.
-import { readFile } from "node:fs/promises";
 import { DuckmirrorError, detailOf } from "../../errors.ts";
+import { readGiven } from "../../files/given-files.ts";
 import { Secret } from "../../secret.ts";
 import type { Config } from "../config.ts";
 
@@ -13,7 +13,7 @@ export const resolveHashKey = async ({ hashFields, hashKey }: Pick<Config, "hash
   if (hashKey.kind === "value") return hashKey.value;
   let text: string;
   try {
-    text = (await readFile(hashKey.path, "utf8")).trim();
+    text = readGiven(hashKey.path).trim();
   } catch (cause) {
     const detail = `hash_key_file ${hashKey.path} cannot be read: ${detailOf(cause)}`;
     throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });

@@ -1,6 +1,6 @@
 // Key of the server, from the configuration or a file. Required when other machines can reach the server.
-import { readFile } from "node:fs/promises";
 import { DuckmirrorError, detailOf } from "../../errors.ts";
+import { readGiven } from "../../files/given-files.ts";
 import { Secret } from "../../secret.ts";
 import type { Config } from "../config.ts";
 import { keyProblem } from "../key-text.ts";
@@ -9,7 +9,7 @@ import { isLoopbackHost, listenText } from "../listen-address.ts";
 const readKeyFile = async (path: string): Promise<Secret> => {
   let text: string;
   try {
-    text = (await readFile(path, "utf8")).trim();
+    text = readGiven(path).trim();
   } catch (cause) {
     const detail = `server_key_file ${path} cannot be read: ${detailOf(cause)}`;
     throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });

@@ -1,7 +1,7 @@
 // Certificate and key of the server, from the files that the configuration names.
-import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import { DuckmirrorError, detailOf } from "../../errors.ts";
+import { readGiven } from "../../files/given-files.ts";
 import type { Config } from "../config.ts";
 
 export interface TlsFiles {
@@ -18,7 +18,7 @@ export const resolveTls = async ({ tlsCertFile, tlsKeyFile }: Pick<Config, "tlsC
     throw new DuckmirrorError("CONFIG_INVALID", { detail: "tls_cert_file and tls_key_file belong together" });
   }
   try {
-    const [cert, key] = await Promise.all([readFile(tlsCertFile, "utf8"), readFile(tlsKeyFile, "utf8")]);
+    const [cert, key] = [readGiven(tlsCertFile), readGiven(tlsKeyFile)];
     createSecureContext({ cert, key });
     return { cert, key } satisfies TlsFiles;
   } catch (cause) {

@@ -1,8 +1,8 @@
 // The access token, from the configuration, a file, or a command that prints it.
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { DuckmirrorError, detailOf } from "../../errors.ts";
+import { readGiven } from "../../files/given-files.ts";
 import { Secret } from "../../secret.ts";
 import type { Config } from "../config.ts";
 
@@ -17,7 +17,7 @@ export interface TokenIo {
 }
 
 const systemIo: TokenIo = {
-  readText: (path) => readFile(path, "utf8"),
+  readText: async (path) => readGiven(path, LARGEST_TOKEN_BYTES),
   runCommand: async (command) => {
     const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command], {
       timeout: COMMAND_TIMEOUT_MS,

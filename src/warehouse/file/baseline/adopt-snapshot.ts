@@ -1,7 +1,8 @@
 // A data directory whose `state/` is gone: the mirror goes on from its snapshot, as after a restore. A new mirror would be
 // published over the snapshot, and every row paid for again.
 import { existsSync } from "node:fs";
-import { readdir, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
+import { listOwn } from "../../../core/files/own-files.ts";
 import { copyDurably, makeBaseline, readThrough } from "./baseline.ts";
 
 /** Of a data directory. */
@@ -24,7 +25,7 @@ const isWhole = (snapshot: string): Promise<boolean> =>
  */
 export const adoptSnapshot = async ({ state, archiveDir, snapshot, working }: Paths, now: number): Promise<boolean> => {
   if (existsSync(working) || existsSync(`${working}.wal`) || !existsSync(snapshot)) return false;
-  if ((await readdir(archiveDir)).length > 0 || !(await isWhole(snapshot))) return false;
+  if ((await listOwn(archiveDir)).length > 0 || !(await isWhole(snapshot))) return false;
   // First, so that the working file is never without what it came from.
   await makeBaseline(state, snapshot, now);
   const fresh = `${working}.new`;

@@ -1,7 +1,8 @@
 // Keeps the archive within its limits: removes files that are too old, or the oldest of too many. Only what the baseline
 // covers is removed; where it does not reach far enough, a new one is made first.
-import { readdir, rm, rmdir, stat } from "node:fs/promises";
+import { rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { listOwn, listOwnIfThere } from "../../../core/files/own-files.ts";
 import { timeMs } from "../../../core/time.ts";
 import { makeBaseline, proveBaseline, readBaseline } from "./baseline.ts";
 
@@ -47,10 +48,10 @@ const firstEntryOf = (file: string): number | null => {
 
 /** Files of the archive, oldest first. */
 const archiveFiles = async (dir: string): Promise<readonly ArchiveFile[]> => {
-  const months = (await readdir(dir).catch(() => [])).filter((name) => /^\d{4}-\d{2}$/.test(name));
+  const months = (await listOwnIfThere(dir)).filter((name) => /^\d{4}-\d{2}$/.test(name));
   const found: ArchiveFile[] = [];
   for (const month of months) {
-    for (const name of await readdir(join(dir, month))) {
+    for (const name of await listOwn(join(dir, month))) {
       const path = join(dir, month, name);
       const { mtimeMs, size } = await stat(path);
       const firstEntry = firstEntryOf(name);

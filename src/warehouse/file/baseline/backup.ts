@@ -1,11 +1,12 @@
 // Backups: a folder with a proven copy of the snapshot and the small files of state/ that no sync can get back.
 
-import { readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import { makeFolders } from "../../../core/files/make-folders.ts";
+import { listOwn, readOwnIfThere } from "../../../core/files/own-files.ts";
 import { jsonOrNull } from "../../../core/json.ts";
-import { makeFolders } from "../../../core/make-folders.ts";
 import { HISTORY_ID } from "../../../core/state/lasting-id.ts";
 import { replaceFile } from "../../archive/replace-file.ts";
 import { fileError } from "../../duckdb/duck-errors.ts";
@@ -67,7 +68,7 @@ const codeOf = (error: unknown): string =>
 /** What is in the folder; nothing where there is none. Throws BACKUP_PLACE_FAILED, for a file too. */
 const entriesOf = async (folder: string): Promise<readonly string[]> => {
   try {
-    return await readdir(folder);
+    return await listOwn(folder);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return [];
     throw unusable(folder, error);
@@ -148,11 +149,12 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
 
 /** A backup whose every file is as it was written. Throws BACKUP_MISSING, BACKUP_DAMAGED. */
 export const readBackup = async (folder: string): Promise<Backup> => {
-  const text = await readFile(join(folder, NOTE), "utf8").catch(() => null);
+  const text = await readOwnIfThere(join(folder, NOTE));
   if (text === null) throw new DuckmirrorError("BACKUP_MISSING", { place: folder });
   const note = noteSchema.safeParse(jsonOrNull(text));
   if (!note.success) throw damaged(join(folder, NOTE), "it is no note that this version reads");
   for (const [name, facts] of Object.entries(note.data.files)) {
+    if (!isBackupFile(name)) throw damaged(join(folder, NOTE), `it names a file that no backup has: ${name}`);
     const path = join(folder, name);
     if (!(await exists(path))) throw damaged(path, "it is missing");
     const found = await factsOf(path);

@@ -1,14 +1,20 @@
 // The baseline: a proven copy of a snapshot from which `replay` starts. What the archive holds from before it may be
 // removed, because the copy has every row and version that came of it (docs/decisions/0115-baseline.md).
 import { createHash } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
-import { chmod, copyFile, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { chmod, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { assertOwnFile, makeOwnFolder } from "../../../core/own-files.ts";
-import { flushToDisk } from "../../../core/state/durable-file.ts";
+import {
+  assertOwnFile,
+  copyOwn,
+  flushToDisk,
+  listOwn,
+  makeOwnFolder,
+  readOwnIfThere,
+  streamOwn,
+} from "../../../core/files/own-files.ts";
 import { replaceFile } from "../../archive/replace-file.ts";
 import { openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
@@ -41,7 +47,7 @@ export const baselineDir = (state: string): string => join(state, "baseline");
 /** Hex digest of a file. */
 export const digestOf = async (path: string): Promise<string> => {
   const hash = createHash("sha256");
-  await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+  await pipeline(await streamOwn(path, { highWaterMark: 1024 * 1024 }), hash);
   return hash.digest("hex");
 };
 
@@ -50,9 +56,8 @@ const damaged = (path: string, detail: string) => new DuckmirrorError("BASELINE_
 /** The baseline of a data directory; null: there is none. Throws BASELINE_DAMAGED when its note cannot be read. */
 export const readBaseline = async (state: string): Promise<Baseline | null> => {
   const note = join(baselineDir(state), NOTE);
-  const text = await readFile(note, "utf8").catch(() => null);
+  const text = await readOwnIfThere(note);
   if (text === null) return null;
-  assertOwnFile(note);
   try {
     const parsed = baselineSchema.parse(JSON.parse(text));
     return { ...parsed, path: join(baselineDir(state), parsed.file) };
@@ -72,7 +77,7 @@ export const proveBaseline = async ({ path, bytes, sha256 }: Baseline): Promise<
 
 /** Copies a database file that nobody writes to, and makes the copy durable. `to` must not exist. */
 export const copyDurably = async (from: string, to: string): Promise<void> => {
-  await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  await copyOwn(from, to);
   await chmod(to, 0o600);
   await flushToDisk(to);
 };
@@ -98,7 +103,7 @@ export const readThrough = async (file: string): Promise<number> => {
 
 /** Removes the copies that `kept` does not name, and those of killed processes. */
 const removeOthers = async (folder: string, kept: string): Promise<void> => {
-  for (const name of await readdir(folder)) {
+  for (const name of await listOwn(folder)) {
     if (name !== kept && name !== NOTE) await rm(join(folder, name), { force: true, recursive: true });
   }
 };

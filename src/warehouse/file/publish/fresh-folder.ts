@@ -1,7 +1,8 @@
 // A folder beside the working file for its successor: its name cannot be guessed, so nobody can plant a link in the file's
 // place, which DuckDB would follow.
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { listOwn } from "../../../core/files/own-files.ts";
 
 const PREFIX = "new-";
 
@@ -21,7 +22,7 @@ export const besides = async <T>(file: string, work: (fresh: string) => Promise<
 /** Removes the folders that killed processes left. The caller holds the writer's lock. */
 export const removeFreshFolders = async (file: string): Promise<void> => {
   const folder = dirname(file);
-  for (const name of await readdir(folder)) {
+  for (const name of await listOwn(folder)) {
     if (isFreshFolder(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
 };

@@ -1,12 +1,10 @@
 // Publishes the snapshot: copies the closed working file and renames the copy into place (decision 0002). A reader
 // sees the old or the new snapshot, whole; a reader with the old one open keeps it.
 
-import { constants } from "node:fs";
-import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
-import { READING_OWN } from "../../../core/own-files.ts";
-import { flushToDisk } from "../../../core/state/durable-file.ts";
+import { copyOwn, flushToDisk, listOwn, openOwn } from "../../../core/files/own-files.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { readApplied } from "../../journal/journal.ts";
@@ -41,8 +39,8 @@ const copyAside = async (working: string, temporary: string): Promise<void> => {
   }
   // A file of that name was left by a crash, or planted; creating a new file follows no link.
   await rm(temporary, { force: true });
-  await copyFile(working, temporary, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
-  const copy = await open(temporary, READING_OWN);
+  await copyOwn(working, temporary);
+  const copy = await openOwn(temporary);
   await copy.chmod(0o600).finally(() => copy.close());
 };
 
@@ -76,7 +74,7 @@ export const publishSnapshot = async (
 /** Removes leftovers of a killed publish. */
 export const removeLeftovers = async (snapshot: string): Promise<void> => {
   const dir = dirname(snapshot);
-  for (const name of await readdir(dir)) {
+  for (const name of await listOwn(dir)) {
     if (name === temporaryName(snapshot)) {
       await rm(join(dir, name), { force: true }).catch((error: unknown) => {
         throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail: detailOf(error) }, { cause: error });

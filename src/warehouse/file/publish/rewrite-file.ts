@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { flushToDisk } from "../../../core/state/durable-file.ts";
+import { flushToDisk } from "../../../core/files/own-files.ts";
 import { literal } from "../../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";

@@ -1,8 +1,8 @@
 // Files in state/ that nobody needs any more: old working files that replays kept, and files of calls that nobody can
 // read.
-import { lstat, readdir, rm } from "node:fs/promises";
+import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { assertOwnFolder } from "../../../core/own-files.ts";
+import { listOwn, listOwnIfThere } from "../../../core/files/own-files.ts";
 import { timeMs } from "../../../core/time.ts";
 import { callsDir } from "../../journal/call-files.ts";
 
@@ -21,7 +21,7 @@ const replacedAt = (name: string): number | null => {
 
 /** Removes all old working files but the newest, and that one after 30 days. `now`: ms since the epoch. */
 export const removeOldCopies = async (state: string, now: number): Promise<void> => {
-  const copies = (await readdir(state)).flatMap((name) => {
+  const copies = (await listOwn(state)).flatMap((name) => {
     const at = replacedAt(name);
     return at === null ? [] : [{ name, at }];
   });
@@ -34,8 +34,7 @@ export const removeOldCopies = async (state: string, now: number): Promise<void>
 /** A file of calls that is still there after the calls were booked has no readable line. */
 const removeUnreadableCalls = async (dataDir: string, now: number): Promise<void> => {
   const dir = callsDir(dataDir);
-  assertOwnFolder(dir);
-  for (const name of await readdir(dir).catch(() => [])) {
+  for (const name of await listOwnIfThere(dir)) {
     const file = await lstat(join(dir, name)).catch(() => null);
     if (file?.isFile() && file.mtimeMs < now - KEPT_DAYS * DAY_MS) await rm(join(dir, name), { force: true });
   }

@@ -88,5 +88,5 @@ test("a folder that cannot be read is no empty archive, whose answers would be p
   const dir = join(tempDir(), "archive");
   expect(await readIntents(dir, "r")).toEqual([]);
   symlinkSync(dir, dir);
-  await expect(readIntents(dir, "r")).rejects.toMatchObject({ code: "ELOOP" });
+  await expect(readIntents(dir, "r")).rejects.toMatchObject({ code: "DATA_DIR_UNWRITABLE" });
 });

@@ -1,5 +1,6 @@
 // Links that somebody planted in an export's folder: nothing is written, read or removed through them.
-import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isCode } from "../../../../src/core/errors.ts";
@@ -26,18 +27,29 @@ test.each([
   expect(readFileSync(join(elsewhere, "accounts.parquet"), "utf8")).toBe("theirs");
 });
 
-test.each(["_manifest.json", "_manifest.json.new", "accounts/accounts.parquet"])(
+test("a link or pipe planted in place of the manifest is refused, so that no stranger's list of files counts", async () => {
+  const set = await anExport(TWO_MONTHS);
+  await set.run();
+  const manifest = join(set.dir, "_manifest.json");
+  const theirs = join(tempDir(), "theirs");
+  renameSync(manifest, theirs);
+  symlinkSync(theirs, manifest);
+  await expect(set.run()).rejects.toSatisfy(failsWith("DATA_DIR_UNWRITABLE"));
+  rmSync(manifest);
+  execFileSync("mkfifo", [manifest]);
+  await expect(set.run()).rejects.toSatisfy(failsWith("DATA_DIR_UNWRITABLE"));
+});
+
+test.each(["_manifest.json.new", "accounts/accounts.parquet"])(
   "a link planted in place of the file %s is replaced, not followed",
   async (file) => {
     const set = await anExport(TWO_MONTHS);
     await set.run();
     const theirs = join(tempDir(), "theirs");
-    const before = file === "_manifest.json" ? readFileSync(join(set.dir, file), "utf8") : "theirs";
-    writeFileSync(theirs, before);
+    writeFileSync(theirs, "theirs");
     rmSync(join(set.dir, file), { force: true });
     symlinkSync(theirs, join(set.dir, file));
-    if (file === "_manifest.json") rmSync(join(set.dir, "accounts/accounts.parquet"));
     await set.run({ tables: file.endsWith(".new") ? ["history"] : [] });
-    expect(readFileSync(theirs, "utf8")).toBe(before);
+    expect(readFileSync(theirs, "utf8")).toBe("theirs");
   },
 );

@@ -89,5 +89,5 @@ test("a folder that cannot be read is no empty journal, beside which an old copy
   const dir = join(tempDir(), "archive");
   expect(await lastJournalled(dir)).toBe(0);
   symlinkSync(dir, dir);
-  await expect(lastJournalled(dir)).rejects.toMatchObject({ code: "ELOOP" });
+  await expect(lastJournalled(dir)).rejects.toMatchObject({ code: "DATA_DIR_UNWRITABLE" });
 });

@@ -2,7 +2,7 @@
 // folder although the one above it exists, as below /proc.
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { hasSystemCode } from "./errors.ts";
+import { hasSystemCode } from "../errors.ts";
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 

@@ -1,0 +1,110 @@
+// Files and folders that only duckmirror makes: a link or another kind in their place stops it.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+  allEntriesOfOwn,
+  appendOwn,
+  assertOwnFile,
+  assertOwnFolder,
+  copyOwn,
+  createOwn,
+  entriesOfOwn,
+  listOwn,
+  makeOwnFolder,
+  openOwn,
+  readOwn,
+  readOwnIfThere,
+  readOwnSync,
+  readOwnText,
+  streamOwn,
+  writeNewSync,
+} from "../../../../src/core/files/own-files.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
+
+const refused = (detail: RegExp) =>
+  expect.objectContaining({ code: "DATA_DIR_UNWRITABLE", message: expect.stringMatching(detail) });
+
+test("nothing, or something of its own kind, is fine", () => {
+  const dir = tempDir();
+  assertOwnFile(join(dir, "none"));
+  assertOwnFolder(join(dir, "none"));
+  writeFileSync(join(dir, "file"), "");
+  assertOwnFile(join(dir, "file"));
+  makeOwnFolder(join(dir, "a", "b"));
+  makeOwnFolder(join(dir, "a", "b"));
+  expect(statSync(join(dir, "a", "b")).mode & 0o777).toBe(0o700);
+});
+
+test("another kind, or a link, is named", () => {
+  const dir = tempDir();
+  mkdirSync(join(dir, "folder"));
+  writeFileSync(join(dir, "file"), "");
+  symlinkSync(join(dir, "folder"), join(dir, "link"));
+  expect(() => assertOwnFile(join(dir, "folder"))).toThrow(refused(/folder is no regular file; remove it/));
+  expect(() => assertOwnFolder(join(dir, "file"))).toThrow(refused(/file is no folder; remove it/));
+  expect(() => makeOwnFolder(join(dir, "link"))).toThrow(refused(/link is a link; remove it/));
+});
+
+const OPENERS = {
+  openOwn,
+  readOwn,
+  readOwnText,
+  readOwnIfThere,
+  readOwnSync: async (path: string) => readOwnSync(path),
+  streamOwn,
+  appendOwn: async (path: string) => appendOwn(path, "x"),
+  copyOwn: async (path: string) => copyOwn(path, join(tempDir(), "copy")),
+};
+const named = Object.entries(OPENERS).map(([name, opener]) => ({ name, opener }));
+
+test.each(named)("$name follows no link, waits for no pipe, and opens no device or folder", async ({ opener }) => {
+  const dir = tempDir();
+  const theirs = join(dir, "theirs");
+  writeFileSync(theirs, "theirs");
+  symlinkSync(theirs, join(dir, "link"));
+  symlinkSync("/dev/zero", join(dir, "zero"));
+  execFileSync("mkfifo", [join(dir, "pipe")]);
+  for (const name of ["link", "zero"]) await expect(opener(join(dir, name))).rejects.toThrow(refused(/is a link/));
+  await expect(opener(join(dir, "pipe"))).rejects.toThrow(refused(/pipe is no regular file; remove it/));
+  await expect(opener("/dev/zero")).rejects.toThrow(refused(/no regular file/));
+  expect(readFileSync(theirs, "utf8")).toBe("theirs");
+});
+
+test.each(named)("$name refuses a file below a link in state/", async ({ opener }) => {
+  const dir = tempDir();
+  const elsewhere = tempDir();
+  mkdirSync(join(elsewhere, "rule"));
+  writeFileSync(join(elsewhere, "rule", "position.json"), "theirs");
+  mkdirSync(join(dir, "state"));
+  symlinkSync(elsewhere, join(dir, "state", "alerts"));
+  await expect(opener(join(dir, "state", "alerts", "rule", "position.json"))).rejects.toThrow(
+    refused(/alerts is a link; remove it/),
+  );
+});
+
+test("nothing is created or listed below a link in state/", async () => {
+  const dir = tempDir();
+  const elsewhere = tempDir();
+  mkdirSync(join(dir, "state"));
+  symlinkSync(elsewhere, join(dir, "state", "alerts"));
+  const rule = join(dir, "state", "alerts", "rule");
+  expect(() => makeOwnFolder(rule)).toThrow(refused(/alerts is a link/));
+  expect(() => writeNewSync(rule, "x")).toThrow(refused(/alerts is a link/));
+  expect(() => createOwn(rule)).toThrow(refused(/alerts is a link/));
+  expect(() => entriesOfOwn(join(dir, "state", "alerts"))).toThrow(refused(/alerts is a link/));
+  expect(() => allEntriesOfOwn(join(dir, "state", "alerts"))).toThrow(refused(/alerts is a link/));
+  await expect(listOwn(join(dir, "state", "alerts"))).rejects.toThrow(refused(/alerts is a link/));
+  expect(existsSync(join(elsewhere, "rule"))).toBe(false);
+});
+
+test("a data directory may itself be a link", async () => {
+  const dir = tempDir();
+  mkdirSync(join(dir, "real", "state"), { recursive: true });
+  symlinkSync(join(dir, "real"), join(dir, "data"));
+  appendOwn(join(dir, "data", "state", "file"), "a");
+  appendOwn(join(dir, "data", "state", "file"), "b");
+  expect(await readOwnText(join(dir, "data", "state", "file"))).toBe("ab");
+  expect(await readOwnIfThere(join(dir, "data", "state", "none"))).toBeNull();
+});

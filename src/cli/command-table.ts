@@ -104,6 +104,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/ask/schema.ts"),
   },
   {
+    name: "search",
+    group: "ask",
+    summary: "Find accounts, contacts, signals, articles, openings, calls, filings and insights by words",
+    load: () => import("./commands/ask/search.ts"),
+  },
+  {
     name: "changes",
     group: "ask",
     summary: "Show every insert, update and delete in order, with a cursor; --follow waits for more",

@@ -17,6 +17,7 @@ import { metricsRoutes } from "./routes/metrics.ts";
 import { mirrorApiRoutes } from "./routes/mirror-api.ts";
 import { pageRoutes } from "./routes/page.ts";
 import { pageApiRoutes } from "./routes/page-api.ts";
+import { searchRoutes } from "./routes/search.ts";
 import { syncRoutes } from "./routes/syncs.ts";
 import { contextOf, type ServerOptions } from "./server-context.ts";
 
@@ -47,6 +48,7 @@ export const createServer = async (
   pageApiRoutes(app, context);
   destinationRoutes(app, context);
   changeRoutes(app, context);
+  searchRoutes(app, context);
   eventRoutes(app, context);
   explorerRoutes(app, context);
   const figures = createRunFigures();

@@ -79,7 +79,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "duckdb",
   ],
   "src/warehouse/file": [ITS_FILES, "upkeep", "baseline", "publish", "generated"],
-  "src/warehouse/read": ["changes", ITS_FILES],
+  "src/warehouse/read": ["search", "changes", ITS_FILES],
   "src/warehouse/duckdb": ["extended", ITS_FILES],
 };
 

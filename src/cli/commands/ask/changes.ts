@@ -2,9 +2,8 @@
 import { z } from "zod";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
-import { parseDuration } from "../../../core/text/units.ts";
+import { momentBefore } from "../../../core/text/moment.ts";
 import { visible } from "../../../core/text/visible.ts";
-import { timeMs } from "../../../core/time.ts";
 import { type Change, changeTables } from "../../../warehouse/read/changes/change.ts";
 import { changeInWords } from "../../../warehouse/read/changes/in-words.ts";
 import { streamChanges } from "../../../warehouse/read/changes/stream-changes.ts";
@@ -24,8 +23,6 @@ const inputSchema = z.object({
 });
 type Input = z.output<typeof inputSchema>;
 
-const DAY_MS = 86_400_000;
-
 /** A whole number of an option. Throws USAGE. */
 const wholeOf = (option: string, text: string | undefined, least: number): number | null => {
   if (text === undefined) return null;
@@ -34,20 +31,9 @@ const wholeOf = (option: string, text: string | undefined, least: number): numbe
   throw new DuckmirrorError("USAGE", { detail: `${option}: "${text}" is not a whole number from ${least} on` });
 };
 
-/** The moment of --since, ms since the epoch: a date or time, a duration before now, or `yesterday`. Throws USAGE. */
-const sinceOf = (text: string | undefined, now: number): { readonly since?: number } => {
-  if (text === undefined) return {};
-  const age = text === "yesterday" ? DAY_MS : parseDuration(text);
-  const since = age === null ? timeMs(text) : now - age;
-  if (since !== null) return { since };
-  throw new DuckmirrorError("USAGE", {
-    detail: `--since: "${text}" is no date, no time and no duration like 24h or 7d`,
-  });
-};
-
 const requestOf = ({ after, since, limit, tables, follow }: Input, now: number) => ({
   after: wholeOf("--after", after, 0),
-  ...sinceOf(since, now),
+  ...(since === undefined ? {} : { since: momentBefore("--since", since, now) }),
   limit: wholeOf("--limit", limit, 1),
   tables: changeTables((tables ?? "").split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]))),
   follow,

@@ -1,10 +1,7 @@
 // Streams the change feed page by page from the published snapshot, and on request waits for the next snapshot.
 import { statSync } from "node:fs";
 import type { Clock } from "../../../core/clock.ts";
-import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
-import { type Database, openDatabase } from "../../duckdb/database.ts";
-import { fileError } from "../../duckdb/duck-errors.ts";
-import { assertReadable } from "../readable.ts";
+import { openSnapshot } from "../readable.ts";
 import type { Change, ChangePage } from "./change.ts";
 import { type ChangesRequest, readChanges } from "./read-changes.ts";
 
@@ -21,7 +18,6 @@ export interface StreamRequest extends Omit<ChangesRequest, "limit"> {
 }
 
 const PAGE_ROWS = 4_000;
-const MEMORY_LIMIT = "1GB";
 /** Time between two checks for a new snapshot, ms. */
 const POLL_MS = 1_000;
 
@@ -31,19 +27,9 @@ const versionOf = (snapshot: string): string | null => {
   return file === undefined ? null : `${file.ino}-${file.mtimeNs}`;
 };
 
-const open = (snapshot: string): Promise<Database> => {
-  assertReadable(snapshot);
-  return openDatabase(snapshot, { readOnly: true, lockedDown: true, memoryLimit: MEMORY_LIMIT }).catch(
-    (raw: unknown) => {
-      const error = fileError(raw, snapshot, true);
-      throw error instanceof DuckmirrorError ? error : new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) });
-    },
-  );
-};
-
 /** The pages of one snapshot. */
 async function* pagesOf(request: StreamRequest, limit: number): AsyncGenerator<ChangePage, void> {
-  const database = await open(request.snapshot);
+  const database = await openSnapshot(request.snapshot);
   let { after } = request;
   let left = limit;
   try {

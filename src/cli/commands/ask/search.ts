@@ -1,0 +1,76 @@
+// duckmirror search: finds records by words, in the published snapshot. Sends nothing.
+import { z } from "zod";
+import { SEARCHABLE_TABLES } from "../../../catalog/searchable.ts";
+import { snapshotPath } from "../../../core/data-dir.ts";
+import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { momentBefore } from "../../../core/text/moment.ts";
+import { visible } from "../../../core/text/visible.ts";
+import { openSnapshot } from "../../../warehouse/read/readable.ts";
+import { type Found, MOST_FOUND, search } from "../../../warehouse/read/search/search.ts";
+import { jsonText } from "../../../warehouse/record/json-text.ts";
+import { audited } from "../../audited.ts";
+import { type CommandContext, defineCommand } from "../../command.ts";
+
+const inputSchema = z.object({
+  args: z.array(z.string()).default([]),
+  in: z.string().optional(),
+  since: z.string().optional(),
+  limit: z.string().default("20"),
+});
+type Input = z.output<typeof inputSchema>;
+
+const requestOf = ({ args, in: tables, since, limit }: Input, now: number) => {
+  const most = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
+  if (most < 1 || most > MOST_FOUND) {
+    throw new DuckmirrorError("USAGE", { detail: `--limit: "${limit}" is not a whole number from 1 to ${MOST_FOUND}` });
+  }
+  return {
+    words: args.join(" "),
+    tables: (tables ?? "").split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()])),
+    ...(since === undefined ? {} : { since: momentBefore("--since", since, now) }),
+    limit: most,
+  };
+};
+
+const entryOf = ({ table, key, account_id: account, title, snippet, at }: Found): string => {
+  const keys = Object.entries(key).map(([column, value]) => `${column}=${String(value)}`);
+  const place = [table, ...keys, account === null ? "" : `account ${account}`, at?.slice(0, 10) ?? ""];
+  return `${title ?? keys.join(" ")}\n  ${place.filter((part) => part !== "").join(" · ")}\n  ${snippet}\n`;
+};
+
+const run = async (input: Input, context: CommandContext): Promise<number> => {
+  const { terminal, clock, shared, printJson } = context;
+  const request = requestOf(input, clock.now());
+  const config = await context.loadConfig();
+  const snapshot = await openSnapshot(snapshotPath(config.dataDir));
+  try {
+    const read = async () => {
+      const found = await search(snapshot, request);
+      if (shared.json) await printJson(found.map((one) => ({ ...one, key: { ...one.key } })));
+      else if (found.length === 0) terminal.err("nothing found\n");
+      else await terminal.out(visible(found.map(entryOf).join("\n")));
+      return { rows: found.length, bytes: jsonText(found.map((one) => ({ ...one }))).text.length };
+    };
+    // Words that were searched may name a person, so the trail has the tables only.
+    await audited(config, context, { action: "read", subject: "search" }, read, (written) => written);
+    return EXIT.done;
+  } finally {
+    await snapshot.close();
+  }
+};
+
+export const command = defineCommand({
+  configure: (cli) =>
+    cli
+      .argument("<words...>", "words to find; hiring also finds hires, engin* every word that begins so")
+      .option("--in <tables>", `search only in these: ${SEARCHABLE_TABLES.join(", ")}`)
+      .option("--since <when>", "records dated since then: a date, a time, 24h, 7d or yesterday")
+      .option("--limit <n>", `most records, up to ${MOST_FOUND}`, "20"),
+  examples: {
+    "duckmirror search series b funding": "records that hold these words, the best match first",
+    "duckmirror search hiring engin* --in signals,job_openings --since 30d": "in two tables, of the last 30 days",
+    "duckmirror search supply chain --json": "an array of objects: table, key, account_id, title, snippet, score, at",
+  },
+  input: inputSchema,
+  run,
+});

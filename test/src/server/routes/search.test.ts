@@ -1,0 +1,33 @@
+// GET /api/search: the same records as the command, and who may search.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { Secret } from "../../../../src/core/secret.ts";
+import type { Server } from "../../../../src/server/app.ts";
+import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
+
+let mirror: ServedMirror;
+let server: Server;
+beforeAll(async () => {
+  mirror = await serveMirror(2);
+  server = await mirror.server();
+});
+afterAll(() => mirror.close());
+
+const foundSchema = z.array(z.looseObject({ table: z.string(), title: z.string().nullable(), score: z.number() }));
+const ask = (query: string) => server.app.inject({ url: `/api/search${query}`, headers: HERE });
+
+test("records come by words, the best first, from the tables asked for", async () => {
+  const found = foundSchema.parse((await ask("?q=the%20of%20and%20in%20for&in=signals,news_articles&limit=5")).json());
+  expect(found.length).toBeGreaterThan(0);
+  expect(found.map(({ score }) => score)).toEqual(found.map(({ score }) => score).toSorted((a, b) => b - a));
+  expect(new Set(found.map(({ table }) => table))).not.toContain("accounts");
+});
+
+test("no word, an unknown table and a limit of none are refused; with keys, only with one", async () => {
+  expect((await ask("")).statusCode).toBe(400);
+  expect((await ask("?q=%20")).statusCode).toBe(400);
+  expect((await ask("?q=a&in=usage_limits")).statusCode).toBe(400);
+  expect((await ask("?q=a&limit=0")).statusCode).toBe(400);
+  const locked = await mirror.server({ key: new Secret("k".repeat(32)) });
+  expect((await locked.app.inject({ url: "/api/search?q=a", headers: HERE })).statusCode).toBe(401);
+});

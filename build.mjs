@@ -36,6 +36,8 @@ for (const [from, names] of [
   }
 }
 cpSync(at("sql"), join(out, "sql"), { recursive: true });
+cpSync(at("src/sandbox/content/names.json"), join(out, "src/sandbox/content/names.json"));
+cpSync(at("node_modules/@bull-board/ui/dist"), join(out, "board/dist"), { recursive: true });
 cpSync(at("package.json"), join(out, "package.json"));
 
 // New mirrors begin as a copy of this one (docs/decisions/0210-a-new-mirror-is-a-copy.md). Made by the sources, because the
@@ -46,30 +48,18 @@ const makeEmptyMirror = `const { makeEmptyMirror } = await import(${JSON.stringi
 const loader = ["--import", import.meta.resolve("tsx"), "--input-type=module"];
 execFileSync(process.execPath, [...loader, "--eval", makeEmptyMirror], { stdio: "inherit" });
 
-/** Packages whose many small files took longer to find and compile than the program's own (docs/decisions/0176-bundled-programs.md). */
-const BUNDLED = [
-  "@duckdb/node-api",
-  "commander",
-  "lossless-json",
-  "picocolors",
-  "pino",
-  "pino-pretty",
-  "string-width",
-  "undici",
-  "yaml",
-  "zod",
-];
+/**
+ * Packages that stay outside of the bundles: DuckDB's library, which is no JavaScript, and those that a user installs for a part that needs
+ * them (docs/decisions/0176-bundled-programs.md).
+ */
+const { dependencies, peerDependencies } = JSON.parse(readFileSync(at("package.json"), "utf8"));
+const OUTSIDE = [...Object.keys({ ...dependencies, ...peerDependencies }), "duckdb-with-extensions"];
 const PACKAGES = at("node_modules/");
 const packageOf = (id) => id.split("/", id.startsWith("@") ? 2 : 1).join("/");
 /** The output may be in a folder below `node_modules` itself. */
 const ownFolder = join(realpathSync(out), "/");
 const isOwn = (file) => file.startsWith(ownFolder);
-/** What a bundled package imports comes along, except DuckDB's library, which is no JavaScript. */
-const isOutside = (id, importer = ownFolder) => {
-  if (!/^[@a-z]/.test(id)) return false;
-  if (isBuiltin(id) || packageOf(id) === "@duckdb/node-bindings") return true;
-  return isOwn(importer) && !BUNDLED.includes(packageOf(id));
-};
+const isOutside = (id) => /^[@a-z]/.test(id) && (isBuiltin(id) || OUTSIDE.includes(packageOf(id)));
 
 /**
  * The parts of undici that the program uses. Its index also loads fetch, WebSocket, caches and mocks, which took as long as all of the
@@ -94,25 +84,45 @@ const partsOfUndici = {
   },
 };
 
-/** Programs that are started as a process: each becomes one file, with parts that are loaded when they are needed. */
-const PROGRAMS = ["src/cli/main", "src/warehouse/user-sql/program", "src/warehouse/duckdb/extended/program"];
+/** The library, and programs that are started as a process: each becomes one file, with parts that are loaded when they are needed. */
+const PROGRAMS = [
+  "src/cli/main",
+  "src/library/mirror",
+  "src/warehouse/user-sql/program",
+  "src/warehouse/duckdb/extended/program",
+];
 // Loaded only here: without the packages the message above is wanted.
 const { rolldown } = await import("rolldown");
 const bundle = await rolldown({
   input: Object.fromEntries(PROGRAMS.map((name) => [name, join(out, `${name}.js`)])),
   platform: "node",
   external: isOutside,
+  // Modules, where a package has both forms: what nothing uses of them is left out.
+  resolve: { mainFields: ["module", "main"] },
   plugins: [partsOfUndici],
+  // bull-board looks for its page by `eval`, if it is not told where it is.
+  checks: { eval: false },
 });
 const { output } = await bundle.write({
   dir: out,
   entryFileNames: "[name].js",
   chunkFileNames: "bundle/[name]-[hash].js",
+  // Licences are in one file (below).
+  comments: false,
 });
 await bundle.close();
-// The command line is in the bundle now; the library and the benchmarks need the other modules.
+// The command line is in the bundle now; the benchmarks need the other modules.
 for (const name of readdirSync(join(out, "src/cli")).filter((entry) => entry !== "main.js")) {
   rmSync(join(out, "src/cli", name), { recursive: true });
+}
+if (types.length === 0) {
+  // The library's types in one file, with those of zod: its user installs no package for them.
+  const [{ rollup }, { dts }] = await Promise.all([import("rollup"), import("rollup-plugin-dts")]);
+  const file = join(out, "src/library/mirror.d.ts");
+  const external = (id) => /^[@a-z]/.test(id) && packageOf(id) !== "zod";
+  const declarations = await rollup({ input: file, external, plugins: [dts({ respectExternal: true })] });
+  await declarations.write({ file });
+  await declarations.close();
 }
 // Their licences ask for the text beside each copy.
 const ofPackages = output.flatMap(({ moduleIds = [] }) => moduleIds.filter((id) => isAbsolute(id) && !isOwn(id)));
@@ -123,9 +133,15 @@ const folders = new Map(
     return [name, join(id.slice(0, start), name)];
   }),
 );
-const licences = [...folders].sort().map(([name, folder]) => {
+/** The text of a package's licence; some say only in their manifest that it is MIT's. */
+const licenceOf = (folder) => {
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-  return `${name}\n\n${file === undefined ? "" : readFileSync(join(folder, file), "utf8")}`;
-});
+  if (file !== undefined) return readFileSync(join(folder, file), "utf8");
+  const { license, author } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  if (license !== "MIT") throw new Error(`${folder} has no text of its licence ${license}`);
+  const terms = readFileSync(at("LICENSE"), "utf8").replace(/^[\s\S]*?(?=Permission is)/, "");
+  return `MIT License\n\nCopyright (c) ${author.name ?? author}\n\n${terms}`;
+};
+const licences = [...folders].sort().map(([name, folder]) => `${name}\n\n${licenceOf(folder)}`);
 writeFileSync(join(out, "bundle/LICENSES.txt"), licences.join(`\n${"-".repeat(80)}\n\n`));
 chmodSync(join(out, "src/cli/main.js"), 0o755);

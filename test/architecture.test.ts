@@ -80,7 +80,7 @@ test("docs/ARCHITECTURE.md has the figures of the folders of sync, warehouse and
 });
 
 test("--help waits for nothing but the option parser and colours", () => {
-  expect([...packagesAtStart("src/cli/main.ts", sources)].sort()).toEqual(["commander", "picocolors"]);
+  expect([...packagesAtStart("src/cli/start.ts", sources)].sort()).toEqual(["commander", "picocolors"]);
 });
 
 describe("the checker refuses", () => {

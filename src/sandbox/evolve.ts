@@ -2,7 +2,7 @@
 // of changes; their times come from the clock. Every change is one transaction, so no response shows half of one.
 import { z } from "zod";
 import type { TableName } from "../catalog/tables.ts";
-import { personNames } from "./content/places.ts";
+import { personNames } from "./content/person-names.ts";
 import { fill } from "./content/prose.ts";
 import { nextTitle } from "./content/roles.ts";
 import { accountRow, scoreOf } from "./generate/accounts.ts";

@@ -1,7 +1,7 @@
 // bull-board at /queues of a worker with Redis: its page and its reading routes behind the server's access check. The
 // package for Fastify is not used, because one of its libraries needs Node 22 (docs/decisions/0060).
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { createBullBoard } from "@bull-board/api";
 import type { BaseAdapter } from "@bull-board/api/baseAdapter";
 import type {
@@ -13,7 +13,7 @@ import type {
 } from "@bull-board/api/typings/app";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { readProgram } from "../core/program-files.ts";
+import { isFromSources, programFile, readProgram } from "../core/program-files.ts";
 import { SECURITY_HEADERS } from "./access/access-checks.ts";
 import { readAssets, sendAsset } from "./assets.ts";
 
@@ -81,7 +81,9 @@ const partsOf = (queues: readonly BaseAdapter[]) => {
     // The server's own handler responds, without inner details.
     setErrorHandler: () => serverAdapter,
   };
-  const { replaceQueues } = createBullBoard({ queues, serverAdapter, options: { uiConfig: UI } });
+  // The build copies its page, because a package is only needed for it.
+  const uiBasePath = fileURLToPath(programFile(isFromSources ? "node_modules/@bull-board/ui/" : "board/"));
+  const { replaceQueues } = createBullBoard({ queues, serverAdapter, options: { uiConfig: UI, uiBasePath } });
   return { ...parts, replaceQueues };
 };
 

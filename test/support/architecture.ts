@@ -117,7 +117,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/sdk-trace-base": ["telemetry"],
   "@opentelemetry/exporter-trace-otlp-http": ["telemetry"],
   "@opentelemetry/exporter-trace-otlp-proto": ["telemetry"],
-  "@faker-js/faker": ["sandbox"],
   "node-cron": ["queue", "cli"],
   pino: ["core"],
   "pino-pretty": ["core"],

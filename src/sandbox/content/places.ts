@@ -1,20 +1,5 @@
-// Headquarters of the generated companies, and names of the people who live there.
-import type { Faker } from "@faker-js/faker";
-import { faker as cs } from "@faker-js/faker/locale/cs_CZ";
-import { faker as de } from "@faker-js/faker/locale/de";
-import { faker as en } from "@faker-js/faker/locale/en";
-import { faker as india } from "@faker-js/faker/locale/en_IN";
-import { faker as es } from "@faker-js/faker/locale/es";
-import { faker as fr } from "@faker-js/faker/locale/fr";
-import { faker as ja } from "@faker-js/faker/locale/ja";
-import { faker as pl } from "@faker-js/faker/locale/pl";
-import { faker as brazil } from "@faker-js/faker/locale/pt_BR";
-import { faker as sv } from "@faker-js/faker/locale/sv";
-import { faker as tr } from "@faker-js/faker/locale/tr";
-
-export type NameLocale = "cs" | "de" | "en" | "india" | "es" | "fr" | "ja" | "pl" | "brazil" | "sv" | "tr";
-
-const FAKERS: Readonly<Record<NameLocale, Faker>> = { cs, de, en, india, es, fr, ja, pl, brazil, sv, tr };
+// Headquarters of the generated companies.
+import type { NameLocale } from "./person-names.ts";
 
 export interface Place {
   readonly city: string;
@@ -62,18 +47,3 @@ export const PLACES: readonly Place[] = [
   place("Bengaluru", "Karnataka", "IN", "india", "+91", "in", "com"),
   place("東京", "東京都", "JP", "ja", "+81", "co.jp"),
 ];
-
-export interface PersonName {
-  readonly first: string;
-  readonly last: string;
-}
-
-/**
- * Names of people of one locale. The generators are shared by the process: each call seeds its own and reads at once,
- * so that two sandboxes at a time do not disturb each other.
- */
-export const personNames = (locale: NameLocale, seed: number, count: number): readonly PersonName[] => {
-  const faker = FAKERS[locale];
-  faker.seed(seed);
-  return Array.from({ length: count }, () => ({ first: faker.person.firstName(), last: faker.person.lastName() }));
-};

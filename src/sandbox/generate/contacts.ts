@@ -1,5 +1,5 @@
 // Contacts of an account with their career changes (API.md, "Contact").
-import { type PersonName, personNames } from "../content/places.ts";
+import { type PersonName, personNames } from "../content/person-names.ts";
 import { fill } from "../content/prose.ts";
 import { CONTACT_ROLES, DEPARTMENTS, EXECUTIVE_TITLES, nextTitle } from "../content/roles.ts";
 import { hash, type Random } from "../random.ts";

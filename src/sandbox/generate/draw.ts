@@ -2,7 +2,8 @@
 import { z } from "zod";
 import type { Sql } from "../../warehouse/duckdb/statements.ts";
 import { INDUSTRIES } from "../content/industries.ts";
-import { PLACES, personNames } from "../content/places.ts";
+import { personNames } from "../content/person-names.ts";
+import { PLACES } from "../content/places.ts";
 import { hash, type Random } from "../random.ts";
 import { type Firm, slotsFor } from "./firms.ts";
 

@@ -1,6 +1,7 @@
 // The generated companies: name, industry, place, people. All other content refers to them.
 import { INDUSTRIES, type Industry, NAME_STEMS } from "../content/industries.ts";
-import { type PersonName, PLACES, type Place, personNames } from "../content/places.ts";
+import { type PersonName, personNames } from "../content/person-names.ts";
+import { PLACES, type Place } from "../content/places.ts";
 import type { Slots } from "../content/prose.ts";
 import { createRandom, hash, type Random } from "../random.ts";
 

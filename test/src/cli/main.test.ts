@@ -1,10 +1,11 @@
 // The program as a process: streams, exit codes, signals, file modes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
+import { z } from "zod";
 import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { readOutput } from "../../support/child-output.ts";
 import { aFolder } from "../../support/cli.ts";
@@ -15,9 +16,14 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
 
-const launch = (argv: readonly string[], cwd: string, env: Record<string, string> = {}) => {
+const launch = (
+  argv: readonly string[],
+  cwd: string,
+  env: Record<string, string> = {},
+  node: readonly string[] = [],
+) => {
   const { PATH = "" } = process.env;
-  const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), main, ...argv], {
+  const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), ...node, main, ...argv], {
     cwd,
     env: { PATH, ...env },
     stdio: ["pipe", "pipe", "pipe"],
@@ -33,6 +39,23 @@ test("--help and --version answer on stdout", async () => {
   ]);
   expect(help).toMatchObject({ code: 0, err: "", out: expect.stringContaining("Usage: duckmirror") });
   expect(version).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+test("a Node that is too old is refused in one sentence, before the program is loaded", async () => {
+  const lowest = z
+    .object({ engines: z.object({ node: z.string() }) })
+    .parse(JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"))).engines.node;
+  expect(lowest).toMatch(/^>=20\.18\./);
+  const at = (version: string) => {
+    const fake = `Object.defineProperty(process.versions, "node", { value: "${version}" })`;
+    return launch(["--help"], aFolder(), {}, ["--import", `data:text/javascript,${encodeURIComponent(fake)}`]).ended;
+  };
+  expect(await at("20.17.0")).toEqual({
+    code: 2,
+    out: "",
+    err: "duckmirror needs Node 20.18 or newer (24 is recommended), and this is Node 20.17.0.\n",
+  });
+  for (const version of ["20.18.1", "22.0.0", "26.10.0"]) expect(await at(version)).toMatchObject({ code: 0, err: "" });
 });
 
 test("an unknown command ends with exit code 2 and nothing on stdout", async () => {

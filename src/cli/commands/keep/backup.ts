@@ -8,8 +8,8 @@ import { packageVersion } from "../../../core/program-files.ts";
 import { formatBytes, formatDuration } from "../../../core/text/units.ts";
 import { isStored } from "../../../deliver/stored-backup.ts";
 import { audited } from "../../audited.ts";
-import { bucketInput, bucketOf, withBucketOptions } from "../../bucket-options.ts";
 import { defineCommand } from "../../command.ts";
+import { bucketInput, bucketOf, withBucketOptions } from "../../options/bucket-options.ts";
 
 const inputSchema = z.object({
   args: z.tuple([z.string().min(1)], { error: "name the folder or address of the backup" }),

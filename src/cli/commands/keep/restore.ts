@@ -6,8 +6,8 @@ import { withoutSecrets } from "../../../core/config/destinations/secrets-in.ts"
 import { EXIT } from "../../../core/errors.ts";
 import { isStored } from "../../../deliver/stored-backup.ts";
 import { audited } from "../../audited.ts";
-import { bucketInput, bucketOf, withBucketOptions } from "../../bucket-options.ts";
 import { defineCommand } from "../../command.ts";
+import { bucketInput, bucketOf, withBucketOptions } from "../../options/bucket-options.ts";
 
 const inputSchema = z.object({
   args: z.tuple([z.string().min(1)], { error: "name the folder or address of the backup" }),

@@ -1,7 +1,7 @@
 // Options of commands that read or write object storage.
 import type { Command } from "commander";
 import { z } from "zod";
-import type { StoreSettings } from "../deliver/stores/open-store.ts";
+import type { StoreSettings } from "../../deliver/stores/open-store.ts";
 
 export const bucketInput = {
   account: z.string().optional(),

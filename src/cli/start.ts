@@ -1,0 +1,103 @@
+// Starts the program: connects argv, environment, streams and signals to runCli, and its result to the exit code.
+import { setFlagsFromString } from "node:v8";
+import pc from "picocolors";
+import { systemClock } from "../core/clock.ts";
+import { DuckmirrorError, EXIT } from "../core/errors.ts";
+import { packageVersion } from "../core/program-files.ts";
+import { createScrubber } from "../core/secret.ts";
+import { asProblem, writeProblem } from "./problem.ts";
+import { runCli } from "./program.ts";
+import { type Asker, outputWidth, type Terminal, wantsColour } from "./terminal/terminal.ts";
+
+const readInput = async (): Promise<string> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString("utf8");
+};
+
+const terminal: Terminal = {
+  out: (text) =>
+    new Promise((resolve) => {
+      if (process.stdout.write(text)) resolve();
+      else process.stdout.once("drain", resolve);
+    }),
+  err: (text) => void process.stderr.write(text),
+  readInput,
+  isTty: {
+    in: process.stdin.isTTY === true,
+    out: process.stdout.isTTY === true,
+    // A terminal without a size (some containers) cannot show live lines; it gets log lines.
+    err: process.stderr.isTTY === true && process.stderr.rows > 0,
+  },
+  get columns() {
+    return outputWidth(process.env, process.stdout.isTTY === true ? process.stdout.columns : null);
+  },
+  get errColumns() {
+    // Lines that are redrawn must not be wider than the terminal.
+    return outputWidth({}, process.stderr.isTTY === true ? process.stderr.columns : null);
+  },
+  outColours: pc.createColors(wantsColour(process.env, process.stdout.isTTY === true)),
+  errColours: pc.createColors(wantsColour(process.env, process.stderr.isTTY === true)),
+  errStream: process.stderr,
+};
+
+const asker = async (): Promise<Asker> => {
+  const { createAsker } = await import("./terminal/ask.ts");
+  return createAsker({ input: process.stdin, output: process.stderr });
+};
+
+/** Loads the prompts when the first question is asked. */
+const ask: Asker = {
+  text: async (question) => (await asker()).text(question),
+  choice: async (question) => (await asker()).choice(question),
+};
+
+// A sync creates much garbage that survives a commit. By default V8 lets the heap grow to several times the used size
+// before collecting it (docs/PERFORMANCE.md).
+setFlagsFromString("--heap-growing-percent=50");
+
+// All files contain customers' data, so only their owner can read them.
+process.umask(0o077);
+
+const scrubber = createScrubber();
+const stop = new AbortController();
+// SIGHUP: the terminal was closed.
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(name, () => {
+    // The second signal ends the program at once. That is safe: uncommitted pages are fetched again.
+    if (stop.signal.aborted) process.exit(EXIT.interrupted);
+    stop.abort(new DuckmirrorError("INTERRUPTED"));
+  });
+}
+// `duckmirror query ... | head` closes the pipe, which is no failure.
+process.stdout.on("error", (error) => {
+  const code = "code" in error ? error.code : null;
+  if (code === "EPIPE") process.exit(EXIT.done);
+  const problem =
+    code === "ENOSPC" ? new DuckmirrorError("DISK_FULL", { detail: "the output was not written" }) : asProblem(error);
+  writeProblem(problem, terminal, scrubber, false);
+  process.exit(EXIT.unexpected);
+});
+process.stderr.on("error", () => undefined);
+
+// Node would print the error itself, including any secret in it.
+process.on("uncaughtException", (error) => {
+  writeProblem(asProblem(error), terminal, scrubber, true);
+  process.exit(EXIT.unexpected);
+});
+
+let held = false;
+process.exitCode = await runCli(process.argv.slice(2), {
+  terminal,
+  ask,
+  env: process.env,
+  cwd: process.cwd(),
+  clock: systemClock,
+  signal: stop.signal,
+  scrubber,
+  version: packageVersion(),
+  onHeld: () => {
+    held = true;
+  },
+});
+if (held) process.exit();

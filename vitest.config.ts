@@ -16,7 +16,6 @@ const sharing = [
   "test/src/{api,budget,catalog,cli,core,deliver,library,replica,sandbox,server,sync,telemetry,warehouse}/**/*.test.ts",
   "test/src/queue/{*,asking/*,engine/*,taking/*,fleet/{mirrors,pauses},local/{in-order,known-syncs},bullmq/syncs/asked-keys}.test.ts",
   "test/src/alerts/{message,events/conditions,sending/public-address,store/rule-store}.test.ts",
-  "test/src/queue/remote/{fetcher/*,loader/{outstanding,watch},mailbox,messages,packed-answer,patience,seals}.test.ts",
   "test/{bench,jobs}/**/*.test.ts",
   "test/{architecture,deploy}.test.ts",
 ];

@@ -7,20 +7,13 @@ import type { Secret } from "../src/core/secret.ts";
 import { assertWritable } from "../src/warehouse/file/writable.ts";
 import { type AccessContext, clientOf } from "./service-access.ts";
 
-/** `load`: it holds the warehouse; `fetch`: it only sends requests. */
-export type ProfileUse = "load" | "fetch";
-
 /**
  * Checks address, token, key of hashed fields and data directory. Returns the token. Throws BASE_URL_MISSING, the errors
  * of the token, TOKEN_OVER_PLAIN_HTTP, CONFIG_INVALID and DATA_DIR_UNWRITABLE.
  */
-export const checkProfileJob = async (
-  config: Config,
-  use: ProfileUse,
-  context: Omit<AccessContext, "token">,
-): Promise<Secret> => {
+export const checkProfileJob = async (config: Config, context: Omit<AccessContext, "token">): Promise<Secret> => {
   if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-  if (use === "load") assertWritable(config.dataDir);
+  assertWritable(config.dataDir);
   await resolveHashKey(config);
   const token = await resolveToken(config);
   // Making the client checks the address and the proxy settings.

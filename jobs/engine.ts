@@ -81,7 +81,6 @@ export const withEngine = async <T>(
     if (warehouse.adopted) context.emit({ kind: "note", level: "warn", text: ADOPTED });
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
-      const unsent = await connection.takeOver(warehouse, redact);
       const archive = redactingArchive(archiveStore(warehouse.archiveDir), redact);
       const booking = { dataDir, archive, clock };
       await takeCalls(warehouse, booking);
@@ -93,7 +92,6 @@ export const withEngine = async <T>(
         warehouse: tracedWarehouse(bookingWarehouse(warehouse, booking), tracer),
         archive,
         sender: redactingSender(tracedSender(connection.sender, { tracer, clock, baseUrl }), redact),
-        unsent,
         ledger,
         tier: { known: await readTier(dataDir), learn: (evidence) => learnTier(dataDir, evidence, clock.now()) },
       });

@@ -14,17 +14,14 @@ export const hasherOf = async (config: Config): Promise<((text: string) => strin
   return key === null ? null : (text) => createHmac("sha256", key.reveal()).update(text).digest("hex");
 };
 
-/**
- * The redactor of a data directory; null when there is nothing to redact. `forgotten`: null on a fetcher's machine,
- * which has no warehouse. Throws CONFIG_INVALID.
- */
-export const redactorOf = async (config: Config, forgotten: ForgottenList | null): Promise<Redactor | null> => {
+/** The redactor of a data directory; null when there is nothing to redact. Throws CONFIG_INVALID. */
+export const redactorOf = async (config: Config, forgotten: ForgottenList): Promise<Redactor | null> => {
   const hashOf = await hasherOf(config);
   return createRedactor({
     exclude: pathsOf(config.excludeFields),
     hash: hashOf === null ? [] : pathsOf(config.hashFields),
     hashOf: hashOf ?? (() => ""),
-    forgotten: forgotten?.find ?? (() => null),
-    anyForgotten: (forgotten?.entries.length ?? 0) > 0,
+    forgotten: forgotten.find,
+    anyForgotten: forgotten.entries.length > 0,
   });
 };

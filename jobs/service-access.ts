@@ -1,14 +1,12 @@
 // How a job reaches the service, opened from the configuration. In a single process it is a client behind its
-// own throttle; a worker replaces it by shared limits, or by fetchers on other machines.
+// own throttle; a worker with Redis replaces it by shared limits.
 import { createClient } from "../src/api/client.ts";
-import type { Redactor } from "../src/api/redact.ts";
 import { createThrottle } from "../src/budget/rate/throttle.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { createLocalSender, type Sender } from "../src/sync/request/sender.ts";
-import type { Warehouse } from "../src/warehouse/file/warehouse.ts";
 
 /** Inputs of opening the access. */
 export interface AccessContext {
@@ -21,12 +19,6 @@ export interface AccessContext {
 
 export interface ServiceAccess {
   readonly sender: Sender;
-  /**
-   * Called once, after the warehouse is opened and before planning. Writes responses that arrived for earlier runs to
-   * the archive, where recovery finds them; they are redacted first (`redactOutcome`), because values that must not
-   * be stored must not be archived either. Returns the requests of earlier runs that were certainly never sent.
-   */
-  readonly takeOver: (warehouse: Warehouse, redact: Redactor | null) => Promise<ReadonlySet<string>>;
   readonly close: () => Promise<void>;
 }
 
@@ -54,7 +46,6 @@ export const openOwnAccess: OpenAccess = async (config, context) => {
   const throttle = createThrottle({ clock: context.clock, configured: config.rateLimitPerMinute });
   return {
     sender: createLocalSender({ client, throttle, credits: null }),
-    takeOver: async () => new Set(),
     close: () => client.close(),
   };
 };

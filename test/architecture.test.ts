@@ -2,15 +2,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { architectureProblems, packagesAtStart } from "./support/architecture.ts";
-import { mirroredTests } from "./support/mirrored-tests.ts";
 import { missingNames } from "./support/named-files.ts";
 import type { SourceFile } from "./support/parsed-source.ts";
 import { structureOf } from "./support/structure.ts";
 
 const root = new URL("../", import.meta.url);
-
-/** Files of `src` and `jobs` that have a test of their own, at least. */
-const MIRRORED = 514;
 
 const sourcesIn = (folder: string): SourceFile[] =>
   readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: "utf8" })
@@ -25,22 +21,6 @@ const sources = ["src", "jobs", "bench", "test"]
 test("every import points down, no library leaves its home, no file is vague, a barrel or too long", () => {
   expect(sources.length).toBeGreaterThan(50);
   expect(architectureProblems(sources)).toEqual([]);
-});
-
-test("as many files as ever have a test of their own, in the same folder and of the same name", () => {
-  const { sources: all, mirrored } = mirroredTests(sources.map(({ path }) => path));
-  process.stdout.write(`tests mirror ${mirrored} of ${all} files of src and jobs\n`);
-  // Raise it with every such test; files that are tested with others only keep it from being all of them.
-  expect(mirrored).toBeGreaterThanOrEqual(MIRRORED);
-  const paths = [
-    "src/a.ts",
-    "src/b/c.ts",
-    "src/d.ts",
-    "test/src/a.test.ts",
-    "test/src/b/c.long.test.ts",
-    "test/d.test.ts",
-  ];
-  expect(mirroredTests(paths)).toEqual({ sources: 3, mirrored: 2 });
 });
 
 test("tests of list are pure: mutation testing repeats them thousands of times", () => {
@@ -64,19 +44,6 @@ test("every file that a comment or a document names exists", () => {
   expect(missingNames(files, paths)).toEqual([]);
   const text = "// Like b.ts, lib/b.ts, ./lib/b.ts and gone.ts.\nconst x = 'gone.ts';\n";
   expect(missingNames([{ path: "src/a.ts", text }], ["src/lib/b.ts"])).toEqual(["src/a.ts:1: gone.ts"]);
-});
-
-test("docs/ARCHITECTURE.md has the figures of the folders of sync, warehouse and queue as they are", () => {
-  const document = readFileSync(new URL("docs/ARCHITECTURE.md", root), "utf8");
-  const rows = [...document.matchAll(/^\| `([\w/]+)` \|[^|]*\| (\d+) folders, (.*) \|$/gm)];
-  // Those of other folders count files, too, and change with many of them.
-  const written = rows.map(([, folder, folders, figures]) => `${folder}: ${folders} parts, ${figures}`);
-  expect(written).toHaveLength(3);
-  const described = new Set(rows.map(([, folder]) => folder));
-  const counted = structureOf(sources.filter(({ path }) => /^(src|jobs)\//.test(path)))
-    .folders.filter(({ folder }) => described.has(folder))
-    .map(({ folder, parts, arrows, floors }) => `${folder}: ${parts} parts, ${arrows} arrows, ${floors} floors`);
-  expect(written.sort()).toEqual(counted.sort());
 });
 
 test("--help waits for nothing but the option parser and colours", () => {
@@ -127,7 +94,7 @@ describe("the checker refuses", () => {
     ["a vague name", "src/api/utils.ts", "export const x = 1;"],
     ["a vague name in tests", "test/support/helpers.ts", "export const x = 1;"],
     ["a function of 70 lines", "src/api/a.ts", `export const x = () => {\n${"  y();\n".repeat(68)}};`],
-    ["more than 300 lines", "src/api/a.ts", "export const x = 1;\n".repeat(300)],
+    ["more than 450 lines", "src/api/a.ts", "export const x = 1;\n".repeat(450)],
   ])("%s", (_, path, code) => {
     expect(problems([path, code])).toHaveLength(1);
   });
@@ -187,7 +154,7 @@ describe("the checker allows", () => {
     ],
     ["any word in a text", "src/sync/run/a.ts", 'export const x = "told by whoever stands there";'],
     ["a moment as a Date", "src/sync/run/a.ts", "export const x = (ms: number) => new Date(ms).toISOString();"],
-    ["long tables", "src/core/errors.ts", "export const x = 1;\n".repeat(400)],
+    ["long tables", "src/core/errors.ts", "export const x = 1;\n".repeat(500)],
   ])("%s", (_, path, code) => {
     expect(architectureProblems([{ path, text: `// What it is.\n${code}\n` }])).toEqual([]);
   });

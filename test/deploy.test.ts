@@ -13,8 +13,6 @@ const pages = readdirSync(new URL("../docs/deploy", import.meta.url)).map((name)
 const files = ["docker-compose.yml", "Dockerfile", ...pages];
 
 const KNOWN = [...settingList().map(({ name }) => envName(name)), "DUCKMIRROR_CONFIG", "DUCKMIRROR_PROFILE"];
-/** Filled in by compose itself, into a command. */
-const OF_COMPOSE = ["DUCKMIRROR_WORKER_ROLE"];
 
 const service = z.object({
   image: z.string(),
@@ -40,7 +38,7 @@ const compose = z
 test.each(files)("%s names only settings and commands that exist", (file) => {
   const text = read(file);
   const variables = new Set(text.match(/\bDUCKMIRROR_[A-Z_]*[A-Z]\b/g));
-  expect([...variables].filter((name) => ![...KNOWN, ...OF_COMPOSE].includes(name))).toEqual([]);
+  expect([...variables].filter((name) => !KNOWN.includes(name))).toEqual([]);
   const code = file.endsWith(".md")
     ? [...text.matchAll(/```[^`]*```|`[^`]*`/g)].map(([found]) => found).join("\n")
     : text;
@@ -59,10 +57,9 @@ describe("docker-compose.yml", () => {
     expect(services.redis?.volumes).toEqual(["redis:/data"]);
   });
 
-  test("starts a worker alone, and fetchers and the sandbox only when asked to", () => {
+  test("starts a worker alone, and the sandbox only when asked to", () => {
     const profiles = Object.entries(services).map(([name, { profiles = [] }]) => [name, ...profiles]);
-    expect(profiles).toEqual([["redis"], ["worker"], ["fetcher", "fetchers"], ["sandbox", "sandbox"]]);
-    expect(services.fetcher?.command).toEqual(["worker", "--role", "fetch"]);
+    expect(profiles).toEqual([["redis"], ["worker"], ["sandbox", "sandbox"]]);
   });
 
   test("lets into Redis one user with the rights of the documents, from a network without an outside", () => {
@@ -78,9 +75,8 @@ describe("docker-compose.yml", () => {
     expect(services.worker?.environment?.REDIS_URL).toMatch(
       /^redis:\/\/duckmirror:\$\{REDIS_PASSWORD:\?[^}]+\}@redis:6379$/,
     );
-    expect([services.redis, services.worker, services.fetcher, services.sandbox].map((one) => one?.networks)).toEqual([
+    expect([services.redis, services.worker, services.sandbox].map((one) => one?.networks)).toEqual([
       ["queue"],
-      ["default", "queue"],
       ["default", "queue"],
       undefined,
     ]);

@@ -39,12 +39,6 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** A client that can also return responses unparsed, for a process that passes them on. */
-export interface HttpClient extends Client {
-  /** Like `send`, but the body of a 200 is neither decoded nor parsed. */
-  exchange(call: ApiCall, signal?: AbortSignal): Promise<RawAnswer>;
-}
-
 const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, totalMs: 300_000 };
 const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024;
 const DEFAULT_CONNECTIONS = 32;
@@ -212,7 +206,7 @@ const exchange = async (line: Line, call: ApiCall, signal?: AbortSignal): Promis
  * Throws TOKEN_MISSING, TOKEN_OVER_PLAIN_HTTP (the token would cross the network unencrypted) or CONFIG_INVALID.
  * Source: API.md, "Authentication".
  */
-export const createClient = (options: ClientOptions): HttpClient => {
+export const createClient = (options: ClientOptions): Client => {
   const line = openLine(options);
   const inFlight = new Set<Promise<RawAnswer>>();
   const track = async (call: ApiCall, signal?: AbortSignal): Promise<RawAnswer> => {
@@ -221,7 +215,6 @@ export const createClient = (options: ClientOptions): HttpClient => {
     return await answer.finally(() => inFlight.delete(answer));
   };
   return {
-    exchange: track,
     send: async (call, signal) => {
       const answer = await track(call, signal);
       if (answer.kind !== "wire") return answer;

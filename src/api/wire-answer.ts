@@ -1,4 +1,4 @@
-// A 200 as received, and its parser, which is used both on arrival and on another machine that receives the bytes.
+// A 200 as received, and its parser.
 import { constants } from "node:buffer";
 import { decode } from "./body.ts";
 import { readEnvelope } from "./envelope.ts";

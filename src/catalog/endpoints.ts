@@ -128,17 +128,3 @@ export const paramsOf = (endpoint: EndpointName, path: string): Readonly<Record<
   }
   return Object.values(params).every(isSegment) && pathOf(endpoint, params) === path ? params : null;
 };
-
-/** Path and query of a read of this endpoint; null where the endpoint reads nothing or does not know a parameter. */
-export const readOf = (
-  endpoint: EndpointName,
-  params: Readonly<Record<string, string>>,
-  query: Readonly<Record<string, string>>,
-): { readonly path: string; readonly query: Readonly<Record<string, string>> } | null => {
-  const { method, path: template, query: known }: Endpoint = ENDPOINTS[endpoint];
-  const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "");
-  const given = Object.keys(params);
-  const fits = given.length === names.length && names.every((name) => isSegment(params[name] ?? ""));
-  if (method !== "GET" || !fits || !Object.keys(query).every((name) => known.includes(name))) return null;
-  return { path: pathOf(endpoint, params), query };
-};

@@ -436,15 +436,10 @@ export const ERRORS = {
     "The queued job {job} has payload version {found}; this program reads version {known}.",
     "It is kept: run `duckmirror jobs --retry {job}` with the version of duckmirror that queued it, or a newer one.",
   ),
-  JOB_FORGED: row(
-    EXIT.unexpected,
-    "The queued request {job} was not made by a loader of its organization; it was not sent.",
-    "Another program writes to this Redis, or changes its content: give it a password (ACL user) that only duckmirror has.",
-  ),
-  FETCHER_REFUSED: row(
-    EXIT.streamsFailed,
-    "No fetcher (a worker with --role fetch) takes the requests: {detail}",
-    "Give these workers the same version, configuration and token as the worker with --role load.",
+  ROLE_REMOVED: row(
+    EXIT.usage,
+    "--role {role}: workers have no roles; each one takes whole syncs.",
+    "Run `duckmirror worker` without --role, where the mirror of its organizations is. Workers with the same REDIS_URL share queues, rate limits and credits.",
   ),
   WORKER_UNREACHABLE: row(
     EXIT.streamsFailed,

@@ -1,10 +1,9 @@
-// Starts the server of `serve`, a worker or a fetcher on a socket. Without a key it listens on this machine only.
+// Starts the server of `serve` or a worker on a socket. Without a key it listens on this machine only.
 import type { FastifyInstance } from "fastify";
 import { isLoopbackHost, type ListenAddress, listenText } from "../core/config/listen-address.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { createServer, type Server } from "./app.ts";
-import { createFetcherServer } from "./fetcher-server.ts";
-import type { FetcherOptions, ServerOptions } from "./server-context.ts";
+import type { ServerOptions } from "./server-context.ts";
 
 export interface RunningServer {
   /** Base address, e.g. `http://127.0.0.1:8737`. */
@@ -43,9 +42,3 @@ export const startServer = async (
   more?: (app: FastifyInstance) => Promise<void> | void,
 ): Promise<RunningServer> =>
   listenWith(await createServer({ ...options, listenHost: listen.host }, more), options, listen);
-
-/** Starts the server of a fetcher. Throws as `startServer`. */
-export const startFetcherServer = async (
-  options: Omit<FetcherOptions, "listenHost">,
-  listen: ListenAddress,
-): Promise<RunningServer> => listenWith(createFetcherServer({ ...options, listenHost: listen.host }), options, listen);

@@ -83,8 +83,8 @@ const partsOf = (queues: readonly BaseAdapter[]) => {
   };
   // The build copies its page, because a package is only needed for it.
   const uiBasePath = fileURLToPath(programFile(isFromSources ? "node_modules/@bull-board/ui/" : "board/"));
-  const { replaceQueues } = createBullBoard({ queues, serverAdapter, options: { uiConfig: UI, uiBasePath } });
-  return { ...parts, replaceQueues };
+  createBullBoard({ queues, serverAdapter, options: { uiConfig: UI, uiBasePath } });
+  return parts;
 };
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -99,24 +99,12 @@ const pageOf = (template: string, values: Readonly<Record<string, string>>): str
       kind === "-" ? (values[name] ?? "") : escaped(values[name] ?? ""),
     );
 
-/** Time for which the list of queues is kept, ms: loaders of new mirrors add queues while the server runs. */
-const LIST_KEPT_MS = 5_000;
-
-/**
- * Routes for `startServer`: the page of the queues that `list` names. Only reading routes are mounted, whatever the
- * queues allow.
- */
+/** Routes for `startServer`: the page of the queues. Only reading routes are mounted, whatever the queues allow. */
 export const queueBoard =
-  (list: () => Promise<readonly BaseAdapter[]>) =>
+  (queues: readonly BaseAdapter[]) =>
   async (app: FastifyInstance): Promise<void> => {
-    const { entry, api, replaceQueues, ...parts } = partsOf(await list().catch(() => []));
+    const { entry, api, ...parts } = partsOf(queues);
     if (entry === null) return;
-    let listedAt = Number.NEGATIVE_INFINITY;
-    const listAgain = async (): Promise<void> => {
-      if (performance.now() - listedAt < LIST_KEPT_MS) return;
-      listedAt = performance.now();
-      replaceQueues(await list());
-    };
     const { name, params } = entry.handler({ basePath: BASE, uiConfig: parts.ui });
     const page = pageOf(readProgram(pathToFileURL(join(parts.views, name))).toString("utf8"), params);
     const assets = readAssets(pathToFileURL(`${parts.assets}/`));
@@ -136,7 +124,6 @@ export const queueBoard =
               const asked = { query: parameters.parse(request.query), params: parameters.parse(request.params) };
               const rest = { queues: parts.queues, uiConfig: parts.ui, body: {}, headers: {} };
               try {
-                await listAgain();
                 const answer = await handler({ ...asked, ...rest });
                 return reply.code(answer?.status ?? 200).send(answer?.body);
               } catch {

@@ -81,13 +81,6 @@ export interface ServerOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Options of a fetcher's server, which has no mirror. */
-export interface FetcherOptions extends Omit<ServerOptions, "profiles" | "triggers" | "pageFolder"> {
-  readonly fleet: () => Promise<Fleet>;
-  /** Whether Redis answers, and whether the fetcher takes requests. */
-  readonly readiness: () => Promise<{ readonly redis: boolean; readonly taking: boolean }>;
-}
-
 export interface Mirror extends Omit<ServedProfile, "snapshot"> {
   readonly snapshots: SnapshotSource;
 }

@@ -1,4 +1,4 @@
-// Redis over TLS with a user of its own, as docs/WORKER.md says: loader, fetcher and trigger as processes.
+// Redis over TLS with a user of its own, as docs/WORKER.md says: worker and trigger as processes.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -55,17 +55,17 @@ const env = (more: Readonly<Record<string, string>> = {}) => ({
   ...more,
 });
 
-test("a trigger starts a sync that a loader and a fetcher carry out, and the mirror is the service's", async () => {
-  const loading = env();
-  const fetcher = startBuilt(["worker", "--role", "fetch"], env());
-  const loader = startBuilt(["worker", "--role", "load", "--listen", "127.0.0.1:0", "--json"], loading);
-  const { code, out, err } = await runBuilt(["trigger", "--wait", "--json"], loading);
-  expect(code, `${err}\n${loader.err()}\n${fetcher.err()}`).toBe(0);
+test("a trigger starts a sync that a worker carries out, and the mirror is the service's", async () => {
+  const settings = env();
+  const worker = startBuilt(["worker", "--listen", "127.0.0.1:0", "--json"], settings);
+  const { code, out, err } = await runBuilt(["trigger", "--wait", "--json"], settings);
+  expect(code, `${err}\n${worker.err()}`).toBe(0);
   expect(syncReportSchema.parse(JSON.parse(out)).status).toBe("done");
   const service = await readService(sandbox);
-  expect(await differences(join(loading.DUCKMIRROR_DATA_DIR, "warehouse.duckdb"), service)).toEqual([]);
-  for (const run of [fetcher, loader]) run.child.kill("SIGTERM");
-  const texts = [out, err, ...(await Promise.all([fetcher.ended, loader.ended])).flatMap((end) => [end.out, end.err])];
+  expect(await differences(join(settings.DUCKMIRROR_DATA_DIR, "warehouse.duckdb"), service)).toEqual([]);
+  worker.child.kill("SIGTERM");
+  const end = await worker.ended;
+  const texts = [out, err, end.out, end.err];
   expect(texts.join("\n")).not.toContain(PASSWORD);
 });
 

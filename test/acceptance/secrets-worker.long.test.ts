@@ -50,11 +50,10 @@ test("neither files nor logs nor Redis hold a secret of anyone", async () => {
   const texts: string[] = [];
   const named = await runBuilt(["key", "add", "ann", "--role", "operate", "--json"], env);
   const { key } = z.object({ key: z.string() }).parse(JSON.parse(named.out));
-  const fetcher = startBuilt(["worker", "--role", "fetch"], { ...env, DUCKMIRROR_DATA_DIR: tempFolder() });
-  const loader = startBuilt(["worker", "--role", "load", "--listen", "127.0.0.1:0", "--json"], env);
+  const worker = startBuilt(["worker", "--listen", "127.0.0.1:0", "--json"], env);
   const synced = await runBuilt(["trigger", "--wait", "--json", "--verbose"], env);
-  expect(synced.code, synced.err + loader.err() + fetcher.err()).toBe(0);
-  const { url } = z.object({ url: z.string() }).parse(JSON.parse(loader.out()));
+  expect(synced.code, synced.err + worker.err()).toBe(0);
+  const { url } = z.object({ url: z.string() }).parse(JSON.parse(worker.out()));
   for (const bearer of [key, SERVER_KEY, "wrong"]) {
     await fetch(`${url}/api/query`, {
       method: "POST",
@@ -67,9 +66,8 @@ test("neither files nor logs nor Redis hold a secret of anyone", async () => {
   const contact = await runBuilt(["query", "SELECT id FROM contacts LIMIT 1", "--format", "ndjson"], env);
   const erased = await runBuilt(["forget", String(JSON.parse(contact.out).id), "--yes"], env);
   expect(erased.code, erased.err).toBe(0);
-  for (const run of [fetcher, loader]) run.child.kill("SIGTERM");
-  const ends = await Promise.all([fetcher.ended, loader.ended]);
-  texts.push(...[...ends, synced, erased].flatMap(({ out, err }) => [out, err]));
+  worker.child.kill("SIGTERM");
+  texts.push(...[await worker.ended, synced, erased].flatMap(({ out, err }) => [out, err]));
   await redis.stop();
   await sandbox.close();
 

@@ -1,5 +1,4 @@
-// A rolling upgrade: this build beside one of the first payload version, and beside one whose asks and requests only it can
-// read. Nothing fails, and a client that waits for a sync gets its report.
+// A rolling upgrade: this build beside one of the first payload version.  Nothing fails, and a client that waits for a sync gets its report.
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,7 +14,6 @@ import { tempFolder } from "./temp-folder.ts";
 let sandbox: Sandbox;
 let redis: TestRedis;
 let client: Redis;
-let next: string;
 
 /** A build of the same sources, with payloads changed. */
 const changedBuild = (change: (code: string) => string): string => {
@@ -34,25 +32,10 @@ const VERSION = /const VERSION = (\d+);/;
 /** A program of version 1, which knows no syncs of a part. */
 const firstBuild = (): string => changedBuild((code) => code.replace(VERSION, "const VERSION = 1;"));
 
-/** A program of the next version, whose asks and requests only it can read. */
-const nextBuild = (): string =>
-  changedBuild((code) => {
-    const version = Number(VERSION.exec(code)?.[1]) + 1;
-    const bumped = code
-      .replace(VERSION, `const VERSION = ${version};`)
-      .replace(
-        /const SINCE = \{\s*ask: \d+,([^}]*?)request: \d+,/,
-        `const SINCE = { ask: ${version},$1request: ${version},`,
-      );
-    expect(bumped).toContain(`const SINCE = { ask: ${version},`);
-    return bumped;
-  });
-
 beforeAll(async () => {
   sandbox = await startSandbox({ seed: 71, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 });
   redis = await startRedis();
   client = new Redis(redis.url, { maxRetriesPerRequest: null });
-  next = nextBuild();
 });
 // A fleet would else take up what the one before it left in the queues, for another directory.
 beforeEach(() => client.flushall());
@@ -72,8 +55,7 @@ const aFleet = () => {
   };
   const start = (main: string, ...argv: readonly string[]) => startBuilt(argv, env, "/", main);
   return {
-    worker: (main: string, role: string) =>
-      start(main, "worker", "--role", role, ...(role === "fetch" ? [] : ["--listen", "127.0.0.1:0"])),
+    worker: (main: string) => start(main, "worker", "--listen", "127.0.0.1:0"),
     trigger: (main: string, ...part: readonly string[]) => start(main, "trigger", ...part, "--wait", "--json"),
     deadLetters: async (main: string) => JSON.parse((await start(main, "jobs", "--failed", "--json").ended).out),
   };
@@ -104,33 +86,16 @@ test("old and new workers share one mirror: each leaves what it cannot read, and
   const current = inject("builtCli");
   const first = firstBuild();
   const { worker, trigger, deadLetters } = aFleet();
-  const oldWorker = worker(first, "all");
+  const oldWorker = worker(first);
   // What is due, an old worker does for a new trigger; a list anew it leaves to a new worker.
   await ended(trigger(current));
   const anew = trigger(current, "--reset", "accounts");
   await isLeft("sync");
   await ended(trigger(first));
-  const newWorker = worker(current, "all");
+  const newWorker = worker(current);
   await ended(anew);
   await stopped(oldWorker);
   await ended(trigger(first));
   await stopped(newWorker);
   expect([await deadLetters(first), await deadLetters(current)]).toMatchObject([{ failed: [] }, { failed: [] }]);
-});
-
-test("fetchers leave the requests of a newer loader to newer fetchers, and serve an older one", async () => {
-  const old = inject("builtCli");
-  const { worker, trigger, deadLetters } = aFleet();
-  const oldFetcher = worker(old, "fetch");
-  const newLoader = worker(next, "load");
-  const newer = trigger(next);
-  await isLeft("fetch");
-  const newFetcher = worker(next, "fetch");
-  await ended(newer);
-  await stopped(newLoader);
-  await stopped(oldFetcher);
-  const oldLoader = worker(old, "load");
-  await ended(trigger(old));
-  for (const each of [oldLoader, newFetcher]) await stopped(each);
-  expect(await deadLetters(next)).toMatchObject({ failed: [] });
 });

@@ -28,7 +28,7 @@ afterAll(async () => {
   await redis.kill();
 });
 
-const readySchema = z.object({ url: z.string(), role: z.string() });
+const readySchema = z.object({ url: z.string() });
 type Env = Readonly<Record<string, string>>;
 
 const envOf = (more: Env): Env => ({

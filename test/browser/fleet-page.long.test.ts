@@ -18,7 +18,6 @@ afterAll(async () => {
 const NOW = 1_800_000_000_000;
 const aMember = (more: Partial<SeenMember>): SeenMember => ({
   id: "m",
-  role: "all",
   version: "1.2.3",
   host: "night-1",
   pid: 7,
@@ -48,10 +47,7 @@ const serve = (fleet?: () => Promise<Fleet>) => {
 test("the page shows members, a silent one among them, queues and pauses, for everyone and on a phone", async () => {
   const { url } = await serve(async () => ({
     now: NOW,
-    members: [
-      aMember({}),
-      aMember({ id: "k", role: "fetch", host: "night-2", seen_at: NOW - 21_000, silent_ms: 21_000 }),
-    ],
+    members: [aMember({}), aMember({ id: "k", host: "night-2", seen_at: NOW - 21_000, silent_ms: 21_000 })],
     queues: [
       { ...aQueue, name: "sync", waiting: 12, oldest_waiting_ms: 240_000 },
       { ...aQueue, name: "pages-0123456789abcdef", profile: "acme", paused: true },

@@ -20,8 +20,6 @@ afterAll(() => redis.kill());
 const ROLES = {
   serve: ["serve"],
   worker: ["worker"],
-  "worker --role load": ["worker", "--role", "load"],
-  "worker --role fetch": ["worker", "--role", "fetch"],
 };
 
 const promtool = (argv: readonly string[], input = "") => {

@@ -1,5 +1,5 @@
-// A worker's night: syncs are triggered all the time while two `all` workers, a loader, two fetchers and Redis (with its
-// memory or emptied) are killed. In half of the rounds a second trigger asks for one list anew behind the first. Each
+// A worker's night: syncs are triggered all the time while three workers and Redis (with its memory or emptied)
+// are killed. In half of the rounds a second trigger asks for one list anew behind the first. Each
 // trigger's exit code is true, the mirror is the source, the ledger is the service's own log request by request, and no
 // more credits were spent than the kills explain.
 import { mkdirSync, rmSync } from "node:fs";
@@ -26,8 +26,7 @@ const OVERLAP = 6;
 /** Lists of the second trigger. */
 const ANEW = ["--reset", "accounts", "--reset", "signals"];
 const EMPTIED = "Redis, emptied";
-/** Killed: what has this role, or Redis. */
-const ROLES = ["all", "all", "load", "fetch", "fetch"] as const;
+const WORKERS = 3;
 
 let sandbox: Sandbox;
 let log: ServiceLog;
@@ -123,17 +122,15 @@ test(
       DUCKMIRROR_SCHEDULE: "off",
       DUCKMIRROR_EXPORT_FORMATS: "none",
     };
-    const start = (role: (typeof ROLES)[number]): BuiltRun =>
-      startBuilt(["worker", "--role", role, ...(role === "fetch" ? [] : ["--listen", "127.0.0.1:0"])], env);
-    const fleet = ROLES.map(start);
+    const start = (): BuiltRun => startBuilt(["worker", "--listen", "127.0.0.1:0"], env);
+    const fleet = Array.from({ length: WORKERS }, start);
     /** Starts again, as a service manager does, what ended because Redis was away when it started. */
     const tend = (): void => {
-      for (const [nth, role] of ROLES.entries()) {
-        const ended = fleet[nth];
-        if (ended === undefined || ended.child.exitCode === null) continue;
-        expect(ended.err(), `${role} ended by itself`).toMatch(/^error REDIS_UNAVAILABLE/m);
+      for (const [nth, ended] of fleet.entries()) {
+        if (ended.child.exitCode === null) continue;
+        expect(ended.err(), "a worker ended by itself").toMatch(/^error REDIS_UNAVAILABLE/m);
         expect(ended.child.exitCode, ended.err()).toBe(5);
-        fleet[nth] = start(role);
+        fleet[nth] = start();
         restarts += 1;
       }
     };
@@ -147,14 +144,13 @@ test(
     let restarts = 0;
 
     const kill = async (): Promise<string> => {
-      const nth = Math.floor(random() * (ROLES.length + 2));
-      const role = ROLES[nth];
-      if (role !== undefined) {
+      const nth = Math.floor(random() * (WORKERS + 2));
+      if (nth < WORKERS) {
         await fleet[nth]?.kill();
-        fleet[nth] = start(role);
-        return role;
+        fleet[nth] = start();
+        return "a worker";
       }
-      const isEmptied = nth > ROLES.length;
+      const isEmptied = nth > WORKERS;
       await redis.kill();
       if (isEmptied) rmSync(redisDir, { recursive: true });
       mkdirSync(redisDir, { recursive: true });
@@ -172,7 +168,7 @@ test(
       // A killed worker is listed for a while.
       const alive = members.filter(({ pid }) => fleet.some(({ child }) => child.pid === pid));
       const isIdle = alive.every(({ in_flight, seen_at }) => in_flight === 0 && seen_at > from);
-      const isQuiet = active.length === 0 && alive.length === ROLES.length && isIdle;
+      const isQuiet = active.length === 0 && alive.length === WORKERS && isIdle;
       return isQuiet ? "quiet" : [...story, out].join("\n");
     };
     const settle = () => {

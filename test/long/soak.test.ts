@@ -29,14 +29,11 @@ const JUDGED = 20;
 const KEYS_A_SYNC = 20;
 const BYTES_A_SYNC = 100_000;
 const FILES_A_SYNC = 6;
-/**
- * Connections of one fetcher to one service: it keeps as many as it had requests in flight, until they are idle for 70 s, so
- * their number goes up and down with the other fetcher's deaths and with Redis's. Never more than a loader's `concurrency`.
- */
+/** Connections of a worker to one service: never more than `concurrency`. */
 const MOST_CONNECTIONS = 32;
 const MIB = 1024 * 1024;
-/** Never killed, so that one process lives as long as the soak: the last of these. */
-const ROLES = ["load", "fetch", "fetch"] as const;
+/** The last one is never killed, so that one process lives as long as the soak. */
+const WORKERS = 2;
 
 interface Sample {
   readonly rss: number;
@@ -173,20 +170,14 @@ test(
   async () => {
     const random = seededRandom(SEED);
     const { sandboxes, dir, redis } = await aWorld();
-    const start = (role: (typeof ROLES)[number]): BuiltRun =>
-      startBuilt(
-        ["worker", "--role", role, "--quiet", ...(role === "fetch" ? [] : ["--listen", "127.0.0.1:0"])],
-        {},
-        dir,
-      );
-    const fleet = ROLES.map(start);
+    const start = (): BuiltRun => startBuilt(["worker", "--quiet", "--listen", "127.0.0.1:0"], {}, dir);
+    const fleet = Array.from({ length: WORKERS }, start);
     /** Starts again, as a service manager does, what ended because Redis was away when it started. */
     const tend = (): void => {
-      for (const [nth, role] of ROLES.entries()) {
-        const ended = fleet[nth];
-        if (ended === undefined || ended.child.exitCode === null) continue;
-        expect(ended.child.exitCode, `${role} ended by itself: ${ended.err()}`).toBe(5);
-        fleet[nth] = start(role);
+      for (const [nth, ended] of fleet.entries()) {
+        if (ended.child.exitCode === null) continue;
+        expect(ended.child.exitCode, `a worker ended by itself: ${ended.err()}`).toBe(5);
+        fleet[nth] = start();
       }
     };
     /** The scheduled sync of each organization is the event that is awaited; a killed one is made up by the next. */
@@ -213,17 +204,16 @@ test(
       runBuilt(["trigger", "--profile", name, ...how, "--wait", "--json", "--timeout", "5m"], {}, dir);
 
     const kill = async (): Promise<void> => {
-      const nth = Math.floor(random() * ROLES.length);
-      const role = ROLES[nth];
+      const nth = Math.floor(random() * WORKERS);
       // The last one lives on; Redis, with its memory, is killed in its place.
-      if (role === undefined || nth === ROLES.length - 1) {
+      if (nth === WORKERS - 1) {
         await redis.restart();
         killed.push("Redis");
         return;
       }
       await fleet[nth]?.kill();
-      fleet[nth] = start(role);
-      killed.push(role);
+      fleet[nth] = start();
+      killed.push("a worker");
     };
 
     const first = await Promise.all(names.map((name) => trigger(name)));

@@ -47,7 +47,6 @@ export const memoryJob = (warehouse: Warehouse, clock: Clock, wired: Wired = PAS
           warehouse,
           archive,
           sender: createLocalSender({ client: counted, throttle, credits: null }),
-          unsent: new Set(),
           ledger,
           tier: { known: tier, learn },
         },

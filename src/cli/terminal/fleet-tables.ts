@@ -16,8 +16,8 @@ export const renderPauses = ({ paused }: Fleet): string =>
 
 export const renderQueues = ({ queues }: Fleet, columns: number): string => {
   const heads = [{ name: "queue" }, ...["waiting", "active", "delayed", "failed", "oldest waits"].map(right)];
-  const rows = queues.map(({ name, profile, paused, waiting, active, delayed, failed, oldest_waiting_ms }) => [
-    `${name}${profile === null ? "" : ` of ${profile}`}${paused ? " (paused)" : ""}`,
+  const rows = queues.map(({ name, paused, waiting, active, delayed, failed, oldest_waiting_ms }) => [
+    `${name}${paused ? " (paused)" : ""}`,
     ...[waiting, active, delayed, failed].map(String),
     oldest_waiting_ms === null ? "" : formatDuration(oldest_waiting_ms),
   ]);
@@ -27,15 +27,15 @@ export const renderQueues = ({ queues }: Fleet, columns: number): string => {
 export const renderMembers = ({ members }: Fleet, columns: number): string => {
   if (members.length === 0) return "No worker is registered.\n";
   const heads = [
-    ...["worker", "version", "host"].map((name) => ({ name })),
+    ...["version", "host"].map((name) => ({ name })),
     ...["process", "in flight"].map(right),
     { name: "since" },
     { name: "last seen" },
   ];
   const rows = members.map((member) => {
-    const { role, version, host, pid, in_flight, since, silent_ms } = member;
+    const { version, host, pid, in_flight, since, silent_ms } = member;
     const seen = silent_ms === null ? "now" : `silent for ${formatDuration(silent_ms)}`;
-    return [role, version, host, String(pid), String(in_flight), isoTime(since), seen];
+    return [version, host, String(pid), String(in_flight), isoTime(since), seen];
   });
   return `${renderTable(heads, rows, columns)}\n`;
 };

@@ -2,8 +2,7 @@
 import { hostname } from "node:os";
 import type { MemberIdentity } from "../../core/report/fleet.ts";
 
-export const identityOf = (role: MemberIdentity["role"], version: string): MemberIdentity => ({
-  role,
+export const identityOf = (version: string): MemberIdentity => ({
   version,
   host: hostname(),
   pid: process.pid,

@@ -28,30 +28,27 @@ export const chosenLetters = ({ ids, all, queue }: Typed): Choice => {
   return all ? { by: "all" } : { by: "id", ids };
 };
 
-type Redis = Required<{ [Part in "queues" | "fleet"]: NonNullable<WorkerConnection[Part]> }>;
+type Redis = { readonly queues: NonNullable<WorkerConnection["queues"]> };
 
 /** The parts of the connection that need Redis. Throws USAGE without it. */
-const inRedis = ({ queues, fleet }: WorkerConnection): Redis => {
-  if (queues !== null && fleet !== null) return { queues, fleet };
+const inRedis = ({ queues }: WorkerConnection): Redis => {
+  if (queues !== null) return { queues };
   throw new DuckmirrorError("USAGE", {
     detail: "failed jobs are kept in Redis only (REDIS_URL); `duckmirror trigger` asks for a sync",
   });
 };
 
 /** The queue's name, checked. Throws USAGE. */
-const knownQueue = async ({ fleet }: Redis, name: string): Promise<string> => {
-  const names = (await fleet.all.list()).map(({ queue }) => queue.name);
+const knownQueue = ({ queues }: Redis, name: string): string => {
+  const names = Object.values(queues).map((queue) => queue.name);
   if (names.includes(name)) return name;
   throw new DuckmirrorError("USAGE", { detail: `"${name}" is no queue. Queues: ${names.join(", ")}` });
 };
 
-/** Ids of the letters to retry. Requests and pages are not retried: their run ended, and the next one asks again. */
+/** Ids of the letters to retry. Throws USAGE. */
 const idsToRetry = async (choice: Choice, worker: Redis): Promise<readonly string[]> => {
   if (choice.by === "id") return choice.ids;
-  if (choice.by === "queue" && !Object.hasOwn(worker.queues, await knownQueue(worker, choice.queue))) {
-    const detail = `jobs of ${choice.queue} are not retried: the next sync asks again. \`jobs drop\` removes them`;
-    throw new DuckmirrorError("USAGE", { detail });
-  }
+  if (choice.by === "queue") knownQueue(worker, choice.queue);
   const { deadLetters } = await import("../../queue/bullmq/operating/dead-letters.ts");
   const letters = await deadLetters(worker.queues);
   return letters.filter(({ queue }) => choice.by === "all" || queue === choice.queue).map(({ id }) => id);
@@ -95,15 +92,15 @@ const drop = async (
   const { shared, terminal, printJson } = context;
   const redis = inRedis(worker);
   const { dropLetters } = await import("../../queue/bullmq/operating/drop-letters.ts");
-  const names = (await redis.fleet.all.list()).map(({ queue }) => queue.name);
+  const names = Object.values(redis.queues).map((queue) => queue.name);
   const which =
     choice.by === "id"
       ? choice
       : {
           by: "queue" as const,
-          queues: choice.by === "all" ? names : [await knownQueue(redis, choice.queue)],
+          queues: choice.by === "all" ? names : [knownQueue(redis, choice.queue)],
         };
-  const work = () => dropLetters(redis.fleet.all, redis.queues, which);
+  const work = () => dropLetters(redis.queues, which);
   const rowsOf = (result: Awaited<ReturnType<typeof work>>) => ({ rows: result.dropped.length });
   const { dropped, kept } = await recorded({ action: "drop" }, worker, config, context, work, rowsOf);
   if (shared.json) await printJson({ dropped, kept });

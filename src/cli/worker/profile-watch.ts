@@ -1,6 +1,6 @@
 // Which profiles of a worker cannot sync, by what can be checked without a request: at the start all of them, then every
 // minute those that could not. One broken profile keeps no other from running.
-import { checkProfileJob, type ProfileUse } from "../../../jobs/check-profile.ts";
+import { checkProfileJob } from "../../../jobs/check-profile.ts";
 import { problemOf } from "../../../jobs/family.ts";
 import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -20,7 +20,6 @@ export interface ProfileWatch {
 /** Checks all profiles until `signal` aborts. Throws the first profile's problem if none of them can sync. */
 export const watchProfiles = async (
   profiles: readonly Config[],
-  use: ProfileUse,
   logger: Pick<Logger, "error" | "info">,
   { clock, version, scrubber, signal }: Pick<CommandContext, "clock" | "version" | "scrubber" | "signal">,
 ): Promise<ProfileWatch> => {
@@ -29,7 +28,7 @@ export const watchProfiles = async (
   const check = async (config: Config): Promise<void> => {
     const { profile } = config;
     try {
-      scrubber.hide(await checkProfileJob(config, use, { clock, version }));
+      scrubber.hide(await checkProfileJob(config, { clock, version }));
       if (problems.delete(profile)) logger.info(`profile ${profile} can sync again`);
     } catch (error) {
       const known = problems.get(profile);

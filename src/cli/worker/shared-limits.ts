@@ -18,7 +18,7 @@ export const withSharedLimits = async <T>(
   const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
   const connection = await openAsking(config.redisUrl, warn, signal);
   try {
-    return await work({ connect: sharedAccess(connection, warn) });
+    return await work({ connect: sharedAccess(connection) });
   } finally {
     await connection.close();
   }

@@ -13,7 +13,6 @@ import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
 import type { Secret } from "../../core/secret.ts";
 import { errorOf, type ProfileStart, type Triggers } from "../../queue/asking/asks.ts";
 import type { Steering } from "../../queue/bullmq/operating/steering.ts";
-import type { AllQueues } from "../../queue/fleet/all-queues.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
 import type { CommandContext } from "../command.ts";
 import { keyForWorker } from "./access-keys.ts";
@@ -23,7 +22,6 @@ import { callWorker, type WorkerPlace } from "./call-worker.ts";
 const ANSWER_MS = 30_000;
 
 export interface FleetConnection {
-  readonly all: AllQueues;
   readonly steering: Steering;
   /** Throws REDIS_UNAVAILABLE. */
   read(): Promise<Fleet>;
@@ -171,25 +169,22 @@ export const connectWorker = async (
   const connection = await openAsking(config.redisUrl, () => undefined);
   const queues = openQueues(connection.redis, onError);
   const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random, onError });
-  const { openAllQueues } = await import("../../queue/fleet/all-queues.ts");
   const { readFleet } = await import("../../queue/fleet/fleet.ts");
   const { createSteering } = await import("../../queue/bullmq/operating/steering.ts");
-  const all = openAllQueues(connection.redis, queues, onError);
-  const asking = createSteering(connection.redis, queues, all);
+  const asking = createSteering(connection.redis, queues);
   const steering: Steering = {
     pause: (target) => atRedis(connection, () => asking.pause(target)),
     resume: (target) => atRedis(connection, () => asking.resume(target)),
   };
-  const read = () => atRedis(connection, () => readFleet(connection.redis, all));
+  const read = () => atRedis(connection, () => readFleet(connection.redis, queues));
   return {
     triggers,
     queues,
     startAll: null,
     unable: async () =>
       (await read()).members.flatMap(({ host, unable }) => unable.map((problem) => ({ ...problem, host }))),
-    fleet: { all, steering, read },
+    fleet: { steering, read },
     close: async () => {
-      await all.close();
       await closeQueues(queues);
       await triggers.close().catch(onError);
       await connection.close();

@@ -224,7 +224,6 @@ export const resolveConfig = (
     alerts: resolveAlerts(setting.alerts, env, baseOf("alerts")),
     memory: memoryPlan(setting.memory, memoryBytes),
     maxSyncs: setting.max_syncs,
-    maxFetches: setting.max_fetches,
     listen: setting.listen,
     /** Source of the server's key; `resolveServerKey` (server-key.ts) reads it. null: none. */
     serverKey: keyOf("server_key"),

@@ -217,9 +217,6 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     max_syncs: one("a whole number from 1 to 1000", (value) => whole(value, 1, 1000))
       .prefault(8)
       .meta({ description: "Most syncs a worker runs at once, each of another profile." }),
-    max_fetches: one("a whole number from 1 to 4096", (value) => whole(value, 1, 4096))
-      .prefault(256)
-      .meta({ description: "Most requests in flight at once in a worker with --role fetch, over all profiles." }),
     ...serverSettings,
     log_level: choice(["trace", "debug", "info", "warn", "error", "silent"])
       .prefault("info")
@@ -264,7 +261,6 @@ export const PROGRAM_WIDE: readonly string[] = [
   "tls_key_file",
   "memory",
   "max_syncs",
-  "max_fetches",
   "log_level",
   "log_format",
 ];

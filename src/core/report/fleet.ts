@@ -4,8 +4,6 @@
 /** A queue in Redis. */
 export interface QueueState {
   readonly name: string;
-  /** The organization whose pages it holds; null: a queue of all organizations, or an unknown one. */
-  readonly profile: string | null;
   /** Jobs that the next free worker may take. */
   readonly waiting: number;
   readonly active: number;
@@ -19,11 +17,8 @@ export interface QueueState {
   readonly oldest_waiting_ms: number | null;
 }
 
-export const MEMBER_ROLES = ["all", "load", "fetch"] as const;
-
 /** A worker process's description of itself. */
 export interface MemberIdentity {
-  readonly role: (typeof MEMBER_ROLES)[number];
   readonly version: string;
   readonly host: string;
   readonly pid: number;
@@ -44,7 +39,7 @@ export interface Member extends MemberIdentity {
   readonly since: number;
   /** Last sign of life. */
   readonly seen_at: number;
-  /** Requests of a fetcher, syncs of another worker. */
+  /** Its running syncs. */
   readonly in_flight: number;
   /** Profiles of its configuration that it cannot sync. */
   readonly unable: readonly UnableProfile[];
@@ -67,9 +62,6 @@ export interface Pause {
   readonly since: number | null;
 }
 
-/** The queue of requests to fetchers. */
-export const REQUEST_QUEUE = "fetch";
-
 export interface Fleet {
   readonly now: number;
   readonly queues: readonly QueueState[];
@@ -87,9 +79,8 @@ export const asSeen = (member: Member, now: number): SeenMember => {
 
 /** State -> number of jobs of syncs and verifications, over all their queues. */
 export const jobsByState = ({ queues }: Fleet): Readonly<Record<string, number>> => {
-  const own = queues.filter(({ name, profile }) => profile === null && name !== REQUEST_QUEUE);
   const sumOf = (state: "waiting" | "active" | "delayed" | "blocked" | "failed") =>
-    own.reduce((sum, queue) => sum + queue[state], 0);
+    queues.reduce((sum, queue) => sum + queue[state], 0);
   return {
     waiting: sumOf("waiting"),
     active: sumOf("active"),

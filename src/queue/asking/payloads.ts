@@ -13,7 +13,7 @@ const VERSION = 2;
  * The first version that can read what this program writes. Each kind changes on its own; a change that older programs
  * can ignore raises only VERSION.
  */
-const SINCE = { ask: 1, result: 1, request: 1, answer: 1 } as const;
+const SINCE = { ask: 1, result: 1 } as const;
 /** Version 1 reads whatever is due. A sync of a part of that (`reset`, `datedAfter`) is not for it. */
 const SINCE_OF_PARTS = Math.max(2, SINCE.ask);
 /** Payloads of older versions are not readable. */
@@ -26,10 +26,6 @@ export const WRITTEN = {
   part: { v: VERSION, since: SINCE_OF_PARTS },
   /** How jobs ended. */
   result: { v: VERSION, since: SINCE.result },
-  /** Requests to fetchers. */
-  request: { v: VERSION, since: SINCE.request },
-  /** What fetchers answer. */
-  answer: { v: VERSION, since: SINCE.answer },
 } as const;
 const version = z.int();
 /** What every payload says of itself. */
@@ -127,15 +123,6 @@ export const readability = (payload: unknown): "readable" | "newer" | "older" | 
 
 /** True for what only a program of another version reads. */
 export const isForOthers = (payload: unknown): boolean => ["newer", "older"].includes(readability(payload));
-
-/**
- * True for a request that only a fetcher of another version reads, and for one whose loader cannot read this one's
- * answer.
- */
-export const isForOtherFetchers = (request: unknown): boolean => {
-  const { v } = versions.safeParse(request).data ?? {};
-  return isForOthers(request) || (v !== undefined && v >= 1 && v < SINCE.answer);
-};
 
 /** The error of a payload that this program cannot read. */
 export const unreadable = (job: string, payload: unknown, more = ""): DuckmirrorError => {

@@ -1,27 +1,59 @@
-// Access to the service for a worker that sends its requests itself (role all): rate and credits are shared through Redis by
-// all processes with the same token. If a loader of the mirror was killed, its claim and its late responses are taken over.
+// Access to the service for a worker with Redis: rate and credits are shared through Redis by all processes with the same
+// token. Redis has the figures only; no token and no response body enters it.
 import { setTimeout as delay } from "node:timers/promises";
 import { clientOf, type OpenAccess } from "../../../jobs/service-access.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
-import { LEASE_MS, type OrganizationLedger, RENEW_MS } from "../../budget/credits/organization-ledger.ts";
+import {
+  createOrganizationLedger,
+  LEASE_MS,
+  type OrganizationLedger,
+  RENEW_MS,
+  type SharedReservation,
+} from "../../budget/credits/organization-ledger.ts";
+import { redisLedger, redisLimiter } from "../../budget/limits-in-redis.ts";
+import { createThrottle } from "../../budget/rate/throttle.ts";
 import { organizationKey } from "../../budget/store/in-redis.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import { untilAborted } from "../../core/until-aborted.ts";
 import { createLocalSender, type SharedCredits } from "../../sync/request/sender.ts";
-import { type TakenFromLoader, takeFromLoader } from "../remote/loader/take-mirror.ts";
-import { denialOf, openShared } from "../remote/organizations.ts";
 
 /** Delay before trying again while requests in flight may still refund credits, ms. */
 const SETTLING_MS = 200;
 
 const quotaIn = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
 
-/**
- * Time limit for settlements after a run, and for giving up the claim of a loader, ms; reservations without settlement
- * expire.
- */
+/** Time limit for settlements after a run, ms; reservations without settlement expire. */
 const CLOSING_MS = 300;
+
+/** Error that ends the run when no credit is left. */
+const denialOf = ({ code, resetsAt }: Extract<SharedReservation, { ok: false }>): DuckmirrorError => {
+  if (code === "FENCED") return new DuckmirrorError("FENCED");
+  const until = resetsAt === null ? "" : ` until ${new Date(resetsAt).toISOString()}`;
+  return code === "QUOTA_SPENT" ? new DuckmirrorError(code, { until }) : new DuckmirrorError(code, { allowance: 0 });
+};
+
+/** Limits of an organization, shared by all its processes; a run's own ledger limits the run. */
+export const sharedLimits = (config: Config) =>
+  ({ maxCredits: null, reserve: config.reserveCredits, pace: "greedy", runEveryMs: config.syncEveryMs }) as const;
+
+/** Limiter and ledger of the organization in Redis. */
+const openShared = (
+  config: Config,
+  place: { readonly connection: RedisConnection; readonly organization: string; readonly clock: Clock },
+) => {
+  const limits = sharedLimits(config);
+  return {
+    throttle: createThrottle({
+      clock: place.clock,
+      configured: config.rateLimitPerMinute,
+      store: redisLimiter(place),
+    }),
+    ledger: createOrganizationLedger({ clock: place.clock, store: redisLedger(place, limits), limits }),
+  };
+};
 
 interface OpenCredits extends SharedCredits {
   /** Waits briefly for unfinished settlements. */
@@ -29,7 +61,7 @@ interface OpenCredits extends SharedCredits {
 }
 
 /** Waits for `work`, but not for long. */
-const withinLimit = async (work: Promise<unknown> | undefined): Promise<void> => {
+const withinLimit = async (work: Promise<unknown>): Promise<void> => {
   const over = new AbortController();
   const force = delay(CLOSING_MS, undefined, { signal: over.signal }).catch(() => undefined);
   await Promise.race([work, force]);
@@ -96,21 +128,16 @@ export const organizationCredits = (ledger: OrganizationLedger, clock: Clock): O
 
 /** Sends requests from this process, within limits that all processes share. */
 export const sharedAccess =
-  (connection: RedisConnection, warn: (text: string) => void = () => undefined): OpenAccess =>
+  (connection: RedisConnection): OpenAccess =>
   async (config, context) => {
     const client = clientOf(config, context);
     const organization = organizationKey(config.baseUrl ?? "", context.token.reveal());
     const { throttle, ledger } = openShared(config, { connection, organization, clock: context.clock });
     const credits = organizationCredits(ledger, context.clock);
-    let taken: TakenFromLoader | null = null;
     return {
       sender: createLocalSender({ client, throttle, credits }),
-      takeOver: async (warehouse, redact) => {
-        taken = await takeFromLoader({ asking: connection, warn }, config, context, { warehouse, redact });
-        return taken.unsent;
-      },
       close: async () => {
-        await Promise.all([credits.close(), withinLimit(taken?.close())]);
+        await credits.close();
         await client.close();
       },
     };

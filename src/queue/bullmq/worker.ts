@@ -1,4 +1,4 @@
-// The worker with Redis: takes the jobs of every queue but those of fetchers and pages (take-queues.ts), and ends cleanly.
+// The worker with Redis: takes the jobs of every queue (take-queues.ts), and ends cleanly.
 
 import { setMaxListeners } from "node:events";
 import { FAMILIES } from "../../../jobs/families.ts";
@@ -84,7 +84,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   };
   const board = async () => {
     const { boardOf } = await import("./board.ts");
-    return boardOf((await fleet.all.list()).map(({ queue }) => queue));
+    return boardOf(Object.values(queues));
   };
   return { triggers, board, fleet: fleet.read, stop };
 };

@@ -5,14 +5,14 @@ import { asSeen, type Fleet } from "../../core/report/fleet.ts";
 import { atRedis } from "../redis/queue-connections.ts";
 import type { Queues } from "../redis/queues.ts";
 import { redisNow } from "../redis/redis-now.ts";
-import { type AllQueues, openAllQueues, stateOf } from "./all-queues.ts";
 import { joinFleet, type MembershipDeps, readMembers } from "./members.ts";
 import { readPauses } from "./pauses.ts";
+import { stateOf } from "./queue-states.ts";
 
-export const readFleet = async (redis: Redis, all: AllQueues): Promise<Fleet> => {
+export const readFleet = async (redis: Redis, opened: Queues): Promise<Fleet> => {
   const now = await redisNow(redis);
   const [queues, members] = await Promise.all([
-    all.list().then((list) => Promise.all(list.map((queue) => stateOf(queue, now)))),
+    Promise.all(Object.values(opened).map((queue) => stateOf(queue, now))),
     readMembers(redis),
   ]);
   const pausedQueues = queues.filter(({ paused }) => paused).map(({ name }) => name);
@@ -25,28 +25,21 @@ export const readFleet = async (redis: Redis, all: AllQueues): Promise<Fleet> =>
 };
 
 export interface InFleet {
-  readonly all: AllQueues;
   /** Throws REDIS_UNAVAILABLE. */
   read(): Promise<Fleet>;
-  /** Removes this process from the register, and closes what was opened here. */
+  /** Removes this process from the register. */
   leave(): Promise<void>;
 }
 
-/** Registers this process. `queues` stay open. */
+/** Registers this process. */
 export const enterFleet = (
   connection: RedisConnection,
   queues: Queues,
   membership: Omit<MembershipDeps, "redis">,
 ): InFleet => {
   const { redis } = connection;
-  const all = openAllQueues(redis, queues, membership.onError);
-  const leaveRegister = joinFleet({ ...membership, redis });
   return {
-    all,
-    read: () => atRedis(connection, () => readFleet(redis, all)),
-    leave: async () => {
-      await leaveRegister();
-      await all.close();
-    },
+    read: () => atRedis(connection, () => readFleet(redis, queues)),
+    leave: joinFleet({ ...membership, redis }),
   };
 };

@@ -3,7 +3,7 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
-import { MEMBER_ROLES, type Member, type MemberIdentity, type UnableProfile } from "../../core/report/fleet.ts";
+import type { Member, MemberIdentity, UnableProfile } from "../../core/report/fleet.ts";
 import { keyOf } from "../redis/queues.ts";
 import { redisNow } from "../redis/redis-now.ts";
 
@@ -19,7 +19,6 @@ const INDEX = keyOf("members");
 const keyFor = (id: string) => keyOf("member", id);
 
 const entry = z.object({
-  role: z.enum(MEMBER_ROLES),
   version: z.string(),
   host: z.string(),
   pid: z.int(),
@@ -45,7 +44,7 @@ export interface MembershipDeps {
   readonly clock: Clock;
   readonly identity: MemberIdentity;
   readonly id: string;
-  /** Its syncs or requests now. */
+  /** Its syncs now. */
   readonly inFlight: () => number;
   /** Profiles that it cannot sync now; unset: none. */
   readonly unable?: (() => readonly UnableProfile[]) | undefined;

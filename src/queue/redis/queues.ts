@@ -1,7 +1,6 @@
 // THE table of queues: names, retention of finished jobs, and the common key prefix.
 import { Queue } from "bullmq";
 import type { Redis } from "ioredis";
-import { REQUEST_QUEUE } from "../../core/report/fleet.ts";
 
 /** In braces, so that all keys are in one slot of a Redis Cluster, because a flow is added in one step. */
 export const PREFIX = "{duckmirror}";
@@ -24,11 +23,6 @@ export const QUEUE = {
   verify: "verify",
 } as const;
 export type QueueName = keyof typeof QUEUE;
-
-/** Queue of requests to fetchers, for all organizations. */
-export const FETCH_QUEUE = REQUEST_QUEUE;
-/** Queue of pages of one mirror, read by the holder of its warehouse. */
-export const pagesQueue = (mirror: string): string => `pages-${mirror}`;
 
 const DAY_S = 86_400;
 

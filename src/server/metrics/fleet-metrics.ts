@@ -10,20 +10,18 @@ export const addFleet = (registry: Registry, fleet: Fleet): void => {
     new Gauge({ name: `duckmirror_${name}`, help, labelNames, registers: [registry] });
   const all = gauge("queue_jobs", "Jobs of syncs and verifications in all their queues by state.", "state");
   for (const [state, jobs] of Object.entries(jobsByState(fleet))) all.set({ state }, jobs);
-  const jobs = gauge("queue_depth", "Jobs of one queue by state.", "queue", "profile", "state");
+  const jobs = gauge("queue_depth", "Jobs of one queue by state.", "queue", "state");
   const oldest = gauge(
     "queue_oldest_waiting_seconds",
     "Time since the oldest waiting job of a queue was added; 0: none waits.",
     "queue",
-    "profile",
   );
-  const workers = gauge("members", "Worker processes with a recent sign of life.", "role", "version");
+  const workers = gauge("members", "Worker processes with a recent sign of life.", "version");
   const pauses = gauge("paused", "1 for everything that an operator paused.", "kind", "name");
-  for (const { name, profile, oldest_waiting_ms, ...counts } of queues) {
-    const of = { queue: name, profile: profile ?? "" };
-    for (const state of STATES) jobs.set({ ...of, state }, counts[state]);
-    oldest.set(of, (oldest_waiting_ms ?? 0) / 1000);
+  for (const { name: queue, oldest_waiting_ms, ...counts } of queues) {
+    for (const state of STATES) jobs.set({ queue, state }, counts[state]);
+    oldest.set({ queue }, (oldest_waiting_ms ?? 0) / 1000);
   }
-  for (const { role, version } of members) workers.inc({ role, version });
+  for (const { version } of members) workers.inc({ version });
   for (const { kind, name } of paused) pauses.set({ kind, name: name ?? "" }, 1);
 };

@@ -1,9 +1,9 @@
-// /healthz: the process responds. /readyz: every mirror has a snapshot that opens; of a fetcher, it takes requests. Both
+// /healthz: the process responds. /readyz: every mirror has a snapshot that opens. Both
 // without a key, because they show no data: of a pause they show no profile's name.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Fleet } from "../../core/report/fleet.ts";
-import type { FetcherOptions, ServerContext } from "../server-context.ts";
+import type { ServerContext } from "../server-context.ts";
 import { perSnapshot } from "../snapshot.ts";
 
 /** A probe does not wait longer for Redis, ms. */
@@ -48,21 +48,5 @@ export const healthRoutes = (app: FastifyInstance, context: ServerContext): void
     reply.code(missing === 0 ? 200 : 503);
     const status = missing === 0 ? "ready" : "not ready";
     return { status, mirrors: opens.length, missing, ...unableDetail(context), ...(await pauseDetail(context)) };
-  });
-};
-
-/** The same routes for a fetcher, which has no mirror. */
-export const fetcherHealthRoutes = (
-  app: FastifyInstance,
-  context: ServerContext,
-  readiness: FetcherOptions["readiness"],
-): void => {
-  app.get("/healthz", async () => ({ status: "ok", version: context.version }));
-
-  app.get("/readyz", async (_request, reply) => {
-    const [{ redis, taking }, detail] = await Promise.all([readiness(), pauseDetail(context)]);
-    const isReady = redis && taking;
-    reply.code(isReady ? 200 : 503);
-    return { status: isReady ? "ready" : "not ready", redis, taking, ...unableDetail(context), ...detail };
   });
 };

@@ -115,7 +115,6 @@ const recoverRun = async (
   archive: ArchiveStore,
   runId: string,
   rows: ReadonlyMap<string, number>,
-  unsent: ReadonlySet<string>,
 ) => {
   const known = await warehouse.requestsOf(runId);
   const states = await warehouse.scopeStates();
@@ -157,7 +156,7 @@ const recoverRun = async (
   }
   const lost = (await archive.intents(runId)).flatMap((intent) => {
     const { requestId } = intent;
-    if (known.has(requestId) || answered.has(requestId) || unsent.has(requestId)) return [];
+    if (known.has(requestId) || answered.has(requestId)) return [];
     if (!isStreamName(intent.stream)) return [];
     return [ambiguousRequest(intent, intent.stream, runId)];
   });
@@ -169,22 +168,20 @@ const crashedRow = z.object({ run_id: z.string(), ended: z.boolean() });
 
 /**
  * Takes up every run that was killed, and the latest sync if a fault ended it; ends those without an end. Call it before
- * planning. `readRows`: rows per list, asked for only if there is such a run. `unsent`: requests that were noted but
- * certainly not sent.
+ * planning. `readRows`: rows per list, asked for only if there is such a run.
  */
 export const recover = async (
   warehouse: Warehouse,
   archive: ArchiveStore,
   readRows: () => Promise<ReadonlyMap<string, number>>,
   now: number,
-  unsent: ReadonlySet<string> = new Set(),
 ): Promise<Recovery> => {
   const crashed = await warehouse.database.query(sqlText("plan/crashed-runs.sql"), [], crashedRow);
   let answers = 0;
   let ambiguous = 0;
   const rows = crashed.length === 0 ? new Map<string, number>() : await readRows();
   for (const { run_id: runId, ended } of crashed) {
-    const found = await recoverRun(warehouse, archive, runId, rows, unsent);
+    const found = await recoverRun(warehouse, archive, runId, rows);
     answers += found.answers;
     ambiguous += found.ambiguous;
     if (ended) continue;

@@ -7,7 +7,7 @@ import type { ApiCall, ApiOutcome, Verdict } from "../../api/outcome.ts";
 import { causeOf, endpointOf } from "../../api/outcome-text.ts";
 import { pathOf } from "../../catalog/endpoints.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
-import { lostRows, requestRow } from "./ledger-rows.ts";
+import { requestRow } from "./ledger-rows.ts";
 import { type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
 type Answered = Extract<Turn, { kind: "outcome" }>;
@@ -73,9 +73,8 @@ export const createAddressCheck = (deps: TurnDeps, isKnown: boolean, nextRequest
       const { sentAt, durationMs } = turn.outcome;
       const about = { sentAt, answeredAt: sentAt + durationMs };
       deps.sender.observe(rateSaid(turn.outcome, verdict ?? { kind: "absent" }, deps.clock.now()), about);
-      turn.kept?.();
       const row = requestRow(turn, requestId, 1, verdict ?? { kind: "absent" });
-      return { kind: "checked", verdict, requests: [...lostRows(turn, requestId), row] };
+      return { kind: "checked", verdict, requests: [row] };
     },
   };
 };

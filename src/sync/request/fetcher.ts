@@ -13,7 +13,7 @@ import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { createAddressCheck } from "./address-check.ts";
 import { urlOf } from "./calls.ts";
-import { lostRows, requestRow } from "./ledger-rows.ts";
+import { requestRow } from "./ledger-rows.ts";
 import { createOutage, type FailureSign, type Outage } from "./outage.ts";
 import { createRefusals, type Refusals } from "./refusals.ts";
 import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
@@ -85,23 +85,14 @@ const outageSign = (code: ErrorCode, outcome: ApiOutcome): FailureSign | null =>
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 
-/**
- * Archives the body of a 200, and lets the sender drop it once it is durable here. Attempts of senders that died are
- * noted before: only the response names them, and a run that is killed before its commit must still book them.
- */
+/** Archives the body of a 200. */
 const keep = async ({ archive }: FetcherDeps, turn: Answered, requestId: string, receivedAt: number) => {
-  const { order, outcome, kept } = turn;
-  for (const { requestId: lost, runId, stream, scope, url, startedAt } of lostRows(turn, requestId))
-    await archive.intent({ requestId: lost, runId, stream, scope, url, sentAt: startedAt });
-  if ((outcome.kind === "ok" || outcome.kind === "invalid") && outcome.wire !== null) {
-    const { runId, stream, scope, walkId, call, detail } = order;
-    const { sentAt, status, bytes } = outcome;
-    const about = { requestId, runId, stream, scope, walkId, endpoint: call.endpoint, url: urlOf(call), detail };
-    await archive.response({ ...about, sentAt, receivedAt, status, bytes }, outcome.wire);
-  }
-  if (kept === undefined) return;
-  await archive.flush();
-  kept();
+  const { order, outcome } = turn;
+  if ((outcome.kind !== "ok" && outcome.kind !== "invalid") || outcome.wire === null) return;
+  const { runId, stream, scope, walkId, call, detail } = order;
+  const { sentAt, status, bytes } = outcome;
+  const about = { requestId, runId, stream, scope, walkId, endpoint: call.endpoint, url: urlOf(call), detail };
+  await archive.response({ ...about, sentAt, receivedAt, status, bytes }, outcome.wire);
 };
 
 /** Result of a turn without a response. After the first attempt no other request could use the credit better. */
@@ -245,7 +236,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
           verdict = checked.verdict ?? verdict;
         }
         await keep(deps, turn, requestId, receivedAt);
-        requests.push(...lostRows(turn, requestId), requestRow(turn, requestId, number, verdict));
+        requests.push(requestRow(turn, requestId, number, verdict));
         // The question is another attempt: a result of the first one alone has no rows.
         if (checked?.kind === "unanswered") return { requests, result: withoutAnswer(checked.turn, number + 1, deps) };
         const result = resultOf(turn, verdict, requestId, receivedAt);

@@ -55,22 +55,6 @@ export const paidRow = (
   answer: Pick<RequestRecord, "status" | "durationMs" | "bytes" | "rows" | "error">,
 ): RequestRecord => ({ ...sent, charge: "spent", attempt: 1, ...answer });
 
-/** Id of an attempt whose sender died. `nth`: 1-based. */
-export const lostId = (requestId: string, nth: number): string => `${requestId}.lost${nth}`;
-
-/** Rows of `count` attempts of a request whose sender died. */
-export const lostAttemptRows = (sent: Unanswered, count: number): readonly RequestRecord[] =>
-  Array.from({ length: count }, (_, index) => {
-    const requestId = lostId(sent.requestId, index + 1);
-    return unansweredRow({ ...sent, requestId }, "the process that sent it ended");
-  });
-
-export const lostRows = (
-  { order, lostAttempts, outcome }: Answered & { readonly lostAttempts: number },
-  requestId: string,
-): readonly RequestRecord[] =>
-  lostAttemptRows({ ...orderedRow(order), requestId, startedAt: outcome.sentAt }, lostAttempts);
-
 /** Credits of attempts; one without a response may have cost its credit, so it counts. */
 export const creditsOf = (requests: readonly RequestRecord[]): number =>
   requests.filter(({ charge }) => charge !== "free").length;

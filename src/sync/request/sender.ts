@@ -1,12 +1,12 @@
-// Sender: carries a request to the service and returns its outcome. In one process it is a client behind a throttle;
-// with several machines a fetcher sends it (src/queue). The calling code is the same.
+// Sender: carries a request to the service and returns its outcome: a client behind a throttle, and behind the credits that
+// several processes share.
 import type { Client } from "../../api/client.ts";
 import type { ApiCall, ApiOutcome, RateInfo } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
 import type { Trip } from "../../budget/rate/limiter.ts";
 import type { Throttle } from "../../budget/rate/throttle.ts";
+import type { LedgerStream } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 
 /** One request to send. */
 export interface Parcel {
@@ -14,23 +14,13 @@ export interface Parcel {
   readonly requestId: string;
   /** 1-based; unset: the first. */
   readonly attempt?: number;
-  /** W3C `traceparent` of its span, for another process that sends it. The service never sees it. */
-  readonly traceparent?: string | null;
   readonly runId: string;
+  readonly stream: LedgerStream;
   readonly call: ApiCall;
-  /** Archive header of the response, for a process that finds a response whose requester is gone. */
-  readonly about: Pick<ArchiveHeader, "stream" | "scope" | "walkId" | "url" | "detail">;
 }
 
 export type Sending =
-  | {
-      readonly kind: "outcome";
-      readonly outcome: ApiOutcome;
-      /** Attempts of senders that died; each may have cost a credit. */
-      readonly lostAttempts: number;
-      /** Call when the response is durable here; until then the sender keeps it, in case this process dies. */
-      readonly kept?: () => void;
-    }
+  | { readonly kind: "outcome"; readonly outcome: ApiOutcome }
   /** Not sent, because sending is not permitted for this reason. */
   | { readonly kind: "denied"; readonly error: DuckmirrorError }
   /** Not sent, because the run is ending. */
@@ -120,7 +110,7 @@ export const createLocalSender = (deps: {
       });
       // Not awaited: the run needs the response at once, even while Redis is away.
       void credits?.settle(requestId, outcome, chargeOf(outcome));
-      return { kind: "outcome", outcome, lostAttempts: 0 };
+      return { kind: "outcome", outcome };
     },
   };
 };

@@ -20,14 +20,14 @@ const serverOf = (baseUrl: string | null): SpanAttributes => {
   return { "server.address": hostname, "server.port": port === "" ? usual : Number(port) };
 };
 
-const requestAttributes = ({ requestId, runId, call, about, attempt = 1 }: Parcel): SpanAttributes => {
+const requestAttributes = ({ requestId, runId, call, stream, attempt = 1 }: Parcel): SpanAttributes => {
   const { method, path } = ENDPOINTS[call.endpoint];
   return {
     "http.request.method": method,
     "url.template": path,
     // By convention absent on the first attempt.
     "http.request.resend_count": attempt > 1 ? attempt - 1 : null,
-    "duckmirror.stream": about.stream,
+    "duckmirror.stream": stream,
     "duckmirror.run.id": runId,
     // With this id, readers of the mirror find the whole address in sync.requests.
     "duckmirror.request.id": requestId,
@@ -49,9 +49,9 @@ const errorOf = (outcome: ApiOutcome): string | null => {
   return outcome.status === 404 ? null : String(outcome.status);
 };
 
-const tellOutcome = (span: Span, sending: Sending): void => {
+const setOutcome = (span: Span, sending: Sending): void => {
   if (sending.kind === "outcome") {
-    span.set({ ...outcomeAttributes(sending.outcome), "duckmirror.attempts_lost": sending.lostAttempts || null });
+    span.set(outcomeAttributes(sending.outcome));
     span.fail(errorOf(sending.outcome));
   } else {
     span.set({ "duckmirror.charge": "free" });
@@ -82,8 +82,8 @@ export const tracedSender = (
     send: (parcel, ends) => {
       const { method, path } = ENDPOINTS[parcel.call.endpoint];
       const send = async (span: Span) => {
-        const sending = await sender.send({ ...parcel, traceparent: span.traceparent }, ends);
-        tellOutcome(span, sending);
+        const sending = await sender.send(parcel, ends);
+        setOutcome(span, sending);
         return sending;
       };
       const attributes = { ...requestAttributes(parcel), ...server };

@@ -116,21 +116,12 @@ const note = ({ archive, clock }: TurnDeps, requestId: string, { runId, stream, 
   archive.intent({ requestId, runId, stream, scope, url: urlOf(call), sentAt: clock.now() });
 
 const send = (deps: TurnDeps, { requestId, number }: Attempt, order: FetchOrder): Promise<Sending> => {
-  const { runId, call, stream, scope, walkId, detail } = order;
-  const about = { stream, scope, walkId, url: urlOf(call), detail };
-  return deps.sender.send({ requestId, attempt: number, runId, call, about }, deps);
+  const { runId, call, stream } = order;
+  return deps.sender.send({ requestId, attempt: number, runId, call, stream }, deps);
 };
 
-/** Records a response: attempts of senders that died, its own charge, the service's figures. */
-const book = (
-  { ledger, onQuota, clock }: TurnDeps,
-  id: string,
-  { outcome, lostAttempts }: Extract<Turn, { kind: "outcome" }>,
-) => {
-  for (let lost = 0; lost < lostAttempts; lost++) {
-    const another = ledger.tryReserve();
-    if (another.ok) ledger.settle(another.id, "ambiguous");
-  }
+/** Records a response: its charge, and the service's figures. */
+const book = ({ ledger, onQuota, clock }: TurnDeps, id: string, { outcome }: Extract<Turn, { kind: "outcome" }>) => {
   ledger.settle(id, chargeOf(outcome));
   const quota = quotaOf(outcome);
   if (quota === null) return;

@@ -53,8 +53,8 @@ interface Identity {
 }
 
 /** Takes up paid answers that a killed run left in the archive. */
-const recoverAnswers = async ({ warehouse, archive, unsent, emit }: SyncDeps, startedAt: number): Promise<void> => {
-  const { answers } = await recover(warehouse, archive, () => readScopeRows(warehouse.database), startedAt, unsent);
+const recoverAnswers = async ({ warehouse, archive, emit }: SyncDeps, startedAt: number): Promise<void> => {
+  const { answers } = await recover(warehouse, archive, () => readScopeRows(warehouse.database), startedAt);
   if (answers === 0) return;
   const text = `${answers} paid answers of an interrupted run were taken up from the archive`;
   emit({ kind: "note", level: "info", text });

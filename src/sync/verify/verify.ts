@@ -90,7 +90,7 @@ const prepare = async (
   { runId, startedAt }: { readonly runId: string; readonly startedAt: number },
 ): Promise<Prepared> => {
   const { warehouse } = deps;
-  await recover(warehouse, deps.archive, () => readScopeRows(warehouse.database), startedAt, deps.unsent);
+  await recover(warehouse, deps.archive, () => readScopeRows(warehouse.database), startedAt);
   const states = await warehouse.scopeStates();
   if (states.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
   const shapes = await readShapes(warehouse);

@@ -8,7 +8,6 @@ import { engineRunner } from "../../../src/queue/engine/run-engine.ts";
 import { startLocalWorker } from "../../../src/queue/local/worker.ts";
 import { afterTest } from "../../support/after-test.ts";
 import type { FakeAnswer } from "../../support/fake-service.ts";
-import { aFetcher, load } from "./remote/remote-rig.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
 
 interface End {
@@ -45,20 +44,9 @@ const onBullmq: Setup = async (config) => {
   return triggered(await aWorker(redis, [await config({ REDIS_URL: redis.url })]));
 };
 
-const inRoles: Setup = async (config) => {
-  const redis = await aRedis();
-  const profile = await config({ REDIS_URL: redis.url });
-  await aFetcher(redis, [profile]);
-  return async () => {
-    const { report, error } = await load(redis, profile).result;
-    return { state: report.status, code: error?.code, message: error?.message };
-  };
-};
-
 const SETUPS: readonly (readonly [string, Setup])[] = [
   ["in one process", inProcess],
   ["on BullMQ", onBullmq],
-  ["with the roles fetch and load", inRoles],
 ];
 
 const refused = (status: number, headers: Record<string, string> = {}): FakeAnswer => ({

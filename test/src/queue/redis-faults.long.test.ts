@@ -153,7 +153,7 @@ test("a Redis that may evict is refused", async () => {
   const start = startWorker({
     redisUrl: new Secret(redis.url),
     profiles: [org.config(redis)],
-    identity: { role: "all", version: "0.0.0", host: "test-host", pid: 1 },
+    identity: { version: "0.0.0", host: "test-host", pid: 1 },
     clock: systemClock,
     random: Math.random,
     scrubber: createScrubber(),

@@ -3,7 +3,6 @@ import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { documentedUser } from "../../support/documented-user.ts";
-import { aFetcher, load } from "./remote/remote-rig.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
 
 const PASSWORD = "a-password-of-its-own";
@@ -25,17 +24,6 @@ test("a worker and its triggers work with the rights of the documents", async ()
   const { runId } = await triggers.start(anAsk());
   expect((await reached(triggers, runId)).state).toBe("done");
   expect([...logged, ...JSON.stringify(await redis.admin.acl("LOG"))].join("")).not.toMatch(/NOPERM|"command"/);
-});
-
-test("so do fetchers and a loader", async () => {
-  const redis = await guarded();
-  const org = await anOrg();
-  const config = org.config(redis);
-  const warned: string[] = [];
-  await aFetcher(redis, [config], { warn: (text) => void warned.push(text) });
-  expect((await load(redis, config).result).report.status).toBe("done");
-  expect(warned.join("\n")).not.toMatch(/NOPERM/);
-  expect(JSON.stringify(await redis.admin.acl("LOG"))).toBe("[]");
 });
 
 test("the user reaches no other key and changes no setting", async () => {

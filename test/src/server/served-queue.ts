@@ -43,7 +43,7 @@ export const serveQueue = async (): Promise<ServedQueue> => {
       },
     },
     { host: "127.0.0.1", port: 0 },
-    queueBoard(board),
+    queueBoard(await board()),
   );
   afterTest(server.close);
   return { url: server.url, redis, runId, profiles };

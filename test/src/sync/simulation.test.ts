@@ -207,7 +207,6 @@ const sync = async (world: World, more: { full?: boolean; maxCredits?: number | 
       warehouse,
       archive,
       sender,
-      unsent: new Set<string>(),
       // Contacts without an account are possible here; an empty account list would be taken for a lower tier.
       tier: { known: FULL_ACCESS, learn: async () => FULL_ACCESS },
       ledger,

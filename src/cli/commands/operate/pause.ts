@@ -8,7 +8,7 @@ export const command = defineCommand({
     "duckmirror pause --fleet": "quiet before a deploy: no sync starts, running ones end; `duckmirror jobs` shows when",
     "duckmirror pause --profile acme": "syncs of one organization wait; its schedules' ticks become one sync",
     "duckmirror pause --queue export": "exports wait",
-    "duckmirror pause --queue fetch --json": "fetchers take no requests; running syncs wait until `resume`",
+    "duckmirror pause --queue deliver --json": "nothing is delivered until `resume`",
   },
   input: steerInput,
   run: (input, context) => steer("pause", input, context),

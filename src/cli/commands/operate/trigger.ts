@@ -71,7 +71,7 @@ const warnIfPaused = async ({ worker, warn }: Asking, { runId, profile }: AskedS
 const warnIfNobodyWorks = async ({ worker, warn }: Asking): Promise<void> => {
   // From the register, because Redis's own list of connections is only for its administrator.
   const fleet = await worker.fleet?.read().catch(() => undefined);
-  const takes = fleet?.members.filter(({ role, silent_ms }) => role !== "fetch" && silent_ms === null) ?? [];
+  const takes = fleet?.members.filter(({ silent_ms }) => silent_ms === null) ?? [];
   if (fleet !== undefined && takes.length === 0) warn("no worker takes jobs from this Redis now; syncs wait for one");
 };
 

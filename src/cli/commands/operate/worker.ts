@@ -1,4 +1,5 @@
 // duckmirror worker: syncs by schedule and on request until it is stopped; with Redis, together with other workers.
+import { Option } from "commander";
 import { z } from "zod";
 import type { Config } from "../../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../../core/config/listen-address.ts";
@@ -8,17 +9,15 @@ import type { Tracer } from "../../../core/tracing.ts";
 import type { RunningWorker } from "../../../queue/asking/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { resolveAccess, type ServerAccess } from "../../worker/access-keys.ts";
-import { fetchUntilStopped } from "../../worker/fetching.ts";
 import { identityOf } from "../../worker/identity.ts";
 import { createWorkerLog, faultLog } from "../../worker/log.ts";
 import { type ProfileWatch, watchProfiles } from "../../worker/profile-watch.ts";
 import { servedProfile } from "../../worker/served-profile.ts";
 import { untilStopped } from "../../worker/until-stopped.ts";
 
-const ROLES = ["all", "fetch", "load"] as const;
-
 const inputSchema = z.object({
-  role: z.enum(ROLES, { error: `--role is one of ${ROLES.join(", ")}` }).default("all"),
+  /** Of older versions, with fetchers on other machines. */
+  role: z.string().optional(),
   listen: z.string().optional(),
 });
 type Input = z.output<typeof inputSchema>;
@@ -37,7 +36,6 @@ const logTo =
 
 /** A worker that syncs, in this process or with others. */
 interface Syncing {
-  readonly role: "all" | "load";
   readonly profiles: readonly Config[];
   /** The first profile, whose settings are those of the worker. */
   readonly config: Config;
@@ -51,7 +49,7 @@ type WorkerLog = ReturnType<typeof createWorkerLog>;
 
 /** Starts the worker's jobs: over Redis if configured, else in this process. `signal` ends what only waits for time. */
 const startSyncing = async (
-  { role, profiles, config: { redisUrl }, logger, tracer, unable }: Syncing,
+  { profiles, config: { redisUrl }, logger, tracer, unable }: Syncing,
   emit: WorkerLog["emit"],
   { clock, scrubber, version }: CommandContext,
   signal: AbortSignal,
@@ -61,33 +59,20 @@ const startSyncing = async (
   const random = Math.random;
   const dataDirs = profiles.map(({ dataDir }) => dataDir);
   const engine = { clock, random, version, scrubber, tracer, mirrors: watchMirrors(dataDirs, { clock, signal }) };
-  const identity = identityOf(role, version);
+  const identity = identityOf(version);
   const base = { profiles, clock, random, scrubber, log: logTo(logger), emit, tracer, unable };
   if (redisUrl === null) {
     const { startLocalWorker } = await import("../../../queue/local/worker.ts");
     return startLocalWorker({ ...base, run: engineRunner(engine), verify: engineVerifier(engine) });
   }
   const { startWorker } = await import("../../../queue/bullmq/worker.ts");
-  if (role === "load") {
-    const { remoteAccess } = await import("../../../queue/remote/loader/remote-access.ts");
-    const connect = remoteAccess({ redisUrl, warn: (text) => logger.warn(text) });
-    const remote = { ...engine, connect };
-    return startWorker({
-      ...base,
-      redisUrl,
-      identity,
-      run: () => engineRunner(remote),
-      verify: () => engineVerifier(remote),
-    });
-  }
   const { sharedAccess } = await import("../../../queue/bullmq/shared-access.ts");
-  const warn = (text: string) => logger.warn(text);
   return startWorker({
     ...base,
     redisUrl,
     identity,
-    run: (connection) => engineRunner({ ...engine, connect: sharedAccess(connection, warn) }),
-    verify: (connection) => engineVerifier({ ...engine, connect: sharedAccess(connection, warn) }),
+    run: (connection) => engineRunner({ ...engine, connect: sharedAccess(connection) }),
+    verify: (connection) => engineVerifier({ ...engine, connect: sharedAccess(connection) }),
   });
 };
 
@@ -95,13 +80,13 @@ const startSyncing = async (
 const queuePage = async ({ board }: RunningWorker) => {
   if (board === undefined) return undefined;
   const { queueBoard } = await import("../../../server/queue-board.ts");
-  return queueBoard(board);
+  return queueBoard(await board());
 };
 
 /** Serves the page and the API of a running worker until it is stopped. */
 const serveUntilStopped = async (
   worker: RunningWorker,
-  { role, profiles, listen, logger, unable }: Syncing,
+  { profiles, listen, logger, unable }: Syncing,
   { key, keyFile, madeIn, tls }: ServerAccess,
   hear: WorkerLog["listen"],
   context: CommandContext,
@@ -125,7 +110,7 @@ const serveUntilStopped = async (
     await queuePage(worker),
   );
   try {
-    if (shared.json) await context.printJson({ url: server.url, role });
+    if (shared.json) await context.printJson({ url: server.url });
     if (madeIn !== null) logger.info(`the key of its page is in ${madeIn}`);
     const broken = new Set(unable().map(({ profile }) => profile));
     const able = profiles.map(({ profile }) => profile).filter((profile) => !broken.has(profile));
@@ -154,45 +139,29 @@ const syncUntilStopped = async (syncing: Syncing, context: CommandContext, ended
 export const command = defineCommand({
   configure: (cli) =>
     cli
-      .option("--role <role>", "all, fetch (only sends requests) or load (only holds warehouses); needs Redis")
-      .option(
-        "--listen <address>",
-        "address and port of its page and API (default: 127.0.0.1:8737; port 0: any); a fetcher has none by default, and only health and metrics",
-      ),
+      .addOption(new Option("--role <role>").hideHelp())
+      .option("--listen <address>", "address and port of its page and API (default: 127.0.0.1:8737; port 0: any)"),
   examples: {
     "duckmirror worker": "syncs as `schedule` says, and when it is asked to",
     "REDIS_URL=redis://localhost:6379 duckmirror worker": "the same with Redis: queued work survives the process",
-    "duckmirror worker --role load": "where the warehouses are; requests are sent by fetchers",
-    "duckmirror worker --role fetch --listen 127.0.0.1:8738": "a fetcher with /healthz, /readyz and /metrics",
-    "duckmirror worker --role fetch": "on any number of machines with the same REDIS_URL and configuration",
   },
   input: inputSchema,
   run: async (input, context) => {
+    if (input.role !== undefined) throw new DuckmirrorError("ROLE_REMOVED", { role: input.role });
     const configs = await context.loadProfiles();
     const [config] = configs;
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
-    const { redisUrl } = config;
-    if (input.role !== "all" && redisUrl === null) {
-      throw new DuckmirrorError("USAGE", { detail: `--role ${input.role} needs REDIS_URL (redis_url)` });
-    }
     const logger = await context.logger(config);
     // What only waits for time ends with the command, also when it cannot start.
     const over = new AbortController();
     const { clock, version, scrubber } = context;
     const watching = { clock, version, scrubber, signal: AbortSignal.any([context.signal, over.signal]) };
     try {
-      const { unable } = await watchProfiles(configs, input.role === "fetch" ? "fetch" : "load", logger, watching);
+      const { unable } = await watchProfiles(configs, logger, watching);
       // Its runs do not belong to the trace of the process that started the worker.
       const tracer = await context.tracer(config, null);
       const running = { profiles: configs, config, logger, tracer, unable };
-      if (input.role === "fetch" && redisUrl !== null) {
-        const listen = input.listen === undefined ? null : listenOf(input, config);
-        await fetchUntilStopped({ ...running, redisUrl, listen }, context);
-        context.onHeld?.();
-        return EXIT.done;
-      }
-      const role = input.role === "load" ? "load" : "all";
-      await syncUntilStopped({ ...running, role, listen: listenOf(input, config) }, context, watching.signal);
+      await syncUntilStopped({ ...running, listen: listenOf(input, config) }, context, watching.signal);
     } finally {
       over.abort();
     }

@@ -123,7 +123,7 @@ const render = (report: CheckReport, waiting: CheckResult["waiting"], context: C
 const run = async ({ offline, totals }: Input, context: CommandContext): Promise<number> => {
   const { terminal, shared, clock, version, scrubber, signal } = context;
   const config = await context.loadConfig();
-  const token = await checkProfileJob(config, "load", { clock, version });
+  const token = await checkProfileJob(config, { clock, version });
   scrubber.hide(token);
   const warn = (text: string) => terminal.err(`warning: ${text}\n`);
   const access = { token, version, clock, random: Math.random, warn };

@@ -1,7 +1,6 @@
 // Drops dead letters of any queue. Those of a sync that has not ended stay, because its report needs them.
 import type { Job, Queue } from "bullmq";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import type { AllQueues } from "../../fleet/all-queues.ts";
 import type { Queues } from "../../redis/queues.ts";
 import { isPartOfLive } from "./dead-letters.ts";
 
@@ -36,8 +35,8 @@ const queueWith = async (list: readonly Queue[], id: string): Promise<Queue> => 
 };
 
 /** Throws RUN_UNKNOWN for an id that is no letter; then nothing is dropped. */
-export const dropLetters = async (all: AllQueues, queues: Queues, choice: LetterChoice): Promise<Dropped> => {
-  const list = (await all.list()).map(({ queue }) => queue);
+export const dropLetters = async (queues: Queues, choice: LetterChoice): Promise<Dropped> => {
+  const list = Object.values(queues);
   const chosen: { readonly id: string; readonly queue: Queue }[] = [];
   if (choice.by === "id") for (const id of choice.ids) chosen.push({ id, queue: await queueWith(list, id) });
   else

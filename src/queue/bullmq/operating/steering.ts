@@ -1,8 +1,9 @@
 // Pauses and resumes the fleet, a profile or a queue, and starts what a pause had put off.
+
+import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { didYouMean } from "../../../core/text/did-you-mean.ts";
-import type { AllQueues, FleetQueue } from "../../fleet/all-queues.ts";
 import { dropPause, notePause, type PauseTarget } from "../../fleet/pauses.ts";
 import type { Queues } from "../../redis/queues.ts";
 import { liveSyncs } from "../syncs/live-syncs.ts";
@@ -15,12 +16,11 @@ export interface Steering {
   resume(target: PauseTarget): Promise<boolean>;
 }
 
-export const createSteering = (redis: Redis, queues: Queues, all: AllQueues): Steering => {
-  const queueNamed = async (name: string | null): Promise<FleetQueue["queue"]> => {
-    const list = await all.list();
-    const found = list.find(({ queue }) => queue.name === name);
-    if (found !== undefined) return found.queue;
-    const names = list.map(({ queue }) => queue.name);
+export const createSteering = (redis: Redis, queues: Queues): Steering => {
+  const queueNamed = (name: string | null): Queue => {
+    const found = Object.values(queues).find((queue) => queue.name === name);
+    if (found !== undefined) return found;
+    const names = Object.values(queues).map((queue) => queue.name);
     const detail = `"${name}" is no queue.${didYouMean(name ?? "", names)} Queues: ${names.join(", ")}`;
     throw new DuckmirrorError("USAGE", { detail });
   };
@@ -33,7 +33,7 @@ export const createSteering = (redis: Redis, queues: Queues, all: AllQueues): St
 
   return {
     pause: async (target) => {
-      const queue = target.kind === "queue" ? await queueNamed(target.name) : null;
+      const queue = target.kind === "queue" ? queueNamed(target.name) : null;
       const wasPaused = (await queue?.isPaused()) ?? false;
       if (wasPaused) return false;
       // The time of an earlier pause of the queue may be left, because another program resumed it.
@@ -43,7 +43,7 @@ export const createSteering = (redis: Redis, queues: Queues, all: AllQueues): St
       return isNew;
     },
     resume: async (target) => {
-      const queue = target.kind === "queue" ? await queueNamed(target.name) : null;
+      const queue = target.kind === "queue" ? queueNamed(target.name) : null;
       const wasPaused = (await queue?.isPaused()) ?? false;
       await queue?.resume();
       const noted = await dropPause(redis, target);

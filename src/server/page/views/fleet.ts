@@ -23,7 +23,6 @@ const showMembers = ({ members, now }: Fleet): void =>
     ofKind("fleet-members", HTMLTableElement),
     members.length === 0 ? "No worker is registered." : "Workers",
     [
-      { head: "worker", cell: ({ role }) => role },
       { head: "host", cell: ({ host }) => host },
       { head: "process", kind: "number", wideOnly: true, cell: ({ pid }) => String(pid) },
       { head: "version", wideOnly: true, cell: ({ version }) => version },
@@ -43,7 +42,7 @@ const showQueues = ({ queues }: Fleet): void =>
     ofKind("fleet-queues", HTMLTableElement),
     "Queues",
     [
-      { head: "queue", cell: ({ name, profile }) => (profile === null ? name : `${name} of ${profile}`) },
+      { head: "queue", cell: ({ name }) => name },
       { head: "waiting", kind: "number", cell: ({ waiting }) => count(waiting) },
       { head: "active", kind: "number", cell: ({ active }) => count(active) },
       { head: "delayed", kind: "number", cell: ({ delayed }) => count(delayed) },

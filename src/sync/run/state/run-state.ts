@@ -67,8 +67,6 @@ export interface SyncDeps {
   readonly warehouse: Warehouse;
   readonly archive: ArchiveStore;
   readonly sender: Sender;
-  /** Requests of earlier runs that were noted but certainly not sent. */
-  readonly unsent: ReadonlySet<string>;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly tier: TierBook;

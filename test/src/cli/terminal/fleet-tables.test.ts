@@ -10,7 +10,7 @@ const queue = (more: Partial<QueueState>): QueueState => ({
   ...more,
 });
 const member = (more: Partial<SeenMember>): SeenMember => ({
-  ...{ id: "m", role: "load", version: "1", host: "box", pid: 7, since: 0, seen_at: 0, in_flight: 2, unable: [] },
+  ...{ id: "m", version: "1", host: "box", pid: 7, since: 0, seen_at: 0, in_flight: 2, unable: [] },
   silent_ms: null,
   ...more,
 });
@@ -40,20 +40,20 @@ test("a pause is named with its time where it is known, and its name cannot stee
   expect(pauseName({ kind: "profile", name: "a\u001b[2J" })).not.toContain("\u001b");
 });
 
-test("a queue says whose pages it holds, whether it is paused, and how long its oldest job waits", () => {
+test("a queue says whether it is paused, and how long its oldest job waits", () => {
   const text = renderQueues(
-    fleet({ queues: [queue({}), queue({ name: "pages", profile: "emea", paused: true, oldest_waiting_ms: 90_000 })] }),
+    fleet({ queues: [queue({}), queue({ name: "deliver", paused: true, oldest_waiting_ms: 90_000 })] }),
     200,
   );
   expect(cellsOf(text)).toEqual([
     ["sync", "1", "2", "3", "5", ""],
-    ["pages of emea (paused)", "1", "2", "3", "5", "1m 30s"],
+    ["deliver (paused)", "1", "2", "3", "5", "1m 30s"],
   ]);
 });
 
 test("a member that may be lost says for how long it was silent; without members a sentence says so", () => {
   const text = renderMembers(fleet({ members: [member({}), member({ pid: 8, silent_ms: 20_000 })] }), 200);
-  expect(cellsOf(text).map((row) => [row[3], row[4], row.at(-1)])).toEqual([
+  expect(cellsOf(text).map((row) => [row[2], row[3], row.at(-1)])).toEqual([
     ["7", "2", "now"],
     ["8", "2", "silent for 20s"],
   ]);

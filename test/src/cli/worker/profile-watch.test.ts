@@ -33,7 +33,7 @@ test("a broken profile is reported once, and works again a minute after it was m
   const folder = aFolder();
   writeFileSync(join(folder, "bolt.token"), "test-token");
   const { profiles, lines, logger, clock, stop, context } = aRig(folder);
-  const { unable } = await watchProfiles(profiles, "load", logger, context);
+  const { unable } = await watchProfiles(profiles, logger, context);
   expect(unable()).toMatchObject([{ profile: "acme", code: "TOKEN_FILE_UNREADABLE" }]);
   await clock.advance(60_000);
   expect(lines).toEqual([expect.stringMatching(/^error profile acme cannot sync: TOKEN_FILE_UNREADABLE: .*Check /)]);
@@ -46,7 +46,7 @@ test("a broken profile is reported once, and works again a minute after it was m
 
 test("if no profile can sync, the first one's problem is thrown", async () => {
   const { profiles, logger, context } = aRig(aFolder());
-  await expect(watchProfiles(profiles, "load", logger, context)).rejects.toMatchObject({
+  await expect(watchProfiles(profiles, logger, context)).rejects.toMatchObject({
     code: "TOKEN_FILE_UNREADABLE",
     exitCode: 2,
   });

@@ -1,11 +1,11 @@
 // pause, resume, jobs and trigger beside a Redis: what an operator sees and does at night.
 
-import { Queue, Worker } from "bullmq";
+import { type Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { deadLetters } from "../../../../src/queue/bullmq/operating/dead-letters.ts";
-import { FETCH_QUEUE, PREFIX } from "../../../../src/queue/redis/queues.ts";
+import { PREFIX } from "../../../../src/queue/redis/queues.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
@@ -35,7 +35,7 @@ const aShell = async () => {
 /** Starts a worker that fails every job of a queue; call the result to stop it. */
 const failAll = async (address: { readonly url: string }, queue: string) => {
   const connection = new Redis(address.url, { maxRetriesPerRequest: null });
-  const worker = new Worker(queue, () => Promise.reject(new Error("JOB_FORGED: of a test")), {
+  const worker = new Worker(queue, () => Promise.reject(new Error("UNEXPECTED: of a test")), {
     connection,
     prefix: PREFIX,
   });
@@ -56,17 +56,11 @@ const someLetters = async (address: { readonly url: string }, queue: Queue, name
   await close();
 };
 
-const fetchQueue = (connection: Redis) => {
-  const queue = new Queue(FETCH_QUEUE, { connection, prefix: PREFIX });
-  afterTest(() => queue.close());
-  return queue;
-};
-
 test("pause and resume say what changed, in words and as JSON", async () => {
   const { run, runJson } = await aShell();
-  expect(await run("pause", "--fleet", "--queue", "fetch")).toMatchObject({
+  expect(await run("pause", "--fleet", "--queue", "deliver")).toMatchObject({
     code: 0,
-    out: "the fleet is paused\nqueue fetch is paused\n",
+    out: "the fleet is paused\nqueue deliver is paused\n",
   });
   expect((await run("pause", "--fleet")).out).toBe("the fleet was paused already\n");
   expect(await runJson("pause", "--profile", "default")).toEqual({
@@ -74,24 +68,24 @@ test("pause and resume say what changed, in words and as JSON", async () => {
     paused: [
       { kind: "fleet", name: null, since: expect.any(Number) },
       { kind: "profile", name: "default", since: expect.any(Number) },
-      { kind: "queue", name: "fetch", since: expect.any(Number) },
+      { kind: "queue", name: "deliver", since: expect.any(Number) },
     ],
     running: 0,
   });
   const { out } = await run("jobs");
-  for (const what of ["the fleet", "profile default", "queue fetch"]) {
+  for (const what of ["the fleet", "profile default", "queue deliver"]) {
     expect(out).toMatch(new RegExp(`^Paused since \\d{4}-\\S+: ${what}$`, "m"));
   }
-  expect(out).toContain("fetch (paused)");
-  expect((await run("resume", "--profile", "default", "--queue", "fetch")).out).toBe(
-    "profile default is resumed\nqueue fetch is resumed\n",
+  expect(out).toContain("deliver (paused)");
+  expect((await run("resume", "--profile", "default", "--queue", "deliver")).out).toBe(
+    "profile default is resumed\nqueue deliver is resumed\n",
   );
   expect(await runJson("resume", "--fleet")).toMatchObject({ paused: [], resumes: [{ changed: true }] });
   expect((await run("resume", "--fleet")).out).toBe("the fleet was not paused\n");
   const { actions } = z
     .object({ actions: z.array(z.object({ action: z.string(), subject: z.string() })) })
     .parse(await runJson("audit"));
-  expect(actions).toContainEqual({ action: "pause", subject: "queue fetch" });
+  expect(actions).toContainEqual({ action: "pause", subject: "queue deliver" });
   expect(actions).toContainEqual({ action: "resume", subject: "profile default" });
 });
 
@@ -123,13 +117,13 @@ test("jobs lists all queues, the members and what is paused; --failed stays as i
   const worker = await aWorker(address, [config]);
   expect(await runJson("jobs", "--failed")).toEqual({ failed: [] });
   const read = () => runJson("jobs");
-  const members = [{ role: "all", version: "0.0.0", host: "test-host", pid: 1, in_flight: 0 }];
+  const members = [{ version: "0.0.0", host: "test-host", pid: 1, in_flight: 0 }];
   await expect.poll(read, PATIENCE).toMatchObject({ active: [], failed: [], members, paused: [] });
   const names = z.object({ queues: z.array(z.object({ name: z.string() })) }).parse(await read());
   expect(names.queues.map(({ name }) => name)).toEqual(FLEET_QUEUES);
   const { out } = await run("jobs");
   expect(out).toContain("Nothing is queued or under way.\n");
-  for (const word of ["oldest waits", "fetch", "last seen", "test-host", "now"]) expect(out).toContain(word);
+  for (const word of ["oldest waits", "deliver", "last seen", "test-host", "now"]) expect(out).toContain(word);
   // Each table ends its line.
   expect(out).toMatch(/┘\n┌[\s\S]*┘\n$/);
   await worker.stop();
@@ -157,8 +151,8 @@ test("trigger says that its profile is paused, with and without --wait, and the 
 });
 
 test("failed jobs are dropped by id, by queue, or all; those of a sync that runs are kept", async () => {
-  const { run, runJson, address, redis, queues, triggers } = await aShell();
-  const requests = fetchQueue(redis);
+  const { run, runJson, address, queues, triggers } = await aShell();
+  const requests = queues.deliver;
   await someLetters(address, requests, ["r1", "r2", "r3"]);
   expect((await run("jobs", "drop", "r1")).out).toBe("r1 dropped\n");
   const unknown = await run("jobs", "drop", "r2", "r1");
@@ -169,10 +163,10 @@ test("failed jobs are dropped by id, by queue, or all; those of a sync that runs
   await someLetters(address, queues.export, ["e1"]);
   await failAll(address, queues.sync.name);
   await expect.poll(() => queues.sync.getFailedCount(), PATIENCE).toBe(2);
-  expect(await runJson("jobs", "drop", "--queue", "fetch")).toEqual({
+  expect(await runJson("jobs", "drop", "--queue", "deliver")).toEqual({
     dropped: expect.arrayContaining([
-      { id: "r2", queue: "fetch" },
-      { id: "r3", queue: "fetch" },
+      { id: "r2", queue: "deliver" },
+      { id: "r3", queue: "deliver" },
     ]),
     kept: [],
   });
@@ -184,16 +178,15 @@ test("failed jobs are dropped by id, by queue, or all; those of a sync that runs
   expect(await deadLetters(queues)).toHaveLength(2);
 });
 
-test("failed jobs are retried by id, by queue, or all, as --retry does; requests to fetchers are not", async () => {
-  const { run, runJson, address, queues, redis } = await aShell();
+test("failed jobs are retried by id, by queue, or all, as --retry does", async () => {
+  const { run, runJson, address, queues } = await aShell();
   await someLetters(address, queues.schedule, ["t1", "t2", "t3", "t4"]);
   expect(await runJson("jobs", "--retry", "t1")).toEqual({ retried: [{ id: "t1", run_id: null }] });
   expect((await run("jobs", "retry", "t2")).out).toBe("t2 dropped\n");
   expect(await runJson("jobs", "retry", "--queue", "publish")).toEqual({ retried: [] });
   const both = await runJson("jobs", "retry", "--all");
   expect(z.object({ retried: z.array(z.object({ id: z.string() })) }).parse(both).retried).toHaveLength(2);
-  await someLetters(address, fetchQueue(redis), ["r1"]);
-  expect((await run("jobs", "retry", "--queue", "fetch")).err).toContain("the next sync asks again");
+  expect((await run("jobs", "retry", "--queue", "fetch")).err).toContain('"fetch" is no queue');
   expect((await run("jobs", "retry")).err).toContain("name failed jobs by id, or by --queue NAME, or --all");
   expect((await run("jobs", "retry", "x", "--all")).err).toContain("name failed jobs by id");
   expect((await run("jobs", "again")).err).toContain('"again" is not retry or drop');

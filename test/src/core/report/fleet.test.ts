@@ -4,7 +4,6 @@ import { asSeen, type Fleet, jobsByState, type Member, type QueueState } from ".
 
 const member: Member = {
   id: "m",
-  role: "all",
   version: "1",
   host: "h",
   pid: 1,
@@ -13,9 +12,8 @@ const member: Member = {
   in_flight: 0,
   unable: [],
 };
-const queue = (name: string, profile: string | null = null): QueueState => ({
+const queue = (name: string): QueueState => ({
   name,
-  profile,
   waiting: 1,
   active: 2,
   delayed: 3,
@@ -30,10 +28,10 @@ test("a member that missed three renewals may be lost", () => {
   expect(asSeen(member, 16_001).silent_ms).toBe(15_001);
 });
 
-test("jobs are counted over the queues of all organizations, without requests of fetchers", () => {
+test("jobs are counted over all queues", () => {
   const fleet: Fleet = {
     now: 0,
-    queues: [queue("sync"), queue("verify"), queue("fetch"), queue("pages", "acme")],
+    queues: [queue("sync"), queue("verify")],
     members: [],
     paused: [],
   };

@@ -1,14 +1,7 @@
 // Which program reads which payload, and the error for one that this program cannot read.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import {
-  isForOtherFetchers,
-  isForOthers,
-  parsePayload,
-  readability,
-  syncPayload,
-  WRITTEN,
-} from "../../../../src/queue/asking/payloads.ts";
+import { isForOthers, parsePayload, readability, syncPayload, WRITTEN } from "../../../../src/queue/asking/payloads.ts";
 
 test.each([
   [{}, "none"],
@@ -27,12 +20,6 @@ test.each([
 
 test("a newer payload is left to another program, a broken one is nobody's", () => {
   expect([isForOthers({ v: 99 }), isForOthers({ v: 1 }), isForOthers({})]).toEqual([true, false, false]);
-});
-
-test("a fetcher leaves newer requests to others, and takes those of every loader that reads its answers", () => {
-  expect([isForOtherFetchers({ v: 99 }), isForOtherFetchers({ v: 1 }), isForOtherFetchers({})]).toEqual([
-    ...[true, false, false],
-  ]);
 });
 
 test("a sync of a part is not for programs of version 1, which would read all that is due", () => {

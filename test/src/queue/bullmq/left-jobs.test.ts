@@ -9,8 +9,6 @@ import { leftFor } from "../../../../src/queue/bullmq/left-jobs.ts";
 import { deadLetters } from "../../../../src/queue/bullmq/operating/dead-letters.ts";
 import { createSteering } from "../../../../src/queue/bullmq/operating/steering.ts";
 import { settleSchedules } from "../../../../src/queue/bullmq/schedules.ts";
-import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
-import { afterTest } from "../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 
 const DAY_MS = 86_400_000;
@@ -23,9 +21,7 @@ const aRig = async () => {
   const org = await anOrg();
   const profiles = [org.config(redis)];
   const rig = await someTriggers(redis, profiles);
-  const all = openAllQueues(rig.redis, rig.queues, () => undefined);
-  afterTest(() => all.close());
-  return { ...rig, address: redis, profiles, steering: createSteering(rig.redis, rig.queues, all) };
+  return { ...rig, address: redis, profiles, steering: createSteering(rig.redis, rig.queues) };
 };
 
 /** Makes a job older than it is, as after a long pause. */

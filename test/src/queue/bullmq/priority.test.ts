@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import { jobsByState } from "../../../../src/core/report/fleet.ts";
 import { createSteering } from "../../../../src/queue/bullmq/operating/steering.ts";
 import { liveSyncs } from "../../../../src/queue/bullmq/syncs/live-syncs.ts";
-import { openAllQueues } from "../../../../src/queue/fleet/all-queues.ts";
 import { SCHEDULED_PRIORITY } from "../../../../src/queue/redis/queues.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
 import { afterTest } from "../../../support/after-test.ts";
@@ -61,9 +60,7 @@ test("across profiles, the person's sync is taken first though schedules asked b
 
 test("in one profile, the person's sync runs next, though the older one of a schedule is offered first", async () => {
   const { address, profiles, queues, redis, triggers } = await aRig("acme");
-  const all = openAllQueues(redis, queues, () => undefined);
-  afterTest(() => all.close());
-  const steering = createSteering(redis, queues, all);
+  const steering = createSteering(redis, queues);
   const target = { kind: "profile", name: "acme" } as const;
   await steering.pause(target);
   const engine = anEngine();

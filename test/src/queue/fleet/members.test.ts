@@ -4,29 +4,28 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { asSeen } from "../../../../src/core/report/fleet.ts";
 import { joinFleet, readMembers } from "../../../../src/queue/fleet/members.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { aFetcher } from "../remote/remote-rig.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
-const identity = { role: "load", version: "1.2.3", host: "night", pid: 42 } as const;
+const identity = { version: "1.2.3", host: "night", pid: 42 } as const;
 
-test("workers and fetchers register with role, version, host and pid, and leave when they stop", async () => {
+test("workers register with version, host and pid, and leave when they stop", async () => {
   const redis = await aRedis();
   const org = await anOrg();
   const profiles = [org.config(redis)];
   const { redis: client } = await someTriggers(redis, profiles);
   const worker = await aWorker(redis, profiles, { identity });
-  const fetcher = await aFetcher(redis, profiles);
+  const other = await aWorker(redis, profiles);
   await expect.poll(() => readMembers(client), PATIENCE).toHaveLength(2);
   const members = await readMembers(client);
   expect(members).toEqual(
     expect.arrayContaining([
       expect.objectContaining({ ...identity, in_flight: 0 }),
-      expect.objectContaining({ role: "fetch", version: "0.0.0", host: "test-host", in_flight: 0 }),
+      expect.objectContaining({ version: "0.0.0", host: "test-host", in_flight: 0 }),
     ]),
   );
   for (const { since, seen_at } of members) expect(seen_at).toBeGreaterThanOrEqual(since);
-  await fetcher.close(0);
+  await other.stop();
   await worker.stop();
   expect(await readMembers(client)).toEqual([]);
 });

@@ -7,7 +7,6 @@ import { addFleet } from "../../../../src/server/metrics/fleet-metrics.ts";
 const aQueue = (name: string, more: Partial<QueueState> = {}): QueueState => ({
   ...{
     name,
-    profile: null,
     waiting: 0,
     active: 0,
     delayed: 0,
@@ -21,7 +20,6 @@ const aQueue = (name: string, more: Partial<QueueState> = {}): QueueState => ({
 const aMember = (id: string, more: Partial<SeenMember> = {}): SeenMember => ({
   ...{
     id,
-    role: "fetch",
     version: "1.0.0",
     host: "h",
     pid: 1,
@@ -46,25 +44,21 @@ const metricsOf = async (fleet: Partial<Fleet>) => {
 
 test("each queue has its jobs by state, and the age of the oldest that waits", async () => {
   const value = await metricsOf({
-    queues: [
-      aQueue("sync", { waiting: 3, failed: 2, oldest_waiting_ms: 4_500 }),
-      aQueue("pages-1", { profile: "north", active: 1 }),
-    ],
+    queues: [aQueue("sync", { waiting: 3, failed: 2, oldest_waiting_ms: 4_500 }), aQueue("deliver", { active: 1 })],
   });
-  expect(value('duckmirror_queue_depth{queue="sync",profile="",state="waiting"}')).toBe("3");
-  expect(value('duckmirror_queue_depth{queue="sync",profile="",state="failed"}')).toBe("2");
-  expect(value('duckmirror_queue_depth{queue="pages-1",profile="north",state="active"}')).toBe("1");
-  expect(value('duckmirror_queue_oldest_waiting_seconds{queue="sync",profile=""}')).toBe("4.5");
-  expect(value('duckmirror_queue_oldest_waiting_seconds{queue="pages-1",profile="north"}')).toBe("0");
+  expect(value('duckmirror_queue_depth{queue="sync",state="waiting"}')).toBe("3");
+  expect(value('duckmirror_queue_depth{queue="sync",state="failed"}')).toBe("2");
+  expect(value('duckmirror_queue_depth{queue="deliver",state="active"}')).toBe("1");
+  expect(value('duckmirror_queue_oldest_waiting_seconds{queue="sync"}')).toBe("4.5");
+  expect(value('duckmirror_queue_oldest_waiting_seconds{queue="deliver"}')).toBe("0");
 });
 
-test("members are counted by role and version, so that an upgrade shows", async () => {
+test("members are counted by version, so that an upgrade shows", async () => {
   const value = await metricsOf({
-    members: [aMember("a"), aMember("b"), aMember("c", { version: "2.0.0" }), aMember("d", { role: "load" })],
+    members: [aMember("a"), aMember("b"), aMember("c", { version: "2.0.0" })],
   });
-  expect(value('duckmirror_members{role="fetch",version="1.0.0"}')).toBe("2");
-  expect(value('duckmirror_members{role="fetch",version="2.0.0"}')).toBe("1");
-  expect(value('duckmirror_members{role="load",version="1.0.0"}')).toBe("1");
+  expect(value('duckmirror_members{version="1.0.0"}')).toBe("2");
+  expect(value('duckmirror_members{version="2.0.0"}')).toBe("1");
 });
 
 test("what is paused is 1, and nothing else is there", async () => {

@@ -64,7 +64,7 @@ const DELIVERIES: readonly DeliveryState[] = [
 const scrape = async () => {
   const { triggers, tell } = tellingWorker();
   const queue = { profile: null, active: 0, delayed: 0, blocked: 0, failed: 1, paused: false, oldest_waiting_ms: null };
-  const queues = ["sync", "fetch"].map((name) => ({ ...queue, name, waiting: 3 }));
+  const queues = ["sync"].map((name) => ({ ...queue, name, waiting: 3 }));
   const fleet = async () => ({ now: 0, queues, members: [], paused: [] });
   const alerts = async () => [{ name: "a", sent: 7, failed: 3, waiting: 2, dead: 1, works: false }];
   const deliveries = async () => DELIVERIES;

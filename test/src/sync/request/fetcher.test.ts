@@ -34,10 +34,9 @@ const fetcherOf = (
   outcomes: readonly ApiOutcome[],
   {
     maxCredits = 9,
-    more = {},
     answers = Infinity,
     addressKnown = true,
-  }: { maxCredits?: number; more?: object; answers?: number; addressKnown?: boolean } = {},
+  }: { maxCredits?: number; answers?: number; addressKnown?: boolean } = {},
 ) => {
   const log: string[] = [];
   const clock = { now: () => 7, sleep: async () => undefined };
@@ -47,7 +46,7 @@ const fetcherOf = (
   const answer = (): Sending => {
     const outcome = left.length > 1 ? left.shift() : left[0];
     if (outcome === undefined) throw new Error("nothing to answer");
-    return { kind: "outcome", outcome, lostAttempts: 0, kept: () => void log.push("kept"), ...more };
+    return { kind: "outcome", outcome };
   };
   const sender: Sender = {
     turn: async () => undefined,
@@ -89,13 +88,13 @@ const fetcherOf = (
   return { fetch, fetcher, log, archive, codes: () => stops.map(({ code }) => code), decided: () => decided };
 };
 
-test("an answer is archived before its sender may drop it, with one row in the ledger", async () => {
+test("an answer is archived, with one row in the ledger", async () => {
   const { fetch, log, archive, codes } = fetcherOf([ok]);
   const { result, requests } = await fetch();
   expect(result).toMatchObject({ kind: "answer", requestId: "q1", receivedAt: 7 });
   expect(requests).toMatchObject([{ requestId: "q1", status: 200, charge: "spent", attempt: 1, error: null }]);
   expect(archive.holds("q1")).toBe(true);
-  expect([log, codes()]).toEqual([["leaves", "observed", "kept"], []]);
+  expect([log, codes()]).toEqual([["leaves", "observed"], []]);
 });
 
 test("a failure of the service is tried again, as the same request and with an id of its own", async () => {
@@ -132,16 +131,12 @@ test("refused parameters are for the caller, a missing record is certain; neithe
   expect(absent.requests).toHaveLength(1);
 });
 
-test("a 404 has its row, and those of senders that died, if the run ends before the service's address is sure", async () => {
+test("a 404 has its row if the run ends before the service's address is sure", async () => {
   const absent = { ...refused(404), call: record };
-  const { fetch, log } = fetcherOf([absent], { addressKnown: false, answers: 1, more: { lostAttempts: 1 } });
+  const { fetch } = fetcherOf([absent], { addressKnown: false, answers: 1 });
   const { result, requests } = await fetch(record);
   expect(result).toEqual({ kind: "ended" });
-  expect(requests.map(({ status, charge }) => [status, charge])).toEqual([
-    [null, "ambiguous"],
-    [404, "free"],
-  ]);
-  expect(log).toContain("kept");
+  expect(requests.map(({ status, charge }) => [status, charge])).toEqual([[404, "free"]]);
 });
 
 test("a verdict that ends the run ends it at once", async () => {
@@ -159,14 +154,6 @@ test("without a credit nothing is sent; between two attempts it ends the run, si
   const one = fetcherOf([invalid], { maxCredits: 1 });
   expect((await one.fetch()).result).toEqual({ kind: "ended" });
   expect(one.codes()).toEqual(["BUDGET_SPENT"]);
-});
-
-test("attempts of senders that died have rows and intents of their own, so that a killed run still books them", async () => {
-  const { fetch, archive } = fetcherOf([ok], { more: { lostAttempts: 2 } });
-  const { requests } = await fetch();
-  expect(requests.map(({ charge }) => charge)).toEqual(["ambiguous", "ambiguous", "spent"]);
-  const noted = (await archive.intents("r")).map(({ requestId }) => requestId);
-  expect(requests.filter(({ requestId }) => !noted.includes(requestId))).toEqual([]);
 });
 
 test("a stream whose requests fail one after the other is failing, until one is answered", async () => {

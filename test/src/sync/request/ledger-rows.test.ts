@@ -1,15 +1,7 @@
 // Ledger rows: what is written of each attempt, answered or not.
 import { expect, test } from "vitest";
 import type { ApiOutcome } from "../../../../src/api/outcome.ts";
-import {
-  creditsOf,
-  lostId,
-  lostRows,
-  orderedRow,
-  paidRow,
-  requestRow,
-  unansweredRow,
-} from "../../../../src/sync/request/ledger-rows.ts";
+import { creditsOf, orderedRow, paidRow, requestRow, unansweredRow } from "../../../../src/sync/request/ledger-rows.ts";
 
 const call = { endpoint: "listSignals", path: "/v1/signals", query: { page: "2", perPage: "5" } } as const;
 const order = { runId: "r", stream: "signals", scope: "", call, work: "walk" } as const;
@@ -75,13 +67,6 @@ test("a refusal is free and named by its status; a broken answer is named by wha
   expect(rowOf(broken)).toMatchObject({ charge: "ambiguous", bytes: 0, error: "no answer within 700 ms" });
   const fails = { kind: "fail", code: "SERVICE_UNREACHABLE", context: {} } as const;
   expect(rowOf(broken, fails).error).toBe("SERVICE_UNREACHABLE: no answer within 700 ms");
-});
-
-test("each attempt of a sender that died has a row of its own, which may have cost a credit", () => {
-  const rows = lostRows({ order, outcome: ok, lostAttempts: 2 }, "q1");
-  expect(rows.map(({ requestId }) => requestId)).toEqual([lostId("q1", 1), lostId("q1", 2)]);
-  for (const row of rows) expect(row).toMatchObject({ status: null, charge: "ambiguous", startedAt: 1000, rows: 0 });
-  expect(creditsOf(rows)).toBe(2);
 });
 
 test("a refusal is no credit, a paid answer is one", () => {

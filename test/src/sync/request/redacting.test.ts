@@ -8,7 +8,6 @@ const call = { endpoint: "listContacts", path: "/v1/contacts", query: {} } as co
 const body = { data: [{ id: 1, email: "x@y" }] };
 const ok: Sending = {
   kind: "outcome",
-  lostAttempts: 2,
   outcome: {
     kind: "ok",
     call,
@@ -34,13 +33,12 @@ const senderOf = (sending: Sending): Sender => ({
   backOff: () => undefined,
 });
 const redact: Redactor = (envelope) => ({ ...envelope, data: [{ id: 1 }] });
-const about = { stream: "contacts", scope: "", walkId: null, url: "", detail: null };
 const ends = { signal: new AbortController().signal, hardSignal: new AbortController().signal };
-const sent = (sender: Sender) => sender.send({ requestId: "q", runId: "r", call, about }, ends);
+const sent = (sender: Sender) => sender.send({ requestId: "q", runId: "r", stream: "contacts", call }, ends);
 
 test("neither rows nor the bytes for the archive hold what the rules forbid", async () => {
   const sending = await sent(redactingSender(senderOf(ok), redact));
-  expect(sending).toMatchObject({ kind: "outcome", lostAttempts: 2, outcome: { data: [{ id: 1 }] } });
+  expect(sending).toMatchObject({ kind: "outcome", outcome: { data: [{ id: 1 }] } });
   if (sending.kind !== "outcome" || sending.outcome.kind !== "ok") throw new Error("no answer");
   expect(sending.outcome.wire.bytes.toString()).not.toContain("x@y");
 });

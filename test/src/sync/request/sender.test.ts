@@ -1,6 +1,3 @@
-// The way to the service: what keeps requests from leaving ends the run, is reported, and costs nothing.
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type OpenAccess, openOwnAccess } from "../../../../jobs/service-access.ts";
 import { createThrottle } from "../../../../src/budget/rate/throttle.ts";
@@ -77,58 +74,6 @@ test("a request that nobody may send costs nothing and ends the run with the rea
     const { error: ended, report } = await rig.sync({ streams: ["signals"] });
     expect(ended?.code).toBe("QUOTA_SPENT");
     expect([report.status, report.requests, report.credits.spent, source.spent()]).toEqual(["stopped", 0, 0, 0]);
-  } finally {
-    await rig.close();
-  }
-});
-
-test("attempts of senders that died count as requests that may have cost a credit each", async () => {
-  const source = service();
-  let sent = 0;
-  const connect = through((sender) => ({
-    send: async (...order) => {
-      const sending = await sender.send(...order);
-      sent += 1;
-      return sending.kind === "outcome" && sent === 3 ? { ...sending, lostAttempts: 2 } : sending;
-    },
-  }));
-  const rig = await startSyncRig(source, {}, hurriedClock(), connect);
-  try {
-    await rig.sync({ streams: ["signals"] });
-    const ambiguous = await rig.rows("SELECT status, credits, error FROM sync.requests WHERE request_id LIKE '%lost%'");
-    expect(ambiguous).toHaveLength(2);
-    expect(ambiguous[0]?.error).toMatch(/process that sent it ended/);
-  } finally {
-    await rig.close();
-  }
-});
-
-test("attempts of senders that died are noted before their answer is dropped: a run that is killed then still books them", async () => {
-  const source = service();
-  const noted: string[] = [];
-  const connect = through((sender) => ({
-    send: async (...order) => {
-      const sending = await sender.send(...order);
-      if (sending.kind !== "outcome") return sending;
-      const kept = () => {
-        const archive = join(rig.dataDir, "state", "archive");
-        const files = readdirSync(archive, { recursive: true, encoding: "utf8" });
-        const intents = files.filter((name) => name.endsWith(".intents.ndjson"));
-        noted.push(intents.map((name) => readFileSync(join(archive, name), "utf8")).join(""));
-      };
-      return { ...sending, lostAttempts: 1, kept };
-    },
-  }));
-  const rig = await startSyncRig(source, { DUCKMIRROR_CONCURRENCY: "1" }, hurriedClock(), connect);
-  try {
-    await rig.sync({ streams: ["signals"] });
-    const ids = (await rig.rows("SELECT request_id FROM sync.requests WHERE request_id LIKE '%lost%'")).map(
-      ({ request_id: id }) => String(id),
-    );
-    expect(ids.length).toBeGreaterThanOrEqual(6);
-    expect(ids.filter((id) => !noted.some((lines) => lines.includes(`"${id}"`)))).toEqual([]);
-    // Each is noted by the time its own answer may be dropped.
-    expect(noted.map((lines) => lines.split("lost1").length - 1)).toEqual(ids.map((_, index) => index + 1));
   } finally {
     await rig.close();
   }

@@ -12,13 +12,7 @@ const parcel: Parcel = {
   requestId: "r1-7",
   runId: "r1",
   call,
-  about: {
-    stream: "contacts",
-    scope: "",
-    walkId: null,
-    url: "/v1/contacts/ann-ash",
-    detail: { read: null, overlap: null },
-  },
+  stream: "contacts",
 };
 const ends = { signal: new AbortController().signal, hardSignal: new AbortController().signal };
 const base = { call, sentAt: 0, durationMs: 5 };
@@ -62,10 +56,8 @@ const sent = async (
   baseUrl: string | null = "https://api.example",
 ) => {
   const { tracer, spans } = aTracer();
-  const parcels: Parcel[] = [];
   const sender = tracedSender(
-    aSender(async (given) => {
-      parcels.push(given);
+    aSender(async () => {
       if (sending instanceof Error) throw sending;
       return sending;
     }),
@@ -74,7 +66,7 @@ const sent = async (
   const result = await sender.send({ ...parcel, ...more }, ends).catch((error: unknown) => error);
   const [span] = spans;
   if (span === undefined) throw new TypeError("no span");
-  return { span, result, parcels };
+  return { span, result };
 };
 const aSender = (send: Sender["send"], turn: Sender["turn"] = async () => undefined): Sender => ({
   send,
@@ -83,7 +75,7 @@ const aSender = (send: Sender["send"], turn: Sender["turn"] = async () => undefi
   observe: () => undefined,
   backOff: () => undefined,
 });
-const outcome = (answer: ApiOutcome, lostAttempts = 0): Sending => ({ kind: "outcome", outcome: answer, lostAttempts });
+const outcome = (answer: ApiOutcome): Sending => ({ kind: "outcome", outcome: answer });
 const refused = (status: number): ApiOutcome => ({
   ...base,
   kind: "refused",
@@ -142,14 +134,8 @@ describe("the span of a request", () => {
     expect(span.attributes["duckmirror.charge"]).toBe(charge);
   });
 
-  test("names attempts that were lost with their senders, if there are any", async () => {
-    expect((await sent(outcome(refused(500), 2))).span.attributes["duckmirror.attempts_lost"]).toBe(2);
-    expect((await sent(outcome(refused(500)))).span.attributes["duckmirror.attempts_lost"]).toBeNull();
-  });
-
-  test("is the parent of what another process does for it, and ends with a fault, too", async () => {
-    const { span, parcels, result } = await sent(new TypeError("a bug"));
-    expect(parcels[0]?.traceparent).toBe("span-1");
+  test("ends with a fault, too", async () => {
+    const { span, result } = await sent(new TypeError("a bug"));
     expect(result).toBeInstanceOf(TypeError);
     expect([span.failure, span.ended]).toEqual(["TypeError", true]);
   });

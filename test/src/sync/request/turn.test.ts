@@ -28,7 +28,7 @@ const ok: ApiOutcome = {
   wire: { bytes: Buffer.from("{}"), encoding: "identity" },
 };
 const refused: ApiOutcome = { ...ok, kind: "refused", status: 503, excerpt: "", usage: null };
-const outcome = (of: ApiOutcome, lostAttempts = 0): Sending => ({ kind: "outcome", outcome: of, lostAttempts });
+const outcome = (of: ApiOutcome): Sending => ({ kind: "outcome", outcome: of });
 
 /** An attempt with these parts; notes what happens, in its order, and the ledger at each moment. */
 const attempt = (
@@ -92,10 +92,6 @@ describe("the credit", () => {
 
   test("of a request that was not sent comes back", async () => {
     expect(await charged(async () => ({ kind: "unsent" }))).toEqual({ spent: 0, reserved: 0, ambiguous: 0 });
-  });
-
-  test("of each sender that died may be spent", async () => {
-    expect(await charged(async () => outcome(ok, 2))).toEqual({ spent: 1, reserved: 0, ambiguous: 2 });
   });
 
   test("of a request during which duckmirror fails may be spent", async () => {

@@ -74,7 +74,6 @@ test.each([1, 2])(
         warehouse,
         archive: archiveStore(opened.archiveDir),
         sender: createLocalSender({ client: createFakeClient(service, clock), throttle, credits: null }),
-        unsent: new Set<string>(),
         tier: { known: FULL_ACCESS, learn: async () => FULL_ACCESS },
         ledger: createLedger({ clock }),
         clock,

@@ -50,28 +50,19 @@ test.each([
   expect(run.err).not.toContain("ready");
 });
 
-test("with a data directory that cannot be written it ends with exit code 2; a fetcher needs none", async () => {
+test("with a data directory that cannot be written it ends with exit code 2", async () => {
   const folder = aFolder();
   writeFileSync(join(folder, "data"), "a file");
   const env = settings(folder);
   const run = await refused(env);
   expect([run.code, run.err]).toEqual([2, expect.stringContaining("error DATA_DIR_UNWRITABLE:")]);
-  const stop = new AbortController();
-  const redis = await aRedis();
-  const onErr = (text: string) => text.includes("fetching for") && stop.abort();
-  const fetcher = await cli(["worker", "--role", "fetch"], {
-    env: { ...env, REDIS_URL: redis.url },
-    signal: stop.signal,
-    onErr: (text) => void onErr(text),
-  });
-  expect(fetcher.code, fetcher.err).toBe(0);
 });
 
-test("a fetcher without a token ends with exit code 2", async () => {
-  const redis = await aRedis();
-  const env = settings(aFolder(), { DUCKMIRROR_TOKEN: "", DUCKMIRROR_TOKEN_FILE: "/none", REDIS_URL: redis.url });
-  const run = await cli(["worker", "--role", "fetch"], { env });
-  expect([run.code, run.err]).toEqual([2, expect.stringContaining("error TOKEN_FILE_UNREADABLE:")]);
+test.each(["fetch", "load", "all"])("--role %s is refused, with what to do instead", async (role) => {
+  const run = await refused(settings(aFolder()), "--role", role);
+  expect([run.code, run.err]).toEqual([2, expect.stringContaining(`error ROLE_REMOVED: --role ${role}:`)]);
+  expect(run.err).toContain("without --role");
+  expect((await cli(["worker", "--help"], {})).out).not.toContain("--role");
 });
 
 const readySchema = z.object({ url: z.string() });

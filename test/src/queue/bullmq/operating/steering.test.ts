@@ -7,7 +7,6 @@ import { createScrubber, Secret } from "../../../../../src/core/secret.ts";
 import { createSteering } from "../../../../../src/queue/bullmq/operating/steering.ts";
 import { createRedisBoard } from "../../../../../src/queue/bullmq/redis-board.ts";
 import { holdBackBy } from "../../../../../src/queue/bullmq/syncs/hold-back.ts";
-import { openAllQueues } from "../../../../../src/queue/fleet/all-queues.ts";
 import { readFleet } from "../../../../../src/queue/fleet/fleet.ts";
 import { openAsking } from "../../../../../src/queue/redis/queue-connections.ts";
 import { processFamily } from "../../../../../src/queue/taking/run-family.ts";
@@ -42,10 +41,8 @@ const aRig = async (...names: string[]) => {
   const orgs = await Promise.all((names.length === 0 ? ["default"] : names).map((name) => anOrg(name)));
   const profiles = orgs.map((org) => org.config(redis));
   const rig = await someTriggers(redis, profiles);
-  const all = openAllQueues(rig.redis, rig.queues, () => undefined);
-  afterTest(() => all.close());
-  const steering = createSteering(rig.redis, rig.queues, all);
-  const paused = async () => (await readFleet(rig.redis, all)).paused.map(({ kind, name }) => [kind, name]);
+  const steering = createSteering(rig.redis, rig.queues);
+  const paused = async () => (await readFleet(rig.redis, rig.queues)).paused.map(({ kind, name }) => [kind, name]);
   /** Every waiting family's job was checked and put off. */
   const heldBack = async () => {
     const counts = await rig.queues.sync.getJobCounts("waiting", "prioritized", "active", "delayed");
@@ -194,6 +191,6 @@ test("one queue is paused by BullMQ itself; an unknown queue is refused with its
   expect(await reached(triggers, runId)).toMatchObject({ state: "done" });
   await queues.export.pause();
   expect(await paused()).toEqual([["queue", "export"]]);
-  const unknown = steering.pause({ kind: "queue", name: "fetsch" });
-  await expect(unknown).rejects.toMatchObject({ code: "USAGE", message: expect.stringContaining("fetch") });
+  const unknown = steering.pause({ kind: "queue", name: "delivr" });
+  await expect(unknown).rejects.toMatchObject({ code: "USAGE", message: expect.stringContaining("deliver") });
 });

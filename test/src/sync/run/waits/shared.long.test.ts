@@ -1,6 +1,3 @@
-// Waits of runs that share Redis with other processes, against every end: credits, Redis itself, the mailbox, the loader.
-import { Queue } from "bullmq";
-import { Redis } from "ioredis";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { OpenAccess } from "../../../../../jobs/service-access.ts";
 import { syncJob } from "../../../../../jobs/sync.ts";
@@ -10,29 +7,20 @@ import { organizationKey } from "../../../../../src/budget/store/in-redis.ts";
 import { checkRedis, connectRedis } from "../../../../../src/budget/store/redis-connection.ts";
 import { type Clock, systemClock } from "../../../../../src/core/clock.ts";
 import type { Config } from "../../../../../src/core/config/config.ts";
-import { DuckmirrorError, EXIT } from "../../../../../src/core/errors.ts";
-import { Secret } from "../../../../../src/core/secret.ts";
-import { sharedAccess } from "../../../../../src/queue/bullmq/shared-access.ts";
-import { mirrorIdOf } from "../../../../../src/queue/remote/loader/mirror-id.ts";
-import { remoteAccess } from "../../../../../src/queue/remote/loader/remote-access.ts";
-import { sharedLimits } from "../../../../../src/queue/remote/organizations.ts";
+import { EXIT } from "../../../../../src/core/errors.ts";
+import { sharedAccess, sharedLimits } from "../../../../../src/queue/bullmq/shared-access.ts";
 import { startFakeServer } from "../../../../support/fake-server.ts";
 import { startRedis } from "../../../../support/redis.ts";
 import { standingClock } from "../../../../support/standing-clock.ts";
-import { aFetcher, aLoader, aParcel } from "../../../queue/remote/remote-rig.ts";
 import {
-  aDataDir,
-  CODES,
   configOf,
   contextOf,
   deferred,
   type Enter,
   FAST,
-  runInSession,
   runPair,
   SHORT_MS,
   service,
-  TIME_LIMIT_MS,
   TOKEN,
   useCompleteMirror,
 } from "./pair.ts";
@@ -59,9 +47,6 @@ const aConnection = async (redis: { readonly url: string }) => {
   await checkRedis(connection);
   return connection;
 };
-
-const viaFetchers = (redis: { readonly url: string }): OpenAccess =>
-  remoteAccess({ redisUrl: new Secret(redis.url), warn: () => undefined });
 
 type Connected = Awaited<ReturnType<typeof aConnection>>;
 
@@ -114,23 +99,6 @@ const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
     // It may have been granted just before.
     return { clock, config, connect, waits, mayFollow: 1, goesOn: true };
   },
-  mailbox: async ({ clock, url, dataDir, arrived }) => {
-    const redis = await aRedis();
-    const config = configOf(url, dataDir, { ...FAST, REDIS_URL: redis.url });
-    // It has one place, which the first request holds.
-    await aFetcher(redis, [config], { slots: 1, times: { hanging: NEVER_MS } });
-    const queue = new Queue("fetch", { connection: new Redis(redis.url), prefix: "{duckmirror}" });
-    onTestFinished(() => queue.close());
-    const waits = async () => {
-      await arrived;
-      await vi.waitFor(
-        async () => expect(await queue.getJobCountByTypes("wait", "delayed", "active")).toBe(2),
-        PATIENCE,
-      );
-    };
-    // Its fetcher may take the next one before the loader has read the first answer.
-    return { clock, config, connect: viaFetchers(redis), waits, mayFollow: 1, goesOn: true };
-  },
 };
 
 /** Whether a figure is older than the run is seen on Redis's clock, which does not stand: tests of their own, below. */
@@ -142,12 +110,8 @@ for (const [wait, enter] of Object.entries(ENTER)) {
   }
 }
 
-const BUDGET: Readonly<Partial<Record<WaitName, (redis: { url: string }, config: Config) => Promise<OpenAccess>>>> = {
+const BUDGET: Readonly<Partial<Record<WaitName, (redis: { url: string }) => Promise<OpenAccess>>>> = {
   "credits of other processes": async (redis) => sharedAccess(await aConnection(redis)),
-  mailbox: async (redis, config) => {
-    await aFetcher(redis, [config], { slots: 2, times: { hanging: NEVER_MS } });
-    return viaFetchers(redis);
-  },
 };
 
 for (const [wait, connectOf] of Object.entries(BUDGET)) {
@@ -168,7 +132,7 @@ for (const [wait, connectOf] of Object.entries(BUDGET)) {
     const running = syncJob(config, SYNC, {
       ...contextOf(standingClock(SHORT_MS)),
       clock: systemClock,
-      connect: await connectOf(redis, config),
+      connect: await connectOf(redis),
       signal: new AbortController().signal,
     });
     await asked.promise;
@@ -180,46 +144,3 @@ for (const [wait, connectOf] of Object.entries(BUDGET)) {
     expect(requests).toBe(1);
   });
 }
-
-for (const end of ["stop", "signal", "time limit"] as const) {
-  test(`a Redis that does not answer before a run keeps nobody from ending by ${end}`, async () => {
-    const redis = await aRedis();
-    redis.pause();
-    const clock = standingClock(SHORT_MS);
-    const config = configOf("http://127.0.0.1:9", await aDataDir(), { ...FAST, REDIS_URL: redis.url });
-    const ended = new AbortController();
-    const stage = { clock, config, connect: viaFetchers(redis) };
-    const maxDurationMs = end === "time limit" ? TIME_LIMIT_MS : null;
-    const context = { ...contextOf(clock), connect: stage.connect, signal: ended.signal };
-    const running =
-      end === "stop"
-        ? runInSession(stage, stage.connect, ended.signal)
-        : syncJob(config, { ...SYNC, maxDurationMs }, context);
-    if (end === "time limit") clock.over(TIME_LIMIT_MS);
-    else ended.abort(new DuckmirrorError("INTERRUPTED"));
-    // Not REDIS_UNAVAILABLE, as which the wait would end by itself.
-    await expect(running).rejects.toMatchObject({ exitCode: CODES[end] });
-  });
-}
-
-test("a fetcher that puts requests off for a loader that is behind ends at once by signal", async () => {
-  const redis = await aRedis();
-  const source = service();
-  const server = await startFakeServer(source);
-  onTestFinished(() => server.close());
-  const config = configOf(server.url, await aDataDir(), { ...FAST, REDIS_URL: redis.url });
-  const loader = await aLoader(redis, config);
-  const client = new Redis(redis.url);
-  onTestFinished(() => client.disconnect());
-  await client.hset(`{duckmirror}:mirror:${await mirrorIdOf(config.dataDir)}:sizes`, "unread", 2 ** 30);
-  const fetcher = await aFetcher(redis, [config], { clock: standingClock(SHORT_MS) });
-  const ends = { signal: new AbortController().signal, hardSignal: new AbortController().signal };
-  await loader.sender.turn(ends.signal);
-  void loader.sender.send(aParcel("run-1-1", "run-1"), ends);
-  const queue = new Queue("fetch", { connection: client, prefix: "{duckmirror}" });
-  onTestFinished(() => queue.close());
-  await vi.waitFor(async () => expect(await queue.getDelayedCount()).toBe(1), PATIENCE);
-  // Its clock stands: it would wait for ever for what it waits for.
-  await fetcher.close(0);
-  expect(source.log).toEqual([]);
-});

@@ -21,10 +21,7 @@ export const WAIT_NAMES = [
   "credits of this run",
   "credits of other processes",
   "Redis, in a run",
-  "Redis, before a run",
-  "mailbox",
   "writer lock",
-  "loader",
   "publish",
   "answer on the wire",
 ] as const;
@@ -40,11 +37,9 @@ type Cell = "run" | "process" | Note;
 /** Footnotes of the table. */
 export const NOTES = {
   1: "Cannot occur: the waiting request holds its credit, so the allowance is not spent.",
-  2: "Cannot occur: the run has not begun, and no request was sent.",
-  3: "Cannot occur: only a worker waits for the lock, before its run begins. A command ends with code 6 at once.",
-  4: "Cannot occur: a fetcher belongs to no run. It puts a request back while the loader is behind, and does not wait.",
-  5: "The copy ends by itself, as fast as the disk is. A second signal leaves the old snapshot in place.",
-  6: "The service may charge an answer on the wire, so the run waits for it: 8 s at most, 6 s in a worker. After a second signal it does not wait.",
+  2: "Cannot occur: only a worker waits for the lock, before its run begins. A command ends with code 6 at once.",
+  3: "The copy ends by itself, as fast as the disk is. A second signal leaves the old snapshot in place.",
+  4: "The service may charge an answer on the wire, so the run waits for it: 8 s at most, 6 s in a worker. After a second signal it does not wait.",
 } as const;
 type Note = keyof typeof NOTES;
 
@@ -68,12 +63,9 @@ export const WAITS: Readonly<Record<WaitName, Cells>> = {
   "credits of this run": cells("run"),
   "credits of other processes": cells("run"),
   "Redis, in a run": cells("run", { budget: 1 }),
-  "Redis, before a run": cells(2, { stop: "run", signal: "run", "time limit": "run" }),
-  mailbox: cells("run"),
-  "writer lock": cells(3, { stop: "run", signal: "run" }),
-  loader: cells(4, { signal: "run" }),
-  publish: cells(5),
-  "answer on the wire": cells(6, { budget: 1 }),
+  "writer lock": cells(2, { stop: "run", signal: "run" }),
+  publish: cells(3),
+  "answer on the wire": cells(4, { budget: 1 }),
 };
 
 const shown = (cell: Cell): string => (cell === "run" ? "≤ 1 s" : cell === "process" ? "at once" : `[${cell}]`);

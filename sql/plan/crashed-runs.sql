@@ -1,6 +1,6 @@
 -- Purpose: runs without an end, and the latest sync if a fault such as a full disk ended it (it left no summary): their
 -- answers may be in the archive and not in the mirror. Grain: one row per run, oldest first; `ended`: its end is recorded.
--- Readers: src/sync/recovery/recover.ts, src/warehouse/file/warehouse.ts, src/queue/remote/loader/take-over.ts.
+-- Readers: src/sync/recovery/recover.ts, src/warehouse/file/warehouse.ts.
 WITH latest AS (
   SELECT run_id
   FROM sync.runs

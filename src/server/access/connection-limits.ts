@@ -1,9 +1,11 @@
-// Limits on connections: time for a request to arrive, and number of connections in total and per address. Further
-// connections are closed at once, so that nobody can block the server with open connections.
-import type { RequestListener, Server, ServerResponse } from "node:http";
+// Limits on connections: time for a request to arrive, and number of connections in total and per network
+// (connection-room.ts). Nobody can block the server by holding connections.
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { Socket } from "node:net";
 import type { TlsFiles } from "../../core/config/secrets/tls-files.ts";
+import { createRoom, type Guest } from "./connection-room.ts";
+import { networkOf } from "./network.ts";
 
 export interface ConnectionLimits {
   /** Time limit for head and body of a request, ms. */
@@ -48,22 +50,35 @@ export const secureServer =
     return server;
   };
 
+/** TLS gives requests another socket than connections; both have the same other end. */
+const endOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+/** Limits the connections in all and of one network. */
 export const limitConnections = (server: Server, { connections, perAddress }: ConnectionLimits): void => {
-  server.maxConnections = connections;
-  const open = new Map<string, number>();
+  const room = createRoom({ connections, perNetwork: perAddress });
+  const open = new Map<string, Map<ServerResponse, IncomingMessage>>();
   server.on("connection", (socket: Socket) => {
-    const address = socket.remoteAddress ?? "";
-    const count = (open.get(address) ?? 0) + 1;
-    if (count > perAddress) {
+    const end = endOf(socket);
+    const requests = new Map<ServerResponse, IncomingMessage>();
+    const guest: Guest = {
+      network: networkOf(socket.remoteAddress ?? ""),
+      isBusy: () => [...requests.values()].some(({ complete }) => complete),
+      close: () => void socket.destroy(),
+    };
+    if (!room.enter(guest)) {
       socket.destroy();
       return;
     }
-    open.set(address, count);
+    open.set(end, requests);
     socket.once("close", () => {
-      const left = (open.get(address) ?? 1) - 1;
-      if (left > 0) open.set(address, left);
-      else open.delete(address);
+      room.leave(guest);
+      if (open.get(end) === requests) open.delete(end);
     });
+  });
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const requests = open.get(endOf(request.socket));
+    requests?.set(response, request);
+    response.once("close", () => requests?.delete(response));
   });
 };
 

@@ -1,16 +1,11 @@
-// Counts wrong keys by address. The right key is always accepted, so nobody can lock others out;
+// Counts wrong keys by network. The right key is always accepted, so nobody can lock others out;
 // core/config/key-text.ts ensures that a key is hard to guess.
+import { networkOf } from "./network.ts";
 
 /** Number of wrong keys from an address within a minute before it must wait. */
 const MOST_WRONG = 20;
 const MINUTE_MS = 60_000;
 const MOST_ADDRESSES = 10_000;
-
-/** One IPv6 network counts as one address, because its owner has all of its addresses. */
-const addressOf = (address: string): string => {
-  const bare = address.replace(/^::ffff:/i, "");
-  return bare.includes(":") ? bare.split(":").slice(0, 4).join(":") : bare;
-};
 
 export interface Guesses {
   /** Records a wrong key from `address`; true: it has sent too many. */
@@ -21,7 +16,7 @@ export const createGuesses = (): Guesses => {
   const minutes = new Map<string, { readonly since: number; readonly count: number }>();
   return {
     isTooMany: (address, now) => {
-      const from = addressOf(address);
+      const from = networkOf(address);
       const before = minutes.get(from);
       const minute =
         before === undefined || before.since <= now - MINUTE_MS

@@ -22,12 +22,13 @@ import {
   limitConnections,
   secureServer,
 } from "./access/connection-limits.ts";
+import { PROOF_PATH } from "./access/key-proof.ts";
 import { notesOf } from "./audit-trail/request-notes.ts";
 import { errorAnswer, HttpRefusal, notFound, tooManyGuesses } from "./refusals.ts";
 import type { ServerContext, ServerOptions } from "./server-context.ts";
 
 /** Paths that need no key, because they show no data. */
-const OPEN_PATHS = ["/healthz", "/readyz", "/login", "/favicon.ico"];
+const OPEN_PATHS = ["/healthz", "/readyz", PROOF_PATH, "/login", "/favicon.ico"];
 const OPEN_FOLDER = "/page/";
 const LARGEST_BODY_BYTES = 256 * 1024;
 

@@ -1,13 +1,22 @@
-// One HTTP exchange with a worker, over TLS if it has a certificate.
-import { type ClientRequest, request } from "node:http";
+// One HTTP exchange with a worker. Over TLS the worker shows its certificate; over plain HTTP it proves that it knows the
+// key before the key is sent, on the same connection.
+import { randomBytes } from "node:crypto";
+import { Agent, request } from "node:http";
+import { connect, type Socket } from "node:net";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { listenText } from "../../core/config/listen-address.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { jsonOrNull } from "../../core/json.ts";
+import type { Secret } from "../../core/secret.ts";
+import { PROOF_PATH, proofSchema, provesKey } from "../../server/access/key-proof.ts";
 import { connectPinned } from "./pinned-tls.ts";
 
 export interface WorkerPlace {
   readonly address: ListenAddress;
   /** PEM of its certificate; null: plain HTTP. */
   readonly cert: string | null;
+  /** null: none is sent. */
+  readonly key: Secret | null;
 }
 
 export interface WorkerCall {
@@ -18,8 +27,33 @@ export interface WorkerCall {
   readonly body: string | null;
 }
 
-const answerTo = (sent: ClientRequest): Promise<{ readonly status: number; readonly text: string }> =>
-  new Promise((resolve, reject) => {
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends every request over this one connection. */
+class OnConnection extends Agent {
+  readonly #socket: Socket;
+  #isTaken = false;
+
+  constructor(socket: Socket) {
+    super({ keepAlive: true, maxSockets: 1 });
+    this.#socket = socket;
+  }
+
+  override createConnection(): Socket {
+    // What answers on another connection has proven nothing.
+    if (this.#isTaken) throw new Error("the worker closed the connection");
+    this.#isTaken = true;
+    return this.#socket;
+  }
+}
+
+const exchange = (agent: Agent, host: string, { method, path, body, headers }: WorkerCall, signal: AbortSignal) =>
+  new Promise<Answer>((resolve, reject) => {
+    const length = body === null ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    const sent = request({ agent, method, path, headers: { host, ...headers, ...length }, signal });
     sent.once("error", reject).once("response", (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => {
@@ -27,21 +61,29 @@ const answerTo = (sent: ClientRequest): Promise<{ readonly status: number; reado
       });
       response.once("error", reject).once("end", () => resolve({ status: response.statusCode ?? 0, text }));
     });
+    sent.end(body ?? undefined);
   });
 
-/** Rejects if no complete answer comes before `signal` aborts. Follows no redirect. */
-export const callWorker = async ({ address, cert }: WorkerPlace, call: WorkerCall, signal: AbortSignal) => {
-  const { method, path, body } = call;
-  const headers = {
-    host: listenText(address),
-    connection: "close",
-    ...call.headers,
-    ...(body === null ? {} : { "content-length": String(Buffer.byteLength(body)) }),
-  };
-  const socket = cert === null ? null : await connectPinned(address, cert, signal);
-  const through = socket === null ? {} : { createConnection: () => socket };
-  const sent = request({ host: address.host, port: address.port, method, path, headers, signal, ...through });
-  const answered = answerTo(sent);
-  sent.end(body ?? undefined);
-  return answered;
+/** Rejects if no complete answer comes before `signal` aborts. Follows no redirect. Throws WORKER_REFUSED without a proof. */
+export const callWorker = async ({ address, cert, key }: WorkerPlace, call: WorkerCall, signal: AbortSignal) => {
+  const socket = cert === null ? connect(address.port, address.host) : await connectPinned(address, cert, signal);
+  const agent = new OnConnection(socket);
+  const host = listenText(address);
+  try {
+    if (key !== null && cert === null) {
+      const nonce = randomBytes(32).toString("hex");
+      const asked = { method: "GET", path: `${PROOF_PATH}?nonce=${nonce}`, headers: {}, body: null };
+      const { text } = await exchange(agent, host, asked, signal);
+      const proof = proofSchema.safeParse(jsonOrNull(text)).data ?? { salt: "", proofs: [] };
+      if (!(await provesKey(proof, key.reveal(), address.port, nonce))) {
+        const detail = "what listens there did not prove that it knows the key, which was therefore not sent";
+        throw new DuckmirrorError("WORKER_REFUSED", { address: host, detail });
+      }
+    }
+    const auth: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key.reveal()}` };
+    return await exchange(agent, host, { ...call, headers: { ...auth, ...call.headers } }, signal);
+  } finally {
+    agent.destroy();
+    socket.destroy();
+  }
 };

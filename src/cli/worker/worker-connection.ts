@@ -10,7 +10,6 @@ import { jsonOrNull } from "../../core/json.ts";
 import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
-import type { Secret } from "../../core/secret.ts";
 import { errorOf, type ProfileStart, type Triggers } from "../../queue/asking/asks.ts";
 import type { Steering } from "../../queue/bullmq/operating/steering.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
@@ -82,21 +81,18 @@ const profilesSchema = z.object({
 });
 
 /** A worker over HTTP. Its functions throw WORKER_UNREACHABLE, WORKER_REFUSED, and the worker's errors. */
-export const httpWorker = (
-  place: WorkerPlace,
-  key: Secret | null,
-): Pick<WorkerConnection, "triggers" | "startAll" | "unable"> => {
+export const httpWorker = (place: WorkerPlace): Pick<WorkerConnection, "triggers" | "startAll" | "unable"> => {
   const address = listenText(place.address);
   const call = async (method: string, path: string, more: Readonly<Record<string, string>> = {}, body?: unknown) => {
-    const auth: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key.reveal()}` };
     const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
     let status: number;
     let text: string;
     try {
       const sent = body === undefined ? null : JSON.stringify(body);
-      const call = { method, path, headers: { ...auth, ...type, ...more }, body: sent };
+      const call = { method, path, headers: { ...type, ...more }, body: sent };
       ({ status, text } = await callWorker(place, call, AbortSignal.timeout(ANSWER_MS)));
     } catch (cause) {
+      if (cause instanceof DuckmirrorError) throw cause;
       throw new DuckmirrorError("WORKER_UNREACHABLE", { address, detail: detailOf(cause) }, { cause });
     }
     const parsed = z.string().transform(jsonOrNull).pipe(z.unknown()).parse(text);
@@ -157,8 +153,12 @@ export const connectWorker = async (
     const key = await keyForWorker(config);
     if (key !== null) context.scrubber.hide(key);
     const cert = (await resolveTls(config))?.cert ?? null;
-    const place = { address: callable(config.listen), cert };
-    return { ...httpWorker(place, key), queues: null, fleet: null, close: async () => undefined };
+    return {
+      ...httpWorker({ address: callable(config.listen), cert, key }),
+      queues: null,
+      fleet: null,
+      close: async () => undefined,
+    };
   }
   const { atRedis, openAsking } = await import("../../queue/redis/queue-connections.ts");
   const { closeQueues, openQueues } = await import("../../queue/redis/queues.ts");

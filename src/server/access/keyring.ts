@@ -21,6 +21,8 @@ export interface Keyring {
   required(): boolean;
   /** Holder of the key; null: unknown, or no longer valid. */
   holderOf(text: string, now: number): KeyHolder | null;
+  /** SHA-256 of every valid key, hex. */
+  hashes(now: number): readonly string[];
   /** Holder of a session; null: its key is no longer valid. */
   holder(id: string, now: number): KeyHolder | null;
 }
@@ -75,6 +77,10 @@ export const createKeyring = (
       const hash = hashOfKey(text);
       return active((key) => sameText(key.hash, hash), now);
     },
+    hashes: (now) => [
+      ...(own === null ? [] : [hashOfKey(own.sealedWith)]),
+      ...(stored() ?? []).flatMap((key) => (stateOf(key, now) === "active" ? [key.hash] : [])),
+    ],
     holder: (id, now) => (id === CONFIGURED ? own : active((key) => key.id === id, now)),
   };
 };

@@ -1,8 +1,9 @@
-// /healthz: the process responds. /readyz: every mirror has a snapshot that opens. Both
-// without a key, because they show no data: of a pause they show no profile's name.
+// /healthz: the process responds. /readyz: every mirror has a snapshot that opens. /key-proof: the server knows the
+// client's key. All without a key, because they show no data: of a pause they show no profile's name.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Fleet } from "../../core/report/fleet.ts";
+import { createProver, nonceSchema, PROOF_PATH } from "../access/key-proof.ts";
 import type { ServerContext } from "../server-context.ts";
 import { perSnapshot } from "../snapshot.ts";
 
@@ -38,8 +39,13 @@ const pauseDetail = async ({ fleet, clock }: Pick<ServerContext, "fleet" | "cloc
 const unableDetail = ({ unable }: Pick<ServerContext, "unable">) =>
   unable === undefined ? {} : { unable: unable().length };
 
+const proofQuery = z.object({ nonce: nonceSchema });
+
 export const healthRoutes = (app: FastifyInstance, context: ServerContext): void => {
-  const { mirrors, version } = context;
+  const { mirrors, version, keyring, clock } = context;
+  const prove = createProver(keyring);
+  app.get(PROOF_PATH, ({ query, raw }) => prove(proofQuery.parse(query).nonce, raw.socket.localPort ?? 0, clock.now()));
+
   app.get("/healthz", async () => ({ status: "ok", version }));
 
   app.get("/readyz", async (_request, reply) => {

@@ -50,7 +50,11 @@ afterAll(async () => {
 const never = () => new AbortController().signal;
 const address = () => ({ host: "127.0.0.1", port });
 const ask = (cert: string | null, path: string, authorization = `Bearer ${KEY}`) =>
-  callWorker({ address: address(), cert }, { method: "GET", path, headers: { authorization }, body: null }, never());
+  callWorker(
+    { address: address(), cert, key: null },
+    { method: "GET", path, headers: { authorization }, body: null },
+    never(),
+  );
 
 test("names an https address and answers there only", async () => {
   expect(server.url).toBe(`https://127.0.0.1:${port}`);

@@ -116,6 +116,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/ask/changes.ts"),
   },
   {
+    name: "mcp",
+    group: "ask",
+    summary: "Give the mirror to an assistant (Model Context Protocol), over stdio or HTTP",
+    load: () => import("./commands/ask/mcp.ts"),
+  },
+  {
     name: "lookup",
     group: "ask",
     summary: "Show one company or account: from the mirror if it is fresh enough, else for one credit",

@@ -23,9 +23,12 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   sandbox: ["replica", "warehouse", "catalog", "core"],
   server: ["jobs", "alerts", "deliver", "sync", "api", "budget", "warehouse", "replica", "catalog", "core"],
   queue: ["jobs", "alerts", "deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
+  // What assistants use; the command line starts it.
+  mcp: ["sync", "api", "warehouse", "catalog", "core"],
   // What programs import; beside the command line, not above it.
   library: ["jobs", "alerts", "deliver", "sync", "api", "budget", "warehouse", "catalog", "core"],
   cli: [
+    "mcp",
     "server",
     "queue",
     "sandbox",

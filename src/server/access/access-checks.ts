@@ -54,7 +54,7 @@ export const admission = (asker: Asker, keyring: Keyring, sessions: Sessions, no
 
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 /** Requests that only read, although their method may change something. */
-const READS = ["/api/query"];
+const READS = ["/api/query", "/mcp"];
 
 export const isSafe = (method: string): boolean => SAFE.includes(method);
 
@@ -71,7 +71,7 @@ const RANK: Readonly<Record<Role, number>> = { metrics: 0, read: 1, operate: 2 }
 export const allows = (role: Role, needed: Role): boolean => RANK[role] >= RANK[needed];
 
 /** Paths whose responses need a read of the mirror: a page of another site must not make a browser request them. */
-export const isCostly = (path: string): boolean => /^\/(api|v1|profiles|metrics|queues)(\/|$)/.test(path);
+export const isCostly = (path: string): boolean => /^\/(api|v1|profiles|metrics|queues|mcp)(\/|$)/.test(path);
 
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 

@@ -7,6 +7,7 @@ import { parseDuration } from "../../../core/text/units.ts";
 import { audited } from "../../audited.ts";
 import { defineCommand } from "../../command.ts";
 import { withError } from "../../problem.ts";
+import { lookupJson } from "../../terminal/lookup-json.ts";
 import { lookupLines } from "../../terminal/lookup-lines.ts";
 import { withSharedLimits } from "../../worker/shared-limits.ts";
 
@@ -34,24 +35,6 @@ const ageOf = (text: string | undefined): number | null => {
   }
   return ms;
 };
-
-/** Contract of `lookup --json`. */
-const toJson = (result: LookupResult) => ({
-  kind: result.kind,
-  input: result.input,
-  status: result.status,
-  source: result.source,
-  credits: result.credits,
-  as_of: new Date(result.asOf).toISOString(),
-  kept: result.kept,
-  ...(result.kind === "company"
-    ? {
-        company: result.record,
-        latest_earnings_call: result.latestEarningsCall,
-        latest_earnings_call_analysis: result.latestEarningsCallAnalysis,
-      }
-    : { insight: result.record, candidates: result.candidates, best_match: result.bestMatch }),
-});
 
 export const command = defineCommand({
   configure: (cli) =>
@@ -89,7 +72,7 @@ export const command = defineCommand({
       async () => (await lookupInMirror(config, request, { clock })) ?? ask(),
       ({ error }) => ({ outcome: error?.code ?? "ok" }),
     );
-    if (shared.json) await context.printJson(withError(toJson(result), result.error, scrubber));
+    if (shared.json) await context.printJson(withError(lookupJson(result), result.error, scrubber));
     else await terminal.out(lookupLines(result, clock.now()));
     return result.error === null ? EXIT.done : context.printProblem(result.error).exitCode;
   },

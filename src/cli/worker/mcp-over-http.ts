@@ -1,0 +1,61 @@
+// `mcp --http`: the server of an assistant at /mcp, behind the access check of `serve`. A key of the role `read` has the tools
+// that read; spending needs `operate`.
+import { once } from "node:events";
+import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server";
+import type { Config } from "../../core/config/config.ts";
+import { parseListen } from "../../core/config/listen-address.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { allows } from "../../server/access/access-checks.ts";
+import { notesOf } from "../../server/audit-trail/request-notes.ts";
+import { startServer } from "../../server/listen.ts";
+import type { CommandContext } from "../command.ts";
+import { resolveAccess } from "./access-keys.ts";
+import { faultLog } from "./log.ts";
+import { servedProfile } from "./served-profile.ts";
+
+/** Serves until the command is stopped. `open`: a server for one request. Throws USAGE, LISTEN_FAILED, SERVER_KEY_MISSING. */
+export const serveOverHttp = async (
+  address: string,
+  config: Config,
+  context: CommandContext,
+  open: (maySpend: boolean) => McpServer,
+): Promise<void> => {
+  const { clock, version, scrubber, signal, shared, terminal, printJson } = context;
+  const listen = parseListen(address);
+  if (listen === null) {
+    throw new DuckmirrorError("USAGE", { detail: `--http ${address} is not an address like 127.0.0.1:8738` });
+  }
+  const { key, keyFile, tls } = await resolveAccess(config, listen, scrubber);
+  const logger = await context.logger(config);
+  const profile = servedProfile(config, { ...context, warn: (text) => logger.warn(text) });
+  const onFault = faultLog(logger);
+  const reading = createMcpHandler(() => open(false));
+  const spending = createMcpHandler(() => open(true));
+  const options = { profiles: [profile], key, keyFile, tls, clock, version, onFault };
+  const server = await startServer(options, listen, (app) => {
+    app.post("/mcp", async (request, reply) => {
+      const { access } = notesOf(request);
+      const maySpend = access !== null && (access.by === "open" || allows(access.holder.role, "operate"));
+      const headers = new Headers({ "content-type": "application/json" });
+      for (const [name, value] of Object.entries(request.headers)) {
+        if (/^(accept|mcp-.*)$/.test(name) && typeof value === "string") headers.set(name, value);
+      }
+      const asked = new Request("http://localhost/mcp", {
+        method: "POST",
+        headers,
+        body: JSON.stringify(request.body),
+      });
+      const answer = await (maySpend ? spending : reading).fetch(asked, { parsedBody: request.body });
+      for (const [name, value] of answer.headers) reply.header(name, value);
+      return reply.code(answer.status).send(await answer.text());
+    });
+  });
+  try {
+    const url = `${server.url}/mcp`;
+    if (shared.json) await printJson({ url });
+    else await terminal.out(`${url}\n`);
+    if (!signal.aborted) await once(signal, "abort");
+  } finally {
+    await server.close();
+  }
+};

@@ -89,6 +89,7 @@ const PROGRAMS = [
   "src/cli/main",
   "src/library/mirror",
   "src/warehouse/user-sql/program",
+  "src/warehouse/user-sql/fence/launcher",
   "src/warehouse/duckdb/extended/program",
 ];
 // Loaded only here: without the packages the message above is wanted.

@@ -11,7 +11,7 @@ import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
 
-export type AlertsConfig = Pick<Config, "dataDir" | "alerts" | "profile">;
+export type AlertsConfig = Pick<Config, "dataDir" | "alerts" | "profile" | "userSql">;
 export type AlertsContext = Pick<RuleContext, "clock" | "random" | "signal" | "resolve" | "query">;
 
 /** Changes that a test of a rule reads. */
@@ -29,10 +29,11 @@ export const rulesNamed = ({ alerts }: AlertsConfig, names: readonly string[]): 
   return alerts.filter(({ name }) => names.length === 0 || names.includes(name));
 };
 
-const contextOf = ({ dataDir, profile }: AlertsConfig, context: AlertsContext): RuleContext => ({
+const contextOf = ({ dataDir, profile, userSql }: AlertsConfig, context: AlertsContext): RuleContext => ({
   ...context,
   dataDir,
   profile,
+  userSql,
 });
 
 const failedPass = (name: string, error: unknown): RulePass => {
@@ -146,7 +147,11 @@ export const alertFigures = async ({ alerts, dataDir }: AlertsConfig): Promise<r
 };
 
 /** What a rule would find now: in the last changes, or true. */
-const foundNow = async (rule: AlertSettings, dataDir: string, { clock, signal, query }: AlertsContext) => {
+const foundNow = async (
+  rule: AlertSettings,
+  { dataDir, userSql: sqlSource }: AlertsConfig,
+  { clock, signal, query }: AlertsContext,
+) => {
   const snapshot = snapshotPath(dataDir);
   const now = clock.now();
   const at = new Date(now).toISOString();
@@ -156,7 +161,8 @@ const foundNow = async (rule: AlertSettings, dataDir: string, { clock, signal, q
   }
   const { last, goneTo } = await feedBoundsOf(snapshot);
   const after = Math.max(goneTo, last - TEST_CHANGES);
-  return (await readChangeEvents({ snapshot, mirror: "test", rule, after, change: null, now, signal, query })).events;
+  const question = { snapshot, mirror: "test", rule, after, change: null, now, signal, sqlSource, query };
+  return (await readChangeEvents(question)).events;
 };
 
 export interface AlertTest {
@@ -175,7 +181,7 @@ export const testAlert = async (config: AlertsConfig, name: string, context: Ale
   const rule = onlyRule(config, name);
   const { clock } = context;
   const send = await senderOf(rule, contextOf(config, context));
-  const found = await foundNow(rule, config.dataDir, context);
+  const found = await foundNow(rule, config, context);
   const now = clock.now();
   const nothing: AlertEvent = {
     id: "",

@@ -3,6 +3,7 @@
 // loses none and makes none up; a message whose answer was lost is sent again under its id.
 import { join } from "node:path";
 import type { AlertSettings } from "../core/config/alerts/alert-settings.ts";
+import type { UserSqlSetting } from "../core/config/user-sql-setting.ts";
 import { snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { readGiven } from "../core/files/given-files.ts";
@@ -31,6 +32,8 @@ export interface RuleContext {
   readonly signal: AbortSignal;
   /** Unset: the system's. */
   readonly resolve?: Resolve;
+  /** The setting `user_sql`. */
+  readonly userSql: UserSqlSetting;
   /** Unset: in a process of its own. */
   readonly query?: RunQuery;
 }
@@ -133,6 +136,7 @@ const evaluate = async (rule: AlertSettings, position: Position, context: RuleCo
     change: position.change,
     now,
     signal,
+    sqlSource: context.userSql,
     query: context.query,
   };
   const { events, after, change, more } = await readChangeEvents(question);

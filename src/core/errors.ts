@@ -404,6 +404,16 @@ export const ERRORS = {
     "The query was stopped: {detail}.",
     "Read less in one query, or allow it more time and memory: `duckmirror query --timeout 1h --memory 8GiB`.",
   ),
+  USER_SQL_OFF: row(
+    EXIT.usage,
+    "SQL of users is switched off here.",
+    "The setting `user_sql` is `off`. The owner of the mirror may still run `duckmirror query`.",
+  ),
+  USER_SQL_NO_BOX: row(
+    EXIT.usage,
+    "This system offers no box for SQL of users, so it is refused: {detail}.",
+    "A box needs Linux 5.13 or later with Landlock, on x64 or arm64 (SECURITY.md). `user_sql: trusted` runs such SQL without one, with every right of this user. The owner of the mirror may run `duckmirror query`.",
+  ),
   REDIS_UNAVAILABLE: row(
     EXIT.streamsFailed,
     "Redis at {address} does not answer: {detail}",

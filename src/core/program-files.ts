@@ -1,6 +1,9 @@
 // Files that belong to the program: its manifest, SQL, pages, and programs that run in a process of their own. The sources, the build and
 // the bundle lay them out alike below one folder, wherever the code that asks for them was put.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, renameSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const findRoot = (): URL => {
@@ -29,6 +32,42 @@ export const listProgram = (folder: URL): readonly string[] =>
 export const childProgram = (path: string): readonly string[] => {
   const file = fileURLToPath(programFile(`${path}${isFromSources ? ".ts" : ".js"}`));
   return isFromSources ? ["--import", import.meta.resolve("tsx"), file] : [file];
+};
+
+const newestSource = (): number => {
+  const sources = fileURLToPath(programFile("src"));
+  const files = readdirSync(sources, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  return Math.max(...files.map((file) => statSync(join(sources, file)).mtimeMs));
+};
+
+/** What a program from the sources imports as a package, because it holds native code. */
+const NATIVE = ["@duckdb/node-bindings", "koffi"];
+const bundled = new Map<string, URL>();
+
+const bundle = (path: string, folder: URL): URL => {
+  const file = new URL(`${path.replaceAll("/", "-")}.mjs`, folder);
+  const made = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (made > newestSource()) return file;
+  const half = `${fileURLToPath(file)}.${randomUUID()}`;
+  const bundler = fileURLToPath(programFile("node_modules/rolldown/bin/cli.mjs"));
+  const native = NATIVE.flatMap((name) => ["--external", name]);
+  const argv = [bundler, fileURLToPath(programFile(`${path}.ts`)), "--file", half, "--platform", "node", ...native];
+  execFileSync("node", argv, { stdio: "ignore" });
+  // Another process may read or write the same file.
+  renameSync(half, file);
+  return file;
+};
+
+/**
+ * One of the program's modules as plain JavaScript, for a process that may start no compiler, and the folder of its modules. From the
+ * sources it is bundled when they have changed.
+ */
+export const plainProgram = (path: string): { readonly file: string; readonly folder: string } => {
+  if (!isFromSources) return { file: fileURLToPath(programFile(`${path}.js`)), folder: fileURLToPath(root) };
+  const folder = programFile("node_modules/.cache/duckmirror-programs/");
+  const file = bundled.get(path) ?? bundle(path, folder);
+  bundled.set(path, file);
+  return { file: fileURLToPath(file), folder: fileURLToPath(folder) };
 };
 
 /** The program's version, from its manifest. */

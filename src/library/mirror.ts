@@ -26,7 +26,7 @@ import type { SyncReport } from "../core/report/sync-report.ts";
 import { type Change, changeTables } from "../warehouse/read/changes/change.ts";
 import { streamChanges } from "../warehouse/read/changes/stream-changes.ts";
 import type { QueryCursor, QueryResult } from "../warehouse/read/query.ts";
-import { createQueryProcesses, runUserQuery } from "../warehouse/user-sql/user-query.ts";
+import { createQueryProcesses, runUserQuery, type SqlSource } from "../warehouse/user-sql/user-query.ts";
 import { type Alerts, createAlerts } from "./alerts.ts";
 
 export type { AlertEvent } from "../alerts/message.ts";
@@ -149,8 +149,8 @@ export interface Mirror {
   lookup(kind: "company" | "account", input: string, options?: LookupOptions): Promise<LookupResult>;
   /**
    * Runs read-only SQL on the snapshot in a separate process and returns the rows. Rejects with SNAPSHOT_MISSING,
-   * QUERY_FAILED, or QUERY_LIMIT when it needed more than `timeMs` (default 10 minutes) or `memoryMiB` (default
-   * 2048).
+   * QUERY_FAILED, USER_SQL_OFF, USER_SQL_NO_BOX, or QUERY_LIMIT when it needed more than `timeMs` (default 10 minutes) or
+   * `memoryMiB` (default 2048).
    */
   query(
     sql: string,
@@ -223,6 +223,14 @@ const tellingTo = (listeners: ReadonlySet<Listener>) => {
 
 const QUERY_LIMITS = { timeMs: 600_000, memoryMiB: 2048 };
 
+const queriesOf = (snapshot: string, source: SqlSource): Pick<Mirror, "query" | "stream"> => ({
+  query: (sql, { signal, ...limits } = {}) => {
+    const request = { snapshot, sql, ...(signal === undefined ? {} : { signal }) };
+    return runUserQuery(request, { ...QUERY_LIMITS, ...limits }, source);
+  },
+  stream: (sql, use) => createQueryProcesses(QUERY_LIMITS, source).stream({ snapshot, sql }, use),
+});
+
 /**
  * A mirror with the given settings. Opens nothing yet. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE,
  * PROFILE_UNKNOWN.
@@ -274,12 +282,10 @@ export const createMirror = (options: MirrorOptions): Mirror => {
       const context = { clock: systemClock, random: Math.random, signal, version: packageVersion(), token };
       return lookupAtService(config, request, context);
     },
-    query: (sql, { signal, ...limits } = {}) =>
-      runUserQuery({ snapshot, sql, ...(signal === undefined ? {} : { signal }) }, { ...QUERY_LIMITS, ...limits }),
+    ...queriesOf(snapshot, config.userSql),
     follow: (inputs) => followJob(config, inputs, systemClock),
     unfollow: (inputs, { erase = false } = {}) => unfollowJob(config, inputs, { erase, clock: systemClock }),
     following: () => followingJob(config),
-    stream: (sql, use) => createQueryProcesses(QUERY_LIMITS).stream({ snapshot, sql }, use),
     changes: (request = {}) => changesOf(snapshot, request),
     deliver: ({ names = [], takeOver = false, signal = new AbortController().signal } = {}) =>
       deliverJob(config, { names, takeOver }, { clock: systemClock, signal }),

@@ -3,6 +3,7 @@ import type { AlertFigures } from "../../jobs/alerts.ts";
 import { briefly } from "../core/async/briefly.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/secrets/tls-files.ts";
+import type { UserSqlSetting } from "../core/config/user-sql-setting.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Fleet, UnableProfile } from "../core/report/fleet.ts";
 import type { SyncTriggers } from "../core/report/triggers.ts";
@@ -10,6 +11,7 @@ import type { Secret } from "../core/secret.ts";
 import type { DeliveryState } from "../deliver/notes.ts";
 import type { Feedback } from "../replica/feedback.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";
+import { type Box, offeredBox } from "../warehouse/user-sql/process-pool.ts";
 import type { ConnectionLimits } from "./access/connection-limits.ts";
 import { createGuesses, type Guesses } from "./access/guesses.ts";
 import { createKeyring, type Keyring } from "./access/keyring.ts";
@@ -77,15 +79,47 @@ export interface ServerOptions {
   readonly tls?: TlsFiles | null;
   /** Limits on connections; the defaults are for production. */
   readonly limits?: Partial<ConnectionLimits>;
+  /** The setting `user_sql`; default box. */
+  readonly userSql?: UserSqlSetting;
   /** Called for internal faults, which clients only see as 500. */
   readonly onFault: (error: unknown) => void;
 }
+
+/** SQL of users, as this server runs it. */
+export interface UserSqlBox {
+  readonly setting: UserSqlSetting;
+  /** The setting, and what this system offers; tried once. */
+  offered(): Promise<Box & { readonly setting: UserSqlSetting }>;
+  /** How often SQL brought its process down by a fault of the engine. */
+  crashes(): number;
+  readonly onCrash: () => void;
+}
+
+const userSqlBox = (setting: UserSqlSetting, onFault: ServerOptions["onFault"]): UserSqlBox => {
+  let box: Promise<Box> | null = null;
+  let crashes = 0;
+  return {
+    setting,
+    offered: async () => {
+      box ??= offeredBox();
+      return { setting, ...(await box) };
+    },
+    crashes: () => crashes,
+    onCrash: () => {
+      crashes += 1;
+      onFault(
+        new Error("SQL of a user brought its process down by a fault of DuckDB; the audit trail says whose it was"),
+      );
+    },
+  };
+};
 
 export interface Mirror extends Omit<ServedProfile, "snapshot"> {
   readonly snapshots: SnapshotSource;
 }
 
-export interface ServerContext extends Omit<ServerOptions, "profiles"> {
+export interface ServerContext extends Omit<ServerOptions, "profiles" | "userSql"> {
+  readonly userSql: UserSqlBox;
   readonly keyring: Keyring;
   readonly sessions: Sessions;
   readonly guesses: Guesses;
@@ -119,6 +153,7 @@ export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerC
   return {
     ...options,
     ...(options.fleet === undefined ? {} : { fleet: briefly(options.fleet, options.clock, FLEET_KEPT_MS) }),
+    userSql: userSqlBox(options.userSql ?? "box", options.onFault),
     keyring,
     sessions: createSessions(keyring),
     guesses: createGuesses(),

@@ -6,7 +6,7 @@ import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts"
 import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
-import { runUserQuery } from "../../warehouse/user-sql/user-query.ts";
+import { runUserQuery, type SqlSource } from "../../warehouse/user-sql/user-query.ts";
 import { type AlertEvent, eventId } from "../message.ts";
 
 /** Limits of a rule's query. */
@@ -26,6 +26,7 @@ export interface ChangesQuestion {
   readonly change: string | null;
   readonly now: number;
   readonly signal: AbortSignal;
+  readonly sqlSource: SqlSource;
   /** Runs the query; unset: in a process of its own. Replaced in tests, because such a process takes a second. */
   readonly query?: RunQuery | undefined;
 }
@@ -120,10 +121,10 @@ const eventsOf = (
 };
 
 /**
- * Throws QUERY_FAILED, QUERY_LIMIT, SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, and the reason of `signal`.
+ * Throws QUERY_FAILED, QUERY_LIMIT, USER_SQL_OFF, USER_SQL_NO_BOX, SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, and the reason of `signal`.
  */
 export const readChangeEvents = async (question: ChangesQuestion): Promise<FoundEvents> => {
-  const { snapshot, after, change, signal, rule, query = runUserQuery } = question;
+  const { snapshot, after, change, signal, rule, sqlSource, query = runUserQuery } = question;
   const { last, goneTo, atAfter, atLast } = await feedOf(question);
   const end = { after: last, change: atLast, more: false };
   if (after === null) return { events: [], ...end };
@@ -132,7 +133,7 @@ export const readChangeEvents = async (question: ChangesQuestion): Promise<Found
   if (after < goneTo || after > last || isAnother) return { events: [gapEvent(question, last)], ...end };
   if (after === last) return { events: [], ...end };
   const sql = queryOf(question, after, last);
-  const { columns, rows } = await query({ snapshot, sql, signal }, LIMITS);
+  const { columns, rows } = await query({ snapshot, sql, signal }, LIMITS, sqlSource);
   const events = eventsOf(question, columns, rows);
   if (events.length <= MOST_EVENTS) return { events, ...end };
   // The last change may have more rows.

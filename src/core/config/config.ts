@@ -227,6 +227,7 @@ export const resolveConfig = (
     listen: setting.listen,
     /** Source of the server's key; `resolveServerKey` (server-key.ts) reads it. null: none. */
     serverKey: keyOf("server_key"),
+    userSql: setting.user_sql,
     requireKey: setting.require_key,
     /** Read by `resolveTls` (tls-files.ts). null: none. */
     tlsCertFile: setting.tls_cert_file === undefined ? null : path("tls_cert_file", setting.tls_cert_file),

@@ -29,6 +29,7 @@ import {
   whole,
   yesNo,
 } from "./setting-parsers.ts";
+import { userSqlSetting } from "./user-sql-setting.ts";
 
 /** Names that the configuration may use but that are defined in higher layers. */
 export interface Vocabulary {
@@ -218,6 +219,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .prefault(8)
       .meta({ description: "Most syncs a worker runs at once, each of another profile." }),
     ...serverSettings,
+    user_sql: userSqlSetting,
     log_level: choice(["trace", "debug", "info", "warn", "error", "silent"])
       .prefault("info")
       .meta({ description: "Least important messages that are logged." }),
@@ -259,6 +261,7 @@ export const PROGRAM_WIDE: readonly string[] = [
   "require_key",
   "tls_cert_file",
   "tls_key_file",
+  "user_sql",
   "memory",
   "max_syncs",
   "log_level",

@@ -164,6 +164,15 @@ export interface MetricsPage {
 export const createMetrics = (context: ServerContext, figures: RunFigures): MetricsPage => {
   const ours = new Registry();
   collectDefaultMetrics({ register: ours });
+  new Counter({
+    name: "duckmirror_user_sql_crashes_total",
+    help: "Statements of users that brought their process down by a fault of DuckDB, since this process began.",
+    registers: [ours],
+    collect() {
+      this.reset();
+      this.inc(context.userSql.crashes());
+    },
+  });
   return {
     contentType: ours.contentType,
     text: async () => {

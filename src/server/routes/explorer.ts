@@ -63,7 +63,8 @@ const endOf = (request: FastifyRequest, closing: AbortSignal) => {
 
 export const explorerRoutes = (app: FastifyInstance, context: ServerContext): void => {
   let running = 0;
-  const processes = createQueryProcesses(LIMITS, true);
+  const { setting, onCrash } = context.userSql;
+  const processes = createQueryProcesses(LIMITS, setting, { spare: true, onCrash });
   app.addHook("onClose", () => processes.close());
 
   app.get("/api/queries", async () => ({ queries: savedQueries() }));

@@ -62,7 +62,8 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
   app.get("/api/status", async (request) => {
     const mirror = mirrorOf(request.query);
     const overview = await mirror.snapshots.use(readOverview);
-    return { now: context.clock.now(), profile: mirror.name, rate_allowed: mirror.ratePerMinute, ...overview };
+    const now = { now: context.clock.now(), user_sql: await context.userSql.offered() };
+    return { ...now, profile: mirror.name, rate_allowed: mirror.ratePerMinute, ...overview };
   });
 
   app.get("/api/growth", async (request) => ({

@@ -1,9 +1,10 @@
-// Messages between the program and the process that runs a user's SQL. The process answers each message once.
+// Messages between the program and the process that runs a user's SQL (as frames: frames.ts).
 import { z } from "zod";
 import type { OutValue } from "../duckdb/out-values.ts";
 
-/** The first message: the statement to run. */
+/** The statement to run. */
 export interface Ask {
+  readonly kind: "run";
   /** Path of the snapshot, absolute. */
   readonly snapshot: string;
   readonly sql: string;
@@ -14,14 +15,16 @@ export interface Ask {
 }
 
 /** Each later message requests more rows. */
-export type ToProcess = { readonly kind: "run"; readonly ask: Ask } | { readonly kind: "next" };
+export type ToProcess = Ask | { readonly kind: "next" };
 
-const rows = z.array(z.array(z.custom<OutValue>()));
-
-/** Answers. `rows` is empty at the end. `failed`: the statement failed. `tooLarge`: one row has too many characters. */
+/**
+ * Answers. `ready` comes first, unasked: the process is fenced (fence/proof.ts). `rows` is empty at the end. `failed`: the statement
+ * failed. `tooLarge`: one row has too many characters.
+ */
 export const fromProcessSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("ready") }),
   z.object({ kind: z.literal("columns"), columns: z.array(z.object({ name: z.string(), type: z.string() })) }),
-  z.object({ kind: z.literal("rows"), rows }),
+  z.object({ kind: z.literal("rows"), rows: z.array(z.array(z.custom<OutValue>())) }),
   z.object({ kind: z.literal("failed"), detail: z.string() }),
   z.object({ kind: z.literal("tooLarge") }),
 ]);

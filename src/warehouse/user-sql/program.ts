@@ -1,17 +1,20 @@
 // Program of the separate process that runs one statement of a user on the snapshot and then ends. It loads few
-// modules, because a query waits for it. DuckDB's settings are no sandbox, so the operating system limits this
-// process.
+// modules, because a query waits for it. DuckDB's settings are no sandbox, so the operating system limits and fences this
+// process. Argument: what the fence must forbid, as JSON; absent: there is no fence.
+import { createReadStream, writeSync } from "node:fs";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { fromDuck } from "../duckdb/duck-values.ts";
 import { threadsFor } from "../duckdb/instance.ts";
 import { answersOf, TooLarge } from "../duckdb/row-answers.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { gapsOf } from "./fence/proof.ts";
+import { frameOf, frameReader } from "./frames.ts";
 import type { FromProcess, ToProcess } from "./messages.ts";
 
 /** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
 async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   if (first.kind !== "run") throw new TypeError("the first message must be the statement");
-  const { snapshot, sql, memoryLimit, rowCharacters } = first.ask;
+  const { snapshot, sql, memoryLimit, rowCharacters } = first;
   const instance = await DuckDBInstance.create(snapshot, {
     access_mode: "READ_ONLY",
     threads: String(threadsFor(snapshot)),
@@ -34,18 +37,42 @@ async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   yield { kind: "rows", rows: [] };
 }
 
-const send = (message: FromProcess): void => void process.send?.(message);
+/** Pipes, not Node's channel between processes: through that one a process could hand descriptors to its parent. */
+const [INPUT, OUTPUT] = [0, 3];
 
-let answers: AsyncGenerator<FromProcess, void> | null = null;
-process.on("message", (message: ToProcess) => {
-  answers ??= answer(message);
-  answers
-    .next()
-    .then(({ value }) => value !== undefined && send(value))
-    .catch((error: unknown) => {
-      if (error instanceof TooLarge) return send({ kind: "tooLarge" });
-      return send({ kind: "failed", detail: error instanceof Error ? error.message : String(error) });
-    });
-});
-// Nobody reads the answers any more, and a running statement would keep the process alive.
-process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+const send = (message: FromProcess): void => {
+  const frame = frameOf(message);
+  for (let sent = 0; sent < frame.length; ) sent += writeSync(OUTPUT, frame, sent);
+};
+
+const sendFailure = (error: unknown): void => {
+  const detail = error instanceof Error ? error.message : String(error);
+  // No text of Node is as long as the answer would be.
+  if (error instanceof TooLarge || detail === "Invalid string length") send({ kind: "tooLarge" });
+  else send({ kind: "failed", detail });
+};
+
+const listen = (): void => {
+  let answers: AsyncGenerator<FromProcess, void> | null = null;
+  const take = frameReader<ToProcess>(Number.POSITIVE_INFINITY, (message) => {
+    answers ??= answer(message);
+    answers
+      .next()
+      .then(({ value }) => value !== undefined && send(value))
+      .catch(sendFailure);
+  });
+  const input = createReadStream("", { fd: INPUT });
+  input.on("data", (bytes) => take(Buffer.from(bytes)));
+  // Nobody reads the answers any more, and a running statement would keep the process alive.
+  input.on("close", () => process.kill(process.pid, "SIGKILL"));
+};
+
+const [, , forbidden] = process.argv;
+const gaps = forbidden === undefined ? [] : await gapsOf(JSON.parse(forbidden));
+if (gaps.length > 0) {
+  process.stderr.write(`within reach: ${gaps.join(", ")}`);
+  process.exitCode = 78;
+} else {
+  listen();
+  send({ kind: "ready" });
+}

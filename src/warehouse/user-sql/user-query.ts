@@ -1,7 +1,8 @@
-// Runs a user's SQL on the snapshot in a separate process, which can write nothing, has limited memory and time, and can be
-// killed without harm. duckmirror's own statements run in its own process instead (read/query.ts).
+// Runs a user's SQL on the snapshot in a separate process, which reaches nothing but the snapshot (fence/), has limited memory and
+// time, and can be killed without harm. duckmirror's own statements run in its own process instead (read/query.ts).
 import { resolve } from "node:path";
 import { timerMs } from "../../core/clock.ts";
+import type { UserSqlSetting } from "../../core/config/user-sql-setting.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { fileError, isOutOfMemory } from "../duckdb/duck-errors.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
@@ -9,7 +10,8 @@ import type { QueryCursor, QueryResult } from "../read/query.ts";
 import { assertReadable } from "../read/readable.ts";
 import { withOurGuess } from "../read/unknown-table.ts";
 import type { FromProcess, ToProcess } from "./messages.ts";
-import { type ProcessLimits, type SqlProcess, startSqlProcess } from "./sql-process.ts";
+import { createProcessPool, endOf, type ProcessPool } from "./process-pool.ts";
+import { type ProcessLimits, ROW_CHARACTERS, type SqlProcess } from "./sql-process.ts";
 
 export interface UserQuery {
   /** Path of the published snapshot. */
@@ -22,12 +24,14 @@ export interface UserQuery {
 export interface QueryLimits extends ProcessLimits {
   /** Time limit from the statement's start to its last row, ms. */
   readonly timeMs: number;
-  /** Most characters of one row; default 100 million. */
-  readonly rowCharacters?: number;
 }
 
-/** No row of the mirror has as many: by default no response is larger than 64 MiB. */
-const ROW_CHARACTERS = 100_000_000;
+/**
+ * Whose SQL it is. `box`, `trusted`, `off`: others', under the setting `user_sql`; `trusted` does without a fence where the system has
+ * none. `owner`: the owner's own.
+ */
+export type SqlSource = UserSqlSetting | "owner";
+
 /** What Node says when a result of its own no longer fits: "Data cannot be cloned, out of memory.", "Array buffer allocation failed". */
 const NODE_MEMORY = /cannot be cloned, out of memory|allocation failed/i;
 
@@ -35,7 +39,8 @@ const NODE_MEMORY = /cannot be cloned, out of memory|allocation failed/i;
 export interface QueryProcesses {
   /**
    * Runs the statement and streams its rows to `use`; the process ends when `use` ends. Throws SNAPSHOT_MISSING,
-   * SNAPSHOT_DAMAGED, QUERY_FAILED or QUERY_LIMIT, the signal's reason, or the error of `use`.
+   * SNAPSHOT_DAMAGED, QUERY_FAILED, QUERY_LIMIT, USER_SQL_OFF or USER_SQL_NO_BOX, the signal's reason, or the error of
+   * `use`.
    */
   stream<T>(request: UserQuery, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
   /** Ends the process that waits for the next statement. */
@@ -76,68 +81,88 @@ async function* batchesOf(
   }
 }
 
-const runIn = async <T>(
-  sqlProcess: SqlProcess,
-  request: UserQuery,
-  limits: QueryLimits,
-  use: (cursor: QueryCursor) => Promise<T>,
-): Promise<T> => {
-  const { sql, signal } = request;
-  const snapshot = resolve(request.snapshot);
-  const stop = () =>
-    sqlProcess.end(signal?.reason instanceof Error ? signal.reason : new DuckmirrorError("INTERRUPTED"));
-  const late = new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${limits.timeMs / 1000} seconds` });
-  const timer = setTimeout(() => sqlProcess.end(late), timerMs(limits.timeMs));
+/** Ends whichever process runs the statement, once its time is over or its reader leaves. */
+const deadlineFor = ({ signal }: UserQuery, { timeMs }: QueryLimits) => {
+  let current: SqlProcess | null = null;
+  let reason: Error | null = null;
+  const end = (why: Error) => {
+    reason ??= why;
+    current?.end(reason);
+  };
+  const stop = () => end(signal?.reason instanceof Error ? signal.reason : new DuckmirrorError("INTERRUPTED"));
+  const late = new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${timeMs / 1000} seconds` });
+  const timer = setTimeout(() => end(late), timerMs(timeMs));
   signal?.addEventListener("abort", stop, { once: true });
-  try {
-    if (signal?.aborted) stop();
-    const memoryLimit = `${limits.memoryMiB}MiB`;
-    const { rowCharacters = ROW_CHARACTERS } = limits;
-    const run = { snapshot, sql, memoryLimit, rowCharacters };
-    const answer = await ask(sqlProcess, { kind: "run", ask: run }, snapshot, limits);
-    const columns = answer.kind === "columns" ? answer.columns : [];
-    return await use({ columns, batches: batchesOf(sqlProcess, snapshot, limits) });
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", stop);
+  if (signal?.aborted) stop();
+  return {
+    over: (sqlProcess: SqlProcess) => {
+      current = sqlProcess;
+      if (reason !== null) sqlProcess.end(reason);
+    },
+    release: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
+    },
+  };
+};
+
+/** A publish may have replaced the snapshot since the process was fenced, which may read the older file only. */
+const MOST_STARTS = 3;
+
+/** Runs the statement to its first answer, its columns. */
+const beginIn = async (
+  processes: ProcessPool,
+  { sql, ...request }: UserQuery,
+  limits: QueryLimits,
+  hold: (sqlProcess: SqlProcess) => void,
+) => {
+  const snapshot = resolve(request.snapshot);
+  const { memoryMiB, rowCharacters = ROW_CHARACTERS } = limits;
+  const run = { kind: "run", snapshot, sql, memoryLimit: `${memoryMiB}MiB`, rowCharacters } as const;
+  for (let start = 1; ; start += 1) {
+    const sqlProcess = await processes.take(snapshot, hold);
+    try {
+      const answer = await ask(sqlProcess, run, snapshot, limits);
+      return { sqlProcess, snapshot, columns: answer.kind === "columns" ? answer.columns : [] };
+    } catch (error) {
+      if (start === MOST_STARTS || processes.isFor(sqlProcess, snapshot)) throw error;
+      await endOf(sqlProcess);
+    }
   }
 };
 
-/** `spare`: keep a started process ready, so that a statement need not wait for one. */
-export const createQueryProcesses = (limits: QueryLimits, spare = false): QueryProcesses => {
-  let ready: SqlProcess | null = null;
-  let closed = false;
-  const take = (): SqlProcess => {
-    const sqlProcess = ready ?? startSqlProcess(limits);
-    ready = spare && !closed ? startSqlProcess(limits) : null;
-    return sqlProcess;
-  };
-  const endOf = async (sqlProcess: SqlProcess) => {
-    sqlProcess.end(new DuckmirrorError("INTERRUPTED"));
-    await sqlProcess.gone;
-  };
+/** `spare`: keep a started process ready, so that a statement need not wait for one. `onCrash`: a fault of the engine ended one. */
+export const createQueryProcesses = (
+  limits: QueryLimits,
+  source: SqlSource,
+  { spare = false, onCrash = () => {} }: { readonly spare?: boolean; readonly onCrash?: () => void } = {},
+): QueryProcesses => {
+  const processes = createProcessPool(limits, { spare, onCrash, mayDoWithoutFence: source !== "box" });
   return {
     stream: async (request, use) => {
+      if (source === "off") throw new DuckmirrorError("USER_SQL_OFF");
       assertReadable(request.snapshot);
-      const sqlProcess = take();
+      const held: SqlProcess[] = [];
+      const deadline = deadlineFor(request, limits);
+      const hold = (sqlProcess: SqlProcess) => {
+        held.push(sqlProcess);
+        deadline.over(sqlProcess);
+      };
       try {
-        return await runIn(sqlProcess, request, limits, use);
+        const { sqlProcess, snapshot, columns } = await beginIn(processes, request, limits, hold);
+        return await use({ columns, batches: batchesOf(sqlProcess, snapshot, limits) });
       } finally {
-        await endOf(sqlProcess);
+        deadline.release();
+        await Promise.all(held.map(endOf));
       }
     },
-    close: async () => {
-      closed = true;
-      const last = ready;
-      ready = null;
-      if (last !== null) await endOf(last);
-    },
+    close: processes.close,
   };
 };
 
 /** Runs one statement and returns every row. Throws the errors of `QueryProcesses.stream`. */
-export const runUserQuery = (request: UserQuery, limits: QueryLimits): Promise<QueryResult> =>
-  createQueryProcesses(limits).stream(request, async ({ columns, batches }) => {
+export const runUserQuery = (request: UserQuery, limits: QueryLimits, source: SqlSource): Promise<QueryResult> =>
+  createQueryProcesses(limits, source).stream(request, async ({ columns, batches }) => {
     const rows: (readonly OutValue[])[] = [];
     for await (const batch of batches) rows.push(...batch);
     return { columns, rows };

@@ -1,5 +1,6 @@
 // duckmirror query: runs read-only SQL on the published snapshot, or on a lake it was delivered to; prints a table,
 // CSV, JSON or NDJSON.
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { destinationsNamed } from "../../../../jobs/deliver.ts";
@@ -13,7 +14,7 @@ import { queryDestination } from "../../../deliver/query-destination.ts";
 import type { QueryCursor } from "../../../warehouse/read/query.ts";
 import { assertReadable } from "../../../warehouse/read/readable.ts";
 import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts";
-import { createQueryProcesses } from "../../../warehouse/user-sql/user-query.ts";
+import { createQueryProcesses, type SqlSource } from "../../../warehouse/user-sql/user-query.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../../terminal/query-output.ts";
@@ -156,12 +157,16 @@ interface Question {
   readonly signal: AbortSignal;
 }
 
+/** The owner of the mirror has its rights anyway, so their SQL may be any; what others run here is theirs only. */
+const sourceOf = (config: Config, snapshot: string): SqlSource =>
+  process.getuid === undefined || statSync(snapshot).uid === process.getuid() ? "owner" : config.userSql;
+
 /** Asks the published snapshot. */
 const askMirror = <T>(config: Config, { sql, limits, signal }: Question, use: (cursor: QueryCursor) => Promise<T>) => {
   const snapshot = snapshotPath(config.dataDir);
   // In a folder without a mirror nothing is created.
   assertReadable(snapshot);
-  return createQueryProcesses(limits).stream({ snapshot, sql, signal }, use);
+  return createQueryProcesses(limits, sourceOf(config, snapshot)).stream({ snapshot, sql, signal }, use);
 };
 
 /** Asks the destination of this name. */

@@ -1,6 +1,7 @@
 // duckmirror status: shows rows, freshness and cost of the mirror. Reads the snapshot only.
 import { z } from "zod";
 import { STREAM_NAMES, streamSpec } from "../../../catalog/streams.ts";
+import type { UserSqlSetting } from "../../../core/config/user-sql-setting.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { readTier, shownTier } from "../../../core/state/tier.ts";
@@ -9,6 +10,7 @@ import { isoTimeOrNull } from "../../../core/time.ts";
 import { type DeliveryFigures, deliveryFigures, deliveryStates } from "../../../deliver/notes.ts";
 import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usage.ts";
 import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
+import { type Box, offeredBox } from "../../../warehouse/user-sql/process-pool.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { creditJson, creditLines } from "../../terminal/status/credit-account.ts";
 import { deliveryJson, deliveryLines } from "../../terminal/status/delivery-lines.ts";
@@ -22,6 +24,8 @@ const inputSchema = z.object({ runs: z.string().default("5") });
 interface Shown extends MirrorStatus {
   readonly disk: DiskUsage;
   readonly deliveries: readonly DeliveryFigures[];
+  /** Where SQL of users runs, and what this system offers for it. */
+  readonly userSql: Box & { readonly setting: UserSqlSetting };
   /** Syncs do not ask for the lists of Full Access. */
   readonly isClosed: boolean;
 }
@@ -58,6 +62,7 @@ const toJson = (status: Shown) => ({
     error: found?.error ?? null,
   })),
   destinations: deliveryJson(status.deliveries),
+  user_sql: status.userSql,
   credits: creditJson(status.spending),
   runs: status.runs.map((run) => ({
     run_id: run.runId,
@@ -108,6 +113,14 @@ const tierLine = ({ tier }: MirrorStatus): string => {
   if (tier === null) return "tier: not known yet";
   const name = tier.tier === "full" ? "Full Access" : "public API only";
   return `tier: ${name} since ${tier.since.slice(0, 10)} (${tier.evidence})`;
+};
+
+/** Only what somebody may have to act on. */
+const boxLines = ({ setting, level, because }: Shown["userSql"]): readonly string[] => {
+  if (level !== "none" || setting === "off") return [];
+  return [
+    setting === "trusted" ? `SQL of users runs without a box: ${because}` : `SQL of users is refused: ${because}`,
+  ];
 };
 
 const runTable = (status: MirrorStatus, columns: number, ago: (ms: number | null) => string): string =>
@@ -189,6 +202,7 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
     ...errors,
     ...open,
     ...deliveryLines(status.deliveries, columns, ago, colours.red),
+    ...boxLines(status.userSql),
     tierLine(status),
     ...creditLines(status.spending, ago),
     ...forecastLines(status.forecasts),
@@ -201,6 +215,7 @@ const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandConte
   if (!/^\d{1,4}$/.test(runs))
     throw new DuckmirrorError("USAGE", { detail: `--runs: "${runs}" is not a number of runs` });
   const config = await context.loadConfig();
+  const box = offeredBox();
   const published = await readStatus(snapshotPath(config.dataDir), { runs: Number(runs) });
   // `check` may have learned the tier since the last run.
   const known = await readTier(config.dataDir);
@@ -209,7 +224,8 @@ const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandConte
   const isClosed = (known ?? published.tier)?.tier === "public";
   const deliveries = (await deliveryStates(config)).map((one) => deliveryFigures(one, published.snapshot.publishedAt));
   const disk = readDiskUsage(config.dataDir, context.clock.now());
-  const status = { ...published, tier, isClosed, deliveries, disk };
+  const userSql = { setting: config.userSql, ...(await box) };
+  const status = { ...published, tier, isClosed, deliveries, disk, userSql };
   if (context.shared.json) await context.printJson(toJson(status));
   else await context.terminal.out(`${render(status, context)}\n`);
   return EXIT.done;

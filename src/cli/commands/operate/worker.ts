@@ -86,7 +86,7 @@ const queuePage = async ({ board }: RunningWorker) => {
 /** Serves the page and the API of a running worker until it is stopped. */
 const serveUntilStopped = async (
   worker: RunningWorker,
-  { profiles, listen, logger, unable }: Syncing,
+  { config, profiles, listen, logger, unable }: Syncing,
   { key, keyFile, madeIn, tls }: ServerAccess,
   hear: WorkerLog["listen"],
   context: CommandContext,
@@ -101,6 +101,7 @@ const serveUntilStopped = async (
       tls,
       clock,
       version,
+      userSql: config.userSql,
       triggers: { ...worker.triggers, listen: hear },
       ...(worker.fleet === undefined ? {} : { fleet: worker.fleet }),
       unable,

@@ -47,6 +47,7 @@ export const command = defineCommand({
         tls,
         clock,
         version,
+        userSql: config.userSql,
         onFault: faultLog(logger),
       },
       listen,

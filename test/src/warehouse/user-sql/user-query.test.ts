@@ -32,7 +32,7 @@ afterEach(async () => {
 test("values come out exactly as from a query in process", async () => {
   const sql = `SELECT 9007199254740993 AS big, TIMESTAMPTZ '2024-01-02 03:04:05.678901+02' AS at, ['a', NULL] AS list,
     '{"a":1}'::JSON AS doc, 'NaN'::DOUBLE AS nan, {'k': 1} AS pair, DATE '2024-02-03' AS day, NULL AS nothing`;
-  const { columns, rows } = await runUserQuery({ snapshot, sql }, LIMITS);
+  const { columns, rows } = await runUserQuery({ snapshot, sql }, LIMITS, "box");
   expect(columns.map(({ type }) => type)).toEqual([
     "BIGINT",
     "TIMESTAMP WITH TIME ZONE",
@@ -57,7 +57,7 @@ test("values come out exactly as from a query in process", async () => {
 });
 
 test("many rows stream in order, in answers of bounded size", async () => {
-  processes = createQueryProcesses(LIMITS);
+  processes = createQueryProcesses(LIMITS, "box");
   let next = 0;
   let largest = 0;
   await processes.stream({ snapshot, sql: "SELECT range AS n FROM range(100000)" }, async ({ batches }) => {
@@ -73,7 +73,7 @@ test("many rows stream in order, in answers of bounded size", async () => {
 });
 
 test("a reader that leaves ends one long function call at once", async () => {
-  processes = createQueryProcesses(LIMITS);
+  processes = createQueryProcesses(LIMITS, "box");
   const leave = new AbortController();
   const sql = "SELECT levenshtein(repeat('a', 1000000), repeat('b', 1000000))";
   const running = processes.stream({ snapshot, sql, signal: leave.signal }, async () => undefined);
@@ -83,7 +83,7 @@ test("a reader that leaves ends one long function call at once", async () => {
 
 test("a row with too many characters is refused, and the next statement runs", async () => {
   const most = { ...LIMITS, rowCharacters: 1_000_000 };
-  const run = (sql: string) => runUserQuery({ snapshot, sql }, most);
+  const run = (sql: string) => runUserQuery({ snapshot, sql }, most, "box");
   const refused = { code: "QUERY_LIMIT", message: expect.stringContaining("more than 1 million characters") };
   await expect(run("SELECT repeat('x', 1000001)")).rejects.toMatchObject(refused);
   await expect(run("SELECT repeat('x', 600000), repeat('y', 600000)")).rejects.toMatchObject(refused);
@@ -95,18 +95,20 @@ test("a row with too many characters is refused, and the next statement runs", a
 
 test("a snapshot with a planted WAL is refused", async () => {
   writeFileSync(`${snapshot}.wal`, "anything");
-  await expect(runUserQuery({ snapshot, sql: "FROM t" }, LIMITS)).rejects.toMatchObject({ code: "SNAPSHOT_DAMAGED" });
+  await expect(runUserQuery({ snapshot, sql: "FROM t" }, LIMITS, "box")).rejects.toMatchObject({
+    code: "SNAPSHOT_DAMAGED",
+  });
 });
 
 test("no snapshot, no process", async () => {
   const nowhere = join(dir, "none.duckdb");
-  await expect(runUserQuery({ snapshot: nowhere, sql: "SELECT 1" }, LIMITS)).rejects.toMatchObject({
+  await expect(runUserQuery({ snapshot: nowhere, sql: "SELECT 1" }, LIMITS, "box")).rejects.toMatchObject({
     code: "SNAPSHOT_MISSING",
   });
 });
 
 test("no extension can be loaded or installed", async () => {
-  const run = (sql: string) => runUserQuery({ snapshot, sql }, LIMITS);
+  const run = (sql: string) => runUserQuery({ snapshot, sql }, LIMITS, "box");
   const extension = join(dir, "ducklake.duckdb_extension");
   writeFileSync(extension, "");
   for (const sql of [`LOAD '${extension}'`, "LOAD ducklake", "INSTALL ducklake", "ATTACH 'ducklake:x' AS lake"]) {
@@ -119,7 +121,7 @@ test.each([300, 600])(
   async (rows) => {
     const limits = { timeMs: 600_000, memoryMiB: 64 };
     const sql = `SELECT repeat('x', 1000000) AS text FROM range(${rows})`;
-    const code = await runUserQuery({ snapshot, sql }, limits).then(
+    const code = await runUserQuery({ snapshot, sql }, limits, "box").then(
       () => "fits",
       (error: unknown) => (error instanceof DuckmirrorError ? error.code : String(error)),
     );

@@ -62,7 +62,7 @@ const purchases = (config: Config, context: CommandContext) => {
 const doorOf = (config: Config, context: CommandContext): MirrorDoor & { close(): Promise<void> } => {
   const { clock } = context;
   const path = snapshotPath(config.dataDir);
-  const processes = createQueryProcesses(SQL_LIMITS, true);
+  const processes = createQueryProcesses(SQL_LIMITS, config.userSql, { spare: true });
   return {
     dataDir: config.dataDir,
     read: async (work) => {

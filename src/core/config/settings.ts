@@ -12,7 +12,7 @@ import { planSettings } from "./planning/plan-settings.ts";
 import { rateLimit } from "./planning/rate-setting.ts";
 import { usageSettings } from "./planning/usage-settings.ts";
 import { publishSettings } from "./publish-settings.ts";
-import { parseSchedules, type Schedule } from "./schedules.ts";
+import { parseSchedules, type Schedule } from "./schedules/schedules.ts";
 import { serverSettings } from "./server-settings.ts";
 import {
   choice,

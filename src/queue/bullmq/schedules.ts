@@ -3,7 +3,7 @@
 // here.
 import type { JobSchedulerJson, Queue } from "bullmq";
 import type { Config } from "../../core/config/config.ts";
-import type { Schedule } from "../../core/config/schedules.ts";
+import type { Schedule } from "../../core/config/schedules/schedules.ts";
 import { schedulesOf } from "../asking/configured-schedules.ts";
 import { readability, WRITTEN } from "../asking/payloads.ts";
 import { JOB_OPTIONS } from "../redis/queues.ts";

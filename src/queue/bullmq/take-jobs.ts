@@ -10,7 +10,7 @@ import type { Tracer } from "../../core/tracing.ts";
 import { failureToKeep } from "../asking/failures.ts";
 import { isWorthRepeating } from "../delivering/delivery.ts";
 import { atRedis, type WorkingConnection } from "../redis/queue-connections.ts";
-import { MOST_STALLS, MOST_VERIFY_STALLS, PREFIX, QUEUE, type QueueName } from "../redis/queues.ts";
+import { MOST_STALLS, MOST_VERIFY_STALLS, PREFIX, QUEUE, type QueueName, TICKS } from "../redis/queues.ts";
 import { ABORT, BUSY_MS } from "../taking/sync-life.ts";
 import type { Taken } from "../taking/taken-job.ts";
 import { inJobSpan } from "./job-span.ts";
@@ -80,6 +80,7 @@ export const createTaking = (deps: TakingDeps): Taking => {
         {
           connection: working.redis,
           prefix: PREFIX,
+          settings: TICKS,
           concurrency,
           autorun: false,
           maxStalledCount: name === "verify" ? MOST_VERIFY_STALLS : MOST_STALLS,

@@ -5,7 +5,6 @@ import { FAMILIES } from "../../../jobs/families.ts";
 import { createSessions, type Sessions } from "../../../jobs/session.ts";
 import { noTracer } from "../../core/tracing.ts";
 import type { RunningWorker } from "../asking/asks.ts";
-import { schedulesOf } from "../asking/configured-schedules.ts";
 import { createProgressBook, type ProgressBook } from "../engine/progress-book.ts";
 import { enterFleet } from "../fleet/fleet.ts";
 import { atRedis } from "../redis/queue-connections.ts";
@@ -41,11 +40,10 @@ const sessionsOf = (
 };
 
 /**
- * Starts the worker. Throws REDIS_UNAVAILABLE and the other refusals of `checkRedis`, CONFIG_INVALID for a schedule.
+ * Starts the worker. Throws REDIS_UNAVAILABLE and the other refusals of `checkRedis`.
  */
 export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const { profiles, clock, tracer = noTracer } = deps;
-  schedulesOf(profiles);
   const opened = await openWorker(deps);
   const { asking, working, queues, triggers, times, complain, release } = opened;
   const most = Math.max(1, profiles[0]?.maxSyncs ?? 1);

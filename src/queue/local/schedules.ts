@@ -2,7 +2,9 @@
 import { schedule as startCron } from "node-cron";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import type { Schedule } from "../../core/config/schedules.ts";
+import { parseCron } from "../../core/config/schedules/cron.ts";
+import { nextRun } from "../../core/config/schedules/next-run.ts";
+import type { Schedule } from "../../core/config/schedules/schedules.ts";
 import { detailOf } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import { profileOf, type Triggers } from "../asking/asks.ts";
@@ -12,10 +14,34 @@ import { startScheduled } from "../asking/scheduled-start.ts";
 /** Calls `tick` at the times of a schedule until it is stopped. */
 export type Scheduler = (schedule: Pick<Schedule, "cron" | "timeZone">, tick: () => void) => { stop(): void };
 
-const nodeCron: Scheduler = ({ cron, timeZone }, tick) => {
-  const task = startCron(cron, tick, { timezone: timeZone, suppressMissedWarning: true });
-  return { stop: () => void task.destroy() };
+/**
+ * A check of whether a schedule was due since the last check (at first: since `start`): once, however many of its times
+ * have passed. A clock that is set back begins anew. Times in ms since the epoch.
+ */
+export const createDueCheck = ({ cron, timeZone }: Pick<Schedule, "cron" | "timeZone">, start: number) => {
+  const parsed = parseCron(cron);
+  let last = start;
+  return (now: number): boolean => {
+    const due = nextRun(parsed, timeZone, last);
+    last = now;
+    return due !== null && due <= now;
+  };
 };
+
+/** node-cron checks every minute, or every second, whether the schedule is due (decision 0285). */
+const nodeCron =
+  (clock: Clock): Scheduler =>
+  (schedule, tick) => {
+    const isDue = createDueCheck(schedule, clock.now());
+    const check = () => {
+      if (isDue(clock.now())) tick();
+    };
+    const task = startCron(parseCron(schedule.cron).bySecond ? "* * * * * *" : "* * * * *", check, {
+      timezone: "UTC",
+      suppressMissedWarning: true,
+    });
+    return { stop: () => void task.destroy() };
+  };
 
 /** Returns a function that ends all of them. */
 export const startSchedules = (
@@ -32,7 +58,7 @@ export const startSchedules = (
     readonly scheduler?: Scheduler | undefined;
   },
 ): (() => void) => {
-  const { profiles, clock, random, log, triggers, stopping, scheduler = nodeCron } = deps;
+  const { profiles, clock, random, log, triggers, stopping, scheduler = nodeCron(clock) } = deps;
   const tick = async (profile: string, { streams, full, jitterMs }: Schedule): Promise<void> => {
     await clock.sleep(Math.floor(random() * jitterMs), stopping).catch(() => undefined);
     if (stopping.aborted) return;

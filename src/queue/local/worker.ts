@@ -40,7 +40,7 @@ export interface LocalWorkerDeps {
 
 const STOP_MS = 9_000;
 
-/** Starts the worker. Throws CONFIG_INVALID for a schedule that matches no time. */
+/** Starts the worker. */
 export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const { profiles, clock, random, log, tracer = noTracer, verify, open } = deps;
   const schedules = schedulesOf(profiles);

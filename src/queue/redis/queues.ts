@@ -1,6 +1,8 @@
 // THE table of queues: names, retention of finished jobs, and the common key prefix.
-import { Queue } from "bullmq";
+import { Queue, type RepeatOptions } from "bullmq";
 import type { Redis } from "ioredis";
+import { CronProblem, parseCron } from "../../core/config/schedules/cron.ts";
+import { nextRun } from "../../core/config/schedules/next-run.ts";
 
 /** In braces, so that all keys are in one slot of a Redis Cluster, because a flow is added in one step. */
 export const PREFIX = "{duckmirror}";
@@ -60,12 +62,25 @@ export const keyOf = (...parts: readonly string[]): string => [PREFIX, ...parts]
 /** Id of a family's job, without a colon, which BullMQ reserves. */
 export const familyJobId = (syncId: string, family: string): string => `${syncId}.${family}`;
 
+/** The next tick of a scheduler, by our meaning of its expression and not by BullMQ's (decision 0285). */
+export const TICKS = {
+  repeatStrategy: (now: number, { pattern = "", tz = "UTC" }: RepeatOptions): number | undefined => {
+    try {
+      return nextRun(parseCron(pattern), tz, now) ?? undefined;
+    } catch (error) {
+      // Of an older program, which makes its tick again.
+      if (error instanceof CronProblem) return undefined;
+      throw error;
+    }
+  },
+};
+
 export type Queues = Readonly<Record<QueueName, Queue>>;
 
 /** Opens the queues for adding and reading, not for taking jobs. `onError` receives errors that no caller gets. */
 export const openQueues = (connection: Redis, onError: (error: Error) => void): Queues => {
   const open = (name: QueueName) => {
-    const queue = new Queue(QUEUE[name], { ...ASKING, connection, defaultJobOptions: JOB_OPTIONS });
+    const queue = new Queue(QUEUE[name], { ...ASKING, connection, defaultJobOptions: JOB_OPTIONS, settings: TICKS });
     queue.on("error", onError);
     return queue;
   };

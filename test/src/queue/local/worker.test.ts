@@ -170,9 +170,3 @@ test("a schedule asks for its streams, put off by its jitter", async () => {
   await worker.stop();
   expect(ticks).toEqual([]);
 });
-
-test("a schedule that names no moment is refused at the start", async () => {
-  const org = await anOrg();
-  const schedule = { cron: "61 5 * * *", timeZone: "UTC", jitterMs: 0, streams: [], full: false };
-  expect(() => aLocalWorker([{ ...org.config(null), schedules: [schedule] }])).toThrow("61 5 * * *");
-});

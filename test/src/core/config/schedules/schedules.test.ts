@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseSchedules } from "../../../../src/core/config/schedules.ts";
+import { parseSchedules } from "../../../../../src/core/config/schedules/schedules.ts";
 
 const anyStream = () => null;
 const onlySignals = (name: string) => (name === "signals" ? null : `there is no stream ${name}`);
@@ -29,6 +29,8 @@ test.each([
   ["too few fields", "0 3 * *", /is not a cron expression/],
   ["too many fields", "0 0 0 3 * * *", /is not a cron expression/],
   ["a field of other characters", "0 3 * * MON;rm", /is not a cron expression/],
+  ["a day that no month has", "0 3 30 2 *", /matches no time/],
+  ["a sign of another cron", "0 3 L * *", /not a cron expression: .* not part of crontab/],
   [
     "a zone that does not exist",
     { cron: "0 3 * * *", time_zone: "Europe/Berlim" },

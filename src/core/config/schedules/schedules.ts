@@ -1,10 +1,12 @@
 // Schedules of a worker's syncs: parses the setting. PURE.
 import { z } from "zod";
-import { parseDuration } from "../text/units.ts";
-import { shown } from "./setting-parsers.ts";
+import { parseDuration } from "../../text/units.ts";
+import { shown } from "../setting-parsers.ts";
+import { CronProblem, parseCron } from "./cron.ts";
+import { nextRun } from "./next-run.ts";
 
 export interface Schedule {
-  /** Five fields (minute first) or six (second first). */
+  /** Five fields (minute first) or six (second first), as `parseCron` reads them. */
   readonly cron: string;
   /** IANA name. */
   readonly timeZone: string;
@@ -16,12 +18,18 @@ export interface Schedule {
   readonly full: boolean;
 }
 
-const FIELD = /^[\d*/,\-?A-Za-z#]+$/;
+/** Any moment: an expression that matches no time after it matches none. */
+const SOME_TIME = Date.UTC(2024, 0, 1);
 
-/** True for text with the form of a cron expression; the scheduler checks its numbers. */
-const isCron = (text: string): boolean => {
-  const fields = text.trim().split(/\s+/);
-  return (fields.length === 5 || fields.length === 6) && fields.every((field) => FIELD.test(field));
+/** What is wrong with a cron expression; null: nothing. */
+const cronProblem = (text: string): string | null => {
+  try {
+    const isNever = nextRun(parseCron(text), "UTC", SOME_TIME) === null;
+    return isNever ? `${shown(text)} matches no time: no such month has such a day` : null;
+  } catch (error) {
+    if (error instanceof CronProblem) return `${shown(text)} is not a cron expression: ${error.message}`;
+    throw error;
+  }
 };
 
 const isTimeZone = (name: string): boolean => {
@@ -51,7 +59,8 @@ const scheduleOf = (value: unknown, knownStream: (name: string) => string | null
     return `${issue?.path.join(".") ?? ""} ${issue?.message ?? "is not a schedule"}`.trim();
   }
   const { cron, streams = [], full = "false", time_zone: timeZone = "UTC", jitter = "0s" } = parsed.data;
-  if (!isCron(cron)) return `${shown(cron)} is not a cron expression like "*/15 * * * *"`;
+  const wrong = cronProblem(cron);
+  if (wrong !== null) return wrong;
   if (!isTimeZone(timeZone)) return `${shown(timeZone)} is not a time zone like Europe/Berlin`;
   const jitterMs = parseDuration(jitter);
   if (jitterMs === null) return `${shown(jitter)} is not a duration like 30s`;

@@ -123,6 +123,7 @@ export const simulate = (plan: PlanName, size: number, options: MonthOptions = {
     accounts: known() && !isPublic ? facts : [],
     companies: new Set(known() && !isPublic ? facts.map(({ companyId }) => companyId ?? "") : []),
     inputs: [...inputs.values()],
+    sameAccounts: new Set(),
     hints,
     signalsWithoutContent: [],
   });

@@ -38,7 +38,7 @@ export interface Candidate {
   readonly anew?: true;
   /** Its walk waits, because a page of it cannot be used; only its changes are read. */
   readonly meanwhile?: true;
-  /** Version of the record whose detail is fetched, ms since the epoch. */
+  /** Version of the record whose detail is fetched, or of the account whose insight is, ms since the epoch. */
   readonly version?: number | null;
   /** Records before this are not wanted, ms since the epoch. */
   readonly since?: number;
@@ -73,6 +73,8 @@ export interface MirrorView {
   readonly creditsUsed?: number | null;
   readonly states: ReadonlyMap<string, ScopeState>;
   readonly accounts: readonly AccountFact[];
+  /** Accounts that differ in no documented field from the version of which their insight is. */
+  readonly sameAccounts: ReadonlySet<string>;
   /** Ids of mirrored companies. */
   readonly companies: ReadonlySet<string>;
   readonly inputs: readonly {

@@ -8,10 +8,11 @@ import type { Database } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
-import type { ChangeCounts } from "../../warehouse/record/checkpoint.ts";
+import type { ChangeCounts, ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { contentIds, idsInScope, isScoped } from "../rows/row-scope.ts";
-import { type MirrorView, stateKey } from "./candidate.ts";
+import { type AccountFact, type MirrorView, stateKey } from "./candidate.ts";
 import { ROWS_BY_SCOPE } from "./rows-by-scope.ts";
+import { SAME_ACCOUNTS } from "./same-accounts.ts";
 
 /** Most signals whose content one run fetches, so that planning stays fast on a large mirror. */
 const MOST_DETAILS = 20_000;
@@ -25,6 +26,7 @@ const account = z
     changed_at: z.number(),
   })
   .transform(({ company_id, changed_at, ...row }) => ({ ...row, companyId: company_id, changedAt: changed_at }));
+const same = z.object({ id: z.string() });
 const company = z.object({ id: z.string() });
 const input = z
   .object({ input: z.string(), company_id: z.string().nullable(), resolved_at: z.number().nullable() })
@@ -86,6 +88,14 @@ export const mirrorViews = (
     content ? database.query(chosenContent, [MOST_DETAILS], contentless) : [],
   );
   const quota = whileUnchanged(warehouse, [], () => readLastQuota(database));
+  const sameAccounts = async (states: readonly ScopeState[], known: readonly AccountFact[]) => {
+    const versions = new Map(
+      states.flatMap((state) => (state.stream === "account_insights" ? [[state.scope, state.watermark]] : [])),
+    );
+    const isOther = ({ id, changedAt }: AccountFact) => (versions.get(id) ?? changedAt) !== changedAt;
+    if (!known.some(isOther)) return new Set<string>();
+    return new Set((await database.query(SAME_ACCOUNTS, [], same)).map(({ id }) => id));
+  };
   return async (now) => {
     const reported = await quota();
     const [states, ...rest] = await Promise.all([
@@ -98,6 +108,7 @@ export const mirrorViews = (
     ]);
     return {
       now,
+      sameAccounts: await sameAccounts(states, rest[0]),
       creditLimit: reported?.limit ?? null,
       creditsUsed: reported?.used ?? null,
       states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),

@@ -1,13 +1,16 @@
 // Due work of the organization: the lists of accounts, contacts and signals, signal contents, insights, captures.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
 import {
+  type AccountFact,
   age,
   type Candidate,
   type Context,
   interruptedWork,
   isDueByFull,
+  type MirrorView,
   pagesOf,
   type ScopeMode,
   staleness,
@@ -85,11 +88,18 @@ export const capture = (context: Context, stream: StreamSpec, scope: string, mod
       ];
 };
 
+/**
+ * True when the account has another version than the one of which its insight is. Their times are compared only where that
+ * version is not known: a clock that was ahead would make each insight due until its time has come.
+ */
+const hasChanged = (view: MirrorView, { id, changedAt }: AccountFact, { watermark, checkedAt }: ScopeState): boolean =>
+  watermark === null ? changedAt > (checkedAt ?? 0) : changedAt !== watermark && !view.sameAccounts.has(id);
+
 export const insights = (context: Context): readonly Candidate[] => {
   const stream = streamSpec("account_insights");
   return context.view.accounts.flatMap((account): readonly Candidate[] => {
     const state = context.view.states.get(stateKey(stream.name, account.id));
-    const changed = state !== undefined && account.changedAt > (state.checkedAt ?? 0);
+    const changed = state !== undefined && hasChanged(context.view, account, state);
     const because =
       state === undefined ? "never synced" : changed ? "the account changed" : staleness(context, stream, state);
     return because === null
@@ -103,6 +113,7 @@ export const insights = (context: Context): readonly Candidate[] => {
             because,
             requests: 1,
             worth: accountReadWorth(stream.name, account),
+            version: account.changedAt,
           },
         ];
   });

@@ -231,7 +231,7 @@ export const takeSingleAnswer = async (
   }
   if (result.kind === "absent" && mode === "resolve") loads = [unknownInputLoad({ scope, requestId, receivedAt })];
   const version = result.kind === "answer" ? timeOf(result.outcome.data, "updatedAt") : null;
-  task.newest = mode === "detail" ? (version ?? task.candidate.version ?? null) : null;
+  task.newest = (mode === "detail" ? version : null) ?? task.candidate.version ?? null;
   task.firstNewest = task.newest;
   const state = finishedState(task, { whole: true, addsUp: true, now: receivedAt, runId: run.runId });
   const counts = await run.committer.commit({

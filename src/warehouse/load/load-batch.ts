@@ -190,6 +190,7 @@ export const loadBatch = async (
   const kind = (change: ChangeKind["change"]): ChangeKind => ({ table, change, runId, at });
   if (rows.length === 0) return { inserted: new Map(), updated: new Map() };
   const old = await stageBatch(tx, batch);
+  if ((await tx.query(sql.endsLater, [], presentRow)).length > 0) await tx.run(sql.beginLater);
   let updated: ReadonlyMap<number, number> = new Map();
   if (old !== null) {
     const keptMask = rows.reduce((mask, { row }) => mask | row.kept, 0n);

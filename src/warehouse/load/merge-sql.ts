@@ -21,6 +21,10 @@ export interface MergeSql {
   readonly createOld: (old: OldRows) => string;
   /** An empty set of old rows, for a batch whose keys are all new. */
   readonly noOld: string;
+  /** One row if history has a version that ends after the first row of the batch was received: a clock was ahead. */
+  readonly endsLater: string;
+  /** Lets the batch's rows begin when the last version of their key in history has ended. */
+  readonly beginLater: string;
   /** Drops rows of these loads that are not stored, or are stored in a newer version. */
   readonly dropUnknown: (loads: readonly number[]) => string;
   /** Rows that differ from the old version. `keptMask`: fields that at least one row keeps. */
@@ -54,6 +58,9 @@ export const versionColumn = (table: TableName): string | undefined => {
   return field === undefined ? undefined : quoted(field.column);
 };
 
+/** When a version begins: as received, but after the one before it, which a clock that was ahead may have written. */
+const AFTER_OLD = "greatest(s._received, o._synced_at + INTERVAL 1 MICROSECOND)";
+
 const createChanged = (spec: TableSpec, keptMask: bigint): string => {
   const bit = (index: number) => 1n << BigInt(index);
   const keeps = (index: number) => (keptMask & bit(index)) !== 0n;
@@ -70,7 +77,7 @@ const createChanged = (spec: TableSpec, keptMask: bigint): string => {
     });
   const plain = ["false", ...differs(false)].join(" OR ");
   const json = [...differs(true), "s._extra IS DISTINCT FROM o._extra"].join(" OR ");
-  return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, s._received, s._extra, s._load, o._old, NOT (${plain}) AS _only_json FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${plain} OR ${json}`;
+  return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, ${AFTER_OLD} AS _received, s._extra, s._load, o._old, NOT (${plain}) AS _only_json FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${plain} OR ${json}`;
 };
 
 const reordered = (spec: TableSpec): string => {
@@ -111,6 +118,8 @@ export const mergeSql = (table: TableName): MergeSql => {
       return `${head} ${parts.join(" UNION ALL ")}`;
     },
     noOld: `CREATE OR REPLACE TEMP TABLE old AS SELECT t.*, t.rowid AS _old FROM ${main} AS t LIMIT 0`,
+    endsLater: `SELECT 1 AS present FROM ${history} WHERE valid_to > (SELECT min(_received) FROM stage) LIMIT 1`,
+    beginLater: `UPDATE stage AS s SET _received = e.ended FROM (SELECT ${spec.key.map(quoted).join(", ")}, max(valid_to) AS ended FROM ${history} GROUP BY ALL) AS e WHERE ${keyJoin(spec, "s", "e")} AND e.ended > s._received`,
     dropUnknown: (loads) => {
       const older = version === undefined ? "" : ` AND NOT coalesce(s.${version} < o.${version}, false)`;
       return `DELETE FROM stage AS s WHERE s._load IN (${loads.join(", ")}) AND NOT EXISTS (SELECT 1 FROM old AS o WHERE ${keyJoin(spec, "s", "o")}${older})`;
@@ -121,7 +130,7 @@ export const mergeSql = (table: TableName): MergeSql => {
     updatedByLoad: "SELECT _load AS load, count(*) AS rows FROM changed GROUP BY ALL",
     reordered: reordered(spec),
     copyOldToHistory: (number) =>
-      `INSERT INTO ${history} ${intoHistory} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, greatest(o._synced_at, c._received), 'update', ${number} FROM old AS o JOIN changed AS c ON c._old = o._old`,
+      `INSERT INTO ${history} ${intoHistory} SELECT ${prefixed(columns, "o")}, o._first_synced_at, o._synced_at, o._run_id, o._extra, o._synced_at, c._received, 'update', ${number} FROM old AS o JOIN changed AS c ON c._old = o._old`,
     newRows: `(SELECT ${prefixed(spec.key.map(quoted), "s")} FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")})`,
     deleteChanged: (old) =>
       old.by === "keys"

@@ -146,6 +146,8 @@ const readMembers = ({ known }: RecordPlan, reading: Reading, record: JsonObject
     if (value === undefined) continue;
     const target = known.get(name);
     if (target !== undefined) readField(reading, target, value);
+    // null says as little as absence: where a service alternates between them, each read would write each row anew.
+    else if (value === null) note(reading, name, "unknown_field", jsonTypeOf(value));
     else {
       keep(reading, name, value);
       note(reading, name, "unknown_field", jsonTypeOf(value));

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { COMPANY_LISTS, ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
 import type { TableName } from "../../../src/catalog/tables.ts";
 import { ROWS_BY_SCOPE } from "../../../src/sync/plan/rows-by-scope.ts";
+import { SAME_ACCOUNTS } from "../../../src/sync/plan/same-accounts.ts";
 import type { OutValue } from "../../../src/warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
 import type { RequestRecord, ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
@@ -176,6 +177,8 @@ export const plannerAnswers = ({
       const changed = all("contacts").filter((row) => (time("contacts", row, "last_change_detected_on") ?? -1) > since);
       return [{ rows: changed.length }];
     },
+    // No history is kept here: each version of an account counts as other content.
+    [SAME_ACCOUNTS]: () => [],
     [sqlText("plan/accounts.sql")]: () =>
       all("accounts")
         .sort((a, b) => byNumber(a.id, b.id))

@@ -119,6 +119,27 @@ test("an insight is read if it never was, if its account changed since, or by ag
   ]);
 });
 
+test("an insight whose account's version is known is due for another version, earlier or later, unless its content is the same", () => {
+  const state = (scope: string) =>
+    idleState({ stream: "account_insights", scope, at: NOW - DAY }, { watermark: NOW + 30 * DAY });
+  const accounts = [
+    anAccount("ahead", NOW + 30 * DAY),
+    anAccount("later", NOW + 31 * DAY),
+    anAccount("earlier", NOW - DAY),
+    anAccount("sameContent", NOW),
+  ];
+  const due = insights(
+    withView(
+      { accounts, sameAccounts: new Set(["sameContent"]) },
+      accounts.map(({ id }) => state(id)),
+    ),
+  );
+  expect(due.map(({ scope, version }) => [scope, version])).toEqual([
+    ["later", NOW + 31 * DAY],
+    ["earlier", NOW - DAY],
+  ]);
+});
+
 test("full content is read signal by signal only where the list does not return it", () => {
   const signalsWithoutContent = [{ id: "s", accountId: "a", updatedAt: 7 }];
   const content = (shape: Partial<ListShape>, names: readonly string[] = ["signals.fullContent"]) =>

@@ -49,6 +49,7 @@ export const viewOf = (now: number, states: readonly ScopeState[], more: Partial
   accounts: [],
   companies: new Set(),
   inputs: [],
+  sameAccounts: new Set(),
   hints: new Map(),
   signalsWithoutContent: [],
   ...more,

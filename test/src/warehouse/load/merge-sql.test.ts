@@ -22,6 +22,8 @@ const written = (table: TableName, keptMask: bigint) => {
     sql.createOld(range),
     sql.noOld,
     sql.createChanged(keptMask),
+    sql.endsLater,
+    sql.beginLater,
     sql.storedExtra,
     sql.insertedByLoad,
     sql.updatedByLoad,

@@ -23,11 +23,13 @@ const start = async () => {
     expect(error).toBeNull();
     return service.log.slice(before).filter(({ path }) => path === "/v1/account-insights").length;
   };
-  const change = (at: string) =>
-    service.data.accounts.forEach((account, index) =>
-      Object.assign(account, { name: `Name ${at} ${index}`, updatedAt: at }),
-    );
-  return { service, rig, insightsRead, change, setAhead: (ms: number) => void (ahead = ms) };
+  const change = (at: string) => {
+    for (const account of service.data.accounts) Object.assign(account, { name: `Name ${at}`, updatedAt: at });
+  };
+  const setAhead = (ms: number) => {
+    ahead = ms;
+  };
+  return { service, rig, insightsRead, change, setAhead };
 };
 
 /** Versions of a key that overlap, or end before they begin. */

@@ -2,8 +2,9 @@
 import { z } from "zod";
 import type { Quota } from "../../api/outcome.ts";
 import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
-import type { TableName } from "../../catalog/tables.ts";
+import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
+import { quoted } from "../../core/text/sql-text.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
@@ -12,10 +13,22 @@ import type { ChangeCounts, ScopeState } from "../../warehouse/record/checkpoint
 import { contentIds, idsInScope, isScoped } from "../rows/row-scope.ts";
 import { type AccountFact, type MirrorView, stateKey } from "./candidate.ts";
 import { ROWS_BY_SCOPE } from "./rows-by-scope.ts";
-import { SAME_ACCOUNTS } from "./same-accounts.ts";
 
 /** Most signals whose content one run fetches, so that planning stays fast on a large mirror. */
 const MOST_DETAILS = 20_000;
+
+const sameFields = tableSpec("accounts").fields.map(
+  ({ column }) => `a.${quoted(column)} IS NOT DISTINCT FROM h.${quoted(column)}`,
+);
+
+/**
+ * Accounts whose present version differs in no documented field from the one of which their insight is: an unknown field that the
+ * service adds makes no insight due. One row per account; none if that version is pruned. Generated from the catalog.
+ */
+export const SAME_ACCOUNTS: string = `SELECT CAST(a.id AS VARCHAR) AS id FROM main.accounts AS a
+  JOIN sync.stream_state AS s ON s.stream = 'account_insights' AND s.scope = CAST(a.id AS VARCHAR)
+  JOIN history.accounts AS h ON h.id = a.id AND h._synced_at = s.watermark
+  WHERE a._synced_at <> s.watermark AND ${sameFields.join(" AND ")}`;
 
 const account = z
   .object({

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { COMPANY_LISTS, ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
 import type { TableName } from "../../../src/catalog/tables.ts";
+import { SAME_ACCOUNTS } from "../../../src/sync/plan/mirror-view.ts";
 import { ROWS_BY_SCOPE } from "../../../src/sync/plan/rows-by-scope.ts";
-import { SAME_ACCOUNTS } from "../../../src/sync/plan/same-accounts.ts";
 import type { OutValue } from "../../../src/warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
 import type { RequestRecord, ScopeState } from "../../../src/warehouse/record/checkpoint.ts";

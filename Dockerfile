@@ -1,27 +1,27 @@
 # syntax=docker/dockerfile:1
 # duckmirror in a container: built in one stage, run in another without compiler, sources or root.
 
-FROM node:22-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json LICENSE ./
 # No install script of any dependency is needed (docs/decisions/0010-dependencies.md).
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json build.mjs ./
 COPY src ./src
 COPY jobs ./jobs
 COPY sql ./sql
-COPY bench ./bench
 RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:22-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production \
     DUCKMIRROR_DATA_DIR=/data \
     DUCKMIRROR_LOG_FORMAT=json
 WORKDIR /app
 RUN mkdir /data && chown node:node /data
-COPY --from=build --chown=node:node /app/package.json ./package.json
-COPY --from=build --chown=node:node /app/node_modules ./node_modules
-COPY --from=build --chown=node:node /app/dist ./dist
+# They belong to root: the program cannot change itself.
+COPY --from=build /app/package.json ./package.json
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
 USER node
 VOLUME /data
 EXPOSE 8737

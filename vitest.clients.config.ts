@@ -1,5 +1,5 @@
 // `npm run test:clients`: the recipes of docs/integrations and the package itself, in the hands of real clients. Apart from
-// `npm test`, since it installs Python packages, three versions of Node and promtool (docs/integrations/README.md).
+// `npm test`, since it installs Python packages, five versions of Node and promtool (docs/integrations/README.md).
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

@@ -112,6 +112,7 @@ describe("Dockerfile", () => {
   test("builds in one stage and runs in another, not as root, with a health check and signals that reach node", () => {
     expect(text.match(/^FROM /gm)).toHaveLength(2);
     expect(text).toMatch(/^USER node$/m);
+    expect(text).not.toMatch(/^COPY .*--chown/m);
     expect(text).toMatch(/^HEALTHCHECK /m);
     expect(text).toMatch(/^ENTRYPOINT \["node", /m);
   });

@@ -2,7 +2,7 @@
 // Run: DUCKMIRROR_BASE_URL=... DUCKMIRROR_TOKEN=... npx tsx docs/examples/sync-and-ask.ts
 import { createMirror } from "duckmirror";
 
-const mirror = createMirror({ folder: process.cwd(), env: process.env, settings: { max_credits: "50" } });
+const mirror = createMirror({ folder: process.cwd(), env: process.env, settings: { max_credits: 50 } });
 
 mirror.onEvent((event) => {
   if (event.kind === "page") console.error(`${event.stream}: ${event.rows} rows`);

@@ -22,6 +22,8 @@ export interface CliDeps {
   readonly signal: AbortSignal;
   readonly scrubber: Scrubber;
   readonly version: string;
+  /** How this program is called here, e.g. `npx duckmirror`, for commands that it suggests. */
+  readonly invocation: string;
   /** Called when abandoned work would keep the process alive after the command. */
   readonly onHeld?: () => void;
 }

@@ -110,8 +110,8 @@ export const runCli = async (argv: readonly string[], deps: CliDeps): Promise<nu
   const { terminal, scrubber, signal } = deps;
   try {
     if (argv.length === 0) {
-      await dispatch(["--help"], { ...deps, terminal: { ...terminal, out: async (text) => terminal.err(text) } });
-      return EXIT.usage;
+      const { greet } = await import("./commands/start/greet.ts");
+      return await greet(contextFor(deps, sharedOf({}), COMMANDS));
     }
     return await dispatch(argv, deps);
   } catch (error) {

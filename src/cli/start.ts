@@ -7,6 +7,7 @@ import { packageVersion } from "../core/program-files.ts";
 import { createScrubber } from "../core/secret.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import { runCli } from "./program.ts";
+import { invocationOf } from "./terminal/invocation.ts";
 import { type Asker, outputWidth, type Terminal, wantsColour } from "./terminal/terminal.ts";
 
 const readInput = async (): Promise<string> => {
@@ -96,6 +97,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   signal: stop.signal,
   scrubber,
   version: packageVersion(),
+  invocation: invocationOf(process.argv[1] ?? "", process.env, process.cwd()),
   onHeld: () => {
     held = true;
   },

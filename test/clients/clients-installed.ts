@@ -16,8 +16,10 @@ const here = import.meta.dirname;
  * requirements.txt).
  */
 export const DUCKDB_VERSIONS = ["1.2.2", "1.4.5", "1.5.6", "2.0.0"] as const;
-/** The lowest version of Node that package.json allows, and two newer lines. */
-export const NODE_VERSIONS = ["20.18.1", "22.23.3", "24.21.0"] as const;
+/** The lowest version of Node that package.json allows, and the newer lines. */
+export const NODE_VERSIONS = ["20.18.1", "22.23.3", "24.21.0", "26.10.0"] as const;
+/** Too old for duckmirror. */
+export const OLD_NODE = "18.20.8";
 
 const installPython = (): Promise<string> => pythonVenv("python", join(here, "requirements.txt"));
 
@@ -90,7 +92,7 @@ export default async (project: TestProject): Promise<() => void> => {
   const duckdbs: Record<string, string> = {};
   for (const version of DUCKDB_VERSIONS) duckdbs[version] = await installDuckdb(venv, version);
   const nodes: Record<string, string> = {};
-  for (const version of NODE_VERSIONS) nodes[version] = await installNode(version);
+  for (const version of [...NODE_VERSIONS, OLD_NODE]) nodes[version] = await installNode(version);
   const folder = mkdtempSync(join(tmpdir(), "duckmirror-clients-"));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", remove);

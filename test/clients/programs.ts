@@ -43,3 +43,37 @@ export const runWell = async (...call: Parameters<typeof run>): Promise<string> 
   if (code !== 0) throw new Error(`${call[0]} ${call[1].join(" ")} ended with ${code}\n${out}\n${err}`);
   return out;
 };
+
+/** A program that runs until the test ends it. */
+export interface Started {
+  /** Resolves to the first match in what it writes; rejects if it ends before. */
+  seen(pattern: RegExp): Promise<string>;
+  /** SIGTERM; resolves to its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Starts a program that runs until it is stopped. */
+export const start = (file: string, argv: readonly string[], env: Readonly<Record<string, string>>): Started => {
+  const child = spawn(file, argv, { env: clientEnv(env), stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  const output = readOutput(child);
+  const text = () => output.out() + output.err();
+  return {
+    seen: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = pattern.exec(text());
+          if (found !== null) resolve(found[1] ?? found[0]);
+        };
+        for (const stream of [child.stdout, child.stderr]) stream.on("data", look);
+        void output.ended.then(() => reject(new Error(`${argv.join(" ")} ended:\n${text()}`)));
+        look();
+      }),
+    stop: async () => {
+      child.kill("SIGTERM");
+      const { code } = await output.ended;
+      running.delete(child);
+      return code;
+    },
+  };
+};

@@ -6,8 +6,9 @@ import { beforeAll, describe, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { programOnPath } from "../support/program-on-path.ts";
-import { NODE_VERSIONS } from "./clients-installed.ts";
-import { run, runWell } from "./programs.ts";
+import { startRedis } from "../support/redis.ts";
+import { NODE_VERSIONS, OLD_NODE } from "./clients-installed.ts";
+import { run, runWell, start } from "./programs.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -59,37 +60,88 @@ const bytesBelow = (folder: string): number =>
 test("the tarball is small and holds no tests, benchmarks, screenshots or modules that the bundle has", async () => {
   expect(statSync(tarball).size).toBeLessThan(4_000_000);
   const names = (await runWell("tar", ["-tzf", tarball])).trim().split("\n");
-  expect(names.filter((name) => /test|bench\/|screenshots|\.d\.ts$/.test(name))).toEqual([
+  expect(names.filter((name) => /\.test\.|^package\/test|bench\/|screenshots|\.d\.ts$/.test(name))).toEqual([
     "package/dist/src/library/mirror.d.ts",
   ]);
 });
 
+/** The package in an empty project, installed by this version of Node. */
+const install = async (version: string) => {
+  const project = tempFolder();
+  writeFileSync(join(project, "package.json"), '{"name": "empty", "private": true, "type": "module"}');
+  const bin = inject("nodes")[version] ?? "";
+  const node = join(bin, "node");
+  const on = { cwd: project, env: { PATH: `${bin}:${process.env.PATH}` } };
+  expect(await runWell(node, ["--version"], on)).toBe(`v${version}\n`);
+  const { err } = await run(npm(), ["install", "--engine-strict", "--no-audit", "--no-fund", tarball], on);
+  // npm warns here of install scripts, and of packages that want another Node.
+  expect(err).toBe("");
+  return { project, node, on, program: join(project, "node_modules/.bin/duckmirror") };
+};
+
 describe.each(NODE_VERSIONS)("Node %s", (version) => {
-  test("installs, runs and is imported; every package that came along is made for it", async () => {
-    const project = tempFolder();
-    writeFileSync(join(project, "package.json"), '{"name": "empty", "private": true, "type": "module"}');
-    const bin = inject("nodes")[version] ?? "";
-    const node = join(bin, "node");
-    const on = { cwd: project, env: { PATH: `${bin}:${process.env.PATH}` } };
-    expect(await runWell(node, ["--version"], on)).toBe(`v${version}\n`);
-    const { err } = await run(npm(), ["install", "--engine-strict", "--no-audit", "--no-fund", tarball], on);
-    expect(err).toBe("");
-    const packages = join(project, "node_modules");
+  let at: Awaited<ReturnType<typeof install>>;
+  beforeAll(async () => {
+    at = await install(version);
+  });
+
+  test("installs few and small packages, and is imported", async () => {
+    const packages = join(at.project, "node_modules");
     expect(installed(packages).length).toBeLessThan(60);
     expect(bytesBelow(packages)).toBeLessThan(110_000_000);
     const load = `console.log(Object.keys(await import("duckmirror")).join())`;
-    expect(await runWell(node, ["--input-type=module", "-e", load], on)).toContain("createMirror");
-    const program = join(project, "node_modules/.bin/duckmirror");
+    expect(await runWell(at.node, ["--input-type=module", "-e", load], at.on)).toContain("createMirror");
+  });
+
+  test("runs demo and query", async () => {
+    const { node, program, on } = at;
     expect(await runWell(node, [program, "--help"], on)).toContain("Usage: duckmirror");
-    const demo = await runWell(
-      node,
-      [program, "demo", "--accounts", "2", "--data-dir", "data", "--quiet", "--json"],
-      on,
-    );
+    const argv = [program, "demo", "--accounts", "2", "--data-dir", "data", "--quiet", "--json"];
+    const demo = await runWell(node, argv, on);
     expect(z.object({ status: z.string() }).parse(JSON.parse(demo)).status).toBe("done");
     // Some versions of Node reserve much memory at their start, which is not the statement's.
     const wide = "SELECT repeat('x', 1000000) AS text FROM range(100)";
     const rows = await runWell(node, [program, "query", wide, "--memory", "64MiB", "--format", "csv", "--quiet"], on);
     expect(rows.length).toBeGreaterThan(100_000_000);
+  });
+
+  test("runs sync, serve, and a worker with Redis and traces", async () => {
+    const { node, program, project } = at;
+    const redis = await startRedis();
+    const data = join(project, "mirror");
+    const sandbox = start(node, [program, "sandbox", "--accounts", "2", "--rate", "6000"], {});
+    const env = {
+      DUCKMIRROR_BASE_URL: await sandbox.seen(/BASE_URL=(\S+)/),
+      DUCKMIRROR_TOKEN: await sandbox.seen(/TOKEN=(\S+)/),
+      DUCKMIRROR_RATE_LIMIT: "6000",
+      DUCKMIRROR_DATA_DIR: data,
+      DUCKMIRROR_LISTEN: "127.0.0.1:0",
+    };
+    const synced = await runWell(node, [program, "sync", "--json", "--quiet"], { cwd: project, env });
+    expect(z.object({ status: z.string() }).parse(JSON.parse(synced)).status).toBe("done");
+    const server = start(node, [program, "serve"], env);
+    const page = await fetch(`${await server.seen(/http:\/\/127\.0\.0\.1:\d+/)}/v1/accounts`);
+    expect(page.status).toBe(200);
+    expect(await server.stop()).toBe(0);
+    const shared = { ...env, REDIS_URL: redis.url, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
+    const worker = start(node, [program, "worker"], shared);
+    const address = await worker.seen(/http:\/\/127\.0\.0\.1:\d+/);
+    const triggered = await runWell(node, [program, "trigger", "accounts", "--wait", "--json"], {
+      cwd: project,
+      env: { ...shared, DUCKMIRROR_LISTEN: new URL(address).host },
+    });
+    expect(triggered).toContain('"status":"done"');
+    expect((await fetch(`${address}/queues`)).status).toBe(200);
+    expect([await worker.stop(), await sandbox.stop()]).toEqual([0, 0]);
+  });
+});
+
+test("an older Node is refused in one sentence", async () => {
+  const { program, project } = await install(NODE_VERSIONS[0]);
+  const old = join(inject("nodes")[OLD_NODE] ?? "", "node");
+  expect(await run(old, [program, "--help"], { cwd: project })).toEqual({
+    code: 2,
+    out: "",
+    err: `duckmirror needs Node 20.18 or newer (24 is recommended), and this is Node ${OLD_NODE}.\n`,
   });
 });

@@ -97,6 +97,7 @@ export const cli = async (argv: readonly string[], setup: CliSetup = {}): Promis
     signal: setup.signal ?? new AbortController().signal,
     scrubber: createScrubber(),
     version: "1.2.3",
+    invocation: "duckmirror",
   });
   return { code, out, err };
 };

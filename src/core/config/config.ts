@@ -12,11 +12,19 @@ import { azureEnvironment } from "./destinations/azure-environment.ts";
 import { resolveDestinations } from "./destinations/destination-settings.ts";
 import { undocumentedFields } from "./field-settings.ts";
 import { memoryPlan } from "./memory-plan.ts";
-import { checkKeys, type Env, envName, NAMES, warningsOf } from "./setting-names.ts";
+import { checkKeys, type Env, envName, NAMES, unknownNames, warningsOf } from "./setting-names.ts";
 import { type SettingName, settingsSchema, type Vocabulary } from "./settings.ts";
 
-/** Settings from the command line, by their names in the file. */
-export type FlagValues = Readonly<Partial<Record<SettingName, string | readonly string[] | undefined>>>;
+/** A value as in the file: text, number, yes or no, list or map. */
+export type SettingValue =
+  | string
+  | number
+  | boolean
+  | readonly SettingValue[]
+  | { readonly [name: string]: SettingValue };
+
+/** Settings from the command line or a program, by their names in the file. */
+export type FlagValues = Readonly<Partial<Record<SettingName, SettingValue | undefined>>>;
 
 /** Origin of a setting's value, for messages: `--max-credits`, `DUCKMIRROR_MAX_CREDITS`, `x.yaml, line 3`. */
 type Origin = { readonly kind: "flag" | "profile" | "environment" | "file"; readonly where: string };
@@ -104,6 +112,7 @@ export const resolveConfig = (
   const parsed = schema.safeParse(values);
   const problems = [
     ...keyProblems,
+    ...unknownNames(Object.keys(flags)),
     ...(parsed.error?.issues ?? []).map((issue) => {
       const name = String(issue.path[0]);
       return `${name} (${origins[name]?.where ?? "default"}): ${issue.message}`;

@@ -25,6 +25,12 @@ export const warningsOf = (env: Env): readonly string[] => {
     .map((name) => `${name} is not a setting and is ignored.${didYouMean(name, known)}`);
 };
 
+/** Problems with the names of settings that a program gives. */
+export const unknownNames = (names: readonly string[]): string[] =>
+  names
+    .filter((name) => !NAMES.some((known) => known === name))
+    .map((name) => `${name} is not a setting.${didYouMean(name, NAMES)}`);
+
 /** Problems with the names of settings and profiles in the file. */
 export const checkKeys = (file: ConfigFile | null): string[] => {
   const unknown = (settings: FileSettings, names: readonly string[]) =>

@@ -1,6 +1,6 @@
 // createMirror: settings in, reports and rows out; what goes wrong is an error with a code.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createMirror, DuckmirrorError, type ProgressEvent } from "../../../src/library/mirror.ts";
+import { createMirror, DuckmirrorError, type ProgressEvent, type Settings } from "../../../src/library/mirror.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { aFolder } from "../../support/cli.ts";
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-const mirrorIn = (folder: string, settings: Record<string, string> = {}) =>
+const mirrorIn = (folder: string, settings: Settings = {}) =>
   createMirror({ folder, settings: { base_url: sandbox.url, token: sandbox.token, data_dir: "mirror", ...settings } });
 
 test("plans, syncs, reports what happens, and answers questions", async () => {
@@ -74,4 +74,24 @@ test("without a sync there is nothing to ask, and wrong settings are named", asy
   await expect(mirrorIn(aFolder()).query("SELECT 1")).rejects.toMatchObject({ code: "SNAPSHOT_MISSING" });
   expect(() => mirrorIn(aFolder(), { pace: "fast" })).toThrow(DuckmirrorError);
   await expect(createMirror({ folder: aFolder() }).sync()).rejects.toMatchObject({ code: "BASE_URL_MISSING" });
+});
+
+test("refuses what the file refuses: a name that is no setting spends nothing", () => {
+  const settings = { base_url: sandbox.url, token: sandbox.token, max_credit: "5" };
+  // As JavaScript, which knows no types, passes it.
+  expect(() => createMirror({ folder: aFolder(), settings })).toThrow(
+    "max_credit is not a setting. Did you mean max_credits?",
+  );
+  expect(() => mirrorIn(aFolder(), { max_credits: -1 })).toThrow("max_credits");
+});
+
+test("takes numbers, yes and no, lists and maps, as the file does", async () => {
+  const mirror = mirrorIn(aFolder(), {
+    max_credits: 2,
+    allow_plain_http: true,
+    streams: ["accounts", "contacts", "signals"],
+    budgets: { contacts: { per_day: 1 } },
+  });
+  const { report, error } = await mirror.sync();
+  expect([error?.code, report.credits.spent]).toEqual(["BUDGET_SPENT", 2]);
 });

@@ -70,7 +70,7 @@ const unknownTexts = ({ streams, requests, most }: PlanReport["forecast"]): read
 };
 
 /** `39 requests, as many credits, 4s at 600 per minute`. */
-const totalText = ({ forecast, outlook }: PlanReport): string => {
+export const totalText = ({ forecast, outlook }: PlanReport): string => {
   const { minutes, ratePerMinute } = outlook;
   const time =
     minutes === null ? "" : `, ${formatDuration(minutes * 60_000)} at ${formatCount(ratePerMinute ?? 0)} per minute`;

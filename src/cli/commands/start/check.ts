@@ -120,30 +120,38 @@ const render = (report: CheckReport, waiting: CheckResult["waiting"], context: C
   ].join("");
 };
 
-const run = async ({ offline, totals }: Input, context: CommandContext): Promise<number> => {
-  const { terminal, shared, clock, version, scrubber, signal } = context;
-  const config = await context.loadConfig();
+/** Tests address and token, for one credit, or three with `totals`. Throws what is wrong with them. */
+export const testService = async (config: Config, totals: boolean, context: CommandContext) => {
+  const { terminal, clock, version, scrubber, signal } = context;
   const token = await checkProfileJob(config, { clock, version });
   scrubber.hide(token);
   const warn = (text: string) => terminal.err(`warning: ${text}\n`);
   const access = { token, version, clock, random: Math.random, warn };
   const client = recordedClient(config, access, { mode: "check", stream: "accounts" });
   try {
-    if (offline) {
-      const found = { ok: true, base_url: config.baseUrl, token_from: tokenSource(config), config_file: config.file };
-      if (shared.json) await context.printJson(found);
-      else await terminal.out(`The configuration is valid (${config.file ?? "no file"}). Nothing was requested.\n`);
-      return EXIT.done;
-    }
     const onWait = (waitMs: number) => terminal.err(`rate limit reached, waiting ${Math.ceil(waitMs / 1000)} s\n`);
     const result = await checkJob(config, client, totals, { clock, signal, onWait });
     const report = reportOf(config, result);
-    if (shared.json) await context.printJson(report);
-    else await terminal.out(render(report, result.waiting, context));
-    return EXIT.done;
+    return { report, text: render(report, result.waiting, context) };
   } finally {
     await client.close();
   }
+};
+
+const run = async ({ offline, totals }: Input, context: CommandContext): Promise<number> => {
+  const { terminal, shared, clock, version } = context;
+  const config = await context.loadConfig();
+  if (offline) {
+    await checkProfileJob(config, { clock, version });
+    const found = { ok: true, base_url: config.baseUrl, token_from: tokenSource(config), config_file: config.file };
+    if (shared.json) await context.printJson(found);
+    else await terminal.out(`The configuration is valid (${config.file ?? "no file"}). Nothing was requested.\n`);
+    return EXIT.done;
+  }
+  const { report, text } = await testService(config, totals, context);
+  if (shared.json) await context.printJson(report);
+  else await terminal.out(text);
+  return EXIT.done;
 };
 
 export const command = defineCommand({

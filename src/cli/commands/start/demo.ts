@@ -119,7 +119,7 @@ export const command = defineCommand({
       await terminal.out(renderSummary(report, terminal));
       for (const name of TOUR) await showQuery(name, dataDir, context);
       const here = relative(cwd, dataDir) || ".";
-      const run = `node ${relative(cwd, resolve(cwd, "dist/src/cli/main.js"))}`;
+      const run = context.invocation;
       await terminal.out(
         [
           "",

@@ -1,7 +1,9 @@
-// duckmirror init: writes a commented duckmirror.yaml; asks only for the address and the source of the token.
+// duckmirror init: writes a commented duckmirror.yaml. On a terminal it asks for address and token, tests them for one credit,
+// asks what to follow and for a budget, and offers the first sync.
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { z } from "zod";
+import { planJob } from "../../../../jobs/plan.ts";
 import { vocabulary } from "../../../catalog/vocabulary.ts";
 import { type FlagValues, namedFile, resolveConfig } from "../../../core/config/config.ts";
 import { CONFIG_FILE_NAME, parseConfigFile } from "../../../core/config/config-file.ts";
@@ -11,11 +13,17 @@ import { makeFolders } from "../../../core/files/make-folders.ts";
 import { writeNewSync } from "../../../core/files/own-files.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { configTemplate } from "../../config-template.ts";
+import { contextFor } from "../../context.ts";
+import { testService } from "./check.ts";
 
 const inputSchema = z.object({
   baseUrl: z.string().optional(),
   tokenFile: z.string().optional(),
   tokenCommand: z.string().optional(),
+  follow: z.string().optional(),
+  maxCredits: z.string().optional(),
+  test: z.boolean().default(false),
+  sync: z.boolean().default(false),
   yes: z.boolean().default(false),
   force: z.boolean().default(false),
   printSchema: z.boolean().default(false),
@@ -58,15 +66,86 @@ const askToken = async ({ ask, cwd }: CommandContext): Promise<FlagValues> => {
   return { [setting]: answer };
 };
 
-/** Settings for the file: from flags, else the environment, else questions. */
+const yes = async ({ ask }: CommandContext, message: string): Promise<boolean> =>
+  (await ask.choice({
+    message,
+    choices: [
+      { value: "yes", name: "yes" },
+      { value: "no", name: "no" },
+    ],
+  })) === "yes";
+
+/** Whether a person answers questions. */
+const asksIn = (input: Input, { terminal, shared }: CommandContext): boolean =>
+  terminal.isTty.in && terminal.isTty.err && !input.yes && !shared.json;
+
+/** Address and token for the file: from flags, else the environment, else questions. */
 const gather = async (input: Input, context: CommandContext): Promise<FlagValues> => {
-  const { terminal, env, shared } = context;
-  const asks = terminal.isTty.in && terminal.isTty.err && !input.yes && !shared.json;
+  const { env, shared } = context;
+  const asks = asksIn(input, context);
   const address = input.baseUrl ?? env.DUCKMIRROR_BASE_URL ?? (asks ? await askAddress(context) : undefined);
   const tokenIsKnown = input.tokenFile ?? input.tokenCommand ?? env.DUCKMIRROR_TOKEN ?? env.DUCKMIRROR_TOKEN_FILE;
   const answered = asks && tokenIsKnown === undefined ? await askToken(context) : {};
   const token = { token_file: input.tokenFile ?? env.DUCKMIRROR_TOKEN_FILE, token_command: input.tokenCommand };
   return { base_url: address || undefined, data_dir: shared.dataDir, ...token, ...answered };
+};
+
+/** What to follow and what a sync may spend: from flags, else questions. */
+const gatherLimits = async (input: Input, context: CommandContext): Promise<FlagValues> => {
+  const { ask, cwd } = context;
+  const asks = asksIn(input, context);
+  const asked = (name: "companies" | "max_credits", message: string) =>
+    ask.text({ message, problem: (text) => (text === "" ? null : problemWith({ [name]: text }, cwd)) });
+  const companies =
+    input.follow ??
+    (asks
+      ? await asked("companies", "Companies to follow besides tracked accounts (example.com, ACME; empty: none)")
+      : "");
+  const credits =
+    input.maxCredits ??
+    (asks ? await asked("max_credits", "Most credits that one sync may spend (empty: no limit)") : "");
+  const list = companies.split(",").flatMap((text) => (text.trim() === "" ? [] : [text.trim()]));
+  return {
+    companies: list.length === 0 ? undefined : list,
+    max_credits: /^\d+$/.test(credits) ? Number(credits) : credits || undefined,
+  };
+};
+
+/**
+ * Tests address and token, if that is wished, and shows the answer. Throws what is wrong with them, unless a person wants the
+ * file all the same.
+ */
+const test = async (settings: FlagValues, input: Input, context: CommandContext) => {
+  const { cwd, env, terminal, shared } = context;
+  const asks = asksIn(input, context);
+  const config = resolveConfig({ flags: settings, env, file: null, cwd, vocabulary: vocabulary() });
+  const isPossible = config.baseUrl !== null && config.token !== null;
+  const wanted = input.test || (asks && isPossible && (await yes(context, "Test address and token now? (one credit)")));
+  if (!wanted) return null;
+  try {
+    const { report, text } = await testService(config, false, context);
+    if (!shared.json) await terminal.out(text);
+    return report;
+  } catch (error) {
+    if (!asks) throw error;
+    context.printProblem(error);
+    if (await yes(context, "Write the file all the same?")) return null;
+    throw error;
+  }
+};
+
+/** Offers the first sync with its price, and runs it. */
+const firstSync = async (file: string, input: Input, tested: boolean, context: CommandContext): Promise<number> => {
+  if (!input.sync && !(tested && asksIn(input, context))) return EXIT.done;
+  const written = contextFor(context, { ...context.shared, config: file }, context.commands);
+  if (!input.sync) {
+    const { totalText } = await import("../mirror/plan.ts");
+    const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+    const plan = await planJob(await written.loadConfig(), request, context.clock);
+    if (!(await yes(context, `Mirror now? The first sync: ${totalText(plan)}`))) return EXIT.done;
+  }
+  const { command: sync } = await import("../mirror/sync.ts");
+  return sync.execute({ args: [] }, written).finally(() => written.close());
 };
 
 /** Typed paths are relative to the working directory; the file's paths are relative to the file. */
@@ -93,15 +172,16 @@ const write = (file: string, text: string, force: boolean) => {
   }
 };
 
-const nextSteps = (settings: FlagValues, context: CommandContext) => {
-  const hasSource = settings.token_file ?? settings.token_command ?? context.env.DUCKMIRROR_TOKEN;
+const nextSteps = (settings: FlagValues, tested: boolean, { env, shared, invocation }: CommandContext) => {
+  const hasSource = settings.token_file ?? settings.token_command ?? env.DUCKMIRROR_TOKEN;
   // Without it the next command would look for the file in the working directory.
-  const named = context.shared.config === undefined ? "" : ` --config ${context.shared.config}`;
+  const named = shared.config === undefined ? "" : ` --config ${shared.config}`;
   return [
     ...(settings.base_url ? [] : ["set base_url in it, or DUCKMIRROR_BASE_URL"]),
     ...(hasSource ? [] : ["set DUCKMIRROR_TOKEN to the access token"]),
-    `duckmirror check${named}    is the connection good, and which tier is it`,
-    `duckmirror sync${named}     mirror everything`,
+    ...(tested ? [] : [`${invocation} check${named}    is the connection good, and which tier is it`]),
+    `${invocation} plan${named}     what a sync will cost`,
+    `${invocation} sync${named}     mirror everything`,
   ];
 };
 
@@ -111,23 +191,27 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
     await terminal.out(`${JSON.stringify(settingsJsonSchema(), null, 2)}\n`);
     return EXIT.done;
   }
-  const settings = await gather(input, context);
-  check(settings, cwd);
   const file = resolve(cwd, namedFile({ configPath: shared.config, env: context.env }) ?? CONFIG_FILE_NAME);
+  if (existsSync(file) && !input.force) throw new DuckmirrorError("FILE_EXISTS", { file });
+  const access = await gather(input, context);
+  check(access, cwd);
+  const tested = await test(access, input, context);
+  const settings = { ...access, ...(await gatherLimits(input, context)) };
+  check(settings, cwd);
   const inFile = forFile(settings, dirname(file), cwd);
   const text = configTemplate(inFile);
   // The text is parsed again, so that a mistake in the template fails here and not in the next command.
   resolveConfig({ flags: {}, env: {}, file: parseConfigFile(text, file), cwd, vocabulary: vocabulary() });
   write(file, text, input.force);
-  if (shared.json) await context.printJson({ file, settings: inFile });
+  if (shared.json) await context.printJson({ file, settings: inFile, ...(tested === null ? {} : { check: tested }) });
   else await terminal.out(`wrote ${file}\n`);
-  if (!shared.quiet)
+  if (!shared.quiet && !input.sync)
     terminal.err(
-      `Next:\n${nextSteps(settings, context)
+      `Next:\n${nextSteps(settings, tested !== null, context)
         .map((step) => `  ${step}\n`)
         .join("")}`,
     );
-  return EXIT.done;
+  return firstSync(file, input, tested !== null, context);
 };
 
 export const command = defineCommand({
@@ -136,11 +220,16 @@ export const command = defineCommand({
       .option("--base-url <url>", "address of the service")
       .option("--token-file <file>", "file that holds the access token")
       .option("--token-command <command>", "command that prints the access token")
+      .option("--follow <companies>", "companies to follow, comma-separated")
+      .option("--max-credits <n>", "most credits that one sync may spend")
+      .option("--test", "test address and token, for one credit; a failure writes no file")
+      .option("--sync", "mirror at once")
       .option("-y, --yes", "ask nothing")
       .option("--force", "overwrite an existing file")
       .option("--print-schema", "print the file's JSON Schema instead, for editors"),
   examples: {
-    "duckmirror init": "asks for the address and where the token is",
+    "duckmirror init": "asks for address and token, tests them for one credit, and offers the first sync",
+    "duckmirror init --yes --test --follow example.com,ACME --max-credits 500": "the same without questions",
     "duckmirror init --yes --base-url https://api.example.com": "asks nothing; the token comes from DUCKMIRROR_TOKEN",
     "duckmirror init --config /etc/duckmirror.yaml --token-file /run/secrets/token": "for a server",
   },

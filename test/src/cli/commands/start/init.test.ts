@@ -1,11 +1,18 @@
 // duckmirror init: asks only what it must, never overwrites, never stores the token.
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
 import { loadConfig } from "../../../../../src/core/config/config.ts";
 import { settingList } from "../../../../../src/core/config/settings.ts";
+import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ accounts: 3, requestsPerMinute: 6000, threads: 1 });
+});
+afterAll(() => sandbox.close());
 
 const fileIn = (folder: string) => readFileSync(join(folder, "duckmirror.yaml"), "utf8");
 const configIn = (cwd: string, env = {}) => loadConfig({ cwd, env, vocabulary: vocabulary() });
@@ -98,7 +105,7 @@ describe("without questions", () => {
 describe("on a terminal", () => {
   test("asks for the address until it is one, and where the token is", async () => {
     const cwd = aFolder();
-    const answers = ["api.example.com", "https://api.example.com", "file", "~/token"];
+    const answers = ["api.example.com", "https://api.example.com", "file", "~/token", "no", "", ""];
     const { code, err } = await cli(["init"], { cwd, answers });
     expect(code).toBe(0);
     expect(err).toContain('"api.example.com" is not an http(s) address');
@@ -111,7 +118,51 @@ describe("on a terminal", () => {
   test("asks nothing that is known", async () => {
     const cwd = aFolder();
     const env = { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_TOKEN: "abc.def.ghi" };
-    expect((await cli(["init"], { cwd, env, answers: [] })).code).toBe(0);
+    const argv = ["init", "--follow", "example.com, ACME", "--max-credits", "5"];
+    expect((await cli(argv, { cwd, env, answers: ["no"] })).code).toBe(0);
+    expect(configIn(cwd)).toMatchObject({ companies: ["example.com", "ACME"], maxCredits: 5 });
+  });
+
+  test("tests address and token for one credit, and mirrors if that is wished", async () => {
+    const cwd = aFolder();
+    const env = { DUCKMIRROR_TOKEN: sandbox.token };
+    const answers = [sandbox.url, "yes", "", "5", "yes"];
+    const { code, out, err } = await cli(["init"], { cwd, env, answers });
+    expect([code, err]).toEqual([4, expect.stringContaining("BUDGET_SPENT")]);
+    expect(out).toMatch(/tier +Full Access \(3 accounts\)[\s\S]*cost +1 credit\nwrote [\s\S]*5 credits spent/);
+    expect(existsSync(join(cwd, "data", "warehouse.duckdb"))).toBe(true);
+  });
+
+  test("a token that is refused ends it, unless the file is wanted all the same", async () => {
+    const cwd = aFolder();
+    const env = { DUCKMIRROR_TOKEN: "wrong" };
+    const ended = await cli(["init"], { cwd, env, answers: [sandbox.url, "yes", "no"] });
+    expect([ended.code, existsSync(join(cwd, "duckmirror.yaml"))]).toEqual([3, false]);
+    const written = await cli(["init"], { cwd, env, answers: [sandbox.url, "yes", "yes", "", ""] });
+    expect([written.code, configIn(cwd).baseUrl]).toEqual([0, sandbox.url]);
+  });
+});
+
+describe("without questions, on a service", () => {
+  test("--test shows tier and credits, --sync mirrors", async () => {
+    const cwd = aFolder();
+    const env = { DUCKMIRROR_TOKEN: sandbox.token, DUCKMIRROR_STREAMS: "accounts" };
+    const argv = ["init", "--json", "--base-url", sandbox.url, "--test", "--sync"];
+    const { code, out } = await cli(argv, { cwd, env });
+    const [init, sync] = out
+      .trim()
+      .split("\n")
+      .map((line): unknown => JSON.parse(line));
+    expect(code).toBe(0);
+    expect(init).toMatchObject({ settings: { base_url: sandbox.url }, check: { tier: "full", credits: { spent: 1 } } });
+    expect(sync).toMatchObject({ status: "done", streams: [{ stream: "accounts", inserted: 3 }] });
+  });
+
+  test("--test writes no file if the token is refused", async () => {
+    const cwd = aFolder();
+    const argv = ["init", "--yes", "--base-url", sandbox.url, "--test"];
+    const { code } = await cli(argv, { cwd, env: { DUCKMIRROR_TOKEN: "wrong" } });
+    expect([code, existsSync(join(cwd, "duckmirror.yaml"))]).toEqual([3, false]);
   });
 });
 

@@ -51,7 +51,7 @@ const ITS_FILES = "";
 
 /** Inside a folder of several folders: folder → folders it may import, the highest first. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  "src/sync": ["verify", "lookup", "run", "recovery", "task", "plan", "request", "list", "rows"],
+  "src/sync": ["verify", "lookup", "run", "recovery", "plan", "request", "list", "rows"],
   "src/sync/run": [ITS_FILES, "settle", "state"],
   "src/sync/list": [ITS_FILES, "parts", "ways", "coverage"],
   "src/sync/plan": ["forecast", "budgets", ITS_FILES],

@@ -7,26 +7,10 @@ import type { TierAccess } from "../../core/state/tier.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import { type ListShape, proofOf } from "../list/form.ts";
+import type { ReadingOrder } from "../list/order.ts";
 import type { UsageOptions } from "./usage-scopes.ts";
 
-/** Way of reading a scope. */
-export type ScopeMode =
-  | "walk"
-  | "watermark"
-  | "filter"
-  | "known"
-  | "log"
-  | "on-change"
-  | "resolve"
-  | "detail"
-  | "capture";
-
-export interface Candidate {
-  readonly stream: StreamName;
-  readonly scope: string;
-  readonly mode: ScopeMode;
-  /** Pages share rows, as in the scheduled reconciling walk. */
-  readonly overlap: boolean;
+export interface Candidate extends ReadingOrder {
   readonly because: string;
   /** Number of requests; null while the list's length is unknown. */
   readonly requests: number | null;
@@ -34,24 +18,8 @@ export interface Candidate {
   readonly worth: number;
   /** The service refused a list of this company with 403, the last time. */
   readonly forbidden?: true;
-  /** The list is walked from its head, although a look at its changes was interrupted. */
-  readonly anew?: true;
   /** Its walk waits, because a page of it cannot be used; only its changes are read. */
   readonly meanwhile?: true;
-  /** Version of the record whose detail is fetched, or of the account whose insight is, ms since the epoch. */
-  readonly version?: number | null;
-  /** Records before this are not wanted, ms since the epoch. */
-  readonly since?: number;
-  /** The list holds what a narrower scope asked for; only the rest is read (decision 0112). */
-  readonly widens?: Widening;
-}
-
-/** A scope that adds values of one filter to the scope that the list was read with. */
-export interface Widening {
-  /** The scope of the added rows alone. */
-  readonly added: RowScope;
-  /** State of the list, complete for the narrower scope. */
-  readonly before: ScopeState;
 }
 
 export interface AccountFact {
@@ -205,7 +173,7 @@ export const staleness = (
   return since > maxAge(context, stream) ? `older than ${age(maxAge(context, stream))}` : null;
 };
 
-/** The part of a stored cursor that says how the list was read; task/stored-cursor.ts reads the rest. */
+/** The part of a stored cursor that says how the list was read; list/stored-cursor.ts reads the rest. */
 const leftCursor = z.object({ progress: z.string() });
 const leftProgress = z.object({ kind: z.string() });
 const LOOKS: readonly string[] = ["watermark", "filter", "known"];

@@ -3,6 +3,7 @@
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
+import type { ScopeMode } from "../list/order.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import {
   type AccountFact,
@@ -14,7 +15,6 @@ import {
   type MirrorView,
   maxAge,
   plural,
-  type ScopeMode,
   staleness,
   stateKey,
   walkAge,

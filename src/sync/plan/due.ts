@@ -3,14 +3,8 @@
 // Pure: takes the state of the mirror, returns candidates. Reads no clock and sends nothing.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { BudgetedWork } from "../../core/config/planning/budget-settings.ts";
-import {
-  type Candidate,
-  type Context,
-  type DueOptions,
-  type MirrorView,
-  type ScopeMode,
-  stateKey,
-} from "./candidate.ts";
+import type { ScopeMode } from "../list/order.ts";
+import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import { companyListReads, companyProfiles, inputsToResolve } from "./companies.ts";
 import { capture, insights, organizationList, signalContent } from "./organization.ts";
 import { usageWork } from "./usage.ts";

@@ -3,14 +3,8 @@
 import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { splitWaiting, type Unusable, type Waiting, waitsDeep } from "../../core/state/unusable-answers.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
-import {
-  type Candidate,
-  type Context,
-  type DueOptions,
-  type MirrorView,
-  stateKey,
-  type Widening,
-} from "./candidate.ts";
+import type { Widening } from "../list/order.ts";
+import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
 import { changedScopes, unusableIn, wideningLists } from "./remembered.ts";

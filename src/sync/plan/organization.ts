@@ -2,6 +2,7 @@
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
+import type { ScopeMode } from "../list/order.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
 import {
   type AccountFact,
@@ -12,7 +13,6 @@ import {
   isDueByFull,
   type MirrorView,
   pagesOf,
-  type ScopeMode,
   staleness,
   stateKey,
   walkAge,

@@ -11,9 +11,10 @@ import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { type ListShape, listShapeSchema } from "../list/form.ts";
+import type { Widening } from "../list/order.ts";
 import { scopeText } from "../rows/row-scope.ts";
 import { addedScope } from "../rows/wider-scope.ts";
-import { type DueOptions, dueAge, type Widening, walkAge } from "./candidate.ts";
+import { type DueOptions, dueAge, walkAge } from "./candidate.ts";
 import { unreadContent } from "./organization.ts";
 import { usageScopes } from "./usage-scopes.ts";
 

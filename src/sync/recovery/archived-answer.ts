@@ -6,8 +6,8 @@ import { ENDPOINTS, type EndpointName } from "../../catalog/endpoints.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import type { Work } from "../../warehouse/record/checkpoint.ts";
+import { archivedDetail } from "../request/archived-detail.ts";
 import { loadsOf } from "../rows/loads.ts";
-import { archivedDetail } from "../task/wanted-call.ts";
 
 /** True when the name is an endpoint's. */
 export const isEndpoint = (name: string): name is EndpointName => Object.hasOwn(ENDPOINTS, name);

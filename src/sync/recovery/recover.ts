@@ -11,12 +11,14 @@ import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { RequestRecord, ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import { initialShape } from "../list/form.ts";
-import { type Candidate, stateKey } from "../plan/candidate.ts";
+import { next } from "../list/next.ts";
+import type { ScopeMode } from "../list/order.ts";
+import { pageReadOf } from "../list/page-read.ts";
+import { type Live, liveOf, openList, readingOf } from "../list/state.ts";
+import { finishedState, walkingState } from "../list/stored-state.ts";
+import { stateKey } from "../plan/candidate.ts";
 import { paidRow, unansweredRow } from "../request/ledger-rows.ts";
 import { DETAIL_SCOPE, timeOf } from "../rows/loads.ts";
-import { pageReadOf } from "../task/page-read.ts";
-import { finishedState, walkingState } from "../task/scope-state.ts";
-import { countLoad, createTask, type ScopeTask, takePage } from "../task/scope-task.ts";
 import { type ArchivedAnswer, archivedLoads, isEndpoint, parseArchived } from "./archived-answer.ts";
 
 export interface Recovery {
@@ -55,46 +57,58 @@ const ambiguousRequest = (
   return unansweredRow({ requestId, runId, stream, scope, endpoint, url, work: null, startedAt: sentAt }, NO_ANSWER);
 };
 
-/** The task of a response when nothing of it was committed: the first page of a walk, or a single request. */
-const firstTask = (answer: ArchivedAnswer, rows: number): ScopeTask | null => {
+/** The list of a response when nothing of it was committed: the first page of a walk, or a single request. */
+const firstList = (answer: ArchivedAnswer, rows: number): Live | null => {
   const { header, stream, read, overlap } = answer;
-  const shape = initialShape(read?.perPage ?? 1);
-  const base = { stream, scope: header.scope, because: "", requests: null, worth: 0 };
-  const created = (mode: Candidate["mode"]) =>
-    createTask({
-      candidate: { ...base, mode, overlap: overlap === true },
+  const opened = (mode: ScopeMode): Live =>
+    openList({
+      order: { stream, scope: header.scope, mode, overlap: overlap === true },
       before: undefined,
-      shape,
+      shape: initialShape(read?.perPage ?? 1),
       rows,
       runId: header.runId,
       now: header.sentAt,
     });
   if (read === null)
-    return header.walkId === null ? null : created(header.scope.startsWith(DETAIL_SCOPE) ? "detail" : "capture");
+    return header.walkId === null ? null : opened(header.scope.startsWith(DETAIL_SCOPE) ? "detail" : "capture");
   if (overlap === null || header.walkId === null || read.page !== 1) return null;
-  const task = created("walk");
-  task.walkId = header.walkId;
-  return task;
+  return { ...opened("walk"), walkId: header.walkId };
 };
 
-/** Commits one response: rows, progress of its walk if that is unfinished, and its ledger row. */
-const takeUp = async (warehouse: Warehouse, answer: ArchivedAnswer, task: ScopeTask | null, runId: string) => {
-  const { header, stream, read, envelope } = answer;
-  const continues = task !== null && read !== null && task.walkId === header.walkId;
-  const scopes: ScopeState[] = [];
-  if (task !== null && read !== null && continues) {
-    takePage(task, pageReadOf(task, read, envelope.data, envelope.page), header.receivedAt);
-    scopes.push(walkingState(task, runId));
-  } else if (task !== null && read === null && task.progress === null) {
-    task.newest = task.candidate.mode === "detail" ? timeOf(envelope.data, "updatedAt") : null;
-    task.firstNewest = task.newest;
-    scopes.push(finishedState(task, { whole: true, addsUp: true, now: header.receivedAt, runId }));
+/** The list with the archived answer, and the state to commit with it; null: the answer belongs to another reading. */
+const withAnswer = (
+  list: Live,
+  { header, read, envelope }: ArchivedAnswer,
+  runId: string,
+): { readonly list: Live; readonly state: ScopeState } | null => {
+  if (read === null) {
+    if (list.kind !== "single") return null;
+    const version = list.order.mode === "detail" ? timeOf(envelope.data, "updatedAt") : null;
+    const record = liveOf(next(list, { kind: "record", version }).state);
+    const outcome = { whole: true, addsUp: true, now: header.receivedAt, runId };
+    return { list: record, state: finishedState(record, outcome) };
   }
+  if (list.walkId !== header.walkId) return null;
+  const page = pageReadOf(list, read, envelope.data, envelope.page);
+  const after = liveOf(next(list, { kind: "page", read: page, receivedAt: header.receivedAt }).state);
+  return { list: after, state: walkingState(after, runId) };
+};
+
+/** Commits one response: rows, progress of its walk if that is unfinished, and its ledger row. Returns the list after it. */
+const takeUp = async (
+  warehouse: Warehouse,
+  answer: ArchivedAnswer,
+  list: Live | null,
+  runId: string,
+): Promise<Live | null> => {
+  const { header, stream, read, envelope } = answer;
+  const taken = list === null ? null : withAnswer(list, answer, runId);
+  const isFirst = taken !== null && read !== null && readingOf(taken.list)?.firstMirror === true;
   const rows = Array.isArray(envelope.data) ? envelope.data.length : 0;
   const id = readAnswerId(envelope.envelope);
-  const counts = await warehouse.commit({
+  const [main] = await warehouse.commit({
     runId: header.runId,
-    loads: archivedLoads(answer, continues && task?.firstMirror === true ? null : header.walkId),
+    loads: archivedLoads(answer, isFirst ? null : header.walkId),
     requests: [
       {
         ...archivedRequest(header, stream, rows, null),
@@ -103,11 +117,11 @@ const takeUp = async (warehouse: Warehouse, answer: ArchivedAnswer, task: ScopeT
         work: answer.work,
       },
     ],
-    scopes,
+    scopes: taken === null ? [] : [taken.state],
     quota: null,
   });
-  const main = counts[0];
-  if (continues && task !== null && main !== undefined) countLoad(task, main);
+  if (taken === null || read === null || main === undefined) return taken?.list ?? list;
+  return liveOf(next(taken.list, { kind: "loaded", counts: main, repeated: false }).state);
 };
 
 const recoverRun = async (
@@ -119,22 +133,14 @@ const recoverRun = async (
   const known = await warehouse.requestsOf(runId);
   const states = await warehouse.scopeStates();
   const begun = new Set(states.map((state) => stateKey(state.stream, state.scope)));
-  const tasks = new Map<string, ScopeTask>();
+  const lists = new Map<string, Live>();
   for (const before of states.filter((state) => state.status === "walking")) {
     const key = stateKey(before.stream, before.scope);
-    const candidate = {
-      stream: before.stream,
-      scope: before.scope,
-      mode: "walk",
-      overlap: false,
-      because: "",
-      requests: null,
-      worth: 0,
-    } as const;
+    const order = { stream: before.stream, scope: before.scope, mode: "walk", overlap: false } as const;
     // Pages of the run that stored the cursor join as they would have joined in it. They are not requested again.
     const sameRun = before.runId === runId;
     const options = { shape: initialShape(1000), rows: rows.get(key) ?? 0, runId, now: 0, sameRun };
-    tasks.set(key, createTask({ candidate, before, ...options }));
+    lists.set(key, openList({ order, before, ...options }));
   }
   const answered = new Set<string>();
   let answers = 0;
@@ -145,9 +151,9 @@ const recoverRun = async (
     const frozen = answer !== null && frozenMisfit(archivedLoads(answer, null), warehouse.strictness) !== null;
     if (answer !== null && !frozen) {
       const key = stateKey(answer.stream, header.scope);
-      const task = tasks.get(key) ?? (begun.has(key) ? null : firstTask(answer, rows.get(key) ?? 0));
-      if (task !== null) tasks.set(key, task);
-      await takeUp(warehouse, answer, task, runId);
+      const list = lists.get(key) ?? (begun.has(key) ? null : firstList(answer, rows.get(key) ?? 0));
+      const after = await takeUp(warehouse, answer, list, runId);
+      if (after !== null) lists.set(key, after);
       answers += 1;
     } else {
       const requests = [archivedRequest(header, header.stream, 0, frozen ? "SCHEMA_FROZEN" : "RESPONSE_INVALID")];

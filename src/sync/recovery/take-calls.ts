@@ -11,10 +11,10 @@ import { readCallFiles, removeCallFile } from "../../warehouse/journal/call-file
 import type { OutsideCalls, SentCall } from "../../warehouse/journal/call-lines.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import { unreadState } from "../list/stored-state.ts";
 import { unansweredRow } from "../request/ledger-rows.ts";
 import { unknownInputLoad } from "../rows/loads.ts";
 import { type LookupOutcome, lookupOutcome, lookupQuestion, outcomeJson } from "../rows/lookup-outcome.ts";
-import { unreadState } from "../task/scope-state.ts";
 import { archivedLoads, parseArchived } from "./archived-answer.ts";
 import { archivedRequest, NO_ANSWER } from "./recover.ts";
 

@@ -9,6 +9,7 @@ import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { filterDate, isoTime, timeMs } from "../../core/time.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
+import type { ListOrder } from "../list/order.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 
 /** Configuration that shapes requests. */
@@ -22,14 +23,6 @@ export interface CallOptions {
   /** Organization whose usage is read; null or unset: that of the token. */
   readonly organizationId?: string | null;
 }
-
-/** Order of a list: the walk's order, by change date, filtered by change date, or a span of time. */
-export type ListOrder =
-  | { readonly kind: "walk"; readonly ascending?: boolean }
-  | { readonly kind: "changes" }
-  /** `after`: ms since the epoch; `exact`: the service's count is compared with the mirror's. */
-  | { readonly kind: "filter"; readonly after: number; readonly exact: boolean }
-  | { readonly kind: "span" /** ms since the epoch */; readonly from: number; readonly to: number };
 
 const viewed = (endpoint: EndpointName, options: CallOptions): Record<string, string> =>
   options.view !== "default" && takes(endpoint, "view") ? { view: options.view } : {};
@@ -140,9 +133,7 @@ export const listCall = (
     query: {
       page: String(read.page),
       perPage: String(read.perPage),
-      ...(sortBy !== undefined && sorts
-        ? { sortBy, sortOrder: order.kind === "walk" && order.ascending ? "asc" : "desc" }
-        : {}),
+      ...(sortBy !== undefined && sorts ? { sortBy, sortOrder: "desc" } : {}),
       ...(order.kind === "span" && shape.content
         ? { window: "custom", from: new Date(order.from).toISOString(), to: new Date(order.to).toISOString() }
         : {}),

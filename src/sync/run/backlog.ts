@@ -1,24 +1,25 @@
-// Backlog: planned candidates without a task, most valuable first. Starts them as tasks while the run needs more
+// Backlog: planned candidates that are not read yet, most valuable first. Starts to read them while the run needs more
 // requests to send, and plans again when finished work may make other scopes due.
 import { streamSpec } from "../../catalog/streams.ts";
+import { openList } from "../list/state.ts";
 import { workOf } from "../plan/budgets/caps.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import { QUOTA_SCOPE } from "../plan/usage-scopes.ts";
 import { contentNames } from "../request/calls.ts";
-import { createTask } from "../task/scope-task.ts";
 import { leaveWalk } from "./begin-anew.ts";
-import { enoughReady } from "./ready-tasks.ts";
+import { goOn } from "./read-list.ts";
+import { enoughReady } from "./ready-lists.ts";
 import { withholdList } from "./state/embeddable-lists.ts";
-import { isFiltered, type SyncRun, shapeOf, taskKey } from "./state/run-state.ts";
+import { createOpenList } from "./state/open-list.ts";
+import { isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
 import { accessIn } from "./state/tier-book.ts";
-import { advance } from "./task-steps.ts";
 
 export interface Backlog {
   /** Plans again; true when new work became due. */
   replan(): Promise<boolean>;
-  /** Starts tasks until enough have something to send, or `mostTasks` are running. */
-  promote(mostTasks: number): Promise<void>;
+  /** Starts to read until enough lists have something to send, or `mostLists` are read. */
+  promote(mostLists: number): Promise<void>;
   isEmpty(): boolean;
   /** The run ends: reports the remaining candidates as left. */
   leave(): void;
@@ -65,7 +66,7 @@ type Busy = Pick<SyncRun, "active"> & { readonly fetcher: Pick<SyncRun["fetcher"
 
 /** The candidate to start next, of a failing stream only if there is no other; undefined: none may start yet. */
 export const nextOf = (pending: readonly Candidate[], run: Busy): Candidate | undefined => {
-  const isBusyBefore = (turn: number) => [...run.active.values()].some((task) => turnOf(task.candidate) < turn);
+  const isBusyBefore = (turn: number) => [...run.active.values()].some((list) => turnOf(list.candidate) < turn);
   for (const turn of TURNS) {
     const candidate =
       pending.find((candidate) => turnOf(candidate) === turn && !run.fetcher.isFailing(candidate.stream)) ??
@@ -86,8 +87,8 @@ const leaveToLater = (run: SyncRun, { stream, mode }: Candidate): void => {
 const start = async (run: SyncRun, candidate: Candidate, states: Plan["view"]["states"]): Promise<void> => {
   const { deps, options } = run;
   const key = stateKey(candidate.stream, candidate.scope);
-  const task = createTask({
-    candidate,
+  const first = openList({
+    order: candidate,
     before: candidate.widens?.before ?? states.get(key),
     shape: shapeOf(run, candidate.stream),
     rows: run.rows.get(key) ?? 0,
@@ -96,11 +97,12 @@ const start = async (run: SyncRun, candidate: Candidate, states: Plan["view"]["s
     filtered: isFiltered(run, candidate.stream),
     content: contentNames(streamSpec(candidate.stream), options),
   });
-  withholdList(run, task);
-  run.active.set(taskKey(task), task);
+  const list = createOpenList(candidate, first);
+  withholdList(run, list);
+  run.active.set(key, list);
   run.stats.of(candidate.stream).modes.add(candidate.mode);
-  if (candidate.meanwhile) leaveWalk(run, task);
-  await advance(run, task);
+  if (candidate.meanwhile) leaveWalk(run, list);
+  await goOn(run, list);
 };
 
 export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Backlog => {
@@ -128,8 +130,8 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       states = plan.view.states;
       return enqueue(plan.candidates);
     },
-    promote: async (mostTasks) => {
-      while (!enoughReady(run) && run.active.size < mostTasks) {
+    promote: async (mostLists) => {
+      while (!enoughReady(run) && run.active.size < mostLists) {
         const candidate = nextOf(pending, run);
         if (candidate === undefined) return;
         pending.splice(pending.indexOf(candidate), 1);

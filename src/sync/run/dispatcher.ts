@@ -6,24 +6,25 @@
 import { streamSpec } from "../../catalog/streams.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { asksBeyond } from "../list/coverage/list-end.ts";
+import { isActive, liveOf, progressOf, requestsOf } from "../list/state.ts";
 import { readSoFar } from "../list/ways/progress.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
 import { creditsOf } from "../request/ledger-rows.ts";
-import { landed, purposeOf, type ScopeTask } from "../task/scope-task.ts";
-import { type WantedCall, wantedCall } from "../task/wanted-call.ts";
 import { askDifferently } from "./ask-differently.ts";
 import { askForLess, attemptsWhileSmaller } from "./ask-for-less.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { beginAnew, readMeanwhile } from "./begin-anew.ts";
-import { hasReady, mostValuable } from "./ready-tasks.ts";
+import { goOn } from "./read-list.ts";
+import { hasReady, mostValuable, underWayOf } from "./ready-lists.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
+import { failList, noteForbidden, putOff } from "./state/list-ends.ts";
+import type { OpenList } from "./state/open-list.ts";
 import { emitPage } from "./state/page-events.ts";
-import { formOf, hasGoneOn, type SyncRun, taskKey } from "./state/run-state.ts";
-import { failTask, noteForbidden, putOff } from "./state/task-ends.ts";
-import { takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
-import { advance } from "./task-steps.ts";
+import { formOf, hasGoneOn, type SyncRun } from "./state/run-state.ts";
+import { commitLedger, takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
+import { purposeOf, type WantedCall, wantedCall } from "./wanted-call.ts";
 
 /** Most uncommitted responses; fetching continues while they are written. */
 const MOST_UNCOMMITTED = 256;
@@ -34,8 +35,8 @@ const MOST_UNCOMMITTED = 256;
 const MOST_UNCOMMITTED_BYTES = 4 * 1024 * 1024;
 
 interface Pick {
-  readonly task: ScopeTask;
-  /** null: the task's single request. */
+  readonly list: OpenList;
+  /** null: the single request of a record. */
   readonly read: ReadRequest | null;
 }
 
@@ -66,67 +67,77 @@ const hasRoom = (run: SyncRun, { flying, answerBytes }: Traffic): boolean =>
     MOST_UNCOMMITTED_BYTES;
 
 const pick = (run: SyncRun): Pick | null => {
-  const task = mostValuable(run);
-  if (task === null) return null;
-  const [read, ...rest] = task.ready;
-  if (read === undefined) {
-    task.asked = true;
-    return { task, read: null };
-  }
-  task.ready = rest;
-  return { task, read };
+  const list = mostValuable(run);
+  if (list === null) return null;
+  const { state } = list;
+  const read = (isActive(state) ? state.requests.unsent[0] : null) ?? null;
+  list.tell({ kind: "sent", read });
+  return { list, read };
 };
 
-/** Takes a request back that was not sent. Its task decides again, because its list may have changed. */
-const unpick = async (run: SyncRun, { task, read }: Pick): Promise<void> => {
-  if (read === null) {
-    task.asked = false;
-    return;
-  }
-  landed(task, read);
-  await advance(run, task);
+/** Takes a request back that was not sent. Its list decides again, because it may have changed. */
+const unpick = async (run: SyncRun, { list, read }: Pick): Promise<void> => {
+  list.tell({ kind: "unsent", read });
+  if (read !== null) await goOn(run, list);
 };
 
-const noteUnusable = (run: SyncRun, { task, read }: Pick): void =>
-  run.unusable.failed(task.candidate, { goneOn: hasGoneOn(run, task), deep: read !== null && read.page > 1 });
+const noteUnusable = (run: SyncRun, { list, read }: Pick): void =>
+  run.unusable.failed(list.candidate, {
+    goneOn: hasGoneOn(run, list.state),
+    deep: read !== null && read.page > 1,
+  });
 
-/** Applies the outcome of a request. */
-const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, requests }: Fetched): Promise<void> => {
-  const { task, read } = picked;
+/** Applies a failure: smaller pages, another way of reading, or the end of the list in this run. */
+const takeFailure = async (
+  run: SyncRun,
+  { list, read }: Pick,
+  { error, notFound, size }: Extract<Fetched["result"], { kind: "failed" }>,
+): Promise<void> => {
+  if (read !== null) {
+    list.tell({ kind: "lost", read });
+    if (notFound && (await beginAnew(run, list, read, error))) return;
+    if (size !== null && (await askForLess(run, list, read, size))) return;
+    if (await readMeanwhile(run, list, read, error)) return;
+  }
+  return failList(run, list, error, { resumable: true });
+};
+
+/** True for a refusal of what follows the last known row of a list. */
+const isPastEnd = ({ list, read }: Pick, { result }: Fetched): boolean => {
   const isRefusal =
     result.kind === "absent" || result.kind === "adjust" || (result.kind === "failed" && result.notFound);
-  if (isRefusal && read !== null && task.progress !== null && asksBeyond(readSoFar(task.progress), read)) {
-    return takeEnd(run, task, read, requests);
-  }
+  const progress = progressOf(list.state);
+  return isRefusal && read !== null && progress !== null && asksBeyond(readSoFar(progress), read);
+};
+
+/** Applies the outcome of a request. */
+const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, fetched: Fetched): Promise<void> => {
+  const { list, read } = picked;
+  const { result, requests } = fetched;
+  if (read !== null && isPastEnd(picked, fetched)) return takeEnd(run, list, read, requests);
   switch (result.kind) {
     case "answer":
-      if (read === null) await takeSingleAnswer(run, task, wanted, result, requests);
-      else await takeListAnswer(run, task, read, wanted, result, requests);
-      return emitPage(run, task);
+      if (read === null) await takeSingleAnswer(run, list, wanted, result, requests);
+      else await takeListAnswer(run, list, read, wanted, result, requests);
+      return emitPage(run, list);
     case "absent":
-      await takeAbsence(run, task, read, wanted, result, requests);
-      return emitPage(run, task);
-    case "adjust": {
+      await takeAbsence(run, list, read, wanted, result, requests);
+      return emitPage(run, list);
+    case "adjust":
       // The list's other requests need the new shape at once, not only when this one is in the ledger.
-      const noted = run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-      await Promise.all([noted, askDifferently(run, task, read, wanted, result.outcome)]);
+      await Promise.all([commitLedger(run, requests), askDifferently(run, list, read, wanted, result.outcome)]);
       return;
-    }
     case "failed":
       // Before the commit: until then further requests of a stream are sent whose answers cannot be used.
       if (result.paid) noteUnusable(run, picked);
-      await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-      if (read !== null) landed(task, read);
-      if (read !== null && result.notFound && (await beginAnew(run, task, read, result.error))) return;
-      if (read !== null && result.size !== null && (await askForLess(run, task, read, result.size))) return;
-      if (read !== null && (await readMeanwhile(run, task, read, result.error))) return;
-      return failTask(run, task, result.error, { resumable: true });
+      await commitLedger(run, requests);
+      return takeFailure(run, picked, result);
     case "ended":
-      await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-      if (read !== null) landed(task, read);
-      if (requests.at(-1)?.status === 403) await noteForbidden(run, task);
-      putOff(run, task);
-      return emitPage(run, task);
+      await commitLedger(run, requests);
+      if (read !== null) list.tell({ kind: "lost", read });
+      if (requests.at(-1)?.status === 403) await noteForbidden(run, list);
+      putOff(run, list);
+      return emitPage(run, list);
     case "no-credit":
       return unpick(run, picked);
     default:
@@ -135,20 +146,20 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, { result, re
 };
 
 const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () => void): Promise<void> => {
-  const { task, read } = picked;
-  const { stream, scope } = task.candidate;
-  const call = () => wantedCall(task, read, formOf(run, task), { ...run.options, embeddable: run.embeddable });
+  const { list, read } = picked;
+  const { stream, scope } = list.candidate;
+  const call = () => wantedCall(list.state, read, formOf(run, list), { ...run.options, embeddable: run.embeddable });
   let wanted: WantedCall = call();
-  const purpose = purposeOf(task);
+  const purpose = purposeOf(list);
   run.budgets.launch(purpose);
   const order = () => {
     // The shape may have become known while the request waited for its turn.
     wanted = call();
     const attempts = {
-      ...attemptsWhileSmaller(run, task),
-      ...run.unusable.attempts(task.candidate, hasGoneOn(run, task)),
+      ...attemptsWhileSmaller(run, list),
+      ...run.unusable.attempts(list.candidate, hasGoneOn(run, list.state)),
     };
-    return { runId: run.runId, stream, scope, walkId: task.walkId, ...wanted, ...attempts };
+    return { runId: run.runId, stream, scope, walkId: liveOf(list.state).walkId, ...wanted, ...attempts };
   };
   const fetched = await run.fetcher.fetch({ order, onLeaving }).finally(() => {
     traffic.flying -= 1;
@@ -179,28 +190,29 @@ const launch = (run: SyncRun, traffic: Traffic, picked: Pick): Promise<void> =>
   });
 
 /** With nothing in progress: decides on rows that company lists lost, then checks whether more work became due. */
-const goOn = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
+const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
   await settleAbsentCompanies(run, run.absent.splice(0));
   const losing = run.losing.splice(0);
-  for (const name of new Set(losing.map((task) => task.stream.name))) {
-    const tasks = losing.filter((task) => task.stream.name === name);
-    await settleDeletes(run, streamSpec(name), tasks);
+  for (const name of new Set(losing.map((list) => list.stream.name))) {
+    const lists = losing.filter((list) => list.stream.name === name);
+    await settleDeletes(run, streamSpec(name), lists);
   }
   if ((await backlog.replan()) || !backlog.isEmpty()) return true;
-  const stuck = [...run.active.values()].find((task) => !hasReady(task));
-  if (stuck !== undefined) throw new TypeError(`${taskKey(stuck)} waits for nothing`);
+  const stuck = [...run.active.values()].find((list) => !hasReady(list));
+  if (stuck !== undefined) throw new TypeError(`${stuck.key} waits for nothing`);
   return run.active.size > 0;
 };
 
-/** Leaves tasks to a later run whose budget is spent, or whose stream is shut, once nothing of them is in progress. */
+/** Leaves lists to a later run whose budget is spent, or whose stream is shut, once nothing of them is in progress. */
 const leaveForbidden = (run: SyncRun): void => {
-  for (const task of [...run.active.values()]) {
-    const purpose = purposeOf(task);
-    const waits = hasReady(task) && task.inFlight.length === task.ready.length && task.uncommitted === 0;
-    const isShut = run.unusable.isShut(task.candidate);
-    if (!waits || task.deciding || (!isShut && run.budgets.room(purpose) !== "spent")) continue;
+  for (const list of [...run.active.values()]) {
+    const purpose = purposeOf(list);
+    const { state } = list;
+    const waits = hasReady(list) && underWayOf(state) === 0 && requestsOf(state).uncommitted === 0;
+    const isShut = run.unusable.isShut(list.candidate);
+    if (!waits || list.deciding || (!isShut && run.budgets.room(purpose) !== "spent")) continue;
     if (!isShut) run.budgets.leaveOut(purpose);
-    putOff(run, task);
+    putOff(run, list);
   }
 };
 
@@ -217,7 +229,7 @@ const loop = async (run: SyncRun, traffic: Traffic, backlog: Backlog): Promise<v
     run.committer.setPaced(picked !== null);
     if (picked !== null) await launch(run, traffic, picked);
     else if (traffic.open > 0) await changed(traffic);
-    else if (!(await goOn(run, backlog))) return;
+    else if (!(await findWork(run, backlog))) return;
   }
 };
 
@@ -230,5 +242,5 @@ export const dispatch = async (run: SyncRun, planner: Planner, initial: Plan): P
   run.committer.setPaced(false);
   while (traffic.open > 0) await changed(traffic);
   backlog.leave();
-  for (const task of [...run.active.values()]) putOff(run, task);
+  for (const list of [...run.active.values()]) putOff(run, list);
 };

@@ -1,4 +1,4 @@
-// Applies the outcome of a request to its task: rows to load, another list shape, an end.
+// Applies the outcome of a request to its list: rows to load, another form, an end.
 import { z } from "zod";
 import type { OkOutcome } from "../../api/outcome.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
@@ -10,21 +10,21 @@ import type { LoadCounts, ScopeState, TableLoad } from "../../warehouse/record/c
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
 import type { PageRead, ReadRequest } from "../list/coverage/contract.ts";
 import { startOf } from "../list/coverage/page-geometry.ts";
+import { pageReadOf, refusedPage } from "../list/page-read.ts";
+import { isExcerpt, type Live, liveOf, readingOf } from "../list/state.ts";
+import { finishedState, walkingState } from "../list/stored-state.ts";
 import { stateKey } from "../plan/candidate.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { INPUT_SCOPE, loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
-import { pageReadOf, refusedPage } from "../task/page-read.ts";
-import { finishedState, walkingState } from "../task/scope-state.ts";
-import { become, countFirstForm, countLoad, isExcerpt, landed, type ScopeTask, takePage } from "../task/scope-task.ts";
-import { rowScopeOf, type WantedCall, whereOf } from "../task/wanted-call.ts";
 import { shareForm } from "./ask-differently.ts";
-import { turnOrFailIfPageExists } from "./begin-anew.ts";
+import { apply, goOn } from "./read-list.ts";
 import { settleForm, settleShape, storeShape } from "./state/learn-shape.ts";
+import { closeList, failList } from "./state/list-ends.ts";
+import type { OpenList } from "./state/open-list.ts";
 import { type SyncRun, shapeOf } from "./state/run-state.ts";
-import { closeTask, failTask } from "./state/task-ends.ts";
 import { learnFrom } from "./state/tier-book.ts";
-import { advance, finishAbsent } from "./task-steps.ts";
+import { rowScopeOf, type WantedCall, whereOf } from "./wanted-call.ts";
 
 /** Rows of the ledger that are committed with an answer. */
 type Requests = Parameters<SyncRun["committer"]["commit"]>[0]["requests"];
@@ -47,15 +47,20 @@ const readWhole = async (run: SyncRun, stream: StreamName): Promise<void> => {
   await storeShape(run, stream, { ...shapeOf(run, stream), filters: false });
 };
 
-const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): readonly TableLoad[] =>
+/** The walk that marks the rows of a page as seen; null: none. A first walk has seen exactly the mirrored rows; a log never deletes. */
+const markingWalk = (list: Live): string | null => {
+  const reading = readingOf(list);
+  return reading === null || reading.firstMirror || reading.progress.kind === "log" ? null : list.walkId;
+};
+
+const rowLoads = (list: OpenList, wanted: WantedCall, result: AnswerResult): readonly TableLoad[] =>
   loadsOf({
-    stream: task.candidate.stream,
-    scope: task.candidate.scope,
+    stream: list.candidate.stream,
+    scope: list.candidate.scope,
     endpoint: wanted.call.endpoint,
     query: wanted.call.query,
     requestId: result.requestId,
-    // A first walk has seen exactly the mirrored rows; a log never deletes.
-    walkId: task.firstMirror || task.progress === null || task.progress.kind === "log" ? null : task.walkId,
+    walkId: markingWalk(liveOf(list.state)),
     receivedAt: result.receivedAt,
     data: result.outcome.data,
     included: result.outcome.included,
@@ -68,8 +73,7 @@ const rowLoads = (task: ScopeTask, wanted: WantedCall, result: AnswerResult): re
 const countCall = (run: SyncRun, companyId: string, inserted: number): void => {
   const key = stateKey("earnings_calls", companyId);
   run.rows.set(key, (run.rows.get(key) ?? 0) + inserted);
-  const task = run.active.get(key);
-  if (task !== undefined) task.rows += inserted;
+  run.active.get(key)?.tell({ kind: "rows", by: inserted });
 };
 
 /**
@@ -100,15 +104,15 @@ const heldRow = z.object({ held: z.number() });
  * A missing insight does not replace a mirrored one until an answer of this run shows that the organization still has
  * Full Access: with a lowered tier, every insight is missing.
  */
-const distrusts = async (run: SyncRun, task: ScopeTask, outcome: OkOutcome): Promise<boolean> => {
-  const { scope } = task.candidate;
-  if (task.stream.scope !== "account" || outcome.envelope.status !== "not_found" || run.fullAccess) return false;
+const distrusts = async (run: SyncRun, list: OpenList, outcome: OkOutcome): Promise<boolean> => {
+  const { scope } = list.candidate;
+  if (list.stream.scope !== "account" || outcome.envelope.status !== "not_found" || run.fullAccess) return false;
   const held = await run.deps.warehouse.database.query(sqlText("plan/insight-of-account.sql"), [scope], heldRow);
   return held.length > 0;
 };
 
 /** True for an input that an earlier answer resolved: its company may only be dropped with the guards of a delete. */
-const isResolved = async (run: SyncRun, { candidate: { mode, scope } }: ScopeTask): Promise<boolean> => {
+const isResolved = async (run: SyncRun, { candidate: { mode, scope } }: OpenList): Promise<boolean> => {
   if (mode !== "resolve") return false;
   const sql = sqlText("plan/company-of-input.sql");
   const held = await run.deps.warehouse.database.query(sql, [scope.slice(INPUT_SCOPE.length)], heldRow);
@@ -116,23 +120,85 @@ const isResolved = async (run: SyncRun, { candidate: { mode, scope } }: ScopeTas
 };
 
 /** Error when a record does not fit a frozen table, so that nothing of the response is loaded. */
-const frozenError = (run: SyncRun, task: ScopeTask, loads: readonly TableLoad[]): DuckmirrorError | null => {
+const frozenError = (run: SyncRun, { stream }: OpenList, loads: readonly TableLoad[]): DuckmirrorError | null => {
   const misfit = frozenMisfit(loads, run.deps.warehouse.strictness);
-  return misfit === null ? null : new DuckmirrorError("SCHEMA_FROZEN", { stream: task.stream.name, ...misfit });
+  return misfit === null ? null : new DuckmirrorError("SCHEMA_FROZEN", { stream: stream.name, ...misfit });
 };
 
-/** The state of a list under way, to be committed with the page that led to it; an excerpt stores none. */
-const statesOf = ({ runId }: SyncRun, task: ScopeTask): readonly ScopeState[] =>
-  isExcerpt(task) ? [] : [walkingState(task, runId)];
+/** The state of a list under way, to be committed with the page that led to it. An excerpt, and a list that failed for good, store none. */
+const statesOf = ({ runId }: SyncRun, { state }: OpenList): readonly ScopeState[] =>
+  isExcerpt(state) || (state.kind === "failed" && !state.resumable) ? [] : [walkingState(state, runId)];
 
 /** True for the last page of a company's list, by its count: rows of other lists may make requests due. */
-const isLastPage = ({ stream }: ScopeTask, read: PageRead): boolean =>
+const isLastPage = ({ stream }: OpenList, read: PageRead): boolean =>
   stream.scope === "company" && read.total !== null && startOf(read) + read.rows >= read.total;
+
+/** Commits the ledger rows of an answer that brings nothing. */
+export const commitLedger = async (run: SyncRun, requests: Requests): Promise<void> => {
+  await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
+};
+
+/** Learns from a page the form of its list, whether filters work, and the granted page size. */
+const learnForm = async (run: SyncRun, list: OpenList, { request, wanted, outcome }: ListAnswer) => {
+  const { name } = list.stream;
+  const tried = run.trials.of(list) !== undefined;
+  const again = await settleShape(run, list, request, wanted.call, outcome);
+  if (tried && run.trials.of(list) === undefined) await shareForm(run, list);
+  const rowScope = rowScopeOf(list.state, run.options.rowScope);
+  const records = Array.isArray(outcome.data) ? outcome.data : [];
+  if (shapeOf(run, name).filters && ignoresFilters(rowScope, name, wanted.call.query, records)) {
+    await readWhole(run, name);
+  }
+  return again;
+};
+
+interface ListAnswer {
+  readonly request: ReadRequest;
+  readonly wanted: WantedCall;
+  readonly outcome: OkOutcome;
+}
+
+/** Commits the rows of a page with the state that it leads to. `again`: it is asked for again in another form. */
+const commitPage = async (
+  run: SyncRun,
+  list: OpenList,
+  loads: readonly TableLoad[],
+  { requests, read, again, bytes }: { requests: Requests; read: PageRead; again: boolean; bytes: number },
+): Promise<void> => {
+  await run.committer.commit({
+    loads,
+    requests,
+    states: statesOf(run, list),
+    counted: ([main, ...embedded]) => {
+      list.tell({ kind: "loaded", counts: main ?? null, repeated: again });
+      if (main !== undefined) {
+        run.rows.set(list.key, liveOf(list.state).rows);
+        run.stats.countLoad(list.candidate.stream, main);
+      }
+      countEmbedded(run, loads.slice(1), embedded);
+    },
+    bytes,
+    canWait: !again && isLastPage(list, read),
+  });
+};
+
+/** The answer cannot be used: the list fails, and goes on there in the next run. */
+const failAnswer = async (
+  run: SyncRun,
+  list: OpenList,
+  request: ReadRequest,
+  requests: Requests,
+  error: DuckmirrorError,
+) => {
+  list.tell({ kind: "lost", read: request });
+  await commitLedger(run, requests);
+  return failList(run, list, error, { resumable: true });
+};
 
 /** Applies a page of a list. */
 export const takeListAnswer = async (
   run: SyncRun,
-  task: ScopeTask,
+  list: OpenList,
   request: ReadRequest,
   wanted: WantedCall,
   result: AnswerResult,
@@ -140,55 +206,24 @@ export const takeListAnswer = async (
 ): Promise<void> => {
   const { outcome } = result;
   if (!Array.isArray(outcome.data)) {
-    landed(task, request);
-    await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-    const detail = "`data` is not a list";
-    const endpoint = whereOf(task, wanted, request);
-    return failTask(run, task, new DuckmirrorError("RESPONSE_INVALID", { endpoint, detail }), { resumable: true });
+    const context = { endpoint: whereOf(list, wanted, request), detail: "`data` is not a list" };
+    return failAnswer(run, list, request, requests, new DuckmirrorError("RESPONSE_INVALID", context));
   }
-  const tried = run.trials.of(task) !== undefined;
-  const again = await settleShape(run, task, request, wanted, outcome);
-  if (tried && run.trials.of(task) === undefined) await shareForm(run, task);
-  const { name } = task.stream;
-  const rowScope = rowScopeOf(task, run.options.rowScope);
-  const wasIgnored = shapeOf(run, name).filters && ignoresFilters(rowScope, name, wanted.call.query, outcome.data);
-  if (wasIgnored) await readWhole(run, name);
+  const again = await learnForm(run, list, { request, wanted, outcome });
+  const { name, tier } = list.stream;
   const granted = run.granted.get(name) ?? 0;
-  const read = pageReadOf(task, request, outcome.data, outcome.page, granted);
+  const read = pageReadOf(liveOf(list.state), request, outcome.data, outcome.page, granted);
   run.granted.set(name, Math.max(granted, read.rows));
-  if (task.stream.tier === "full" && read.rows > 0) run.fullAccess = true;
-  const loads = rowLoads(task, wanted, result);
-  const frozen = frozenError(run, task, loads);
-  if (frozen !== null) {
-    landed(task, request);
-    await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-    return failTask(run, task, frozen, { resumable: true });
-  }
+  if (tier === "full" && read.rows > 0) run.fullAccess = true;
+  const loads = rowLoads(list, wanted, result);
+  const frozen = frozenError(run, list, loads);
+  if (frozen !== null) return failAnswer(run, list, request, requests, frozen);
   // The default response is loaded, too: only it is certain to hold fields that API.md does not know.
-  if (again) landed(task, request);
-  else takePage(task, read, result.receivedAt);
-  task.uncommitted += 1;
-  await run.committer.commit({
-    loads,
-    requests,
-    states: statesOf(run, task),
-    counted: ([main, ...embedded]) => {
-      task.uncommitted -= 1;
-      if (main !== undefined) {
-        if (again) countFirstForm(task, main);
-        else countLoad(task, main);
-        run.rows.set(stateKey(task.candidate.stream, task.candidate.scope), task.rows);
-        run.stats.countLoad(task.candidate.stream, main);
-      }
-      countEmbedded(run, loads.slice(1), embedded);
-    },
-    bytes: outcome.bytes,
-    canWait: !again && isLastPage(task, read),
-  });
-  if (again) return advance(run, task);
-  await learnFrom(run, task, read);
-  if (await turnOrFailIfPageExists(run, task, read)) return;
-  await advance(run, task);
+  if (again) list.tell({ kind: "repeated", read: request });
+  else list.tell({ kind: "page", read, receivedAt: result.receivedAt });
+  await commitPage(run, list, loads, { requests, read, again, bytes: outcome.bytes });
+  if (!again) await learnFrom(run, list, read);
+  await goOn(run, list);
 };
 
 /**
@@ -197,81 +232,86 @@ export const takeListAnswer = async (
  */
 export const takeEnd = async (
   run: SyncRun,
-  task: ScopeTask,
+  list: OpenList,
   request: ReadRequest,
   requests: Requests,
 ): Promise<void> => {
-  takePage(task, refusedPage(request), run.deps.clock.now());
-  await run.committer.commit({ loads: [], requests, states: statesOf(run, task), bytes: 0 });
-  await advance(run, task);
+  list.tell({ kind: "page", read: refusedPage(request), receivedAt: run.deps.clock.now() });
+  list.tell({ kind: "loaded", counts: null, repeated: false });
+  await run.committer.commit({ loads: [], requests, states: statesOf(run, list), bytes: 0 });
+  await goOn(run, list);
 };
 
-/** Applies the response to a task's single request: rows and final state are one transaction. */
+/** A company, or an input that was resolved before, that the service does not know: decided with the others, behind guards. */
+const leaveAbsent = async (run: SyncRun, list: OpenList, requests: Requests, doubtful: boolean): Promise<void> => {
+  await commitLedger(run, requests);
+  if (list.state.kind !== "single") return;
+  list.tell({ kind: "absent" });
+  run.absent.push({ list, doubtful });
+};
+
+/** Applies the response to the single request of a record: rows and final state are one transaction. */
 export const takeSingleAnswer = async (
   run: SyncRun,
-  task: ScopeTask,
+  list: OpenList,
   wanted: WantedCall,
   result: AnswerResult | Extract<FetchResult, { kind: "absent" }>,
   requests: Requests,
 ): Promise<void> => {
   const { requestId, receivedAt } = result;
-  const { scope, mode } = task.candidate;
+  const { scope, mode, version: listed = null } = list.candidate;
   let loads: readonly TableLoad[] = [];
-  if (result.kind === "answer" && !(await distrusts(run, task, result.outcome))) loads = rowLoads(task, wanted, result);
-  const frozen = frozenError(run, task, loads);
+  if (result.kind === "answer" && !(await distrusts(run, list, result.outcome))) loads = rowLoads(list, wanted, result);
+  const frozen = frozenError(run, list, loads);
   if (frozen !== null) {
-    await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-    return failTask(run, task, frozen, { resumable: false });
+    await commitLedger(run, requests);
+    return failList(run, list, frozen, { resumable: false });
   }
-  const isSettledLater = mode !== "resolve" || (await isResolved(run, task));
-  if (result.kind === "absent" && task.stream.scope === "company" && isSettledLater) {
-    await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-    if (become(task, "deleting")) run.absent.push({ task, doubtful: result.doubtful });
-    return;
+  const isSettledLater = mode !== "resolve" || (await isResolved(run, list));
+  if (result.kind === "absent" && list.stream.scope === "company" && isSettledLater) {
+    return leaveAbsent(run, list, requests, result.doubtful);
   }
   if (result.kind === "absent" && mode === "resolve") loads = [unknownInputLoad({ scope, requestId, receivedAt })];
-  const version = result.kind === "answer" ? timeOf(result.outcome.data, "updatedAt") : null;
-  task.newest = (mode === "detail" ? version : null) ?? task.candidate.version ?? null;
-  task.firstNewest = task.newest;
-  const state = finishedState(task, { whole: true, addsUp: true, now: receivedAt, runId: run.runId });
+  const own = result.kind === "answer" ? timeOf(result.outcome.data, "updatedAt") : null;
+  list.tell({ kind: "record", version: (mode === "detail" ? own : null) ?? listed });
+  const outcome = { whole: true, addsUp: true, now: receivedAt, runId: run.runId };
   const counts = await run.committer.commit({
     loads,
     requests,
-    states: [state],
+    states: [finishedState(liveOf(list.state), outcome)],
     bytes: result.kind === "answer" ? result.outcome.bytes : 0,
     canWait: mode !== "resolve",
   });
   // An input that the service does not know is a row of company_inputs, and no company.
-  if (result.kind === "answer" && counts[0] !== undefined) run.stats.countLoad(task.candidate.stream, counts[0]);
+  if (result.kind === "answer" && counts[0] !== undefined) run.stats.countLoad(list.candidate.stream, counts[0]);
   countEmbedded(run, loads, counts);
-  await settleForm(run, task);
-  closeTask(run, task);
+  await settleForm(run, list);
+  closeList(run, list);
 };
 
 /** 404 on a list or record. */
 export const takeAbsence = async (
   run: SyncRun,
-  task: ScopeTask,
+  list: OpenList,
   request: ReadRequest | null,
   wanted: WantedCall,
   result: Extract<FetchResult, { kind: "absent" }>,
   requests: Requests,
 ): Promise<void> => {
-  if (request === null) return takeSingleAnswer(run, task, wanted, result, requests);
-  landed(task, request);
-  await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-  if (task.stream.scope === "company") {
-    const endpoint = whereOf(task, wanted, request);
-    const isNew = task.pages === 0 && task.rows > 0;
-    const doubt = result.doubtful && isNew ? run.doubts.doubt(task.candidate, endpoint) : null;
-    return doubt === null ? finishAbsent(run, task) : failTask(run, task, doubt, { resumable: false });
+  if (request === null) return takeSingleAnswer(run, list, wanted, result, requests);
+  list.tell({ kind: "lost", read: request });
+  await commitLedger(run, requests);
+  const endpoint = whereOf(list, wanted, request);
+  if (list.stream.scope === "company") {
+    const isNew = readingOf(list.state)?.pages === 0 && liveOf(list.state).rows > 0;
+    const doubt = result.doubtful && isNew ? run.doubts.doubt(list.candidate, endpoint) : null;
+    return doubt === null ? apply(run, list, { kind: "absent" }) : failList(run, list, doubt, { resumable: false });
   }
   const detail = "HTTP 404: the service does not know this route";
   // The request history is not business data, so a service without it is no failure.
-  if (task.stream.strategy === "log") {
+  if (list.stream.strategy === "log") {
     run.deps.emit({ kind: "note", level: "warn", text: `${wanted.call.path}: ${detail}` });
-    return closeTask(run, task);
+    return closeList(run, list);
   }
-  const endpoint = whereOf(task, wanted, request);
-  return failTask(run, task, new DuckmirrorError("REQUEST_FAILED", { endpoint, detail }), { resumable: true });
+  return failList(run, list, new DuckmirrorError("REQUEST_FAILED", { endpoint, detail }), { resumable: true });
 };

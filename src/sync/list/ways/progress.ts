@@ -8,7 +8,6 @@ import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } f
 import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filter.ts";
 import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
-import { emptyOtherEnd } from "./other-end.ts";
 import { acceptWalk, nextWalk, secondPass, type WalkState, wantsComparison, wantsSecondPass } from "./walk.ts";
 
 export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
@@ -128,11 +127,6 @@ export const reopened = (before: Progress): Progress => {
       : withCoverage(before, (coverage) => ({ ...coverage, granted: 0 }));
   switch (progress.kind) {
     case "walk":
-      // Both parts must meet in the list as it is now. Before they met, reading goes on.
-      if (progress.fromHead !== null && (progress.coverage.complete || progress.fromHead.joined)) {
-        const fromHead = { ...progress.fromHead, joined: false };
-        return { ...progress, fromHead, coverage: emptyOtherEnd(progress.coverage) };
-      }
       return progress.coverage.complete ? { ...progress, coverage: reopenedCoverage(progress.coverage) } : progress;
     case "known": {
       const { coverage } = progress.walk;
@@ -209,8 +203,8 @@ const walk = z.object({
   pass: z.number(),
   headReads: z.number(),
   headJoined: z.boolean(),
-  // Missing in states of older versions.
-  fromHead: z.object({ coverage, joined: z.boolean() }).nullable().default(null),
+  // Set by older versions that read a list from its other end: such a state is not read.
+  fromHead: z.null().optional(),
 });
 const stored = z.discriminatedUnion("kind", [
   walk,

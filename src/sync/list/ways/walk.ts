@@ -5,7 +5,6 @@ import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "../coverag
 import { addRead, type Coverage, emptyCoverage } from "../coverage/coverage.ts";
 import { isDescending } from "../coverage/id-order.ts";
 import { nextReads } from "../coverage/next-reads.ts";
-import { emptyOtherEnd, type FromHead, joinEnds, readsFromEnd } from "./other-end.ts";
 
 /** Passes over a list that did not change and does not add up: its order is unstable, so it is read twice. */
 const MAX_PASSES = 2;
@@ -23,8 +22,6 @@ export interface WalkState {
   readonly headReads: number;
   /** The head was read again and contained a known id. */
   readonly headJoined: boolean;
-  /** What was read from the head, while the rest is read in ascending order from the other end; null: it is not. */
-  readonly fromHead: FromHead | null;
 }
 
 /**
@@ -39,23 +36,14 @@ export const startWalk = (options: { size: number; overlap: boolean; proof: Proo
   pass: 1,
   headReads: 0,
   headJoined: false,
-  fromHead: null,
 });
 
 /** True when the ids descend, as numbers or as text. */
 const descends = (ids: readonly string[]): boolean =>
   isDescending(ids) || ids.every((id, index) => index === 0 || id < (ids[index - 1] ?? ""));
 
-/** Adds a page in ascending order. */
-const acceptFromEnd = (state: WalkState, fromHead: FromHead, read: PageRead): WalkState => {
-  const ordered = state.ordered && descends(read.ids.toReversed());
-  const joined = joinEnds(fromHead, state.coverage, { read, ordered });
-  return { ...state, ordered, ...joined };
-};
-
 /** Adds a page. A page out of order ends the reliance on the order of ids. */
 export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
-  if (state.fromHead !== null) return acceptFromEnd(state, state.fromHead, read);
   const proof = state.proof === "descending" && !isDescending(read.ids) ? "identity" : state.proof;
   if (read.role === "head") {
     return {
@@ -110,8 +98,7 @@ export const nextWalk = (
 ): Step => {
   const { coverage } = state;
   if (!coverage.complete) {
-    const wanted = nextReads(coverage, inFlight, room);
-    const reads = state.fromHead === null ? wanted : readsFromEnd(state.fromHead, coverage, wanted);
+    const reads = nextReads(coverage, inFlight, room);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
   if (inFlight.length > 0) return { kind: "wait" };
@@ -139,22 +126,6 @@ export const nextWalk = (
 /** True when the list ends as far before its count as after the walk before, and every mirrored row was read. */
 const repeatsGap = ({ endsEarly, total }: Coverage, { rows, seen, acceptedGap }: MirrorFacts): boolean =>
   endsEarly && total !== null && total - rows === acceptedGap && seen >= rows;
-
-/** True when the list is ordered by id, and its rest is not read from the other end yet. */
-export const hasOtherEnd = ({ fromHead, ordered, coverage: { end, total } }: WalkState): boolean =>
-  fromHead === null && ordered && end > 0 && total !== null && total > end;
-
-/** What was read from the head, if the service does not return the list in ascending order. It is not asked for that again. */
-export const withoutOtherEnd = (state: WalkState): WalkState =>
-  state.fromHead === null ? state : { ...state, ordered: false, coverage: state.fromHead.coverage, fromHead: null };
-
-/** The walk from the other end, in pages that share a row. */
-export const fromOtherEnd = (state: WalkState): WalkState => ({
-  ...state,
-  proof: "identity",
-  fromHead: { coverage: { ...state.coverage, waiting: [], bridgeAt: null }, joined: false },
-  coverage: emptyOtherEnd(state.coverage),
-});
 
 /** True when a second pass may find missed rows: the list did not change, or a link stayed unproven. */
 export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =>

@@ -2,7 +2,8 @@
 // keep to them. Pure.
 import type { BudgetedWork, Budgets, CreditCap } from "../../../core/config/planning/budget-settings.ts";
 import type { Work } from "../../../warehouse/record/checkpoint.ts";
-import type { Candidate, ScopeMode } from "../candidate.ts";
+import type { ScopeMode } from "../../list/order.ts";
+import type { Candidate } from "../candidate.ts";
 
 /** One limit, of a stream or a kind of work. */
 export interface Cap {

@@ -2,7 +2,8 @@
 // measured.
 import type { StreamName } from "../../../catalog/streams.ts";
 import type { JsonObject } from "../../../core/json.ts";
-import { type Candidate, type Context, DEFAULT_PAGE, expectedPageSize, type ScopeMode } from "../candidate.ts";
+import type { ScopeMode } from "../../list/order.ts";
+import { type Candidate, type Context, DEFAULT_PAGE, expectedPageSize } from "../candidate.ts";
 import { historyEntries } from "../usage.ts";
 import { contentPerhaps } from "./content-prices.ts";
 import { type FollowUp, followUpsOf, totalOf } from "./follow-up.ts";

@@ -4,11 +4,12 @@ import { z } from "zod";
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { TableName } from "../../../catalog/tables.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
+import { liveOf } from "../../list/state.ts";
+import { finishedState } from "../../list/stored-state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
-import { finishedState } from "../../task/scope-state.ts";
+import { closeList, commitState, failList } from "../state/list-ends.ts";
 import { type AbsentCompany, type SyncRun, shapeOf } from "../state/run-state.ts";
-import { closeTask, commitState, failTask } from "../state/task-ends.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { removeLists } from "./remove-company.ts";
 
@@ -43,17 +44,17 @@ const settleLostInputs = async (run: SyncRun, lost: readonly AbsentCompany[]): P
   if (lost.length === 0) return;
   const rows = await run.deps.warehouse.countRows("companies");
   const refusal = guardDeletes(streamSpec("companies"), { rows, missing: lost.length }, run.options);
-  for (const { task, doubtful } of lost) {
-    const { stream, scope } = task.candidate;
+  for (const { list, doubtful } of lost) {
+    const { stream, scope } = list.candidate;
     const input = scope.slice(INPUT_SCOPE.length);
     const endpoint = `GET /v1/companies/by-input/${input}`;
-    const error = (doubtful ? run.doubts.doubt(task.candidate, endpoint) : null) ?? refusal;
+    const error = (doubtful ? run.doubts.doubt(list.candidate, endpoint) : null) ?? refusal;
     if (error !== null) {
-      await failTask(run, task, error, { resumable: false });
+      await failList(run, list, error, { resumable: false });
       continue;
     }
     await remove(run, null, "company_inputs", [input]);
-    closeTask(run, task);
+    closeList(run, list);
     run.taken.delete(stateKey(stream, scope));
     run.replan = true;
   }
@@ -66,19 +67,19 @@ const settleLostInputs = async (run: SyncRun, lost: readonly AbsentCompany[]): P
 const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promise<void> => {
   if (absent.length === 0) return;
   const embedded = shapeOf(run, "accounts").grants.includes("company");
-  const scopes = JSON.stringify(absent.map(({ task }) => task.candidate.scope));
+  const scopes = JSON.stringify(absent.map(({ list }) => list.candidate.scope));
   const sql = sqlText("plan/mirrored-companies.sql");
   const mirrored = await run.deps.warehouse.database.query(sql, [scopes], mirroredRow);
   const gone = mirrored.filter(({ named }) => !(named && embedded)).map(({ id }) => id);
   const rows = await run.deps.warehouse.countRows("companies");
   const refusal = guardDeletes(streamSpec("companies"), { rows, missing: gone.length }, run.options);
-  for (const { task, doubtful } of absent) {
-    const { scope } = task.candidate;
+  for (const { list, doubtful } of absent) {
+    const { scope } = list.candidate;
     const isGone = gone.includes(scope);
-    const doubt = doubtful && isGone ? run.doubts.doubt(task.candidate, `GET /v1/companies/${scope}`) : null;
+    const doubt = doubtful && isGone ? run.doubts.doubt(list.candidate, `GET /v1/companies/${scope}`) : null;
     const error = doubt ?? refusal;
     if (isGone && error !== null) {
-      await failTask(run, task, error, { resumable: false });
+      await failList(run, list, error, { resumable: false });
       continue;
     }
     if (isGone) {
@@ -87,14 +88,14 @@ const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promi
       await remove(run, null, "company_inputs", await idsOf(run, "plan/inputs-of-companies.sql", [scope]));
     }
     const now = run.deps.clock.now();
-    await commitState(run, finishedState(task, { whole: true, addsUp: true, now, runId: run.runId }));
-    closeTask(run, task);
+    await commitState(run, finishedState(liveOf(list.state), { whole: true, addsUp: true, now, runId: run.runId }));
+    closeList(run, list);
   }
 };
 
 /** Decides on companies and followed inputs that the service answered with 404. */
 export const settleAbsentCompanies = async (run: SyncRun, absent: readonly AbsentCompany[]): Promise<void> => {
-  const isInput = ({ task }: AbsentCompany) => task.candidate.mode === "resolve";
+  const isInput = ({ list }: AbsentCompany) => list.candidate.mode === "resolve";
   await settleGone(
     run,
     absent.filter((entry) => !isInput(entry)),

@@ -7,28 +7,32 @@ import type { ScopedTable } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
-import { finishedState, walkingState } from "../../task/scope-state.ts";
-import type { ScopeTask } from "../../task/scope-task.ts";
+import { liveOf } from "../../list/state.ts";
+import { finishedState, walkingState } from "../../list/stored-state.ts";
+import { adjustRows, closeList, commitState, failList, putOff } from "../state/list-ends.ts";
+import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { markUnreturned } from "../state/scope-marks.ts";
-import { adjustRows, closeTask, commitState, failTask, putOff } from "../state/task-ends.ts";
 import { askById, isAskable } from "./ask-by-id.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
 
-const companyOf = (task: ScopeTask): { company?: string } =>
-  task.stream.scope === "company" ? { company: task.candidate.scope } : {};
+/** The rows of the list's walk, in the warehouse. */
+const walkOf = ({ stream, candidate, state }: OpenList) => ({
+  ...{ table: stream.table, walkId: liveOf(state).walkId },
+  ...(stream.scope === "company" ? { company: candidate.scope } : {}),
+});
 
-export const missingOf = async (run: SyncRun, task: ScopeTask): Promise<MissingRows> => {
-  const found = await run.deps.warehouse.missing({ table: task.stream.table, walkId: task.walkId, ...companyOf(task) });
-  return { task, rows: found.rows, missing: found.missing, sample: found.sample };
+export const missingOf = async (run: SyncRun, list: OpenList): Promise<MissingRows> => {
+  const found = await run.deps.warehouse.missing(walkOf(list));
+  return { list, rows: found.rows, missing: found.missing, sample: found.sample };
 };
 
 /** Requests a few missing rows by id. `later`: this run could not find out. */
 const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive" | "later"> => {
-  const { name } = scope.task.stream;
+  const { name } = scope.list.stream;
   if (!isAskable(name)) return "gone";
   for (const id of scope.sample.slice(0, PROBES)) {
-    const answer = await askById(run, scope.task, name, id);
+    const answer = await askById(run, scope.list, name, id);
     if (answer === "alive") return "alive";
     if (answer === "absent") continue;
     if (answer.noCredit !== null) run.ending.stop(answer.noCredit);
@@ -38,7 +42,7 @@ const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive"
 };
 
 const refuse = async (run: SyncRun, scopes: readonly MissingRows[], error: DuckmirrorError) => {
-  for (const { task, missing } of scopes) await failTask(run, task, error, { resumable: false, unconfirmed: missing });
+  for (const { list, missing } of scopes) await failList(run, list, error, { resumable: false, unconfirmed: missing });
 };
 
 /**
@@ -56,60 +60,52 @@ export const dropInsights = async (run: SyncRun): Promise<void> => {
 };
 
 /** The next run decides, whenever that is: it believes the pages only after it has asked the service again. */
-const leaveUndecided = async (run: SyncRun, task: ScopeTask) => {
-  task.readAt = 0;
-  await commitState(run, walkingState(task, run.runId));
-  putOff(run, task);
+const leaveUndecided = async (run: SyncRun, list: OpenList) => {
+  list.tell({ kind: "believed-no-more" });
+  await commitState(run, walkingState(list.state, run.runId));
+  putOff(run, list);
 };
 
-const apply = async (run: SyncRun, scope: MissingRows) => {
-  const { task } = scope;
+const apply = async (run: SyncRun, { list, missing }: MissingRows) => {
   const now = run.deps.clock.now();
-  adjustRows(run, task, -scope.missing);
-  const state = finishedState(task, { whole: true, addsUp: true, now, runId: run.runId });
-  if (scope.missing === 0) {
+  adjustRows(run, list, -missing);
+  const state = finishedState(liveOf(list.state), { whole: true, addsUp: true, now, runId: run.runId });
+  if (missing === 0) {
     await commitState(run, state);
-    return closeTask(run, task);
+    return closeList(run, list);
   }
-  const deleted = await run.deps.warehouse.deleteMissing({
-    table: task.stream.table,
-    walkId: task.walkId,
-    expected: scope.missing,
-    ...companyOf(task),
-    runId: run.runId,
-    now,
-    scope: state,
-  });
-  run.stats.of(task.candidate.stream).deleted += deleted;
-  closeTask(run, task);
+  const deletion = { ...walkOf(list), expected: missing, runId: run.runId, now, scope: state };
+  run.stats.of(list.candidate.stream).deleted += await run.deps.warehouse.deleteMissing(deletion);
+  closeList(run, list);
 };
 
 /**
  * Rows that a filtered walk did not return are outside the scope or gone; neither is asked, because asking costs a
  * credit if they exist. A list without any row proves nothing.
  */
-const leaveOutside = async (run: SyncRun, table: ScopedTable, tasks: readonly ScopeTask[]): Promise<void> => {
+const leaveOutside = async (run: SyncRun, table: ScopedTable, lists: readonly OpenList[]): Promise<void> => {
   const { warehouse, clock, emit } = run.deps;
-  for (const task of tasks) {
-    const { rows, missing } = await missingOf(run, task);
+  for (const list of lists) {
+    const { rows, missing } = await missingOf(run, list);
     const empty = missing > 0 && missing === rows;
     if (!empty) {
-      const left = await markUnreturned(warehouse, table, task.walkId);
+      const left = await markUnreturned(warehouse, table, liveOf(list.state).walkId);
       emit({ kind: "note", level: "info", text: `${table}: ${counted(left, "row")} left the scope` });
-      adjustRows(run, task, -left);
+      adjustRows(run, list, -left);
     }
     const unconfirmed = empty ? { rows, because: "the list with the filters of scope is empty" } : null;
     const now = clock.now();
-    await commitState(run, finishedState(task, { whole: true, addsUp: !empty, unconfirmed, now, runId: run.runId }));
-    closeTask(run, task);
+    const outcome = { whole: true, addsUp: !empty, unconfirmed, now, runId: run.runId };
+    await commitState(run, finishedState(liveOf(list.state), outcome));
+    closeList(run, list);
   }
 };
 
 /** Decides on rows that the walks of one stream did not return, and moves them to history if nothing contradicts. */
-export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: readonly ScopeTask[]): Promise<void> => {
-  if (isFiltered(run, stream.name)) return leaveOutside(run, stream.name, tasks);
+export const settleDeletes = async (run: SyncRun, stream: StreamSpec, lists: readonly OpenList[]): Promise<void> => {
+  if (isFiltered(run, stream.name)) return leaveOutside(run, stream.name, lists);
   const scopes: MissingRows[] = [];
-  for (const task of tasks) scopes.push(await missingOf(run, task));
+  for (const list of lists) scopes.push(await missingOf(run, list));
   const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);
   const refusal = guardDeletes(stream, { rows: run.compared.get(stream.name) ?? 0, missing }, run.options);
   if (refusal !== null) return refuse(run, scopes, refusal);
@@ -119,7 +115,7 @@ export const settleDeletes = async (run: SyncRun, stream: StreamSpec, tasks: rea
       await refuse(run, [scope], new DuckmirrorError("DELETE_PROBE_FAILED", { stream: stream.name }));
       continue;
     }
-    if (verdict === "later") await leaveUndecided(run, scope.task);
+    if (verdict === "later") await leaveUndecided(run, scope.list);
     else await apply(run, scope);
   }
 };

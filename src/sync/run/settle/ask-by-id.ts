@@ -1,13 +1,14 @@
 // Requests one record by its id. A 404 costs nothing and confirms that the record is gone; a 200 costs a credit,
-// repairs the row and marks it as seen by the task's walk.
+// repairs the row and marks it as seen by the walk of the list.
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../../catalog/tables.ts";
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import { frozenMisfit } from "../../../warehouse/record/strict-rows.ts";
+import { liveOf } from "../../list/state.ts";
 import { detailCall } from "../../request/calls.ts";
 import { creditsOf } from "../../request/ledger-rows.ts";
 import { loadsOf } from "../../rows/loads.ts";
-import type { ScopeTask } from "../../task/scope-task.ts";
+import type { OpenList } from "../state/open-list.ts";
 import type { SyncRun } from "../state/run-state.ts";
 
 /** A response by id belongs to no page. */
@@ -24,9 +25,9 @@ export type ByIdAnswer =
   | { readonly noCredit: DuckmirrorError | null };
 
 /** Sends one request within the run's credits and rate. */
-export const askById = async (run: SyncRun, task: ScopeTask, name: ScopedTable, id: string): Promise<ByIdAnswer> => {
+export const askById = async (run: SyncRun, list: OpenList, name: ScopedTable, id: string): Promise<ByIdAnswer> => {
   const call = detailCall(streamSpec(name), id, run.options);
-  const { walkId } = task;
+  const { walkId } = liveOf(list.state);
   const purpose = { stream: name, work: "walk" } as const;
   if (run.budgets.room(purpose) !== "some") {
     run.budgets.leaveOut(purpose);

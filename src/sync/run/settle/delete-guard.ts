@@ -3,7 +3,7 @@
 
 import type { StreamSpec } from "../../../catalog/streams.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import type { ScopeTask } from "../../task/scope-task.ts";
+import type { OpenList } from "../state/open-list.ts";
 import type { DeleteGuard } from "../state/run-state.ts";
 
 /** Rows requested by id before a delete: a 404 is free and confirms it, a 200 proves the walk wrong. */
@@ -11,7 +11,7 @@ export const PROBES = 3;
 
 /** One scope whose walk added up, and the rows that it did not return. */
 export interface MissingRows {
-  readonly task: ScopeTask;
+  readonly list: OpenList;
   /** Mirrored rows in this scope. */
   readonly rows: number;
   readonly missing: number;

@@ -5,8 +5,8 @@ import { COMPANY_LISTS, type StreamName, streamSpec } from "../../../catalog/str
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
+import { unreadState } from "../../list/stored-state.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
-import { unreadState } from "../../task/scope-state.ts";
 
 /** Run that removes the rows, and its time, ms since the epoch. */
 interface Removal {

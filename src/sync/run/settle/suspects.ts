@@ -3,11 +3,12 @@
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import type { Suspect } from "../../../warehouse/load/suspects.ts";
+import { type Live, liveOf, readingOf, uncountable } from "../../list/state.ts";
+import { totalOf } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
-import { totalOf } from "../../task/scope-state.ts";
-import { type ScopeTask, uncountable } from "../../task/scope-task.ts";
+import { adjustRows } from "../state/list-ends.ts";
+import type { OpenList } from "../state/open-list.ts";
 import type { SyncRun } from "../state/run-state.ts";
-import { adjustRows } from "../state/task-ends.ts";
 import { missingOf } from "./apply-deletes.ts";
 import { askById } from "./ask-by-id.ts";
 import { guardDeletes } from "./delete-guard.ts";
@@ -23,17 +24,18 @@ const AT_ONCE = 4;
 const CONTROLS = 3;
 
 /** True when rows keep their order and every page was joined, so that the walk skipped no row. */
-export const isProven = (task: ScopeTask): boolean => {
-  if (task.progress === null) return false;
-  const coverage = coverageOf(task.progress);
+export const isProven = (list: Live): boolean => {
+  const progress = readingOf(list)?.progress;
+  if (progress === undefined) return false;
+  const coverage = coverageOf(progress);
   if (coverage === null || !coverage.proven) return false;
-  return task.progress.kind !== "walk" || task.progress.ordered || !coverage.moved;
+  return progress.kind !== "walk" || progress.ordered || !coverage.moved;
 };
 
 /** Number of rows that the service counts, minus records that the mirror cannot hold. */
-export const countedBy = (task: ScopeTask): number | null => {
-  const total = totalOf(task);
-  return total === null ? null : total - uncountable(task);
+export const countedBy = (list: Live): number | null => {
+  const total = totalOf(list);
+  return total === null ? null : total - uncountable(list);
 };
 
 interface Asked {
@@ -43,13 +45,13 @@ interface Asked {
 }
 
 /** A row that the walk returned is a suspect only while the mirror holds more rows than the service counts. */
-const exceedsCount = (task: ScopeTask, gone = 0): boolean =>
-  task.rows - gone > (countedBy(task) ?? Number.POSITIVE_INFINITY);
+const exceedsCount = ({ state }: OpenList, gone = 0): boolean =>
+  liveOf(state).rows - gone > (countedBy(liveOf(state)) ?? Number.POSITIVE_INFINITY);
 
 /** Requests suspects, several at a time, until enough are known, too many exist, or nothing more may be sent. */
 const askSuspects = async (
   run: SyncRun,
-  task: ScopeTask,
+  list: OpenList,
   name: ScopedTable,
   suspects: readonly Suspect[],
 ): Promise<Asked> => {
@@ -62,8 +64,8 @@ const askSuspects = async (
   const ask = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       if (ended !== null || run.deps.signal.aborted) return;
-      if (next.met && !exceedsCount(task, gone.length)) return;
-      const answer = await askById(run, task, name, next.id);
+      if (next.met && !exceedsCount(list, gone.length)) return;
+      const answer = await askById(run, list, name, next.id);
       if (answer === "absent") gone.push(next.id);
       else if (answer === "alive") alive += 1;
       else ended = answer.noCredit?.message ?? "the rest is asked for in the next sync";
@@ -79,39 +81,40 @@ const askSuspects = async (
  * Whether 404s can be trusted: the service must know a row by id that the walk returned. An organization with a
  * lowered tier gets 404 for everything (API.md, Access tiers), and so does a token without access to the route.
  */
-const knowsLiveRow = async (run: SyncRun, task: ScopeTask, name: ScopedTable): Promise<boolean> => {
-  const met = { table: name, walkId: task.walkId, limit: CONTROLS };
+const knowsLiveRow = async (run: SyncRun, list: OpenList, name: ScopedTable): Promise<boolean> => {
+  const met = { table: name, walkId: liveOf(list.state).walkId, limit: CONTROLS };
   for (const id of await run.deps.warehouse.metRows(met)) {
-    const answer = await askById(run, task, name, id);
+    const answer = await askById(run, list, name, id);
     if (answer === "alive") return true;
     if (answer !== "absent") return false;
   }
   return false;
 };
 
-const deleteGone = async (run: SyncRun, task: ScopeTask, name: ScopedTable, ids: readonly string[]) => {
+const deleteGone = async (run: SyncRun, list: OpenList, name: ScopedTable, ids: readonly string[]) => {
   const now = run.deps.clock.now();
   const deleted = await run.deps.warehouse.deleteKeys({ table: name, ids, runId: run.runId, now });
   run.stats.of(name).deleted += deleted;
-  adjustRows(run, task, -deleted);
+  adjustRows(run, list, -deleted);
 };
 
 /** Requests suspects and deletes those that are gone. Returns the reason if some remain. */
-export const settleSuspects = async (run: SyncRun, task: ScopeTask, name: ScopedTable): Promise<string | null> => {
-  const walkBefore = task.before?.status === "idle" ? task.before.walkId : null;
-  const search = { table: name, walkId: task.walkId, walkBefore, limit: MOST_ASKED };
-  const likely = isProven(task);
+export const settleSuspects = async (run: SyncRun, list: OpenList, name: ScopedTable): Promise<string | null> => {
+  const live = liveOf(list.state);
+  const walkBefore = live.before?.status === "idle" ? live.before.walkId : null;
+  const search = { table: name, walkId: live.walkId, walkBefore, limit: MOST_ASKED };
+  const likely = isProven(live);
   const suspects = (await run.deps.warehouse.suspects(search)).filter(
-    ({ met, orphan, missedTwice }) => (likely || orphan || missedTwice) && (!met || exceedsCount(task)),
+    ({ met, orphan, missedTwice }) => (likely || orphan || missedTwice) && (!met || exceedsCount(list)),
   );
   if (suspects.length === 0) return null;
-  const { missing } = await missingOf(run, task);
+  const { missing } = await missingOf(run, list);
   const atStake = Math.max(missing, suspects.length);
-  const refusal = guardDeletes(task.stream, { rows: task.rows, missing: atStake }, run.options);
+  const refusal = guardDeletes(list.stream, { rows: live.rows, missing: atStake }, run.options);
   if (refusal !== null) return refusal.message;
-  const { gone, ended } = await askSuspects(run, task, name, suspects);
+  const { gone, ended } = await askSuspects(run, list, name, suspects);
   if (gone.length === 0) return ended;
-  if (!(await knowsLiveRow(run, task, name))) return "the service knows no row by its id, so its 404s prove nothing";
-  await deleteGone(run, task, name, gone);
+  if (!(await knowsLiveRow(run, list, name))) return "the service knows no row by its id, so its 404s prove nothing";
+  await deleteGone(run, list, name, gone);
   return ended;
 };

@@ -2,9 +2,10 @@
 // a list is read, its pages are newer than embedded records; with a scope of its own, records outside would be embedded too.
 import { ORGANIZATION_LISTS, type StreamName } from "../../../catalog/streams.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
+import { isExcerpt, progressOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { isScoped } from "../../rows/row-scope.ts";
-import { isExcerpt, type ScopeTask } from "../../task/scope-task.ts";
+import type { OpenList } from "./open-list.ts";
 import type { SyncOptions, SyncRun } from "./run-state.ts";
 
 type Choice = Pick<SyncOptions, "configured" | "rowScope">;
@@ -22,15 +23,15 @@ export const embeddableLists = (states: ReadonlyMap<string, ScopeState>, options
   );
 };
 
-const isList = ({ candidate, progress }: ScopeTask): boolean => progress !== null && candidate.scope === "";
+const isList = ({ candidate, state }: OpenList): boolean => progressOf(state) !== null && candidate.scope === "";
 
-/** A task starts reading its list: its records do not come along until the list is read. */
-export const withholdList = (run: SyncRun, task: ScopeTask): void => {
-  if (isList(task)) run.embeddable.delete(task.stream.name);
+/** A list starts to be read: its records do not come along until the list is read. */
+export const withholdList = (run: SyncRun, list: OpenList): void => {
+  if (isList(list)) run.embeddable.delete(list.stream.name);
 };
 
-/** A task has read its list to the end: its records may come along again. */
-export const offerList = (run: SyncRun, task: ScopeTask): void => {
-  const { name } = task.stream;
-  if (isList(task) && !isExcerpt(task) && mayComeAlong(run.options, name)) run.embeddable.add(name);
+/** A list was read to the end: its records may come along again. */
+export const offerList = (run: SyncRun, list: OpenList): void => {
+  const { name } = list.stream;
+  if (isList(list) && !isExcerpt(list.state) && mayComeAlong(run.options, name)) run.embeddable.add(name);
 };

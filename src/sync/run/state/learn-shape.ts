@@ -1,17 +1,17 @@
 // Learns the shape of a list from its answers: page size, optional fields, and whether they must be named.
 import { isDeepStrictEqual } from "node:util";
-import type { OkOutcome } from "../../../api/outcome.ts";
+import type { ApiCall, OkOutcome } from "../../../api/outcome.ts";
 import type { StreamName } from "../../../catalog/streams.ts";
 import type { ReadRequest } from "../../list/coverage/contract.ts";
 import type { ListShape } from "../../list/form.ts";
+import { progressOf } from "../../list/state.ts";
 import { isOtherPage, pageSizeOf, provenPageSize } from "../../list/ways/page-size.ts";
 import { rememberShape } from "../../plan/remembered.ts";
 import { namedOnDemand } from "../../request/calls.ts";
 import { afterAnswerTo } from "../../request/smaller-pages.ts";
 import { choiceAfter } from "../../rows/field-choice.ts";
 import { grantsAfter } from "../../rows/granted-fields.ts";
-import type { ScopeTask } from "../../task/scope-task.ts";
-import type { WantedCall } from "../../task/wanted-call.ts";
+import type { OpenList } from "./open-list.ts";
 import { formOf, type SyncRun, shapeOf } from "./run-state.ts";
 
 export const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) => {
@@ -19,9 +19,9 @@ export const storeShape = async (run: SyncRun, stream: StreamName, shape: ListSh
   await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
 };
 
-/** The task was returned in this form: the stream's from now on, unless others are returned in another one. */
-const keepForm = async (run: SyncRun, task: ScopeTask, form: ListShape): Promise<void> => {
-  if (run.trials.returned(task, form) === "stream") await storeShape(run, task.stream.name, form);
+/** The list was returned in this form: the stream's from now on, unless others are returned in another one. */
+const keepForm = async (run: SyncRun, list: OpenList, form: ListShape): Promise<void> => {
+  if (run.trials.returned(list, form) === "stream") await storeShape(run, list.stream.name, form);
 };
 
 /**
@@ -31,27 +31,28 @@ const keepForm = async (run: SyncRun, task: ScopeTask, form: ListShape): Promise
  */
 export const settleShape = async (
   run: SyncRun,
-  task: ScopeTask,
+  list: OpenList,
   request: ReadRequest,
-  { call: { query } }: WantedCall,
+  { query }: Pick<ApiCall, "query">,
   outcome: OkOutcome,
 ): Promise<boolean> => {
-  const { name } = task.stream;
-  const asked = formOf(run, task);
+  const { name } = list.stream;
+  const asked = formOf(run, list);
   const shape = afterAnswerTo(asked, request.perPage);
   const records = Array.isArray(outcome.data) ? outcome.data : [];
   const { totalCount: total, perPage: saysPerPage } = outcome.page;
   const page = { request, rows: records.length, total, saysPerPage, granted: run.granted.get(name) ?? 0 };
   // Beside the size of this list, which may be smaller: else a page in that size would be asked for again for ever.
-  if (task.progress !== null && isOtherPage(page, pageSizeOf(task.progress))) {
-    if (!shape.fixed) await keepForm(run, task, { ...shape, fixed: true });
+  const progress = progressOf(list.state);
+  if (progress !== null && isOtherPage(page, pageSizeOf(progress))) {
+    if (!shape.fixed) await keepForm(run, list, { ...shape, fixed: true });
     return true;
   }
-  const proven = task.progress === null ? null : provenPageSize(task.progress, page);
+  const proven = progress === null ? null : provenPageSize(progress, page);
   const perPage = Math.min(shape.perPage, proven ?? shape.perPage);
-  const learned = grantsAfter(shape, task.stream, query, { records, included: outcome.included });
-  const { choice, again } = choiceAfter(shape, task.stream, {
-    wanted: namedOnDemand(task.stream, shape, run.options),
+  const learned = grantsAfter(shape, list.stream, query, { records, included: outcome.included });
+  const { choice, again } = choiceAfter(shape, list.stream, {
+    wanted: namedOnDemand(list.stream, shape, run.options),
     named: query.onlyWithFields !== undefined,
     records,
     lacks: learned.lacks,
@@ -59,19 +60,19 @@ export const settleShape = async (
   });
   // Until the form is known, the list's other requests wait.
   const next = { ...shape, ...choice, ...learned, perPage, settled: shape.settled || !again };
-  const tried = run.trials.of(task) !== undefined;
-  if (tried || !isDeepStrictEqual(next, asked)) await keepForm(run, task, next);
-  else run.trials.returned(task, next);
+  const tried = run.trials.of(list) !== undefined;
+  if (tried || !isDeepStrictEqual(next, asked)) await keepForm(run, list, next);
+  else run.trials.returned(list, next);
   return again;
 };
 
 /** A single record was returned in a form that an earlier refusal led to, so later runs ask for that at once. */
-export const settleForm = async (run: SyncRun, task: ScopeTask): Promise<void> => {
-  const { name, list } = task.stream;
-  const [form, shape] = [formOf(run, task), shapeOf(run, name)];
-  const tried = run.trials.of(task) !== undefined;
-  if (run.trials.returned(task, form) === "own") return;
-  if (list === undefined && !shape.settled) return storeShape(run, name, { ...form, settled: true });
+export const settleForm = async (run: SyncRun, list: OpenList): Promise<void> => {
+  const { name, list: route } = list.stream;
+  const [form, shape] = [formOf(run, list), shapeOf(run, name)];
+  const tried = run.trials.of(list) !== undefined;
+  if (run.trials.returned(list, form) === "own") return;
+  if (route === undefined && !shape.settled) return storeShape(run, name, { ...form, settled: true });
   // What a record is asked for with; its list has page size and order of its own.
   const { include, without, content, contentForbidden } = form;
   if (tried) run.shapes.set(name, { ...shape, include, without, content, contentForbidden });

@@ -15,17 +15,18 @@ import type { ArchiveLimits } from "../../../warehouse/file/baseline/archive-lim
 import type { PublishPolicy } from "../../../warehouse/file/publish-news.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import { initialShape, type ListShape } from "../../list/form.ts";
+import type { Widening } from "../../list/order.ts";
+import { type ListState, readingOf } from "../../list/state.ts";
 import type { BudgetBook } from "../../plan/budgets/budget-book.ts";
-import { stateKey, type Widening } from "../../plan/candidate.ts";
 import type { PlanOptions } from "../../plan/make-plan.ts";
 import type { CallOptions } from "../../request/calls.ts";
 import type { Fetcher } from "../../request/fetcher.ts";
 import type { Sender } from "../../request/sender.ts";
 import { filtersOf } from "../../rows/row-scope.ts";
-import type { FormTrials } from "../../task/form-trials.ts";
-import type { ScopeTask } from "../../task/scope-task.ts";
 import type { Committer } from "./committer.ts";
 import type { Ending } from "./ending.ts";
+import type { FormTrials } from "./form-trials.ts";
+import type { OpenList } from "./open-list.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { UnusableBook } from "./unusable-book.ts";
 
@@ -90,7 +91,7 @@ export interface SyncDeps {
 
 /** A company profile answered with 404; `doubtful`: with text in place of JSON. */
 export interface AbsentCompany {
-  readonly task: ScopeTask;
+  readonly list: OpenList;
   readonly doubtful: boolean;
 }
 
@@ -125,12 +126,12 @@ export interface SyncRun {
   readonly rows: Map<string, number>;
   /** Lists whose records may come along with insights (embeddable-lists.ts). */
   readonly embeddable: Set<StreamName>;
-  /** Running tasks, by `stateKey`. */
-  readonly active: Map<string, ScopeTask>;
+  /** Lists and records that are read now, by `stateKey`. */
+  readonly active: Map<string, OpenList>;
   /** Scopes that this run has started or finished. */
   readonly taken: Set<string>;
   /** Company lists that lost rows; decided together when their stream is done. */
-  readonly losing: ScopeTask[];
+  readonly losing: OpenList[];
   /** Company profiles answered with 404; decided together. */
   readonly absent: AbsentCompany[];
   /** Rows of lists that this run read completely, per stream; the share of deletes refers to this number. */
@@ -152,9 +153,9 @@ export type KnownShapes = Pick<SyncRun, "shapes"> & { readonly options: Pick<Syn
 export const shapeOf = (run: KnownShapes, stream: StreamName): ListShape =>
   run.shapes.get(stream) ?? initialShape(run.options.largestPage);
 
-/** The form that the task is asked for in: its own after its own refusals, else that of its stream. */
-export const formOf = (run: KnownShapes & Pick<SyncRun, "trials">, task: ScopeTask): ListShape =>
-  run.trials.of(task) ?? shapeOf(run, task.stream.name);
+/** The form that the list is asked for in: its own after its own refusals, else that of its stream. */
+export const formOf = (run: KnownShapes & Pick<SyncRun, "trials">, list: OpenList): ListShape =>
+  run.trials.of(list) ?? shapeOf(run, list.stream.name);
 
 /** Shapes of lists that returned a page. Those of single records know no page size. */
 export const settledLists = (run: Pick<SyncRun, "shapes">): readonly ListShape[] =>
@@ -164,7 +165,5 @@ export const settledLists = (run: Pick<SyncRun, "shapes">): readonly ListShape[]
 export const isFiltered = (run: SyncRun, stream: StreamName): stream is ScopedTable =>
   shapeOf(run, stream).filters && filtersOf(run.options.rowScope, stream) !== null;
 
-/** True when this run has read a page of the task's list. */
-export const hasGoneOn = (run: SyncRun, task: ScopeTask): boolean => task.readAt >= run.startedAt;
-
-export const taskKey = (task: ScopeTask): string => stateKey(task.candidate.stream, task.candidate.scope);
+/** True when this run has read a page of the list. */
+export const hasGoneOn = (run: SyncRun, state: ListState): boolean => (readingOf(state)?.readAt ?? 0) >= run.startedAt;

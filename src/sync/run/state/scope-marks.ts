@@ -8,10 +8,10 @@ import { quoted } from "../../../core/text/sql-text.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import type { ListShape } from "../../list/form.ts";
-import type { Widening } from "../../plan/candidate.ts";
+import type { Widening } from "../../list/order.ts";
+import { unreadState } from "../../list/stored-state.ts";
 import { changedScopes, rememberScope, rememberShape, rememberWidening } from "../../plan/remembered.ts";
 import { filtersOf, isScoped, outsideOf } from "../../rows/row-scope.ts";
-import { unreadState } from "../../task/scope-state.ts";
 
 type Shapes = ReadonlyMap<string, ListShape>;
 

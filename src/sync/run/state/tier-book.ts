@@ -2,9 +2,10 @@
 import { ORGANIZATION_LISTS, streamSpec } from "../../../catalog/streams.ts";
 import { accessOf, isNews, PROBE_EVERY_MS, type TierAccess, type TierEvidence } from "../../../core/state/tier.ts";
 import type { PageRead } from "../../list/coverage/contract.ts";
+import { readingOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { rememberTier } from "../../plan/remembered.ts";
-import type { ScopeTask } from "../../task/scope-task.ts";
+import type { OpenList } from "./open-list.ts";
 import { isFiltered, type SyncRun } from "./run-state.ts";
 
 /** Routes of the Full Access tier that may be asked now. */
@@ -12,12 +13,13 @@ export const accessIn = ({ tier, taken, active, options, deps }: SyncRun): TierA
   const access = accessOf(tier, deps.clock.now(), options.allowMassDelete);
   const accounts = stateKey("accounts", "");
   // An account list that failed, or showed nothing, must not hold up the others.
-  const asked = taken.has(accounts) && active.get(accounts)?.pages !== 0;
+  const list = active.get(accounts);
+  const asked = taken.has(accounts) && (list === undefined || readingOf(list.state)?.pages !== 0);
   return access === "unknown" && asked ? "open" : access;
 };
 
-const evidenceOf = (run: SyncRun, task: ScopeTask, read: PageRead): TierEvidence | null => {
-  const { name, tier } = task.stream;
+const evidenceOf = (run: SyncRun, list: OpenList, read: PageRead): TierEvidence | null => {
+  const { name, tier } = list.stream;
   if (tier !== "full") return null;
   if (read.rows > 0) return { shows: "full", because: `${name} were returned` };
   // An organization with Full Access has accounts; it may have no contacts and no signals.
@@ -41,15 +43,15 @@ export const noteTier = ({ tier, options, deps }: SyncRun): void => {
 };
 
 /** Takes from a committed page of a list what it shows about the tier. */
-export const learnFrom = async (run: SyncRun, task: ScopeTask, read: PageRead): Promise<void> => {
+export const learnFrom = async (run: SyncRun, list: OpenList, read: PageRead): Promise<void> => {
   const { clock, tier, warehouse } = run.deps;
   const before = run.tier?.tier;
-  const evidence = evidenceOf(run, task, read);
+  const evidence = evidenceOf(run, list, read);
   if (evidence !== null && isNews(run.tier, evidence, clock.now())) {
     run.tier = await tier.learn(evidence);
     await rememberTier(warehouse, run.tier, clock.now());
     if (run.tier?.tier !== before) noteTier(run);
   }
   // Work that waited for the account list's first page becomes due.
-  if (run.tier?.tier !== before || (before === undefined && task.stream.name === "accounts")) run.replan = true;
+  if (run.tier?.tier !== before || (before === undefined && list.stream.name === "accounts")) run.replan = true;
 };

@@ -2,27 +2,19 @@
 // (docs/decisions/0119-pages-after-a-kill.md).
 import { expect, test } from "vitest";
 import { initialShape } from "../../../../src/sync/list/form.ts";
+import { next } from "../../../../src/sync/list/next.ts";
+import { liveOf, openList } from "../../../../src/sync/list/state.ts";
+import { parseCursor } from "../../../../src/sync/list/stored-cursor.ts";
+import { walkingState } from "../../../../src/sync/list/stored-state.ts";
 import { storedProgress } from "../../../../src/sync/list/ways/progress.ts";
-import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
 import { recover } from "../../../../src/sync/recovery/recover.ts";
-import { walkingState } from "../../../../src/sync/task/scope-state.ts";
-import { createTask, takePage } from "../../../../src/sync/task/scope-task.ts";
-import { parseCursor } from "../../../../src/sync/task/stored-cursor.ts";
 import { anAccount } from "../../../support/fake-data.ts";
 import { createMemoryArchive } from "../../../support/memory-archive.ts";
 import { createMemoryWarehouse } from "../../../support/memory-warehouse/memory-warehouse.ts";
 
 const T0 = Date.UTC(2026, 10, 22);
 const KILLED = "killed";
-const CANDIDATE: Candidate = {
-  stream: "accounts",
-  scope: "",
-  mode: "walk",
-  overlap: false,
-  because: "",
-  requests: null,
-  worth: 0,
-};
+const ORDER = { stream: "accounts", scope: "", mode: "walk", overlap: false } as const;
 const TOTAL = 6;
 const pageAt = (page: number) => ({ page, perPage: 2, role: "cover" }) as const;
 
@@ -32,10 +24,11 @@ const recoveredCursor = async (storedBy: string) => {
   const archive = createMemoryArchive(() => undefined);
   await warehouse.startRun({ runId: KILLED, mode: "incremental", startedAt: T0 });
   const shape = initialShape(10);
-  const task = createTask({ candidate: CANDIDATE, before: undefined, shape, rows: 0, runId: storedBy, now: T0 });
-  takePage(task, { ...pageAt(1), ids: ["6", "5"], rows: 2, values: [null, null], total: TOTAL }, T0);
+  const first = openList({ order: ORDER, before: undefined, shape, rows: 0, runId: storedBy, now: T0 });
+  const read = { ...pageAt(1), ids: ["6", "5"], rows: 2, values: [null, null], total: TOTAL };
+  const list = liveOf(next(first, { kind: "page", read, receivedAt: T0 }).state);
   const committed = { runId: storedBy, loads: [], requests: [], quota: null };
-  await warehouse.commit({ ...committed, scopes: [walkingState(task, storedBy)] });
+  await warehouse.commit({ ...committed, scopes: [walkingState(list, storedBy)] });
   const open = archive.open({ runId: KILLED, now: T0 });
   const body = { data: [anAccount(4), anAccount(3)], meta: { page: 2, perPage: 2, totalCount: TOTAL, totalPages: 3 } };
   const bytes = Buffer.from(JSON.stringify(body));
@@ -45,7 +38,7 @@ const recoveredCursor = async (storedBy: string) => {
     {
       ...request,
       url: "/v1/accounts?page=2&perPage=2",
-      walkId: task.walkId,
+      walkId: list.walkId,
       endpoint: "listAccounts",
       detail,
       receivedAt: T0,

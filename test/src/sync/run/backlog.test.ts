@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
 import { QUOTA_SCOPE } from "../../../../src/sync/plan/usage-scopes.ts";
 import { nextOf } from "../../../../src/sync/run/backlog.ts";
-import { aCandidate, aTask } from "./a-task.ts";
+import { aCandidate, aList } from "./a-list.ts";
 
 const [accounts, contacts] = [aCandidate(), aCandidate({ stream: "contacts" })];
 const history = aCandidate({ stream: "usage", scope: "requests", mode: "log" });
@@ -12,7 +12,7 @@ const forbidden = aCandidate({ stream: "filings", scope: "7", mode: "known", for
 
 const next = (pending: readonly Candidate[], running: readonly Candidate[] = [], failing: readonly string[] = []) =>
   nextOf(pending, {
-    active: new Map(running.map((candidate, nth) => [String(nth), aTask(candidate)])),
+    active: new Map(running.map((candidate, nth) => [String(nth), aList(candidate)])),
     fetcher: { isFailing: (stream) => failing.includes(stream) },
   });
 

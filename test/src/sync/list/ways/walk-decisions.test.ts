@@ -2,17 +2,13 @@
 import { describe, expect, test } from "vitest";
 import type { PageRead, Proof } from "../../../../../src/sync/list/coverage/contract.ts";
 import type { Coverage } from "../../../../../src/sync/list/coverage/coverage.ts";
-import { startOf } from "../../../../../src/sync/list/coverage/page-geometry.ts";
 import {
   acceptWalk,
-  fromOtherEnd,
-  hasOtherEnd,
   nextWalk,
   startWalk,
   type WalkState,
   wantsComparison,
   wantsSecondPass,
-  withoutOtherEnd,
 } from "../../../../../src/sync/list/ways/walk.ts";
 import { descending, facts, page } from "./readings.ts";
 
@@ -112,27 +108,5 @@ describe("a list that ends before its count is read a second time", () => {
   test("if nothing shows that it ends there", () => {
     const gap = facts({ rows: 3, seen: 3, acceptedGap: 1 });
     expect(wantsSecondPass(covered(early, { endsEarly: false }), gap)).toBe(true);
-  });
-});
-
-describe("from the other end", () => {
-  const head = covered(start("descending", false, 10), { end: 60, total: 100 });
-  const turned = covered(fromOtherEnd(head), { end: 30, total: 100, joinedTotal: 100 });
-
-  test("a list is read once, and what was read from the head is kept where it cannot be", () => {
-    expect([hasOtherEnd(head), hasOtherEnd(turned)]).toEqual([true, false]);
-    expect(withoutOtherEnd(head)).toBe(head);
-    expect(withoutOtherEnd(turned)).toMatchObject({
-      ordered: false,
-      fromHead: null,
-      coverage: { end: 60, total: 100 },
-    });
-  });
-
-  test("no page is requested that was read from the head, but one row of them", () => {
-    const step = nextWalk(turned, facts(), [], 8);
-    const starts = step.kind === "read" ? step.reads.map(startOf) : [];
-    expect(starts.length).toBeGreaterThan(0);
-    expect(Math.max(...starts)).toBeLessThanOrEqual(40);
   });
 });

@@ -1,7 +1,7 @@
 // Committer: what is written at once, what waits for others, and how long.
 import { expect, test } from "vitest";
+import { unreadState } from "../../../../../src/sync/list/stored-state.ts";
 import { createCommitter } from "../../../../../src/sync/run/state/committer.ts";
-import { unreadState } from "../../../../../src/sync/task/scope-state.ts";
 import { standingClock } from "../../../../support/standing-clock.ts";
 
 const LATER = { loads: [], requests: [], states: [], bytes: 10, canWait: true } as const;

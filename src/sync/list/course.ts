@@ -1,0 +1,145 @@
+// A list that changes its course: another way of reading, or another form of its pages. Pure.
+import type { ReadRequest } from "./coverage/contract.ts";
+import type { Coverage } from "./coverage/coverage.ts";
+import { spanAt, startOf } from "./coverage/page-geometry.ts";
+import { overlapMs, overlaps, startProgress } from "./first-progress.ts";
+import { type ListShape, proofOf } from "./form.ts";
+import {
+  type Active,
+  type Closing,
+  type Detour,
+  emptyReading,
+  type Live,
+  type Reading,
+  type ReadingList,
+  type RefusedRow,
+  uncountable,
+} from "./state.ts";
+import { unreadState } from "./stored-state.ts";
+import { readHeadAgain, startWatermark } from "./ways/changes.ts";
+import { startFilter } from "./ways/filter.ts";
+import { coverageOf, type Progress, withPageSize } from "./ways/progress.ts";
+import { startWalk } from "./ways/walk.ts";
+
+/** The run and time at which a reading begins. */
+export interface Beginning {
+  readonly runId: string;
+  readonly now: number;
+  readonly shape: ListShape;
+}
+
+/** Another way of reading, of which no page was received. What was counted of the list stays. */
+const anotherWay = (reading: Reading, progress: Progress, pages = 0): Reading => ({
+  ...{ ...reading, progress, pages, onlyPage: new Set<string>() },
+});
+
+/** The list, read as `Kind` from now on, without what only its present kind knows. */
+const paged = ({ order, stream, before, walkId, startedAt, rows, wantedContent, ...list }: Active) => ({
+  ...{ order, stream, before, walkId, startedAt, rows, wantedContent },
+  ...{ reading: list.reading, requests: list.requests, negotiation: list.negotiation },
+  ...{ last: list.last, firstForm: list.firstForm },
+});
+
+/** A walk of the whole list, when the shorter reading did not suffice. Of a wider scope nothing of the narrower one counts any more. */
+export const walkWhole = (list: Active, { runId, now, shape }: Beginning): ReadingList => {
+  const { widens, ...order } = list.order;
+  const progress = startWalk({
+    size: shape.perPage,
+    overlap: overlaps(order, list.rows),
+    proof: proofOf(list.stream, shape),
+  });
+  const fresh = emptyReading(progress, { firstMirror: list.rows === 0, content: list.wantedContent });
+  const { readAt, newest, firstNewest } = list.reading;
+  return {
+    ...{ ...paged(list), order, kind: "reading", refused: null },
+    before: widens === undefined ? list.before : unreadState(order.stream, "", runId),
+    walkId: `${runId}/${order.stream}/${order.scope}/walk`,
+    startedAt: now,
+    reading: { ...fresh, readAt, newest, firstNewest },
+  };
+};
+
+/** After a walk of the rows that a wider scope adds: reads every change since the list was complete for the narrower one. */
+export const readWiderChanges = (list: ReadingList, { perPage: size }: ListShape): ReadingList => {
+  const since = (list.before?.watermark ?? 0) - overlapMs(list.stream);
+  const progress = startWatermark({ size, since, thorough: true });
+  // Rows of the walk count as seen, so no page alone is all that was.
+  return { ...list, last: null, reading: anotherWay(list.reading, progress, Math.max(2, list.reading.pages)) };
+};
+
+/** The list goes on without the page: by its changes, if it shows them, else from its head. */
+export const leaveReading = (list: Active, left: RefusedRow, beginning: Beginning): Detour => {
+  const { stream, order, before, startedAt, reading } = list;
+  const { runId, shape } = beginning;
+  if (stream.watermark === undefined || !shape.changeOrder) {
+    const { refused: _, ...walk } = walkWhole(list, beginning);
+    return { ...walk, kind: "detour", left };
+  }
+  const progress = startWatermark({ size: shape.perPage, since: (before?.watermark ?? startedAt) - overlapMs(stream) });
+  return {
+    ...{ ...paged(list), kind: "detour", left },
+    walkId: `${runId}/${order.stream}/${order.scope}/changes`,
+    reading: { ...anotherWay(reading, progress), newest: null, firstNewest: null },
+  };
+};
+
+/** Continues a reading of changes by the filter of the list, which needs no order. */
+export const readByFilter = <L extends Active>(list: L, { perPage: size }: ListShape): L => {
+  const { reading } = list;
+  if (reading.progress.kind !== "watermark") return list;
+  return { ...list, reading: anotherWay(reading, startFilter({ size, since: reading.progress.since })) };
+};
+
+/** Reads what changed since a resumed reading of changes began. */
+export const readChangesAgain = <L extends Active>(list: L): L => {
+  const { reading, startedAt, stream } = list;
+  if (reading.progress.kind !== "watermark") return list;
+  return { ...list, reading: anotherWay(reading, readHeadAgain(reading.progress, startedAt - overlapMs(stream))) };
+};
+
+/** After a walk that did not add up: reads the changes since its start, and the present count of the list. */
+export const closeByChanges = (list: Active, { perPage: size }: ListShape): Closing => ({
+  ...{ ...paged(list), kind: "closing", uncountable: uncountable(list) },
+  reading: {
+    ...list.reading,
+    progress: startWatermark({ size, since: list.startedAt - overlapMs(list.stream) }),
+  },
+});
+
+/** The page of full size that holds the first row not read yet: services count their limit in such pages. None is refused twice. */
+const lastBefore = ({ end, size }: Coverage, refusedRow: number): readonly ReadRequest[] => {
+  const read: ReadRequest = { ...spanAt(end, size, true), role: "cover" };
+  return startOf(read) < Math.min(end, refusedRow) ? [read] : [];
+};
+
+/** The list, asked for `reads` without those that begin where a page was refused. */
+export const withoutRefused = <L extends Active>(list: L, reads: readonly ReadRequest[]): L => {
+  const { requests, reading } = list;
+  const refused = list.kind === "reading" ? list.refused : null;
+  if (refused === null || reading.progress.kind !== "walk")
+    return { ...list, requests: { ...requests, unsent: reads } };
+  const unsent = reads.filter((read) => startOf(read) < refused.row);
+  const wanted = requests.wanted.filter((read) => unsent.includes(read) || !reads.includes(read));
+  if (wanted.length > 0) return { ...list, requests: { ...requests, wanted, unsent } };
+  const last = lastBefore(reading.progress.coverage, refused.row);
+  return { ...list, requests: { ...requests, wanted: last, unsent: last } };
+};
+
+/** Applies a new form of the list, from the head if nothing was read yet. */
+export const reshape = (list: Live, shape: ListShape): Live => {
+  if (list.kind === "single" || list.kind === "deleting") return list;
+  const { reading, stream, order } = list;
+  const { progress } = reading;
+  const coverage = coverageOf(progress);
+  const orderGone = progress.kind === "watermark" && !shape.changeOrder;
+  const filterGone = progress.kind === "filter" && !progress.only && !shape.changeFilter;
+  const isFilterable = stream.filter !== undefined && shape.changeFilter;
+  const mode = filterGone || (orderGone && !isFilterable) ? "walk" : orderGone ? "filter" : progress.kind;
+  // The first page may be loaded already, if it is asked for again by name.
+  const heldBefore = reading.firstMirror ? 0 : list.rows;
+  const untouched = coverage === null ? progress.kind === "log" && progress.newestOn === null : coverage.end === 0;
+  const next = untouched
+    ? startProgress({ ...order, mode }, stream, shape, list.before, overlaps(order, heldBefore))
+    : withPageSize(progress, shape.perPage);
+  return next === null ? list : { ...list, reading: { ...reading, progress: next } };
+};

@@ -1,0 +1,194 @@
+// The next step of a list, once the mirror has counted: more pages, another way of reading, or its end. Pure.
+import { DuckmirrorError } from "../../core/errors.ts";
+import { readByFilter, readChangesAgain, readWiderChanges, walkWhole, withoutRefused } from "./course.ts";
+import type { Step } from "./coverage/contract.ts";
+import type { Effect, Facts, Transition } from "./events.ts";
+import type { ListShape } from "./form.ts";
+import {
+  type Active,
+  type Deleting,
+  isExcerpt,
+  type ListState,
+  type ReadingList,
+  type Single,
+  stepOf,
+  uncountable,
+} from "./state.ts";
+import { coverageOf, inFixedPages } from "./ways/progress.ts";
+
+type Next = Transition<ListState>;
+const stay = (state: ListState, ...effects: readonly Effect[]): Next => ({ state, effects });
+
+/** True for a list whose scope gained values, and of which only the rest is read. */
+const widens = ({ order }: Active): boolean => order.widens !== undefined;
+
+/** True after the walk of the added values. */
+export const readsWiderChanges = (list: Active): boolean => widens(list) && list.reading.progress.kind === "watermark";
+
+/** Why what is missing cannot be read alone; null: it can, or the whole list is read anyway. */
+const doubtIn = (list: Active, { filtered, shape }: Facts): string | null => {
+  if (!widens(list)) return null;
+  const coverage = coverageOf(list.reading.progress);
+  if (!filtered) return "the service does not apply the filters of its wider scope";
+  if (!shape.changeOrder) return `the service does not sort by ${list.stream.watermark}`;
+  return coverage !== null && coverage.end > 0 && coverage.total === null
+    ? "the service does not count its rows"
+    : null;
+};
+
+/** The list is walked whole. */
+export const walkInstead = (list: Active, because: string, beginning: Pick<Facts, "runId" | "now" | "shape">): Next =>
+  stay(
+    walkWhole(list, beginning),
+    ...(widens(list) ? [{ kind: "give-up-widening" } as const] : []),
+    { kind: "note", text: `${list.stream.name}: full walk, ${because}` },
+    { kind: "mode", mode: "walk" },
+    { kind: "go-on" },
+  );
+
+/**
+ * True when rows of the list may be gone: it adds up, and fewer ids were seen than rows are mirrored. The key of a misfit
+ * counts as seen although it may have no row, so with misfits as many rows may be gone unnoticed.
+ */
+const mayHaveLost = ({ reading, rows }: Active, seen: number): boolean =>
+  !reading.firstMirror && reading.progress.kind !== "log" && (rows > seen || reading.misfits > 0);
+
+export const deletingOf = (list: Single | Active): Deleting => {
+  const { order, stream, before, walkId, startedAt, rows, wantedContent } = list;
+  const reading = list.kind === "single" ? null : list.reading;
+  return { ...{ kind: "deleting", order, stream, before, walkId, startedAt, rows, wantedContent, reading } };
+};
+
+/** The list was read as far as needed. */
+export const concluded = (
+  list: Active,
+  seen: number,
+  { whole, addsUp }: Pick<Extract<Step, { kind: "done" }>, "whole" | "addsUp">,
+): Next => {
+  if (isExcerpt(list)) return stay(list, { kind: "close" });
+  const content = { kind: "content", whole } as const;
+  const compared = addsUp ? [{ kind: "compared" } as const] : [];
+  if (addsUp && mayHaveLost(list, seen)) return stay(deletingOf(list), content, ...compared, { kind: "delete" });
+  if (whole && !addsUp && list.reading.progress.kind !== "log") return stay(list, content, { kind: "close-gap" });
+  return stay(list, content, ...compared, { kind: "end", verdict: { whole, addsUp } });
+};
+
+/** The end of a list that is read in two parts: the added values, then the changes. */
+const concludedPart = (list: ReadingList, seen: number, step: Extract<Step, { kind: "done" }>, facts: Facts): Next => {
+  if (uncountable(list) > 0) return walkInstead(list, "the mirror cannot hold all of its records", facts);
+  if (readsWiderChanges(list)) return concluded(list, seen, step);
+  if (!step.addsUp) return walkInstead(list, step.because, facts);
+  // Pages of the changes must not be taken for pages of the walk when a killed run is recovered.
+  return stay(readWiderChanges(list, facts.shape), { kind: "store" }, { kind: "go-on" });
+};
+
+/** The failure of a walk whose next page was refused: how much of the list the service returns. A company's list has no order. */
+export const tooDeep = (refusal: DuckmirrorError, { stream, reading }: Active): DuckmirrorError => {
+  const { progress } = reading;
+  if (stream.walkOrder === undefined || progress.kind !== "walk" || progress.coverage.total === null) return refusal;
+  const { endpoint, detail } = refusal.context;
+  const { end, total } = progress.coverage;
+  return new DuckmirrorError("LIST_TOO_DEEP", { endpoint, detail, reached: Math.min(end, total), total });
+};
+
+/** A list that is too deep, with its present count. */
+const withTotal = (error: DuckmirrorError, total: number | null): DuckmirrorError =>
+  error.code === "LIST_TOO_DEEP" && total !== null
+    ? new DuckmirrorError("LIST_TOO_DEEP", { ...error.context, total })
+    : error;
+
+const fail = (list: Active, error: DuckmirrorError): Next => stay(list, { kind: "fail", error, resumable: true });
+
+/** What a detour has shown since: the refused page still exists, or not; null: nothing yet. */
+const afterDetour = (list: Active, facts: Facts): Next | null => {
+  const { progress, pages } = list.reading;
+  const coverage = coverageOf(progress);
+  // A filtered list counts something else.
+  if (list.kind !== "detour" || progress.kind === "filter" || pages === 0 || coverage === null) return null;
+  const reaches = coverage.total !== null && coverage.total > list.left.row;
+  const byChanges = progress.kind === "watermark";
+  // It goes on once its changes are read.
+  if (reaches) return byChanges ? null : fail(list, withTotal(list.left.error, coverage.total));
+  const { left: _, ...rest } = list;
+  return byChanges
+    ? stay(walkWhole(list, facts), { kind: "go-on" })
+    : stay({ ...rest, kind: "reading", refused: null }, { kind: "go-on" });
+};
+
+/** The changes are not shown first: they are found by filter, or the list is walked. */
+const unordered = (list: Active, step: Extract<Step, { kind: "unordered" }>, facts: Facts): Next => {
+  const lack = { kind: "remember", lack: { changeOrder: false } } as const;
+  const shape: ListShape = { ...facts.shape, ...lack.lack };
+  if (step.agrees && list.stream.filter !== undefined) {
+    const note = { kind: "note", text: `${list.stream.name}: filtered, ${step.because}` } as const;
+    return stay(readByFilter(list, shape), lack, note, { kind: "mode", mode: "filter" }, { kind: "go-on" });
+  }
+  const { state, effects } = walkInstead(list, step.because, { ...facts, shape });
+  return stay(state, lack, ...effects);
+};
+
+const afterStep = (list: Active, step: Step, facts: Facts): Next => {
+  switch (step.kind) {
+    case "read": {
+      const asking = withoutRefused(list, step.reads);
+      const refused = asking.kind === "reading" ? asking.refused : null;
+      if (asking.requests.wanted.length > 0 || refused === null) return stay(asking);
+      return fail(asking, tooDeep(refused.error, asking));
+    }
+    case "wait":
+      return stay(list);
+    case "unordered":
+      return unordered(list, step, facts);
+    case "unfiltered": {
+      const lack = { changeFilter: false };
+      const { state, effects } = walkInstead(list, step.because, { ...facts, shape: { ...facts.shape, ...lack } });
+      return stay(state, { kind: "remember", lack }, ...effects);
+    }
+    case "again":
+      return stay(readChangesAgain(list), { kind: "go-on" });
+    case "walk":
+      return stay(list, { kind: "find-gone", because: step.because });
+    case "done":
+      return list.kind === "reading" && widens(list)
+        ? concludedPart(list, facts.seen, step, facts)
+        : concluded(list, facts.seen, step);
+    default:
+      return step satisfies never;
+  }
+};
+
+/** Reads that were decided but not sent are decided again, because the list may have changed. */
+const withoutUnsent = <L extends Active>(list: L): L => {
+  const { wanted, unsent, uncommitted } = list.requests;
+  return { ...list, requests: { wanted: wanted.filter((read) => !unsent.includes(read)), unsent: [], uncommitted } };
+};
+
+/** True when nothing can be decided before more pages are committed. */
+export const mustWait = ({ reading: { progress }, requests }: Active): boolean => {
+  const complete = coverageOf(progress)?.complete === true;
+  const underWay = requests.wanted.length - requests.unsent.length;
+  return (requests.uncommitted > 0 && (complete || progress.kind !== "walk")) || (complete && underWay > 0);
+};
+
+/** Decides the next step of a list. */
+export const decide = (before: Active, facts: Facts): Next => {
+  const left = afterDetour(before, facts);
+  if (left !== null) return left;
+  const idle = withoutUnsent(before);
+  if (mustWait(idle)) return stay(idle);
+  const progress = inFixedPages(idle.reading.progress, facts.shape.fixed);
+  const list: Active = { ...idle, rows: facts.rows ?? idle.rows, reading: { ...idle.reading, progress } };
+  const doubt = doubtIn(list, facts);
+  if (doubt !== null) {
+    // Pages under way belong to the list as it was asked for so far.
+    const { wanted, uncommitted } = list.requests;
+    return wanted.length + uncommitted > 0 ? stay(list) : walkInstead(list, doubt, facts);
+  }
+  const { step, list: next } = stepOf(list, facts, facts.room);
+  const ends = step.kind !== "read" && step.kind !== "wait";
+  if (ends && next.kind === "detour" && progress.kind !== "walk") {
+    return fail(next, withTotal(next.left.error, progress.kind === "watermark" ? progress.coverage.total : null));
+  }
+  if (ends && next.kind === "closing") return stay(next, { kind: "end-closing", agrees: step.kind === "done" });
+  return afterStep(next, step, facts);
+};

@@ -1,0 +1,48 @@
+// What a plan orders to be read: one list, or one record, and in which way. The state of its reading is in state.ts.
+import type { StreamName } from "../../catalog/streams.ts";
+import type { RowScope } from "../../core/config/planning/scope-settings.ts";
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
+
+/** Way of reading a scope. */
+export type ScopeMode =
+  | "walk"
+  | "watermark"
+  | "filter"
+  | "known"
+  | "log"
+  | "on-change"
+  | "resolve"
+  | "detail"
+  | "capture";
+
+/** A scope that adds values of one filter to the scope that the list was read with. */
+export interface Widening {
+  /** The scope of the added rows alone. */
+  readonly added: RowScope;
+  /** State of the list, complete for the narrower scope. */
+  readonly before: ScopeState;
+}
+
+export interface ReadingOrder {
+  readonly stream: StreamName;
+  readonly scope: string;
+  readonly mode: ScopeMode;
+  /** Pages share rows, as in the scheduled reconciling walk. */
+  readonly overlap: boolean;
+  /** The list is walked from its head, although a look at its changes was interrupted. */
+  readonly anew?: true;
+  /** Version of the record whose detail is fetched, or of the account whose insight is, ms since the epoch. */
+  readonly version?: number | null;
+  /** Records before this are not wanted, ms since the epoch. */
+  readonly since?: number;
+  /** The list holds what a narrower scope asked for; only the rest is read (decision 0112). */
+  readonly widens?: Widening;
+}
+
+/** Order of the rows that a page is asked for in: the walk's order, by change date, filtered by change date, or a span of time. */
+export type ListOrder =
+  | { readonly kind: "walk" }
+  | { readonly kind: "changes" }
+  /** `after`: ms since the epoch; `exact`: the service's count is compared with the mirror's. */
+  | { readonly kind: "filter"; readonly after: number; readonly exact: boolean }
+  | { readonly kind: "span" /** ms since the epoch */; readonly from: number; readonly to: number };

@@ -1,0 +1,57 @@
+// A response of a list, in the form of the ways to read.
+import type { PageMeta } from "../../api/outcome.ts";
+import { forgottenHash, forgottenId } from "../../core/forgotten.ts";
+import type { JsonValue } from "../../core/json.ts";
+import { idOf, timeOf } from "../rows/loads.ts";
+import type { PageRead, ReadRequest } from "./coverage/contract.ts";
+import { countOf } from "./coverage/list-end.ts";
+import { startOf } from "./coverage/page-geometry.ts";
+import type { Live } from "./state.ts";
+
+/** Whether `totalPages`, or a page that is full by the granted `perPage`, says that more rows follow. */
+const saysMore = (request: ReadRequest, rows: number, { page, perPage, totalPages }: PageMeta): boolean => {
+  const counts = totalPages !== null && (page ?? request.page) === request.page && totalPages > request.page;
+  return rows > 0 && (counts || (perPage !== null && perPage < request.perPage && rows >= perPage));
+};
+
+/**
+ * A page of a list in the form of the ways to read. `granted`: rows of the largest page of the stream that the service
+ * returned before, in this run.
+ */
+export const pageReadOf = (
+  { stream, before, rows }: Pick<Live, "stream" | "before" | "rows">,
+  request: ReadRequest,
+  data: JsonValue,
+  meta: PageMeta,
+  granted = 0,
+): PageRead => {
+  const records: readonly JsonValue[] = Array.isArray(data) ? data : [];
+  // An erased contact occupies a place in the list, but has no date that could show the list's order.
+  const known = records.filter((record) => forgottenHash(record) === null);
+  const ids = records.flatMap((record) => {
+    const forgotten = forgottenHash(record);
+    return (forgotten === null ? idOf(record) : forgottenId(forgotten)) ?? [];
+  });
+  return {
+    ...request,
+    ids,
+    rows: records.length,
+    values: stream.watermark === undefined ? [] : known.map((record) => timeOf(record, stream.watermark ?? "")),
+    total: countOf(meta.totalCount, records.length, {
+      end: startOf(request) + records.length,
+      uncounted: before?.totalCount === null ? rows : 0,
+    }),
+    ...(saysMore(request, records.length, meta) ? { more: true } : {}),
+    ...(granted > 0 ? { granted } : {}),
+  };
+};
+
+/** The page that a service refused, probably because no row is there. */
+export const refusedPage = (request: ReadRequest): PageRead => ({
+  ...request,
+  ids: [],
+  rows: 0,
+  values: [],
+  total: null,
+  refused: true,
+});

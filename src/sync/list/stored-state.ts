@@ -1,0 +1,166 @@
+// Rows of `sync.stream_state`: before a list is read, while it is, and after it. Pure.
+import type { StreamName } from "../../catalog/streams.ts";
+import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
+import { acceptedGap } from "../rows/accepted-gap.ts";
+import type { Verdict } from "./events.ts";
+import { MOST_AHEAD_MS } from "./first-progress.ts";
+import { type Detour, type ListState, type Live, liveOf, progressOf, type Reading, readingOf } from "./state.ts";
+import { cursorText } from "./stored-cursor.ts";
+import { coverageOf } from "./ways/progress.ts";
+
+/** Latest `totalCount` of the whole list, for ways that read the whole list. */
+export const totalOf = (list: Live): number | null => {
+  const progress = progressOf(list);
+  if (progress === null || progress.kind === "filter") return list.before?.totalCount ?? null;
+  return progress.kind === "log" ? progress.total : (coverageOf(progress)?.total ?? null);
+};
+
+/** State of a scope that was never read. */
+export const unreadState = (stream: StreamName, scope: string, runId: string): ScopeState => ({
+  stream,
+  scope,
+  status: "idle",
+  walkId: null,
+  cursor: null,
+  watermark: null,
+  totalCount: null,
+  rowsAtWalk: null,
+  checkedAt: null,
+  walkedAt: null,
+  unconfirmed: null,
+  error: null,
+  runId,
+});
+
+/** The row of a list whose reading cannot go on. Once every change up to the newest was read, it is the next watermark. */
+const leftState = ({ before, reading, startedAt }: Detour): ScopeState | null => {
+  if (before === undefined) return null;
+  const { progress, newest } = reading;
+  const isRead =
+    progress.kind === "watermark" &&
+    progress.sorted &&
+    progress.coverage.proven &&
+    (progress.reachedKnown || progress.coverage.complete);
+  const isLater = isRead && newest !== null && newest > (before.watermark ?? startedAt);
+  return isLater ? { ...before, watermark: newest } : before;
+};
+
+const cursorOf = (startedAt: number, reading: Reading): string => {
+  const { progress, readAt, newest, firstNewest, firstMirror, rejected, misfits, forgotten, content } = reading;
+  return cursorText({
+    ...{ progress, startedAt, readAt, newest, firstNewest, firstMirror, rejected, content },
+    ...{ refused: misfits, forgotten: [...forgotten] },
+  });
+};
+
+const ownState = (list: Live, runId: string): ScopeState => {
+  const reading = readingOf(list);
+  const { before, walkId, startedAt, order } = list;
+  return {
+    stream: order.stream,
+    scope: order.scope,
+    status: "walking",
+    walkId,
+    cursor: reading === null ? null : cursorOf(startedAt, reading),
+    watermark: before?.watermark ?? null,
+    totalCount: before?.totalCount ?? null,
+    rowsAtWalk: before?.rowsAtWalk ?? null,
+    checkedAt: before?.checkedAt ?? null,
+    walkedAt: before?.walkedAt ?? null,
+    unconfirmed: before?.unconfirmed ?? null,
+    error: null,
+    runId,
+  };
+};
+
+/** The list's row of `sync.stream_state` while it is read. Of a reading that cannot go on, the cursor stays. */
+export const walkingState = (state: ListState, runId: string): ScopeState => {
+  const list = liveOf(state);
+  const row = (list.kind === "detour" ? leftState(list) : null) ?? ownState(list, runId);
+  return state.kind === "failed" ? { ...row, error: state.code } : row;
+};
+
+/** How a reading ended, and when. */
+export interface Outcome extends Verdict {
+  readonly now: number;
+  readonly runId: string;
+}
+
+/**
+ * True when a list whose rows seemed to be gone, so that its walk failed and deleted nothing, is whole again: its last complete
+ * walk added up (`rowsAtWalk`), and the service counts as many rows as the mirror holds.
+ */
+const isBack = (list: Live): boolean =>
+  progressOf(list)?.kind === "watermark" &&
+  list.before?.status === "failed" &&
+  list.before.rowsAtWalk !== null &&
+  totalOf(list) === list.rows;
+
+/** Result to store: a read of changes keeps the result of the last complete walk; a log has none. */
+const verdictAfter = (list: Live, { whole, addsUp, unconfirmed = null }: Verdict): Unconfirmed | null => {
+  if (addsUp || isBack(list)) return null;
+  return whole && progressOf(list)?.kind !== "log" ? unconfirmed : (list.before?.unconfirmed ?? null);
+};
+
+/**
+ * Whether a walk of the whole list ended before the service's count. `confirmed`: as far before it as the last walk
+ * did, so the service counts records that it does not return. After one walk, these may be rows that it is only about
+ * to return.
+ */
+const earlyEnd = (list: Live, { whole }: Verdict): "none" | "new" | "confirmed" => {
+  const { before, rows } = list;
+  const progress = progressOf(list);
+  const coverage = progress?.kind === "walk" || progress?.kind === "known" ? coverageOf(progress) : null;
+  if (!whole || coverage === null || !coverage.endsEarly || coverage.total === null) return "none";
+  return before?.unconfirmed != null && coverage.total - rows === acceptedGap(before) ? "confirmed" : "new";
+};
+
+/** Version of a record that was read. */
+const versionOf = (list: Live): number | null => (list.kind === "single" ? list.newest : null);
+
+/** When the list was last read completely. A list whose reading of changes misses rows is walked again after a new gap. */
+const walkedAtOf = ({ before, stream }: Live, gap: ReturnType<typeof earlyEnd>): number | null =>
+  gap === "new" && stream.strategy !== "watermark" ? null : (before?.walkedAt ?? null);
+
+/** The watermark never goes back, unless it is too far ahead: a complete walk has read every change before its own. */
+const watermarkOf = (list: Live, reached: number | null, { addsUp }: Verdict): number | null => {
+  const known = list.before?.watermark ?? null;
+  if (reached === null || known === null) return reached ?? known;
+  const isAhead = known > list.startedAt + MOST_AHEAD_MS;
+  return isAhead && addsUp && progressOf(list)?.kind === "walk" ? reached : Math.max(reached, known);
+};
+
+/** The list's row of `sync.stream_state` after it was read. */
+export const finishedState = (list: Live, outcome: Outcome): ScopeState => {
+  const { before, rows, startedAt } = list;
+  const total = totalOf(list);
+  const reading = readingOf(list);
+  const coverage = reading === null ? null : coverageOf(reading.progress);
+  const early = earlyEnd(list, outcome);
+  const walked = outcome.addsUp || (outcome.whole && (coverage?.proven ?? true)) || early === "confirmed";
+  // In an unchanged list, a different count is the service's own; in a changing list it means nothing.
+  const looked = reading?.progress.kind === "watermark";
+  const settled = outcome.addsUp || (outcome.whole && !looked && coverage?.moved === false) || early === "confirmed";
+  // Changes made during the walk are newer than its start; the watermark must not pass them.
+  const bound = Math.max(startedAt, reading?.firstNewest ?? 0);
+  const newest = reading?.newest ?? null;
+  const reached = newest === null ? null : Math.min(newest, bound);
+  // An incremental read ends when the counts agree, that is, when the accepted gap has not changed.
+  const gap = acceptedGap(before);
+  const lookedAt = gap === null || total === null ? (before?.rowsAtWalk ?? null) : total - gap;
+  return {
+    ...walkingState(list, outcome.runId),
+    status: "idle",
+    // The keys of an unconfirmed walk are kept: the next walk requests by id the rows that both missed.
+    walkId: outcome.addsUp || outcome.whole || before?.status !== "idle" ? null : before.walkId,
+    cursor: null,
+    // The watermark of a single record is its version, even if the service sets it back, so that an older version is
+    // not skipped.
+    watermark: reading === null ? versionOf(list) : watermarkOf(list, reached, outcome),
+    totalCount: total,
+    rowsAtWalk: settled ? rows : walked ? null : lookedAt,
+    checkedAt: outcome.now,
+    walkedAt: walked ? outcome.now : walkedAtOf(list, early),
+    unconfirmed: verdictAfter(list, outcome),
+  };
+};

@@ -1,0 +1,190 @@
+// The shell of a list that is read: counts what its next step needs to know, and carries out what follows from an event.
+// Nothing here decides; list/next.ts does.
+import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
+import { mustWait, readsWiderChanges } from "../list/decide.ts";
+import type { Effect, Facts } from "../list/events.ts";
+import type { ListShape } from "../list/form.ts";
+import { type Active, isActive, liveOf, readingOf } from "../list/state.ts";
+import { finishedState, walkingState } from "../list/stored-state.ts";
+import { coverageOf } from "../list/ways/progress.ts";
+import { countChangedContacts } from "../plan/mirror-view.ts";
+import { rememberScope, rememberShape } from "../plan/remembered.ts";
+import { settleDeletes } from "./settle/apply-deletes.ts";
+import { closeGap, endLook } from "./settle/close-gap.ts";
+import { settleAfterChanges } from "./settle/gone-by-changes.ts";
+import { closeList, commitState, failList } from "./state/list-ends.ts";
+import type { Deciding, OpenList } from "./state/open-list.ts";
+import { hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
+import { beginScope, markReturned } from "./state/scope-marks.ts";
+
+/** Distinct ids of the reading. */
+const seenBy = async (run: SyncRun, list: Active): Promise<number> => {
+  const { pages, onlyPage, firstMirror } = list.reading;
+  if (pages <= 1) return onlyPage.size;
+  return firstMirror ? list.rows : run.deps.warehouse.seenCount(list.walkId);
+};
+
+/** Of a filtered list, the rows that count are those inside the scope; a complete walk shows which these are. */
+const countScope = async ({ deps }: SyncRun, list: Active, name: ScopedTable, complete: boolean): Promise<number> => {
+  const isShown = complete && list.reading.progress.kind === "walk";
+  if (isShown || readsWiderChanges(list)) await markReturned(deps.warehouse, name, list.walkId);
+  return deps.warehouse.countRows(name);
+};
+
+/**
+ * True when the next page is asked for alone. After one that could not be used, those behind it would be paid for again each time;
+ * after one that failed, the changes are read once nothing else is under way.
+ */
+const asksAlone = (run: SyncRun, list: Active): boolean =>
+  (run.unusable.has(list.order) || (list.before?.error ?? null) !== null) && !hasGoneOn(run, list);
+
+/** What the next step of the list needs to know. */
+const factsOf = async (run: SyncRun, list: Active): Promise<Facts> => {
+  const { name } = list.stream;
+  const { progress } = list.reading;
+  const complete = coverageOf(progress)?.complete === true;
+  const counts = complete && !mustWait(list);
+  const isInScope = isFiltered(run, name) && list.requests.uncommitted === 0;
+  const rows = isInScope ? await countScope(run, list, name, complete) : null;
+  const changes = counts && progress.kind === "filter" && !progress.only ? progress : null;
+  return {
+    runId: run.runId,
+    now: run.deps.clock.now(),
+    shape: shapeOf(run, name),
+    room: asksAlone(run, list) ? 1 : run.options.concurrency,
+    filtered: isFiltered(run, name),
+    rows,
+    seen: counts ? await seenBy(run, list) : 0,
+    matching: changes === null ? null : await countChangedContacts(run.deps.warehouse.database, changes.since),
+  };
+};
+
+/** Content with which every row of a list was read. A read that is no walk adds none, and leaves rows that lack what it did not ask for. */
+export const contentOfAll = (
+  { grants, walkedWith }: Pick<ListShape, "grants" | "walkedWith">,
+  asked: readonly string[],
+  isWalk: boolean,
+): readonly string[] => (isWalk ? grants : walkedWith).filter((field) => asked.includes(field));
+
+/** Stores something about the form of a stream's lists. */
+const remember = async (run: SyncRun, { stream: { name } }: OpenList, more: Partial<ListShape>): Promise<void> => {
+  const shape = { ...shapeOf(run, name), ...more };
+  run.shapes.set(name, shape);
+  await rememberShape(run.deps.warehouse, name, shape, run.deps.clock.now());
+};
+
+const noteContent = async (run: SyncRun, list: OpenList, whole: boolean): Promise<void> => {
+  const reading = readingOf(list.state);
+  if (list.stream.scope !== "organization" || reading === null) return;
+  const shape = shapeOf(run, list.stream.name);
+  const walkedWith = contentOfAll(shape, reading.content, whole && reading.progress.kind === "walk");
+  if (String(walkedWith) !== String(shape.walkedWith)) await remember(run, list, { walkedWith });
+};
+
+/** The table whose list widens; null: the whole list is read. */
+const wideningTable = (run: SyncRun, { stream: { name } }: OpenList): ScopedTable | null =>
+  isScopedTable(name) && run.widening.has(name) ? name : null;
+
+const giveUpWidening = async (run: SyncRun, list: OpenList): Promise<void> => {
+  const { runId, options, deps } = run;
+  const table = wideningTable(run, list);
+  if (table === null) return;
+  await beginScope({ warehouse: deps.warehouse, rowScope: options.rowScope, runId, now: deps.clock.now() }, table);
+  run.widening.delete(table);
+};
+
+/** The list is complete for the wider scope. After its state: a crash in between reads the same once more. */
+const endWidening = async (run: SyncRun, list: OpenList): Promise<void> => {
+  const table = wideningTable(run, list);
+  if (table === null || liveOf(list.state).order.widens === undefined) return;
+  await rememberScope(run.deps.warehouse, run.options.rowScope, table, run.deps.clock.now());
+  run.widening.delete(table);
+};
+
+const endList = async (run: SyncRun, list: OpenList, { verdict }: Extract<Effect, { kind: "end" }>): Promise<void> => {
+  const outcome = { ...verdict, now: run.deps.clock.now(), runId: run.runId };
+  await commitState(run, finishedState(liveOf(list.state), outcome));
+  await endWidening(run, list);
+  closeList(run, list);
+};
+
+/** Finds what is gone after changes were read whose counts differ. */
+const findGone = async (run: SyncRun, list: OpenList, because: string): Promise<void> => {
+  if (await settleAfterChanges(run, list)) list.waiting.push({ kind: "go-on" });
+  else list.waiting.push(beginning(run, list, because));
+};
+
+const beginning = (run: SyncRun, { stream }: OpenList, because: string): Deciding => ({
+  ...{ kind: "walk", because, shape: shapeOf(run, stream.name), runId: run.runId, now: run.deps.clock.now() },
+});
+
+/** What a list that lost rows waits for: its own settlement, or that of all lists of its stream. */
+const deleteRows = async (run: SyncRun, list: OpenList): Promise<void> => {
+  if (list.stream.scope === "organization") await settleDeletes(run, list.stream, [list]);
+  else run.losing.push(list);
+};
+
+/** Carries out what follows from an event. What it decides waits for its turn. */
+const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<void> => {
+  const { name } = list.stream;
+  switch (effect.kind) {
+    case "note":
+      return run.deps.emit({ kind: "note", level: "info", text: effect.text });
+    case "mode":
+      return void run.stats.of(name).modes.add(effect.mode);
+    case "remember":
+      return remember(run, list, effect.lack);
+    case "store":
+      return commitState(run, walkingState(list.state, run.runId));
+    case "give-up-widening":
+      return giveUpWidening(run, list);
+    case "content":
+      return noteContent(run, list, effect.whole);
+    case "compared":
+      return void run.compared.set(name, (run.compared.get(name) ?? 0) + liveOf(list.state).rows);
+    case "find-gone":
+      return findGone(run, list, effect.because);
+    case "delete":
+      return deleteRows(run, list);
+    case "close-gap":
+      if ((await closeGap(run, list)) === "goes on") {
+        list.waiting.push({ kind: "read-changes", shape: shapeOf(run, name) });
+      }
+      return;
+    case "end-closing":
+      return endLook(run, list, effect.agrees);
+    case "end":
+      return endList(run, list, effect);
+    case "close":
+      return closeList(run, list);
+    case "fail":
+      return failList(run, list, effect.error, { resumable: effect.resumable });
+    case "go-on":
+      return void list.waiting.push({ kind: "go-on" });
+    default:
+      return effect satisfies never;
+  }
+};
+
+/** One event: its facts, counted of the state that it meets, its transition, its effects. */
+const decide = async (run: SyncRun, list: OpenList, event: Deciding): Promise<void> => {
+  if (event.kind !== "go-on") {
+    for (const effect of list.tell(event)) await carryOut(run, list, effect);
+    return;
+  }
+  const { state } = list;
+  if (!isActive(state)) return;
+  const facts = await factsOf(run, state);
+  // A page arrived while the mirror counted: it counts again.
+  if (list.state !== state) return void list.waiting.unshift(event);
+  for (const effect of list.tell({ kind: "go-on", facts })) await carryOut(run, list, effect);
+};
+
+/** Lets a list decide about an event, after those that wait already. */
+export const apply = async (run: SyncRun, list: OpenList, event: Deciding): Promise<void> => {
+  if (event.kind !== "go-on" || !list.waiting.some(({ kind }) => kind === "go-on")) list.waiting.push(event);
+  await list.drain((next) => decide(run, list, next));
+};
+
+/** Decides the next pages of a list, or ends it. Call it after every commit of its pages. */
+export const goOn = (run: SyncRun, list: OpenList): Promise<void> => apply(run, list, { kind: "go-on" });

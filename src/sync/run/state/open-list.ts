@@ -1,0 +1,55 @@
+// A list, or a record, that a run reads: the one place where its state is replaced, by `next` alone.
+import { type StreamSpec, streamSpec } from "../../../catalog/streams.ts";
+import type { Effect, ListEvent } from "../../list/events.ts";
+import { next } from "../../list/next.ts";
+import type { ListState } from "../../list/state.ts";
+import { type Candidate, stateKey } from "../../plan/candidate.ts";
+
+/** An event that decides something; `go-on` without its facts, which are counted when it is its turn. */
+export type Deciding = Exclude<ListEvent, { kind: "go-on" }> | { readonly kind: "go-on" };
+
+export interface OpenList {
+  readonly candidate: Candidate;
+  readonly stream: StreamSpec;
+  readonly key: string;
+  readonly state: ListState;
+  /** Replaces the state. Returns what is to be done about it. */
+  tell(event: ListEvent): readonly Effect[];
+  /** Events that wait for their turn, in order. Two `go-on` are one. */
+  readonly waiting: Deciding[];
+  /** Works through them, one at a time: pages are committed together, and must not be decided about twice. */
+  drain(decide: (event: Deciding) => Promise<void>): Promise<void>;
+  readonly deciding: boolean;
+}
+
+export const createOpenList = (candidate: Candidate, first: ListState): OpenList => {
+  let state = first;
+  let deciding = false;
+  const waiting: Deciding[] = [];
+  return {
+    candidate,
+    stream: streamSpec(candidate.stream),
+    key: stateKey(candidate.stream, candidate.scope),
+    get state() {
+      return state;
+    },
+    get deciding() {
+      return deciding;
+    },
+    tell: (event) => {
+      const transition = next(state, event);
+      state = transition.state;
+      return transition.effects;
+    },
+    waiting,
+    drain: async (decide) => {
+      if (deciding) return;
+      deciding = true;
+      try {
+        for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) await decide(event);
+      } finally {
+        deciding = false;
+      }
+    },
+  };
+};

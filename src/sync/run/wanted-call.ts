@@ -1,0 +1,99 @@
+// Builds a list's next request, and the detail that the archive stores for loading its response later.
+import type { ApiCall } from "../../api/outcome.ts";
+import { isStreamName, streamSpec } from "../../catalog/streams.ts";
+import type { RowScope } from "../../core/config/planning/scope-settings.ts";
+import type { Work } from "../../warehouse/record/checkpoint.ts";
+import type { ReadRequest } from "../list/coverage/contract.ts";
+import { embedsOf, type ListShape } from "../list/form.ts";
+import { type ListState, type Live, liveOf, orderOf, progressOf } from "../list/state.ts";
+import { type Purpose, workOf } from "../plan/budgets/caps.ts";
+import { breakdownOf, LIMITS_SCOPE, type UsageChoice } from "../plan/usage-scopes.ts";
+import type { ArchivedDetail } from "../request/archived-detail.ts";
+import {
+  type CallOptions,
+  companyCall,
+  contentNames,
+  countsCall,
+  detailCall,
+  insightCall,
+  limitsCall,
+  listCall,
+  usageCall,
+} from "../request/calls.ts";
+import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
+import type { OpenList } from "./state/open-list.ts";
+
+export interface WantedCall {
+  readonly call: ApiCall;
+  readonly work: Work;
+  readonly detail: ArchivedDetail;
+}
+
+/** What shapes a task's requests: the configuration, and lists whose records may come along with others. */
+type WantedOptions = CallOptions & UsageChoice & { readonly embeddable: ReadonlySet<string> };
+
+const singleCall = ({ order, stream }: Live, shape: ListShape, options: WantedOptions): ApiCall => {
+  const { scope, mode } = order;
+  if (mode === "detail") return detailCall(stream, scope.slice(DETAIL_SCOPE.length), options);
+  if (mode === "resolve") {
+    return companyCall({ kind: "input", value: scope.slice(INPUT_SCOPE.length) }, shape, stream, options);
+  }
+  switch (stream.strategy) {
+    case "capture":
+      return countsCall();
+    case "log":
+      return scope === LIMITS_SCOPE ? limitsCall(options) : usageCall(shape, breakdownOf(scope, options), options);
+    case "on-change": {
+      if (stream.scope === "company") return companyCall({ kind: "id", value: scope }, shape, stream, options);
+      const along = embedsOf(stream, shape).filter(({ table }) => options.embeddable.has(table));
+      return insightCall(scope, options, along);
+    }
+    default:
+      throw new TypeError(`${stream.name} is read by pages`);
+  }
+};
+
+/** The kind of work that the list does now. A look may become a walk, and a walk that does not add up a look. */
+export const workOfList = (state: ListState): Work => workOf(progressOf(state)?.kind ?? liveOf(state).order.mode);
+
+/** Stream and kind of work of the list's next credit. */
+export const purposeOf = ({ stream, state }: Pick<OpenList, "stream" | "state">): Purpose => ({
+  stream: stream.name,
+  work: workOfList(state),
+});
+
+/** The rows that a list is asked for: while it widens, first the added ones alone, then the changes of the wider list. */
+export const rowScopeOf = (state: ListState, rowScope: RowScope): RowScope => {
+  const { widens } = liveOf(state).order;
+  return progressOf(state)?.kind === "walk" && widens !== undefined ? widens.added : rowScope;
+};
+
+/** The request for a page of a list; `read` is null where one request suffices. */
+export const wantedCall = (
+  state: ListState,
+  read: ReadRequest | null,
+  shape: ListShape,
+  options: WantedOptions,
+): WantedCall => {
+  const { stream, order } = liveOf(state);
+  const progress = progressOf(state);
+  const rowScope = rowScopeOf(state, options.rowScope);
+  const call =
+    read === null
+      ? singleCall(liveOf(state), shape, options)
+      : listCall(stream, order.scope, read, orderOf(state), shape, { ...options, rowScope });
+  const overlap = progress?.kind === "walk" ? progress.coverage.overlap : null;
+  const granted = call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants;
+  const along = stream.embeds.flatMap(({ table }) =>
+    isStreamName(table) ? contentNames(streamSpec(table), options) : [],
+  );
+  const detail = { read, overlap, granted: read === null ? [] : granted, along, work: workOfList(state) };
+  return { call, work: detail.work, detail };
+};
+
+/** The request as text for messages, in the form of verdicts (api/retry-policy.ts). */
+export const whereOf = (
+  { stream }: Pick<OpenList, "stream">,
+  { call }: WantedCall,
+  request: ReadRequest | null,
+): string => `${stream.name} (GET ${call.path}${request === null ? "" : `, page ${request.page}`})`;

@@ -404,6 +404,11 @@ export const ERRORS = {
     "The query was stopped: {detail}.",
     "Read less in one query, or allow it more time and memory: `duckmirror query --timeout 1h --memory 8GiB`.",
   ),
+  SQL_REFUSED: row(
+    EXIT.usage,
+    "The statement is refused: {detail}.",
+    "See docs/SERVER.md for the SQL that may run here. The owner of the mirror runs any with `duckmirror query`.",
+  ),
   USER_SQL_OFF: row(
     EXIT.usage,
     "SQL of users is switched off here.",

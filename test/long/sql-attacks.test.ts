@@ -59,7 +59,7 @@ const outcomeOf = async ({ sql }: Attack, using: QueryProcesses): Promise<string
 };
 
 test("nothing that a statement does reads, writes or changes anything else", async () => {
-  processes = createQueryProcesses(LIMITS, "box", { spare: true });
+  processes = createQueryProcesses(LIMITS, "owner", { spare: true });
   const before = filesNow();
   const attacks = refusedAttacks({ snapshot, dir });
   expect(attacks.length).toBeGreaterThan(180);
@@ -70,13 +70,13 @@ test("nothing that a statement does reads, writes or changes anything else", asy
       expect(outcome, attack.sql).not.toMatch(/not yours|root:|PATH|secret\.txt|"\/[a-z]/);
     expect(filesNow(), attack.sql).toEqual(before);
   }
-  expect(await runUserQuery({ snapshot, sql: "FROM t" }, LIMITS, "box")).toMatchObject({ rows: [[1]] });
+  expect(await runUserQuery({ snapshot, sql: "FROM t" }, LIMITS, "owner")).toMatchObject({ rows: [[1]] });
 });
 
 describe("memory", () => {
   test.each(GREEDY)("$name: the statement ends", async (attack) => {
     const before = filesNow();
-    processes = createQueryProcesses({ timeMs: 6000, memoryMiB: 256 }, "box");
+    processes = createQueryProcesses({ timeMs: 6000, memoryMiB: 256 }, "owner");
     expect(await outcomeOf(attack, processes)).toMatch(/^(QUERY_LIMIT|QUERY_FAILED)$/);
     expect(filesNow()).toEqual(before);
   });
@@ -84,14 +84,14 @@ describe("memory", () => {
 
 describe("time", () => {
   test.each(ENDLESS)("$name: ends when its time is over, and frees its process", async (attack) => {
-    processes = createQueryProcesses({ timeMs: 1500, memoryMiB: 256 }, "box");
+    processes = createQueryProcesses({ timeMs: 1500, memoryMiB: 256 }, "owner");
     expect(await outcomeOf(attack, processes)).toBe("QUERY_LIMIT");
   });
 });
 
 describe("plans", () => {
   test.each(HEAVY_PLANS)("$name: answered or refused", async (attack) => {
-    processes = createQueryProcesses({ timeMs: 20_000, memoryMiB: 256 }, "box");
+    processes = createQueryProcesses({ timeMs: 20_000, memoryMiB: 256 }, "owner");
     expect(await outcomeOf(attack, processes)).toMatch(/^(\[\[|QUERY_LIMIT$|QUERY_FAILED$)/);
   });
 });

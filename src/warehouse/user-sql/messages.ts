@@ -8,6 +8,8 @@ export interface Ask {
   /** Path of the snapshot, absolute. */
   readonly snapshot: string;
   readonly sql: string;
+  /** Whether the statement must pass the gate (gate/check-statement.ts). */
+  readonly gated: boolean;
   /** DuckDB size text, e.g. `512MB`. */
   readonly memoryLimit: string;
   /** Most characters of one row. A row crosses to the asking process as a whole, so a larger one is refused here. */
@@ -19,13 +21,14 @@ export type ToProcess = Ask | { readonly kind: "next" };
 
 /**
  * Answers. `ready` comes first, unasked: the process is fenced (fence/proof.ts). `rows` is empty at the end. `failed`: the statement
- * failed. `tooLarge`: one row has too many characters.
+ * failed. `refused`: it did not pass the gate. `tooLarge`: one row has too many characters.
  */
 export const fromProcessSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("ready") }),
   z.object({ kind: z.literal("columns"), columns: z.array(z.object({ name: z.string(), type: z.string() })) }),
   z.object({ kind: z.literal("rows"), rows: z.array(z.array(z.custom<OutValue>())) }),
   z.object({ kind: z.literal("failed"), detail: z.string() }),
+  z.object({ kind: z.literal("refused"), detail: z.string() }),
   z.object({ kind: z.literal("tooLarge") }),
 ]);
 export type FromProcess = z.output<typeof fromProcessSchema>;

@@ -9,12 +9,13 @@ import { answersOf, TooLarge } from "../duckdb/row-answers.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { gapsOf } from "./fence/proof.ts";
 import { frameOf, frameReader } from "./frames.ts";
+import { checkStatement, Refused } from "./gate/check-statement.ts";
 import type { FromProcess, ToProcess } from "./messages.ts";
 
 /** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
 async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   if (first.kind !== "run") throw new TypeError("the first message must be the statement");
-  const { snapshot, sql, memoryLimit, rowCharacters } = first;
+  const { snapshot, sql, gated, memoryLimit, rowCharacters } = first;
   const instance = await DuckDBInstance.create(snapshot, {
     access_mode: "READ_ONLY",
     threads: String(threadsFor(snapshot)),
@@ -27,7 +28,7 @@ async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   // DuckDB would run them all and return the rows of the last one.
   const { count } = await connection.extractStatements(sql);
   if (count > 1) throw new Error(`these are ${count} statements; give one at a time`);
-  const result = await connection.stream(sql);
+  const result = await connection.stream(gated ? await checkStatement(connection, sql) : sql);
   const types = result.columnTypes();
   const columns = result
     .columnNames()
@@ -48,7 +49,8 @@ const send = (message: FromProcess): void => {
 const sendFailure = (error: unknown): void => {
   const detail = error instanceof Error ? error.message : String(error);
   // No text of Node is as long as the answer would be.
-  if (error instanceof TooLarge || detail === "Invalid string length") send({ kind: "tooLarge" });
+  if (error instanceof Refused) send({ kind: "refused", detail });
+  else if (error instanceof TooLarge || detail === "Invalid string length") send({ kind: "tooLarge" });
   else send({ kind: "failed", detail });
 };
 

@@ -39,7 +39,7 @@ const NODE_MEMORY = /cannot be cloned, out of memory|allocation failed/i;
 export interface QueryProcesses {
   /**
    * Runs the statement and streams its rows to `use`; the process ends when `use` ends. Throws SNAPSHOT_MISSING,
-   * SNAPSHOT_DAMAGED, QUERY_FAILED, QUERY_LIMIT, USER_SQL_OFF or USER_SQL_NO_BOX, the signal's reason, or the error of
+   * SNAPSHOT_DAMAGED, QUERY_FAILED, QUERY_LIMIT, SQL_REFUSED, USER_SQL_OFF or USER_SQL_NO_BOX, the signal's reason, or the error of
    * `use`.
    */
   stream<T>(request: UserQuery, use: (cursor: QueryCursor) => Promise<T>): Promise<T>;
@@ -58,6 +58,7 @@ const ask = async (
     const most = Math.floor((limits.rowCharacters ?? ROW_CHARACTERS) / 1_000_000);
     throw new DuckmirrorError("QUERY_LIMIT", { detail: `one of its rows has more than ${most} million characters` });
   }
+  if (answer.kind === "refused") throw new DuckmirrorError("SQL_REFUSED", { detail: answer.detail });
   if (answer.kind !== "failed") return answer;
   const { detail } = answer;
   if (isOutOfMemory(new Error(detail)) || NODE_MEMORY.test(detail)) {
@@ -113,12 +114,12 @@ const MOST_STARTS = 3;
 const beginIn = async (
   processes: ProcessPool,
   { sql, ...request }: UserQuery,
-  limits: QueryLimits,
+  { gated, ...limits }: QueryLimits & { readonly gated: boolean },
   hold: (sqlProcess: SqlProcess) => void,
 ) => {
   const snapshot = resolve(request.snapshot);
   const { memoryMiB, rowCharacters = ROW_CHARACTERS } = limits;
-  const run = { kind: "run", snapshot, sql, memoryLimit: `${memoryMiB}MiB`, rowCharacters } as const;
+  const run = { kind: "run", snapshot, sql, gated, memoryLimit: `${memoryMiB}MiB`, rowCharacters } as const;
   for (let start = 1; ; start += 1) {
     const sqlProcess = await processes.take(snapshot, hold);
     try {
@@ -137,6 +138,7 @@ export const createQueryProcesses = (
   source: SqlSource,
   { spare = false, onCrash = () => {} }: { readonly spare?: boolean; readonly onCrash?: () => void } = {},
 ): QueryProcesses => {
+  const gated = source !== "owner";
   const processes = createProcessPool(limits, { spare, onCrash, mayDoWithoutFence: source !== "box" });
   return {
     stream: async (request, use) => {
@@ -149,7 +151,7 @@ export const createQueryProcesses = (
         deadline.over(sqlProcess);
       };
       try {
-        const { sqlProcess, snapshot, columns } = await beginIn(processes, request, limits, hold);
+        const { sqlProcess, snapshot, columns } = await beginIn(processes, request, { ...limits, gated }, hold);
         return await use({ columns, batches: batchesOf(sqlProcess, snapshot, limits) });
       } finally {
         deadline.release();

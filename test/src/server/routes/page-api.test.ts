@@ -111,9 +111,13 @@ describe("the explorer", () => {
     "attach '/tmp/other.duckdb'",
     "set enable_external_access = true",
     "select getenv('HOME')",
-    "this is no sql",
   ])("refuses %s", async (sql) => {
     const { status, body } = await query(sql);
+    expect([status, body.error.code]).toEqual([400, "SQL_REFUSED"]);
+  });
+
+  test("says what is wrong with a text that is no SQL", async () => {
+    const { status, body } = await query("this is no sql");
     expect([status, body.error.code]).toEqual([400, "QUERY_FAILED"]);
   });
 

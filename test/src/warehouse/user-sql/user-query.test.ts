@@ -1,5 +1,5 @@
 // SQL of users runs in a process of its own: it writes nothing, ends in time, and its end harms nobody.
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
@@ -8,6 +8,7 @@ import {
   createQueryProcesses,
   type QueryProcesses,
   runUserQuery,
+  type SqlSource,
 } from "../../../../src/warehouse/user-sql/user-query.ts";
 import { tempDir } from "../temp-dir.ts";
 
@@ -107,8 +108,44 @@ test("no snapshot, no process", async () => {
   });
 });
 
+test("the gate is for others than the owner, and off refuses everybody else", async () => {
+  const run = (source: SqlSource, sql: string) => runUserQuery({ snapshot, sql }, LIMITS, source);
+  expect(await run("owner", "CREATE TEMP TABLE s AS SELECT 7 AS n")).toBeDefined();
+  for (const source of ["box", "trusted"] as const) {
+    await expect(run(source, "CREATE TEMP TABLE s AS SELECT 7 AS n")).rejects.toMatchObject({ code: "SQL_REFUSED" });
+    expect(await run(source, "EXPLAIN SELECT 7")).toMatchObject({ columns: [{}, {}] });
+  }
+  await expect(run("off", "SELECT 7")).rejects.toMatchObject({ code: "USER_SQL_OFF" });
+});
+
+test("a snapshot that a publish replaced is read anew by the process that waits for it", async () => {
+  processes = createQueryProcesses(LIMITS, "box", { spare: true });
+  const rows = async () =>
+    processes?.stream({ snapshot, sql: "FROM t" }, async ({ batches }) => {
+      const found: unknown[] = [];
+      for await (const batch of batches) found.push(...batch);
+      return found;
+    });
+  expect(await rows()).toEqual([[1]]);
+  const next = `${snapshot}.next`;
+  const database = await openDatabase(next);
+  await database.run("CREATE TABLE t AS SELECT 2 AS x");
+  await database.close();
+  renameSync(next, snapshot);
+  expect(await rows()).toEqual([[2]]);
+});
+
+test("a fault of the engine ends the statement and is counted; the next one runs", async () => {
+  let crashes = 0;
+  processes = createQueryProcesses(LIMITS, "owner", { onCrash: () => (crashes += 1) });
+  const run = (sql: string) => processes?.stream({ snapshot, sql }, async () => "answered");
+  await expect(run("SELECT lag(1, -9223372036854775808) OVER ()")).rejects.toMatchObject({ code: "QUERY_LIMIT" });
+  expect(crashes).toBe(1);
+  expect(await run("FROM t")).toBe("answered");
+});
+
 test("no extension can be loaded or installed", async () => {
-  const run = (sql: string) => runUserQuery({ snapshot, sql }, LIMITS, "box");
+  const run = (sql: string) => runUserQuery({ snapshot, sql }, LIMITS, "owner");
   const extension = join(dir, "ducklake.duckdb_extension");
   writeFileSync(extension, "");
   for (const sql of [`LOAD '${extension}'`, "LOAD ducklake", "INSTALL ducklake", "ATTACH 'ducklake:x' AS lake"]) {

@@ -52,14 +52,18 @@ execFileSync(process.execPath, [...loader, "--eval", makeEmptyMirror], { stdio: 
  * Packages that stay outside of the bundles: DuckDB's library, which is no JavaScript, and those that a user installs for a part that needs
  * them (docs/decisions/0176-bundled-programs.md).
  */
-const { dependencies, peerDependencies } = JSON.parse(readFileSync(at("package.json"), "utf8"));
-const OUTSIDE = [...Object.keys({ ...dependencies, ...peerDependencies }), "duckdb-with-extensions"];
+const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(readFileSync(at("package.json"), "utf8"));
+const OUTSIDE = [
+  ...Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }),
+  "duckdb-with-extensions",
+];
 const PACKAGES = at("node_modules/");
 const packageOf = (id) => id.split("/", id.startsWith("@") ? 2 : 1).join("/");
 /** The output may be in a folder below `node_modules` itself. */
 const ownFolder = join(realpathSync(out), "/");
 const isOwn = (file) => file.startsWith(ownFolder);
-const isOutside = (id) => /^[@a-z]/.test(id) && (isBuiltin(id) || OUTSIDE.includes(packageOf(id)));
+const isOutside = (id) =>
+  /^[@a-z]/.test(id) && (isBuiltin(id) || OUTSIDE.includes(packageOf(id)) || id.startsWith("@koromix/"));
 
 /**
  * The parts of undici that the program uses. Its index also loads fetch, WebSocket, caches and mocks, which took as long as all of the

@@ -20,7 +20,7 @@ interface Options {
 }
 
 export const options = new Command("npm run bench --")
-  .description("Measures duckmirror, and writes the figures to docs/BENCHMARKS.md, docs/PEERS.md and README.md.")
+  .description("Measures duckmirror, and writes the figures to docs/BENCHMARKS.md and docs/PEERS.md.")
   .option("--only <cases>", "cases to run, separated by commas")
   .option("--size <number>", "rows of upsert, memory, small-machine and destinations; syncs of years", positive)
   .option("--limit <gib>", "memory of the machine of small-machine", positive, 2)

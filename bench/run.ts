@@ -75,7 +75,7 @@ const withFigures = (text: string): string =>
     return at === -1 ? page : page.slice(0, at) + block + page.slice(page.indexOf(end) + end.length);
   }, text);
 
-for (const name of ["docs/BENCHMARKS.md", "docs/PEERS.md", "README.md"]) {
+for (const name of ["docs/BENCHMARKS.md", "docs/PEERS.md"]) {
   const file = fileURLToPath(new URL(name, root));
   writeFileSync(file, withFigures(readFileSync(file, "utf8")));
 }

@@ -2,7 +2,7 @@
 // Callers branch on `code`, never on text. A test keeps docs/ERRORS.md equal to this table.
 import { counted } from "./text/units.ts";
 
-/** Exit codes of the command line (docs: README, "Exit codes"). */
+/** Exit codes of the command line (docs/COMMANDS.md). */
 export const EXIT = {
   done: 0,
   unexpected: 1,

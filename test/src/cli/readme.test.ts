@@ -1,4 +1,7 @@
-import { readFileSync } from "node:fs";
+// README and reference pages name what the program has, and their links lead somewhere.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
 import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
@@ -9,6 +12,8 @@ import { settingRows } from "../../support/setting-rows.ts";
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 const readme = read("README.md");
 const settings = read("docs/SETTINGS.md");
+const commands = read("docs/COMMANDS.md");
+const explained = read("docs/HOW-IT-WORKS.md");
 
 const rowsIn = (document: string): readonly string[] =>
   document.split("\n").filter((line) => /^\| `[a-z_]+` \|/.test(line));
@@ -17,20 +22,15 @@ test("docs/SETTINGS.md lists every setting once, as the schema has it", () => {
   expect(rowsIn(settings).toSorted()).toEqual(settingRows().toSorted());
 });
 
-test("the settings that the README names are as the schema has them", () => {
-  const section = readme.slice(readme.indexOf("## Settings"), readme.indexOf("## Files"));
-  expect(rowsIn(section).length).toBeGreaterThan(5);
-  for (const row of rowsIn(section)) expect(settingRows()).toContain(row);
+test("docs/COMMANDS.md lists every command, stream and exit code, docs/HOW-IT-WORKS.md every table", () => {
+  for (const { name } of COMMANDS) expect(commands).toContain(`| \`${name}`);
+  for (const name of STREAM_NAMES) expect(commands).toContain(`\`${name}\``);
+  for (const name of TABLE_NAMES) expect(explained).toContain(`\`${name}\``);
+  for (const code of Object.values(EXIT)) expect(commands).toContain(`| ${code} |`);
 });
 
-test("the README lists every command, stream, table and exit code", () => {
-  for (const { name } of COMMANDS) expect(readme).toContain(`| \`${name}`);
-  for (const name of [...STREAM_NAMES, ...TABLE_NAMES]) expect(readme).toContain(`\`${name}\``);
-  for (const code of Object.values(EXIT)) expect(readme).toContain(`| ${code} |`);
-});
-
-test("the README lists the commands under the headings of --help", () => {
-  const table = readme.slice(readme.indexOf("| command | what it does |"), readme.indexOf("Streams: `accounts`"));
+test("docs/COMMANDS.md lists the commands under the headings of --help", () => {
+  const table = commands.slice(commands.indexOf("| command | what it does |"), commands.indexOf("Streams: `accounts`"));
   const rows = [...table.matchAll(/^\| (?:\*\*([^*]+)\*\*|`(\w+))/gm)].map(([, heading, name]) => heading ?? name);
   const expected = Object.entries(COMMAND_GROUPS).flatMap(([key, heading]) => [
     heading,
@@ -39,6 +39,38 @@ test("the README lists the commands under the headings of --help", () => {
   expect(rows).toEqual(expected);
 });
 
-test("no placeholder was left in the README", () => {
-  expect(readme).not.toContain("@@");
+test("the README has at most 1,300 words", () => {
+  expect(readme.split(/\s+/).length).toBeLessThanOrEqual(1300);
+});
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const pages = [
+  ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"],
+  ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => join("docs", name)),
+];
+
+/** Anchors of a page's headings, as code hosts make them. */
+const anchorsOf = (text: string): readonly string[] =>
+  [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+
+test("every link between pages leads to a file, and to a heading of it", () => {
+  const broken = pages.flatMap((page) => {
+    const text = readFileSync(join(root, page), "utf8").replace(/^```[\s\S]*?^```/gm, "");
+    return [...text.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = ""]) => {
+      if (/^[a-z]+:/.test(link)) return [];
+      const [path = "", anchor] = link.split("#");
+      const target = path === "" ? page : join(dirname(page), path);
+      if (!existsSync(join(root, target))) return [`${page}: ${link}`];
+      if (anchor === undefined || !target.endsWith(".md")) return [];
+      return anchorsOf(readFileSync(join(root, target), "utf8")).includes(anchor) ? [] : [`${page}: ${link}`];
+    });
+  });
+  expect(broken).toEqual([]);
 });

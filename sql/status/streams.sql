@@ -11,6 +11,7 @@ SELECT
   any_value(last_checked_at) AS last_check_at,
   any_value(oldest_checked_at) AS oldest_check_at,
   any_value(oldest_walked_at) AS oldest_walk_at,
+  any_value(due_at) AS due_at,
   any_value(total_count) AS total_count,
   any_value(error) AS error,
   any_value(complete) AS complete,

@@ -1,5 +1,6 @@
 // Figures of the status page for one snapshot, computed once per version. Times are ms since the epoch.
 import { z } from "zod";
+import { type Verdict, verdictOf } from "../../core/report/verdict.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
@@ -123,6 +124,40 @@ export const readRowsOverTime = perSnapshot(async (snapshot) => {
   const hourly = first_at !== null && last_at !== null && last_at - first_at < HOURLY_MS;
   return read(snapshot, "server/rows-over-time", growthRow, [hourly ? HOUR_MS : 24 * HOUR_MS]);
 });
+
+type Freshness = Awaited<ReturnType<typeof readFreshness>>[number];
+
+/** Tables of one stream share its state. */
+const judgedStreams = (tables: readonly Freshness[]) =>
+  [...new Map(tables.map((table) => [table.stream, table])).values()].flatMap((table) =>
+    table.max_age_hours === null && table.oldest_checked_at === null
+      ? []
+      : [
+          {
+            stream: table.stream,
+            complete: table.complete,
+            failed: table.failed_scopes,
+            oldestCheckAt: table.oldest_checked_at,
+            dueAt: table.due_at,
+          },
+        ],
+  );
+
+/** The verdict that `status` gives, too. `now`: ms since the epoch. */
+export const readVerdict = async (snapshot: Snapshot, now: number): Promise<Verdict> => {
+  const latest = (await readBurn(snapshot)).find((day) => day.captured_at !== null);
+  const [lastRun = null] = await readRuns(snapshot, null, 1);
+  return verdictOf({
+    streams: judgedStreams(await readFreshness(snapshot)),
+    credits:
+      latest === undefined || latest.remaining === null
+        ? null
+        : { remaining: latest.remaining, resetsAt: latest.resets_at, emptyOn: latest.forecast_empty_on },
+    lastRun,
+    nextSyncAt: null,
+    now,
+  });
+};
 
 /** All figures that the page shows at once. */
 export const readOverview = perSnapshot(async (snapshot) => {

@@ -11,7 +11,7 @@ import { startFleet } from "./views/fleet.ts";
 import { showFollowing } from "./views/following.ts";
 import { showRuns, startRuns } from "./views/run-views.ts";
 import { showFindings, showPlan } from "./views/side-views.ts";
-import { showFreshness, showTiles } from "./views/tiles.ts";
+import { showFreshness, showTiles, showVerdict } from "./views/tiles.ts";
 import { showCredits, showGrowth, showRate } from "./views/time-plots.ts";
 import { type Abilities, ask, chooseProfile, chosenProfile, type Growth, type Overview, Refused } from "./wire.ts";
 
@@ -31,6 +31,7 @@ const showAll = async (abilities: Abilities): Promise<void> => {
   // A newer snapshot arrived meanwhile, and its figures are already requested.
   if (wanted !== version) return;
   byId("notice").hidden = true;
+  showVerdict(overview);
   showTiles(overview);
   showFreshness(overview);
   showRuns(overview);

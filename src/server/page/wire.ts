@@ -1,5 +1,6 @@
 // The page's requests and the types of their responses, which are those of the server's functions.
 import type { SyncProgress } from "../../core/report/sync-progress.ts";
+import type { Verdict } from "../../core/report/verdict.ts";
 import type { readFindings } from "../figures/findings.ts";
 import type { readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
 import type { readRun, readRunRequests } from "../figures/run-detail.ts";
@@ -7,6 +8,7 @@ import type { readRun, readRunRequests } from "../figures/run-detail.ts";
 export type Overview = Awaited<ReturnType<typeof readOverview>> & {
   readonly now: number;
   readonly profile: string;
+  readonly verdict: Verdict;
   readonly rate_allowed: number | null;
 };
 export type Growth = { readonly growth: Awaited<ReturnType<typeof readRowsOverTime>> };

@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { contentFields } from "../../catalog/vocabulary.ts";
 import { readFindings } from "../figures/findings.ts";
-import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
+import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns, readVerdict } from "../figures/overview.ts";
 import { createPlans } from "../figures/plans.ts";
 import { readRun, readRunRequests } from "../figures/run-detail.ts";
 import { notFound } from "../refusals.ts";
@@ -61,9 +61,13 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
 
   app.get("/api/status", async (request) => {
     const mirror = mirrorOf(request.query);
-    const overview = await mirror.snapshots.use(readOverview);
-    const now = { now: context.clock.now(), user_sql: await context.userSql.offered() };
-    return { ...now, profile: mirror.name, rate_allowed: mirror.ratePerMinute, ...overview };
+    const now = context.clock.now();
+    const { verdict, overview } = await mirror.snapshots.use(async (snapshot) => ({
+      verdict: await readVerdict(snapshot, now),
+      overview: await readOverview(snapshot),
+    }));
+    const head = { now, user_sql: await context.userSql.offered(), profile: mirror.name, verdict };
+    return { ...head, rate_allowed: mirror.ratePerMinute, ...overview };
   });
 
   app.get("/api/growth", async (request) => ({

@@ -28,6 +28,7 @@ const streamRow = z
     last_check_at: instant,
     oldest_check_at: instant,
     oldest_walk_at: instant,
+    due_at: instant,
     total_count: count.nullable(),
     error: z.string().nullable(),
     complete: z.boolean(),
@@ -44,6 +45,8 @@ const streamRow = z
     /** Last check of the scope that was checked longest ago. */
     oldestCheckAt: row.oldest_check_at,
     oldestWalkAt: row.oldest_walk_at,
+    /** When the part that is furthest behind becomes older than its maximum age. */
+    dueAt: row.due_at,
     /** Total of the service's latest counts of its lists. */
     totalCount: row.total_count,
     error: row.error,
@@ -126,6 +129,8 @@ const LATEST_FORECASTS = 10;
 
 const blocksRow = z.object({ total_blocks: count, free_blocks: count });
 
+const emptyRow = z.object({ forecast_empty_on: z.string().nullable() });
+
 const findingsRow = z.object({ rejects: count, drifts: count });
 
 /** Times are ms since the epoch. Throws SNAPSHOT_MISSING, QUERY_FAILED. */
@@ -142,6 +147,7 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         database.query(sqlText(`status/${name}.sql`), params, row);
       const [findings] = await read("findings", findingsRow);
       const [tier] = await read("tier", tierRow);
+      const [empty] = await read("empty-on", emptyRow);
       const [blocks] = await read("file-blocks", blocksRow);
       return {
         tier: tier ?? null,
@@ -155,6 +161,8 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         tables: await read("tables", tableRow),
         streams: (await read("streams", streamRow)).map(asLooked(last)),
         spending: await readCredits(database, dirname(snapshot), last?.credits ?? null),
+        /** Day on which the credits end at the present pace; null: they last, or nothing is known. */
+        creditsEmptyOn: empty?.forecast_empty_on ?? null,
         runs: [...looks.map(lookedRun).reverse(), ...(await read("runs", runRow, [options.runs]))].slice(
           0,
           options.runs,

@@ -4,6 +4,7 @@ import { STREAM_NAMES, streamSpec } from "../../../catalog/streams.ts";
 import type { UserSqlSetting } from "../../../core/config/user-sql-setting.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { type Verdict, verdictOf } from "../../../core/report/verdict.ts";
 import { readTier, shownTier } from "../../../core/state/tier.ts";
 import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
@@ -30,8 +31,20 @@ interface Shown extends MirrorStatus {
   readonly isClosed: boolean;
 }
 
+/** The verdict that the page and the HTTP API give, too. */
+const judge = (status: Shown, now: number): Verdict => {
+  const { spending, creditsEmptyOn: emptyOn } = status;
+  const [lastRun = null] = status.runs;
+  const streams = inOrder(status).flatMap(({ stream, found, state }) =>
+    found === undefined || state === "not in this tier" ? [] : [{ ...found, stream }],
+  );
+  const credits = spending.credits && { ...spending.credits, emptyOn };
+  return verdictOf({ streams, credits, lastRun, nextSyncAt: null, now });
+};
+
 /** Contract of `status --json`: times as ISO text, every stream, in the order of the catalog. */
-const toJson = (status: Shown) => ({
+const toJson = (status: Shown, now: number) => ({
+  verdict: judge(status, now),
   tier: status.tier?.tier ?? "unknown",
   tier_since: status.tier?.since ?? null,
   snapshot: {
@@ -188,6 +201,8 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
       ? [`${colours.yellow(stream)}: ${unconfirmedText(found.unconfirmed)}: ${found.because}`]
       : [],
   );
+  const { level, text, step } = judge(status, now);
+  const colour = { good: colours.green, warning: colours.yellow, bad: colours.red, none: colours.dim }[level];
   const looks = [
     status.rejects > 0 ? `${counted(status.rejects, "record")} could not become rows: see sync.rejects` : "",
     status.schemaDrifts > 0
@@ -195,6 +210,9 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
       : "",
   ].filter((line) => line !== "");
   return [
+    colour(text),
+    ...(step === null ? [] : [step]),
+    "",
     `${path} (${formatBytes(bytes)}, published ${ago(publishedAt)})`,
     ...diskLines(status.disk, status.snapshot.freeShare),
     tables,
@@ -226,7 +244,7 @@ const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandConte
   const disk = readDiskUsage(config.dataDir, context.clock.now());
   const userSql = { setting: config.userSql, ...(await box) };
   const status = { ...published, tier, isClosed, deliveries, disk, userSql };
-  if (context.shared.json) await context.printJson(toJson(status));
+  if (context.shared.json) await context.printJson(toJson(status, context.clock.now()));
   else await context.terminal.out(`${render(status, context)}\n`);
   return EXIT.done;
 };

@@ -27,6 +27,15 @@ const shareBar = (share: number): HTMLElement => {
   return bar;
 };
 
+/** The verdict in words, above everything else. Commands in it are set as code. */
+export const showVerdict = ({ verdict: { level, text, step } }: Overview): void => {
+  const place = byId("verdict");
+  const words = (step ?? "").split("`").map((part, index) => (index % 2 === 1 ? make("code", {}, part) : part));
+  place.replaceChildren(make("p", { class: "said" }, text), ...(step === null ? [] : [make("p", {}, ...words)]));
+  place.dataset.level = level;
+  place.hidden = false;
+};
+
 type Table = Overview["tables"][number];
 
 /** The table with the oldest check of any part. */
@@ -47,7 +56,7 @@ export const showTiles = (overview: Overview): void => {
       "Worst-case staleness",
       worst === undefined ? "–" : span(now - (worst.oldest_checked_at ?? now)),
       worst === undefined ? "nothing was checked yet" : `${worst.table_name}`,
-      failed === 0 ? badge("every list is fine", "good") : badge(`${counted(failed, "table")} with failures`, "bad"),
+      failed === 0 ? "" : badge(`${counted(failed, "table")} with failures`, "bad"),
     ),
     tile(
       "Credits left",

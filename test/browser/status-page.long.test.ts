@@ -70,7 +70,9 @@ describe("the status page", () => {
     const { page } = await rig.open(server.url);
     const { limit } = mirror.sandbox.stats().credits;
     await expect.poll(() => page.locator("#tiles").textContent()).toContain(`of ${limit.toLocaleString("en-US")}`);
-    await expect.poll(() => page.locator("#verdict").textContent()).toMatch(/^(Complete|\d+ of \d+ lists|Out of credits)/);
+    await expect
+      .poll(() => page.locator("#verdict").textContent())
+      .toMatch(/^(Complete|\d+ of \d+ lists|Out of credits)/);
     expect(await page.locator("#verdict").getAttribute("data-level")).not.toBe("none");
     const accounts = page.locator("#fresh tbody tr", { hasText: "accounts" }).first();
     expect(await accounts.textContent()).toMatch(/accounts\s*1[0-9]/);

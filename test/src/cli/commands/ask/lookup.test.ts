@@ -265,7 +265,7 @@ describe("within the credits", () => {
   });
 
   test("no credit left by the last report: exit code 4, and nothing is sent", async () => {
-    const poor = await startSandbox({ seed: 9, accounts: 2, plan: "enterprise", credits: 2, threads: 1 });
+    const poor = await startSandbox({ seed: 9, accounts: 2, plan: "enterprise", credits: 3, threads: 1 });
     try {
       const { env, lookup } = aMirror({ DUCKMIRROR_BASE_URL: poor.url, DUCKMIRROR_TOKEN: poor.token });
       expect((await cli(["sync", "accounts", "signals"], { env })).code).toBe(0);

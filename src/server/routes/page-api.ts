@@ -35,6 +35,19 @@ const problemOf = ({ unable = () => [] }: ServerContext, name: string) => {
   return { code, message, hint };
 };
 
+type Mirror = ReturnType<ServerContext["mirror"]>;
+
+/** The figures of the page, with the verdict of now. */
+const statusOf = async (context: ServerContext, { name, ratePerMinute, snapshots }: Mirror) => {
+  const now = context.clock.now();
+  const figures = await snapshots.use(async (snapshot) => ({
+    verdict: await readVerdict(snapshot, now),
+    ...(await readOverview(snapshot)),
+  }));
+  const user_sql = await context.userSql.offered();
+  return { now, user_sql, profile: name, rate_allowed: ratePerMinute, ...figures };
+};
+
 export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const mirrorOf = (query: unknown) => context.mirror(profileSchema.parse(query).profile);
 
@@ -59,16 +72,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
     content: contentFields().map(({ stream, field }) => `${stream}.${field}`),
   }));
 
-  app.get("/api/status", async (request) => {
-    const mirror = mirrorOf(request.query);
-    const now = context.clock.now();
-    const { verdict, overview } = await mirror.snapshots.use(async (snapshot) => ({
-      verdict: await readVerdict(snapshot, now),
-      overview: await readOverview(snapshot),
-    }));
-    const head = { now, user_sql: await context.userSql.offered(), profile: mirror.name, verdict };
-    return { ...head, rate_allowed: mirror.ratePerMinute, ...overview };
-  });
+  app.get("/api/status", (request) => statusOf(context, mirrorOf(request.query)));
 
   app.get("/api/growth", async (request) => ({
     growth: await mirrorOf(request.query).snapshots.use(readRowsOverTime),

@@ -8,6 +8,8 @@ type ReadRole = "cover" | "bridge" | "head";
 /** One page that a strategy requests. */
 export interface ReadRequest extends PageSpan {
   readonly role: ReadRole;
+  /** Asked for after the rows before it were received, so its count is later than theirs. Unset: perhaps not. */
+  readonly follows?: true | undefined;
 }
 
 /** One received page. */

@@ -42,7 +42,7 @@ export interface Coverage {
   readonly fixed: boolean;
   /** Largest page of this stream that the service has returned in this run, rows. */
   readonly granted: number;
-  /** Neighbouring pages share a row: from the first sign of change, and in reconciling walks. */
+  /** Neighbouring pages share a row: in walks that may delete, and from the first sign of change unless ids grow. */
   readonly overlap: boolean;
   /** Number of rows read without a gap, from the head of the list. */
   readonly end: number;
@@ -52,6 +52,8 @@ export interface Coverage {
   readonly total: number | null;
   /** `totalCount` of the last joined page. */
   readonly joinedTotal: number | null;
+  /** Rows by which the count fell lately from one joined page to the next, so that pages that follow share as many. */
+  readonly fall: number;
   readonly moved: boolean;
   /** False after a resume, until a page has been joined across the boundary. */
   readonly fresh: boolean;
@@ -90,6 +92,7 @@ export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   head: [],
   total: null,
   joinedTotal: null,
+  fall: 0,
   moved: false,
   fresh: true,
   waiting: [],
@@ -114,6 +117,19 @@ export const resumedCoverage = (coverage: Coverage): Coverage => ({ ...coverage,
  */
 export const reopenedCoverage = (coverage: Coverage): Coverage => ({ ...coverage, fresh: false, complete: false });
 
+/**
+ * True for a page of growing ids whose count is no lower than that of the page before, and later. New rows come at the head
+ * alone, so a row can only be skipped where more rows go than come. docs/decisions/0262-what-a-moving-list-costs.md.
+ */
+const skipsNothing = ({ overlap, fresh, end, joinedTotal }: Coverage, read: PageRead): boolean =>
+  !overlap &&
+  fresh &&
+  read.follows === true &&
+  startOf(read) <= end &&
+  read.total !== null &&
+  joinedTotal !== null &&
+  read.total >= joinedTotal;
+
 const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
   // The first page needs no link. In the worst case the walk starts again from it.
   if (startOf(read) === 0) return coverage.end === 0 || read.role === "bridge";
@@ -123,6 +139,7 @@ const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
   const first = read.ids[0];
   if (coverage.tail.some((id) => read.ids.includes(id))) return true;
   if (proof === "descending" && last !== undefined && first !== undefined && !isHigher(last, first)) return true;
+  if (proof === "descending" && skipsNothing(coverage, read)) return true;
   return (
     !coverage.overlap &&
     coverage.fresh &&
@@ -140,6 +157,10 @@ const reachesBeyond = (coverage: Coverage, read: PageRead, proof: Proof): boolea
   if (end === undefined || end === last) return false;
   return last === undefined || proof === "identity" || isHigher(last, end);
 };
+
+/** Rows by which the count of a page is lower than that of the joined one before it. */
+const decreaseOf = ({ joinedTotal }: Coverage, { total }: PageRead): number =>
+  joinedTotal === null || total === null ? 0 : Math.max(0, joinedTotal - total);
 
 /** The coverage after a page is joined. A bridge shows where the coverage ends in the list as it is now. */
 const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
@@ -162,6 +183,7 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
     tail: adds ? read.ids.slice(-TAIL_IDS) : coverage.tail,
     head: coverage.end === 0 ? read.ids.slice(0, TAIL_IDS) : coverage.head,
     joinedTotal: total,
+    fall: Math.max(decreaseOf(coverage, read), Math.floor(coverage.fall / 2)),
     fresh: true,
     bridgeAt: null,
     bridges: 0,
@@ -178,7 +200,7 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
  * step to the head would join there, and be taken again and again.
  */
 const bridgeRow = (coverage: Coverage, read: PageRead, hasWaited: boolean): number => {
-  const decrease = Math.max(0, (coverage.joinedTotal ?? 0) - (read.total ?? coverage.joinedTotal ?? 0));
+  const decrease = decreaseOf(coverage, read);
   const fall = hasWaited ? Math.min(decrease, Math.floor(coverage.size / 2)) : decrease;
   const further = coverage.bridges === 0 ? 0 : Math.ceil(coverage.size * 2 ** (coverage.bridges - 4));
   return Math.max(0, coverage.end - 1 - fall - further);
@@ -255,7 +277,7 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
     granted: Math.max(before.granted, read.granted ?? 0),
     total: totalAfter(before.total, read),
     moved,
-    overlap: before.overlap || moved,
+    overlap: before.overlap || (moved && proof === "identity"),
     emptyFrom: emptyFromAfter(before.emptyFrom, read),
     waiting: [...before.waiting, read].sort(byStart),
   };

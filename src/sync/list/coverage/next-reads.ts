@@ -21,6 +21,19 @@ export const nextReads = (
     if (inFlight.some((read) => read.role === "bridge")) return [];
     return [{ ...spanAt(coverage.bridgeAt, coverage.size, coverage.fixed), role: "bridge" }];
   }
+  if (coverage.moved && !coverage.overlap) return nextAlone(coverage, inFlight);
+  return sideBySide(coverage, inFlight, room);
+};
+
+/** The next page of a list that moves, of growing ids: asked for after the one before it, so that its count is later. */
+const nextAlone = (coverage: Coverage, inFlight: readonly ReadRequest[]): readonly ReadRequest[] => {
+  if (inFlight.length > 0) return [];
+  const reads = sideBySide(coverage, inFlight, 1);
+  return reads.map((read) => (startOf(read) <= coverage.end ? { ...read, follows: true } : read));
+};
+
+/** Up to `room` pages behind those that were read. */
+const sideBySide = (coverage: Coverage, inFlight: readonly ReadRequest[], room: number): readonly ReadRequest[] => {
   const reads: ReadRequest[] = [];
   const taken = [
     ...inFlight.map((span) => ({ start: startOf(span), end: endOf(span) })),
@@ -49,7 +62,9 @@ export const nextReads = (
     if (coverage.total === null && reads.length + inFlight.length > 0) break;
     if (coverage.emptyFrom !== null && row >= coverage.emptyFrom && row > coverage.end) break;
     const shared = coverage.overlap || isBehind || coverage.total === null || (!coverage.fresh && row === coverage.end);
-    const overlapping = spanAt(shared ? row - 1 : row, coverage.size, coverage.fixed);
+    const { fall } = coverage;
+    const at = fall > 0 ? row - 1 - fall : shared ? row - 1 : row;
+    const overlapping = spanAt(at, coverage.size, coverage.fixed);
     // Pages of one or two rows, or of one size, cannot share a row and still advance.
     const span = endOf(overlapping) > row ? overlapping : spanAt(row, coverage.size, coverage.fixed);
     reads.push({ ...span, role: "cover" });

@@ -158,6 +158,7 @@ const pageRead = z.object({
   page: z.number(),
   perPage: z.number(),
   role,
+  follows: z.literal(true).optional(),
   ids: z.array(z.string()),
   rows: z.number(),
   values: z.array(z.number().nullable()),
@@ -177,6 +178,8 @@ const coverage = z.object({
   head: z.array(z.string()),
   total: z.number().nullable(),
   joinedTotal: z.number().nullable(),
+  // Missing in states of older versions.
+  fall: z.number().default(0),
   moved: z.boolean(),
   fresh: z.boolean(),
   waiting: z.array(pageRead),
@@ -203,6 +206,8 @@ const walk = z.object({
   pass: z.number(),
   headReads: z.number(),
   headJoined: z.boolean(),
+  // Missing in states of older versions.
+  grew: z.boolean().default(false),
   // Set by older versions that read a list from its other end: such a state is not read.
   fromHead: z.null().optional(),
 });

@@ -22,6 +22,8 @@ export interface WalkState {
   readonly headReads: number;
   /** The head was read again and contained a known id. */
   readonly headJoined: boolean;
+  /** The head held rows that came during the walk. */
+  readonly grew: boolean;
 }
 
 /**
@@ -36,24 +38,30 @@ export const startWalk = (options: { size: number; overlap: boolean; proof: Proo
   pass: 1,
   headReads: 0,
   headJoined: false,
+  grew: false,
 });
 
 /** True when the ids descend, as numbers or as text. */
 const descends = (ids: readonly string[]): boolean =>
   isDescending(ids) || ids.every((id, index) => index === 0 || id < (ids[index - 1] ?? ""));
 
+/** Adds a page of the head, read again. New rows there show that the list moved, although its count may have stayed the same. */
+const withHead = (state: WalkState, read: PageRead): WalkState => {
+  const { head, total, moved } = state.coverage;
+  const grew = state.grew || read.ids[0] !== head[0];
+  return {
+    ...state,
+    headReads: state.headReads + 1,
+    headJoined: state.headJoined || head.some((id) => read.ids.includes(id)),
+    grew,
+    coverage: { ...state.coverage, total: read.total ?? total, head: read.ids.slice(0, 8), moved: moved || grew },
+  };
+};
+
 /** Adds a page. A page out of order ends the reliance on the order of ids. */
 export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
   const proof = state.proof === "descending" && !isDescending(read.ids) ? "identity" : state.proof;
-  if (read.role === "head") {
-    return {
-      ...state,
-      proof,
-      headReads: state.headReads + 1,
-      headJoined: state.headJoined || state.coverage.head.some((id) => read.ids.includes(id)),
-      coverage: { ...state.coverage, total: read.total ?? state.coverage.total, head: read.ids.slice(0, 8) },
-    };
-  }
+  if (read.role === "head") return withHead({ ...state, proof }, read);
   const coverage = addRead({ ...state.coverage, overlap: state.coverage.overlap || proof === "identity" }, read, proof);
   // Pages of one row look ordered whatever the list's order is.
   const showsOrder = coverage.size > 1;
@@ -90,6 +98,24 @@ const addsUp = (state: WalkState, facts: MirrorFacts): boolean => {
   return coverage.proven && facts.seen + facts.rejected === coverage.total;
 };
 
+/** True when the list ends as far before its count as after the walk before, and every mirrored row was read. */
+const repeatsGap = ({ endsEarly, total }: Coverage, { rows, seen, acceptedGap }: MirrorFacts): boolean =>
+  endsEarly && total !== null && total - rows === acceptedGap && seen >= rows;
+
+/** True when fewer rows were read than the service counts. */
+const isShort = ({ coverage: { total } }: WalkState, { seen, rejected }: MirrorFacts): boolean =>
+  total !== null && seen + rejected < total;
+
+/**
+ * True when the rows that are missing may have come at the head: ids grow, and a list whose count stayed the same may have
+ * lost as many rows as it gained. A list of one page was read at one moment.
+ */
+const wantsHead = (state: WalkState, facts: MirrorFacts): boolean => {
+  const { coverage, proof, headJoined, headReads } = state;
+  const mayHaveGrown = coverage.moved || (coverage.end > coverage.size && !repeatsGap(coverage, facts));
+  return proof === "descending" && isShort(state, facts) && mayHaveGrown && !headJoined && headReads < MAX_HEAD_READS;
+};
+
 export const nextWalk = (
   state: WalkState,
   facts: MirrorFacts,
@@ -102,14 +128,7 @@ export const nextWalk = (
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
   if (inFlight.length > 0) return { kind: "wait" };
-  const short = coverage.total !== null && facts.seen + facts.rejected < coverage.total;
-  if (
-    short &&
-    coverage.moved &&
-    state.proof === "descending" &&
-    !state.headJoined &&
-    state.headReads < MAX_HEAD_READS
-  ) {
+  if (wantsHead(state, facts)) {
     return { kind: "read", reads: [{ page: state.headReads + 1, perPage: coverage.size, role: "head" }] };
   }
   const ok = addsUp(state, facts);
@@ -123,16 +142,12 @@ export const nextWalk = (
   };
 };
 
-/** True when the list ends as far before its count as after the walk before, and every mirrored row was read. */
-const repeatsGap = ({ endsEarly, total }: Coverage, { rows, seen, acceptedGap }: MirrorFacts): boolean =>
-  endsEarly && total !== null && total - rows === acceptedGap && seen >= rows;
-
 /** True when a second pass may find missed rows: the list did not change, or a link stayed unproven. */
 export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =>
   state.pass < MAX_PASSES &&
   state.coverage.complete &&
-  state.coverage.total !== null &&
-  facts.seen + facts.rejected < state.coverage.total &&
+  isShort(state, facts) &&
+  !state.grew &&
   (!state.coverage.moved || !state.coverage.proven) &&
   !repeatsGap(state.coverage, facts);
 

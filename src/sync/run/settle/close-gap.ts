@@ -66,6 +66,12 @@ const canLook = (run: SyncRun, { stream, state }: OpenList): boolean => {
   );
 };
 
+/** True when the mirror holds more rows than the service counts: changes only add rows. */
+const hasSurplus = ({ state }: OpenList): boolean => {
+  const counted = countedBy(liveOf(state));
+  return counted !== null && liveOf(state).rows > counted;
+};
+
 /** Ends a walk of the whole list that does not add up. Returns whether it continues by reading the changes. */
 export const closeGap = async (run: SyncRun, list: OpenList): Promise<"ended" | "goes on"> => {
   const { name } = list.stream;
@@ -74,7 +80,7 @@ export const closeGap = async (run: SyncRun, list: OpenList): Promise<"ended" | 
   if (isAskable(name) && !isFirst(list) && !isFiltered(run, name)) kept = await settleSuspects(run, list, name);
   const open = await openIn(run, list);
   const onlyCount = open !== null && (isFirst(list) || (await missingOf(run, list)).missing === 0);
-  if (onlyCount && canLook(run, list)) return "goes on";
+  if (onlyCount && !hasSurplus(list) && canLook(run, list)) return "goes on";
   await end(run, list, open === null || kept === null ? open : { ...open, because: `${open.because}; ${kept}` });
   return "ended";
 };

@@ -119,6 +119,7 @@ test("the first page is the beginning, whatever its ids", () => {
     head: descending(1000, 8),
     total: 40,
     joinedTotal: 40,
+    fall: 0,
     moved: false,
     fresh: true,
     waiting: [],
@@ -208,7 +209,7 @@ test("a shared row joins; so do descending ids that leave no room between", () =
 
 test("the last page completes the list; a shorter one shows the size that is granted", () => {
   const ends = addRead(twenty(), numbered(3, 980, { total: 30 }), "descending");
-  expect(ends).toMatchObject({ total: 30, moved: true, overlap: true });
+  expect(ends).toMatchObject({ total: 30, moved: true, overlap: false });
   const whole = addRead(addRead(twenty(), numbered(3, 980), "descending"), numbered(4, 970), "descending");
   expect(whole).toMatchObject({ end: 40, complete: true, waiting: [], bridgeAt: null, size: 10 });
   const clamped = addRead(emptyCoverage(50, false), page({ perPage: 50, ids: descending(1000, 7) }), "descending");
@@ -225,12 +226,14 @@ test("the last page completes the list; a shorter one shows the size that is gra
   expect(stuck).toMatchObject({ complete: true, proven: false });
 });
 
-test("a change of the count is movement, and from then on pages overlap; no count is none", () => {
-  expect(addRead(twenty(), numbered(3, 980, { total: 41 }), "descending")).toMatchObject({
-    moved: true,
-    overlap: true,
-    total: 41,
-  });
+test("a change of the count is movement, and from then on pages overlap unless ids grow; no count is none", () => {
+  for (const [proof, overlap] of [
+    ["descending", false],
+    ["identity", true],
+  ] as const) {
+    const more = addRead(twenty(), numbered(3, 980, { total: 41 }), proof);
+    expect(more).toMatchObject({ moved: true, overlap, total: 41 });
+  }
   expect(addRead(twenty(), numbered(3, 980, { total: null }), "descending")).toMatchObject({
     moved: false,
     overlap: false,
@@ -241,6 +244,35 @@ test("a change of the count is movement, and from then on pages overlap; no coun
     total: 40,
   });
   expect(addRead({ ...twenty(), moved: true }, numbered(3, 980), "descending").moved).toBe(true);
+});
+
+test("where ids grow, a later page of no lower count skips no row; of a lower one as many as the count fell, at most", () => {
+  const moved = { ...twenty(), moved: true, total: 41, joinedTotal: 41 };
+  const third = (total: number, more: Partial<PageRead> = {}) =>
+    addRead(moved, numbered(3, 980, { total, follows: true, ...more }), "descending");
+  expect(third(41)).toMatchObject({ end: 30, proven: true, bridgeAt: null, fall: 0 });
+  expect(third(43)).toMatchObject({ end: 30, bridgeAt: null });
+  // Two rows went: the page may begin two rows too late.
+  expect(third(39)).toMatchObject({ end: 20, bridgeAt: 17, repairs: 1 });
+  // Asked for before the page in front of it was received, so its count may be the older one.
+  expect(third(41, { follows: undefined })).toMatchObject({ end: 20, bridgeAt: 19 });
+  const identity = addRead(moved, numbered(3, 980, { total: 41, follows: true }), "identity");
+  expect(identity).toMatchObject({ end: 20, overlap: true });
+});
+
+test("how far the count fell is remembered until it stays as it is", () => {
+  const fell = addRead(
+    { ...twenty(), moved: true, total: 45, joinedTotal: 45 },
+    page({ page: 3, perPage: 9, ids: descending(982, 9), total: 40 }),
+    "descending",
+  );
+  expect(fell.fall).toBe(5);
+  const steady = addRead(
+    fell,
+    page({ page: 4, perPage: 9, ids: descending(973, 9), total: 40, follows: true }),
+    "descending",
+  );
+  expect(steady.fall).toBe(2);
 });
 
 test("a page that lies within what is covered shows how far it reaches now, and changes no tail", () => {

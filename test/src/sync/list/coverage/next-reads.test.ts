@@ -30,6 +30,15 @@ test("overlapping pages share a row; without a count they go one by one; after a
   expect(nextReads({ ...twenty(true), size: 1 }, [], 1)).toEqual([cover(21, 1)]);
 });
 
+test("a list that moves, of growing ids: one page after the other, sharing as many rows as the count fell lately", () => {
+  const moved = { ...twenty(), moved: true };
+  expect(nextReads(moved, [], 5)).toEqual([{ ...cover(3), follows: true }]);
+  expect(nextReads(moved, [cover(9)], 5)).toEqual([]);
+  expect(nextReads({ ...moved, fall: 2 }, [], 5)).toEqual([{ ...cover(3, 8), follows: true }]);
+  // A page that waits for another is not asked for again.
+  expect(nextReads({ ...moved, waiting: [numbered(4, 970)] }, [], 5)).toEqual([{ ...cover(3), follows: true }]);
+});
+
 test("a bridge before anything else, and one at a time", () => {
   const broken = { ...twenty(), bridgeAt: 19 };
   expect(nextReads(broken, [], 5)).toEqual([{ page: 3, perPage: 9, role: "bridge" }]);

@@ -40,6 +40,11 @@ export interface StreamSpec {
   readonly watermark?: string;
   /** Date filter that returns changes after a date. */
   readonly filter?: { readonly param: string; readonly field: string };
+  /**
+   * Date filters that cut the list in parts, for a search for gone rows: parameter for rows before a date, and the field by
+   * which such a part is sorted. The first that the service honours is used.
+   */
+  readonly parts?: readonly { readonly before: string; readonly field: string }[];
   /** Date filter for `sync --since`. */
   readonly since?: string;
   readonly embeds: readonly EmbedSpec[];
@@ -89,6 +94,10 @@ const entries = {
     watermark: "lastChangeDetectedOn",
     filter: { param: "lastChangeDetectedAfter", field: "lastChangeDetectedOn" },
     since: "lastChangeDetectedAfter",
+    parts: [
+      { before: "isInCurrentRoleBeforeDate", field: "inCurrentRoleSince" },
+      { before: "lastChangeDetectedBefore", field: "lastChangeDetectedOn" },
+    ],
     maxAgeMs: 7 * DAY_MS,
     list: "listContacts",
     detail: "getContact",
@@ -104,6 +113,7 @@ const entries = {
     walkOrder: { sortBy: "id", grows: true },
     watermark: "updatedAt",
     since: "afterDate",
+    parts: [{ before: "beforeDate", field: "date" }],
     maxAgeMs: 7 * DAY_MS,
     list: "listSignals",
     detail: "getSignal",

@@ -88,6 +88,8 @@ export const pairedWarehouse = (
     missing: (scope) => both(`missing ${textOf(scope)}`, (warehouse) => warehouse.missing(scope)),
     suspects: (search) => both(`suspects ${textOf(search)}`, (warehouse) => warehouse.suspects(search)),
     metRows: (search) => both(`metRows ${textOf(search)}`, (warehouse) => warehouse.metRows(search)),
+    rowsPerDay: (field) => both(`rowsPerDay ${textOf(field)}`, (warehouse) => warehouse.rowsPerDay(field)),
+    rowsBetween: (search) => both(`rowsBetween ${textOf(search)}`, (warehouse) => warehouse.rowsBetween(search)),
     seenCount: (walkId) => both(`seenCount ${walkId}`, (warehouse) => warehouse.seenCount(walkId)),
     countRows: (table, company) => both(`countRows ${table}`, (warehouse) => warehouse.countRows(table, company)),
     idsOfCompany: (table, company) =>

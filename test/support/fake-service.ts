@@ -18,6 +18,8 @@ export interface FakeOptions {
   readonly embedded?: (contact: Row) => Record<string, unknown>;
   /** `ignore`: lists take no notice of `ids`, `type`, `changeType` and, of contacts, `lastChangeDetectedAfter`. `refuse`: they answer with 400. */
   readonly filters?: "obey" | "ignore" | "refuse";
+  /** What lists return before a date: rows of earlier times (by default), of its midnight, or of its whole day too. */
+  readonly beforeDates?: "exclusive" | "inclusive" | "whole-day";
   readonly credits?: number;
   /** The `usage` block and the quota of GET /v1/usage, as they are; unset: those of `credits`. */
   readonly usage?: Readonly<Record<string, unknown>>;
@@ -59,10 +61,26 @@ type ListName = "news-articles" | "job-openings" | "earnings-calls" | "filings";
 const LIST_NAMES: readonly ListName[] = ["news-articles", "job-openings", "earnings-calls", "filings"];
 const OPT_IN = ["articleBody", "jobDescription", "fullTranscript", "generatedAnalysis", "insights"];
 const DETAILED = ["fullContent", "sources"];
-const FILTERS = ["ids", "type", "changeType", "priority", "ownerId", "afterDate", "hasSignalsOfType"];
 
 /** A date without a time is midnight UTC. */
 const instant = (text: unknown): number => Date.parse(String(text));
+
+/** Filters for rows before a date, and the fields that hold theirs. */
+const BEFORE = {
+  beforeDate: "date",
+  isInCurrentRoleBeforeDate: "inCurrentRoleSince",
+  lastChangeDetectedBefore: "lastChangeDetectedOn",
+} as const;
+
+const FILTERS = [
+  ...["ids", "type", "changeType", "priority", "ownerId", "afterDate", "hasSignalsOfType"],
+  ...Object.keys(BEFORE),
+];
+
+const isEarlier = (value: unknown, date: string, meaning: FakeOptions["beforeDates"]): boolean => {
+  const [at, bound] = [instant(value), instant(date)];
+  return meaning === "whole-day" ? at < bound + 86_400_000 : at < bound || (meaning === "inclusive" && at === bound);
+};
 
 const compare = (a: unknown, b: unknown): number => {
   if (a === b) return 0;
@@ -180,7 +198,18 @@ export const createFakeService = (
     };
   };
 
-  const list = (rows: readonly Row[], query: Readonly<Record<string, string>>): FakeAnswer => {
+  const earlier = (rows: readonly Row[], query: Readonly<Record<string, string>>): readonly Row[] =>
+    options.filters === "ignore"
+      ? rows
+      : rows.filter((row) =>
+          Object.entries(BEFORE).every(([param, field]) => {
+            const date = query[param];
+            return date === undefined || isEarlier(row[field], date, options.beforeDates);
+          }),
+        );
+
+  const list = (all: readonly Row[], query: Readonly<Record<string, string>>): FakeAnswer => {
+    const rows = earlier(all, query);
     const asked = Number(query.perPage ?? 20);
     const page = Number(query.page ?? 1);
     const most = options.maxPerPage ?? 1000;

@@ -66,6 +66,8 @@ export type ListEvent =
   /** The record, or the company of the list, is gone. */
   | { readonly kind: "absent" }
   | { readonly kind: "believed-no-more" }
+  /** The list was counted anew, while what is gone was looked for. */
+  | { readonly kind: "counted"; readonly total: number }
   | { readonly kind: "failed"; readonly error: DuckmirrorError; readonly resumable: boolean }
   | { readonly kind: "finished" };
 

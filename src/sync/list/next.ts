@@ -8,7 +8,7 @@ import { concluded, decide, deletingOf, walkInstead } from "./decide.ts";
 import type { Effect, ListEvent, Transition } from "./events.ts";
 import { MOST_AHEAD_MS } from "./first-progress.ts";
 import { type Active, type Deleting, isActive, type ListState, type Live, NO_ROWS, type Reading } from "./state.ts";
-import { acceptRead, inPagesOf, withPageSize } from "./ways/progress.ts";
+import { acceptRead, inPagesOf, withPageSize, withTotal } from "./ways/progress.ts";
 
 const sameRead = (a: ReadRequest, b: ReadRequest) => a.page === b.page && a.perPage === b.perPage && a.role === b.role;
 
@@ -123,6 +123,10 @@ const known = (list: Live, event: ListEvent): Live | null => {
       return inSize(list, event);
     case "page-refused":
       return withRefusal(list, event);
+    case "counted":
+      return { ...list, reading: { ...list.reading, progress: withTotal(list.reading.progress, event.total) } };
+    case "believed-no-more":
+      return { ...list, reading: { ...list.reading, readAt: 0 } };
     default:
       return null;
   }

@@ -146,6 +146,19 @@ export const listCall = (
   };
 };
 
+/** A page of the list sorted by a date field, newest first: of the rows before a day, or of all (`day` null). */
+export const partCall = (
+  stream: StreamSpec,
+  part: { readonly before: string; readonly field: string; readonly day: string | null },
+  page: number,
+  shape: ListShape,
+  options: CallOptions,
+): ApiCall => {
+  const call = listCall(stream, "", { page, perPage: shape.perPage, role: "cover" }, { kind: "walk" }, shape, options);
+  const sorting = { sortBy: part.field, sortOrder: "desc" };
+  return { ...call, query: { ...call.query, ...sorting, ...(part.day === null ? {} : { [part.before]: part.day }) } };
+};
+
 /** The detail of one record. */
 export const detailCall = (
   { name, table, detail: endpoint }: StreamSpec,

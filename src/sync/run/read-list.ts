@@ -10,6 +10,7 @@ import { coverageOf } from "../list/ways/progress.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
 import { rememberScope, rememberShape } from "../plan/remembered.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
+import { settleByCounting } from "./settle/by-counting.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
 import { settleAfterChanges } from "./settle/gone-by-changes.ts";
 import { closeList, commitState, failList } from "./state/list-ends.ts";
@@ -110,8 +111,9 @@ const endList = async (run: SyncRun, list: OpenList, { verdict }: Extract<Effect
 
 /** Finds what is gone after changes were read whose counts differ. */
 const findGone = async (run: SyncRun, list: OpenList, because: string): Promise<void> => {
-  if (await settleAfterChanges(run, list)) list.waiting.push({ kind: "go-on" });
-  else list.waiting.push(beginning(run, list, because));
+  const end = (await settleAfterChanges(run, list)) ? "agrees" : await settleByCounting(run, list);
+  if (end === "agrees") list.waiting.push({ kind: "go-on" });
+  else if (end === "walk") list.waiting.push(beginning(run, list, because));
 };
 
 const beginning = (run: SyncRun, { stream }: OpenList, because: string): Deciding => ({

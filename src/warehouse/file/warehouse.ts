@@ -11,7 +11,17 @@ import { openError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { type Journal, openJournal } from "../journal/journal.ts";
 import { type Changes, journalledChanges } from "../load/changes.ts";
-import { findMet, findSuspects, type Suspect, type SuspectSearch } from "../load/suspects.ts";
+import {
+  type DateField,
+  findMet,
+  findSuspects,
+  type RowsBetween,
+  type RowsOfDay,
+  readRowsBetween,
+  readRowsPerDay,
+  type Suspect,
+  type SuspectSearch,
+} from "../load/suspects.ts";
 import * as walks from "../load/walks.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
@@ -39,6 +49,10 @@ export interface Warehouse extends Changes, MirrorReader {
   suspects(search: SuspectSearch): Promise<readonly Suspect[]>;
   /** A few rows that the walk returned, so the service must know them by id. */
   metRows(search: Omit<SuspectSearch, "walkBefore">): Promise<readonly string[]>;
+  /** Mirrored rows per day of a date field, the earliest first; rows without a date are in none. */
+  rowsPerDay(field: DateField): Promise<readonly RowsOfDay[]>;
+  /** Ids, as text, of mirrored rows between two dates. */
+  rowsBetween(search: RowsBetween): Promise<readonly string[]>;
   /** Distinct records that the walk returned. */
   seenCount(walkId: string): Promise<number>;
   countRows(table: TableName, company?: string): Promise<number>;
@@ -137,6 +151,8 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     missing: (scope) => walks.findMissing(database, scope),
     suspects: (search) => findSuspects(database, search),
     metRows: (search) => findMet(database, search),
+    rowsPerDay: (field) => readRowsPerDay(database, field),
+    rowsBetween: (search) => readRowsBetween(database, search),
     seenCount: (walkId) => walks.countSeen(database, walkId),
     countRows: (table, company) => walks.countRows(database, table, company),
     idsOfCompany: (table, company) => walks.idsOfCompany(database, table, company),

@@ -1,7 +1,10 @@
 // Suspects: mirrored rows that were probably deleted although no walk that adds up has confirmed it, the most
-// probable first. SQL is generated because the table varies; every value is bound.
+// probable first. Rows by a date field: how many per day, and which lie between two bounds; a search for gone rows compares them with
+// the service's counts. SQL is generated because table and column vary; every value is bound.
 import { z } from "zod";
 import { type ScopedTable, tableSpec } from "../../catalog/tables.ts";
+import { quoted } from "../../core/text/sql-text.ts";
+import { instant } from "../duckdb/duck-values.ts";
 import type { Sql } from "../duckdb/statements.ts";
 
 export interface SuspectSearch {
@@ -65,5 +68,81 @@ export const findMet = async (
     [walkId, table, walkId, limit],
     idRow,
   );
+  return rows.map(({ id }) => id);
+};
+
+export interface DateField {
+  readonly table: ScopedTable;
+  /** Name of the field in the API. */
+  readonly field: string;
+}
+
+/** Rows of one day. */
+export interface RowsOfDay {
+  /** Midnight UTC, ms since the epoch. */
+  readonly day: number;
+  readonly rows: number;
+  /** Those of them that are dated exactly at midnight. */
+  readonly atMidnight: number;
+}
+
+/** A point in time, ms since the epoch, and whether rows of exactly that time lie before it. */
+export interface DateBound {
+  readonly at: number;
+  readonly inclusive: boolean;
+}
+
+export interface RowsBetween extends DateField {
+  /** null: from the first row. */
+  readonly from: DateBound | null;
+  /** null: to the last row, and rows without a date. */
+  readonly to: DateBound | null;
+  /** Ids, as text, of rows to leave out. */
+  readonly besides: readonly string[];
+  readonly limit: number;
+}
+
+const dayRow = z
+  .object({ day: z.number(), rows: z.number(), at_midnight: z.number() })
+  .transform(({ day, rows, at_midnight: atMidnight }): RowsOfDay => ({ day, rows, atMidnight }));
+
+const columnOf = ({ table, field }: DateField): string => {
+  const column = tableSpec(table).fields.find(({ name }) => name === field)?.column;
+  if (column === undefined) throw new TypeError(`${table} has no field ${field}`);
+  return `t.${quoted(column)}`;
+};
+
+/** Rows in scope per day, the earliest first; rows without a date are in none. */
+export const readRowsPerDay = (sql: Sql, field: DateField): Promise<readonly RowsOfDay[]> => {
+  const micros = `epoch_us(${columnOf(field)})`;
+  const query = `SELECT
+    CAST(floor(${micros} / 86400000000) AS BIGINT) * 86400000 AS day,
+    count(*) AS rows,
+    count(*) FILTER (${micros} % 86400000000 = 0) AS at_midnight
+  FROM main.${field.table} AS t
+  WHERE t._in_scope AND ${micros} IS NOT NULL
+  GROUP BY 1
+  ORDER BY 1`;
+  return sql.query(query, [], dayRow);
+};
+
+/** Ids, as text, of rows in scope between two bounds. */
+export const readRowsBetween = async (sql: Sql, search: RowsBetween): Promise<readonly string[]> => {
+  const { table, from, to, besides, limit } = search;
+  const column = columnOf(search);
+  const isBefore = (bound: DateBound) => `${column} ${bound.inclusive ? "<=" : "<"} ?`;
+  const conditions = [
+    "t._in_scope",
+    ...(from === null ? [] : [`${isBefore(from)} IS NOT TRUE`]),
+    ...(to === null ? [] : [isBefore(to)]),
+    "NOT list_contains(?, CAST(t.id AS VARCHAR))",
+  ];
+  const bounds = [from, to].flatMap((bound) => (bound === null ? [] : [instant(bound.at)]));
+  const query = `SELECT CAST(t.id AS VARCHAR) AS id
+    FROM main.${table} AS t
+    WHERE ${conditions.join(" AND ")}
+    ORDER BY t.id
+    LIMIT ?`;
+  const rows = await sql.query(query, [...bounds, besides, limit], idRow);
   return rows.map(({ id }) => id);
 };

@@ -12,6 +12,7 @@ import type { Checkpoint, RequestRecord, ScopeState } from "../../../src/warehou
 import { jsonText } from "../../../src/warehouse/record/json-text.ts";
 import { EVOLVING } from "../../../src/warehouse/record/strict-rows.ts";
 import { completenessOf, type Verdict } from "./completeness.ts";
+import { datedRows } from "./dated-rows.ts";
 import { plannerAnswers, type StoredRun } from "./planner-answers.ts";
 import { createRows, type MemoryRows, type StoredRow } from "./rows.ts";
 
@@ -244,6 +245,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       return suspects(search);
     },
     metRows: async (search) => metRows(search),
+    ...datedRows(rows),
     seenCount: async (walkId) => {
       alive();
       return rows.seen.get(walkId)?.size ?? 0;

@@ -95,6 +95,12 @@ export const inFixedPages = (progress: Progress, fixed: boolean): Progress =>
 export const inPagesOf = (progress: Progress, size: number): Progress =>
   progress.kind === "log" ? { ...progress, size } : withCoverage(progress, (coverage) => ({ ...coverage, size }));
 
+/** The progress of a reading of changes, with a newer count of the whole list. */
+export const withTotal = (progress: Progress, total: number): Progress => {
+  if (progress.kind === "filter") return { ...progress, total };
+  return progress.kind === "watermark" ? withCoverage(progress, (coverage) => ({ ...coverage, total })) : progress;
+};
+
 /** How far the list was read. */
 export const readSoFar = (progress: Progress): ReadSoFar => {
   if (progress.kind === "log")

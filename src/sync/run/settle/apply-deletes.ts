@@ -60,7 +60,7 @@ export const dropInsights = async (run: SyncRun): Promise<void> => {
 };
 
 /** The next run decides, whenever that is: it believes the pages only after it has asked the service again. */
-const leaveUndecided = async (run: SyncRun, list: OpenList) => {
+export const leaveUndecided = async (run: SyncRun, list: OpenList): Promise<void> => {
   list.tell({ kind: "believed-no-more" });
   await commitState(run, walkingState(list.state, run.runId));
   putOff(run, list);

@@ -91,7 +91,8 @@ const knowsLiveRow = async (run: SyncRun, list: OpenList, name: ScopedTable): Pr
   return false;
 };
 
-const deleteGone = async (run: SyncRun, list: OpenList, name: ScopedTable, ids: readonly string[]) => {
+/** Moves rows of the list to history. */
+export const deleteGone = async (run: SyncRun, list: OpenList, name: ScopedTable, ids: readonly string[]) => {
   const now = run.deps.clock.now();
   const deleted = await run.deps.warehouse.deleteKeys({ table: name, ids, runId: run.runId, now });
   run.stats.of(name).deleted += deleted;

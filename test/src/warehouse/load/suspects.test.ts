@@ -1,6 +1,6 @@
 // Rows that were probably deleted, the most probable first.
 import { expect, test } from "vitest";
-import { findMet, findSuspects } from "../../../../src/warehouse/load/suspects.ts";
+import { findMet, findSuspects, readRowsBetween, readRowsPerDay } from "../../../../src/warehouse/load/suspects.ts";
 import { aCheckpoint, aLoad, aSignal, aState, aWarehouse, T0 } from "../builders.ts";
 
 test("rows that the walk did not return come first, those missed twice before them; orphans last", async () => {
@@ -31,4 +31,45 @@ test("rows that the walk did not return come first, those missed twice before th
   const once = await findSuspects(database, { ...search, walkBefore: null });
   expect(once.some(({ missedTwice }) => missedTwice)).toBe(false);
   expect(await findMet(database, { table: "signals", walkId: "w2", limit: 9 })).toEqual(["1"]);
+});
+
+const DAY_MS = 86_400_000;
+const at = (iso: string) => Date.parse(iso);
+
+test("rows are counted per day, those at midnight too, also before 1970; rows without a date are in no day", async () => {
+  const { database, commit } = await aWarehouse();
+  const times = [
+    "1969-12-31T23:59:59.999999Z",
+    "2026-03-01",
+    "2026-03-01T23:59:59.999999Z",
+    "2026-03-02T01:00:00+02:00",
+    "2026-03-03T00:00:00Z",
+    null,
+  ];
+  const contact = (inCurrentRoleSince: string | null, index: number) => ({
+    id: `p${index}`,
+    organizationId: "org",
+    inCurrentRoleSince,
+  });
+  await commit(aCheckpoint([aLoad("contacts", times.map(contact), { stream: "contacts" })]));
+  const field = { table: "contacts", field: "inCurrentRoleSince" } as const;
+  expect(await readRowsPerDay(database, field)).toEqual([
+    { day: -DAY_MS, rows: 1, atMidnight: 0 },
+    { day: at("2026-03-01T00:00:00Z"), rows: 3, atMidnight: 1 },
+    { day: at("2026-03-03T00:00:00Z"), rows: 1, atMidnight: 1 },
+  ]);
+  const between = (from: number | null, to: number | null, inclusive = false) => {
+    const bound = (day: number | null) => (day === null ? null : { at: day, inclusive });
+    return readRowsBetween(database, { ...field, from: bound(from), to: bound(to), besides: ["p0"], limit: 9 });
+  };
+  const [first, third] = [at("2026-03-01T00:00:00Z"), at("2026-03-03T00:00:00Z")];
+  expect(await between(first, third)).toEqual(["p1", "p2", "p3"]);
+  expect(await between(first, third, true)).toEqual(["p2", "p3", "p4"]);
+  expect(await between(third, null)).toEqual(["p4", "p5"]);
+  expect(await between(null, first)).toEqual([]);
+  expect(await readRowsBetween(database, { ...field, from: null, to: null, besides: [], limit: 2 })).toEqual([
+    "p0",
+    "p1",
+  ]);
+  await expect(async () => readRowsPerDay(database, { table: "contacts", field: "no" })).rejects.toThrow("no field no");
 });

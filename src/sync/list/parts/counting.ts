@@ -1,0 +1,231 @@
+// Finds rows that are gone by counting parts of a list. Pure.
+//
+//   probing ──▶ halving ──▶ reading ──▶ settling ──▶ ... ──▶ agrees
+//      │           │ a part that differs by d and has p pages is read if 2·d >= p, else counted `before` its middle day;
+//      │           │ the count of the other half follows. Parts whose counts agree are not asked for again.
+//      └───────────┴── counts or rows contradict each other, or the price is spent ──▶ gives up: the list is walked
+//
+// One filter cuts the list, `before` a day, so every row lies in exactly one part. Pages are sorted by the same field: the pages
+// `before` the upper boundary, down to the lower one, are the part, and the first of them came with the count of the boundary.
+import { type Cut, DAY_MS, type Day, isBefore, middleDay, type Part, rowsBefore } from "./days.ts";
+import { askedFirst, type CountedPage, faultOf, meaningOf } from "./meaning.ts";
+import { isRead, priceOfCounting, searchedList } from "./price.ts";
+
+/** A boundary and the service's rows before it. */
+interface Boundary {
+  readonly day: number;
+  readonly count: number;
+  /** Rows of its first page; null: asked for in an earlier run. */
+  readonly page: Pick<CountedPage, "ids" | "times"> | null;
+}
+
+interface Reading extends Part {
+  /** The last page read, and the rows of the part on the pages so far. */
+  readonly page: number;
+  readonly rows: number;
+  readonly ids: readonly string[];
+  /** The pages reached a row before `from`, or the end. */
+  readonly ended: boolean;
+}
+
+export interface Counting {
+  /** The service's count of the whole list. */
+  readonly total: number;
+  /** First page of the whole list in the field's order; null: not read. */
+  readonly head: Boundary["page"];
+  readonly cut: Cut | null;
+  /** An earlier search showed the meaning of the filter. */
+  readonly proven: boolean;
+  /** In ascending order. */
+  readonly boundaries: readonly Boundary[];
+  readonly reading: Reading | null;
+  /** Parts that were read and settled. One that still differs is not read again. */
+  readonly settled: readonly Part[];
+  /** Credits. */
+  readonly spent: number;
+  readonly limit: number;
+  /** Boundaries or the whole list were counted again, because rows went while the parts were counted. */
+  readonly recounted: boolean;
+  readonly fault: string | null;
+}
+
+/** What the mirror holds of the list now. */
+export interface MirrorFacts {
+  readonly rows: number;
+  /** Rows per day of the field, in ascending order; the rest of `rows` has no date. */
+  readonly days: readonly Day[];
+  readonly pageSize: number;
+}
+
+/** `day` null: of the whole list. */
+export interface Asked {
+  readonly day: number | null;
+  readonly page: number;
+}
+
+export type CountingStep =
+  /** One request, sorted by the field in descending order. */
+  | ({ readonly kind: "ask" } & Asked)
+  /** Rows of the part that the mirror holds and the pages did not return are suspects; `most` of them are gone. */
+  | { readonly kind: "settle"; readonly part: Part; readonly seen: readonly string[]; readonly most: number }
+  | { readonly kind: "agrees" }
+  | { readonly kind: "gives-up"; readonly because: string };
+
+/** Rows by which a part may contradict another if a search by this filter succeeded before: the list may change meanwhile. */
+const SLACK = 2;
+/** Credits beyond the price, so that a search that goes on as expected is not broken off. */
+const limitOf = (price: number): number => Math.ceil(price * 1.25) + 3;
+
+export const startCounting = (total: number, { rows, days, pageSize }: MirrorFacts, cut: Cut | null): Counting => ({
+  total,
+  head: null,
+  cut,
+  proven: cut !== null,
+  boundaries: [],
+  reading: null,
+  settled: [],
+  spent: 0,
+  limit: limitOf(priceOfCounting(searchedList(days, rows, pageSize), rows - total)),
+  recounted: false,
+  fault: null,
+});
+
+interface Compared extends Part {
+  /** Mirrored rows before the boundaries. */
+  readonly least: number;
+  readonly most: number;
+  /** The service's rows in the part, and before its upper boundary. */
+  readonly count: number;
+  readonly upTo: number;
+  /** Rows that the mirror holds beyond them. */
+  readonly difference: number;
+  /** First page before the upper boundary; null: not read. */
+  readonly page: Boundary["page"];
+}
+
+/** The parts between the boundaries, newest first. */
+const partsOf = ({ total, head, cut, boundaries }: Counting, { rows, days }: MirrorFacts): readonly Compared[] => {
+  const ends = [
+    { day: null, count: 0, mirrored: 0, page: null },
+    ...boundaries.map((each) => ({ ...each, mirrored: rowsBefore(days, cut ?? "exclusive", each.day) })),
+    { day: null, count: total, mirrored: rows, page: head },
+  ];
+  return ends
+    .slice(1)
+    .map((to, index) => {
+      const from = ends[index] ?? to;
+      const count = to.count - from.count;
+      const difference = to.mirrored - from.mirrored - count;
+      return {
+        ...{ from: from.day, to: to.day, least: from.mirrored, most: to.mirrored },
+        ...{ count, upTo: to.count, difference, page: to.page },
+      };
+    })
+    .reverse();
+};
+
+const isSame = (one: Part, other: Part): boolean => one.from === other.from && one.to === other.to;
+
+/** The whole list is counted again: more rows went while its parts were counted, or came. */
+const RECOUNT: CountingStep = { kind: "ask", day: null, page: 1 };
+
+const giveUp = (because: string): CountingStep => ({ kind: "gives-up", because });
+
+/** The first count, which shows what the filter means. */
+const probe = ({ days }: MirrorFacts, gone: number): CountingStep => {
+  const day = askedFirst(days, gone);
+  return day === null ? giveUp("no day has enough rows to show what the filter means") : { kind: "ask", day, page: 1 };
+};
+
+/** The reading with one more page of the part. */
+const withPage = (
+  { cut }: Counting,
+  { pageSize }: MirrorFacts,
+  { from, to, upTo, count }: Compared,
+  soFar: Pick<Reading, "page" | "ids" | "rows">,
+  { ids, times }: Pick<CountedPage, "ids" | "times">,
+): Reading => {
+  const isBelow = (time: number | null) => from !== null && time !== null && isBefore(cut ?? "exclusive", from, time);
+  const below = times.filter(isBelow).length;
+  const rows = soFar.rows + times.length - below;
+  const page = soFar.page + 1;
+  const ended = below > 0 || rows >= count || page * pageSize >= upTo || times.length === 0;
+  return { from, to, page, rows, ids: [...soFar.ids, ...ids], ended };
+};
+
+/** The part as far as it was read; null: not at all. */
+const readOf = (state: Counting, facts: MirrorFacts, part: Compared): Reading | null => {
+  if (state.reading !== null && isSame(state.reading, part)) return state.reading;
+  return part.page === null ? null : withPage(state, facts, part, { page: 0, ids: [], rows: 0 }, part.page);
+};
+
+/** Reads the part on, settles it, or halves it. */
+const within = (state: Counting, facts: MirrorFacts, part: Compared): CountingStep => {
+  const { days, pageSize, rows } = facts;
+  const { from, to, least, most, count, difference } = part;
+  const read = readOf(state, facts, part);
+  if (read?.ended === true) return { kind: "settle", part: { from, to }, seen: read.ids, most: difference };
+  const on = { kind: "ask", day: to, page: (read?.page ?? 0) + 1 } as const;
+  if (read !== null && read.page > 1) return on;
+  // Rows without a date are in no part that a date bounds.
+  const last = days.at(-1)?.day ?? Number.NEGATIVE_INFINITY;
+  const hasUndated = to === null && days.reduce((sum, each) => sum + each.rows, 0) < rows;
+  if (hasUndated && from !== null && from > last) return giveUp("rows without a date are gone");
+  if (hasUndated) return { kind: "ask", day: last + DAY_MS, page: 1 };
+  const pages = count / pageSize - (read === null ? 0 : 1);
+  const middle = isRead(pages, difference) ? null : middleDay(days, state.cut ?? "exclusive", least, most);
+  return middle === null ? on : { kind: "ask", day: middle, page: 1 };
+};
+
+/** The next step. */
+export const nextCount = (state: Counting, facts: MirrorFacts): CountingStep => {
+  const { total, spent, limit, settled, fault, recounted, cut } = state;
+  const gone = facts.rows - total;
+  if (fault !== null) return giveUp(fault);
+  if (gone === 0) return { kind: "agrees" };
+  const part = partsOf(state, facts).find(({ difference }) => difference > 0);
+  const isKnown = part === undefined || settled.some((each) => isSame(each, part));
+  if (part !== undefined && isKnown) return giveUp("the rows of a part that was read do not add up");
+  const step =
+    part === undefined || gone < 0 ? RECOUNT : cut === null ? probe(facts, gone) : within(state, facts, part);
+  if (step === RECOUNT && recounted) return giveUp("the counts of the parts contradict each other");
+  return step.kind === "ask" && spent >= limit ? giveUp(`it took ${spent} credits`) : step;
+};
+
+/** Adds the answer to a step that asked. */
+export const takeAsked = (state: Counting, facts: MirrorFacts, { day, page }: Asked, answer: CountedPage): Counting => {
+  const paid = { ...state, spent: state.spent + 1 };
+  const fault = faultOf(answer, day);
+  if (fault !== null || answer.total === null) return { ...paid, fault };
+  if (page > 1) {
+    const part = partsOf(state, facts).find(({ to }) => to === day);
+    const soFar = part === undefined ? null : readOf(state, facts, part);
+    if (part === undefined || soFar === null) return { ...paid, fault: "a page belongs to no part" };
+    return { ...paid, reading: withPage(state, facts, part, soFar, answer) };
+  }
+  const found = { count: answer.total, page: { ids: answer.ids, times: answer.times } };
+  if (day === null) {
+    const isAgain = partsOf(state, facts).every(({ difference }) => difference <= 0);
+    return { ...paid, total: found.count, head: found.page, recounted: state.recounted || isAgain };
+  }
+  const meaning = meaningOf(facts.days, { day, gone: facts.rows - state.total, page: answer, known: state.cut });
+  if ("because" in meaning) return { ...paid, fault: meaning.because };
+  const boundaries = [...state.boundaries.filter((each) => each.day !== day), { day, ...found }];
+  const next = { ...paid, cut: meaning.cut, boundaries: boundaries.sort((a, b) => a.day - b.day) };
+  const isOff = partsOf(next, facts).some(
+    ({ from, to, difference }) => (from === day || to === day) && difference < (state.proven ? -SLACK : 0),
+  );
+  return isOff ? { ...next, fault: "the counts of the parts contradict each other" } : next;
+};
+
+/**
+ * The part was settled: rows of it that are gone were deleted. If it still differs, a row below it went after its lower boundary was
+ * counted, so the boundaries below are counted anew, once.
+ */
+export const takeSettled = (state: Counting, facts: MirrorFacts, part: Part): Counting => {
+  const next = { ...state, reading: null, settled: [...state.settled, part] };
+  const { from } = part;
+  const differs = partsOf(next, facts).some((each) => isSame(each, part) && each.difference > 0);
+  if (!differs || from === null || state.recounted || !state.proven) return next;
+  return { ...next, recounted: true, boundaries: state.boundaries.filter(({ day }) => day > from) };
+};

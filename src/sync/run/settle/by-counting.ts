@@ -1,0 +1,242 @@
+// Finds rows that are gone by counting parts of their list, where that is cheaper than reading the list (list/parts decides each
+// step). Carries the steps out: asks for pages, loads their rows, proves rows of a part by free 404s, deletes them.
+// docs/decisions/0270-gone-rows-are-found-by-counting.md.
+
+import type { ScopedTable } from "../../../catalog/tables.ts";
+import { counted } from "../../../core/text/units.ts";
+import { filterDate } from "../../../core/time.ts";
+import { frozenMisfit } from "../../../warehouse/record/strict-rows.ts";
+import type { Counting, MirrorFacts } from "../../list/parts/counting.ts";
+import {
+  type Asked,
+  type CountingStep,
+  nextCount,
+  startCounting,
+  takeAsked,
+  takeSettled,
+} from "../../list/parts/counting.ts";
+import { boundOf } from "../../list/parts/days.ts";
+import type { CountedPage } from "../../list/parts/meaning.ts";
+import {
+  afterCut,
+  afterFailure,
+  afterFound,
+  type CountingMemory,
+  countingMemory,
+  filterOf,
+  resumeCounting,
+} from "../../list/parts/memory.ts";
+import { isWorthCounting, MOST_GONE, priceOfCounting, searchedList } from "../../list/parts/price.ts";
+import { liveOf } from "../../list/state.ts";
+import { partCall } from "../../request/calls.ts";
+import { creditsOf } from "../../request/ledger-rows.ts";
+import { acceptedGap } from "../../rows/accepted-gap.ts";
+import { idOf, loadsOf, timeOf } from "../../rows/loads.ts";
+import { adjustRows } from "../state/list-ends.ts";
+import type { OpenList } from "../state/open-list.ts";
+import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
+import { leaveUndecided } from "./apply-deletes.ts";
+import { askById, isAskable } from "./ask-by-id.ts";
+import { guardDeletes } from "./delete-guard.ts";
+import { deleteGone } from "./suspects.ts";
+
+/** Rows of a part that still exist cost a credit each; after this many the pages were not the part. */
+const MOST_ALIVE = 3;
+
+/** The search in one list: what stays the same from step to step. */
+interface Search {
+  readonly run: SyncRun;
+  readonly list: OpenList;
+  readonly name: ScopedTable;
+  readonly part: { readonly before: string; readonly field: string };
+}
+
+/** A step that could not be carried out: the credits or the run end, or the service does not answer as it should. */
+type Obstacle = { readonly kind: "cut" } | { readonly kind: "fault"; readonly because: string };
+const CUT: Obstacle = { kind: "cut" };
+const fault = (because: string): Obstacle => ({ kind: "fault", because });
+
+/** The service's count of the whole list, after its changes were read without a gap; null: there is none to rely on. */
+const countOf = ({ state }: OpenList): number | null => {
+  // A count that never agrees would be found wanting in every part.
+  if (state.kind !== "reading" || state.order.widens !== undefined || (acceptedGap(state.before) ?? 0) !== 0)
+    return null;
+  const { progress, firstMirror } = state.reading;
+  if (firstMirror) return null;
+  if (progress.kind === "watermark")
+    return progress.coverage.proven && progress.sorted ? progress.coverage.total : null;
+  return progress.kind === "filter" && progress.coverage.proven && !progress.only ? progress.total : null;
+};
+
+const rowsOf = ({ state }: OpenList): number => liveOf(state).rows;
+
+const factsOf = async ({ run, list, name, part: { field } }: Search): Promise<MirrorFacts> => {
+  const days = await run.deps.warehouse.rowsPerDay({ table: name, field });
+  return { rows: rowsOf(list), days, pageSize: shapeOf(run, name).perPage };
+};
+
+/** Asks for one page. Its rows are loaded, whatever the search makes of them. */
+const ask = async ({ run, list, name, part }: Search, { day, page }: Asked): Promise<CountedPage | Obstacle> => {
+  const shape = shapeOf(run, name);
+  const call = partCall(list.stream, { ...part, day: day === null ? null : filterDate(day) }, page, shape, run.options);
+  // A search belongs to the reading of changes that began it.
+  const purpose = { stream: name, work: "look" } as const;
+  const { work } = purpose;
+  if (run.budgets.room(purpose) !== "some") {
+    run.budgets.leaveOut(purpose);
+    return CUT;
+  }
+  const granted = call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants;
+  const detail = { read: null, overlap: null, granted: [...granted], along: [], work };
+  const order = { runId: run.runId, stream: name, scope: "", walkId: null, call, work, detail };
+  run.budgets.launch(purpose);
+  const { result, requests } = await run.fetcher.fetch({ order: () => order });
+  run.budgets.settle(purpose, creditsOf(requests));
+  run.stats.countRequests(requests);
+  const note = (loads: ReturnType<typeof loadsOf>, bytes = 0) =>
+    run.committer.commit({ loads, requests, states: [], bytes });
+  if (result.kind !== "answer") {
+    await note([]);
+    if (result.kind === "no-credit") run.ending.stop(result.error);
+    if (result.kind === "no-credit" || result.kind === "ended") return CUT;
+    return fault(result.kind === "failed" ? result.error.message : "the service refuses the date filter");
+  }
+  const { data, included, envelope, bytes, page: meta } = result.outcome;
+  const { requestId, receivedAt } = result;
+  const about = {
+    stream: name,
+    scope: "",
+    endpoint: call.endpoint,
+    query: call.query,
+    walkId: null,
+    requestId,
+    receivedAt,
+  };
+  const loads = Array.isArray(data) ? loadsOf({ ...about, data, included, envelope, granted, along: [] }) : [];
+  const misfit = frozenMisfit(loads, run.deps.warehouse.strictness);
+  const [main] = await note(misfit === null ? loads : [], bytes);
+  if (!Array.isArray(data) || main === undefined || misfit !== null)
+    return fault("the answer to the date filter is no page");
+  adjustRows(run, list, main.inserted);
+  run.stats.countLoad(name, main);
+  const ids = data.flatMap((record) => idOf(record) ?? []);
+  return { total: meta.totalCount, ids, times: data.map((record) => timeOf(record, part.field)) };
+};
+
+/** Whether 404s can be trusted: the service knows a row by id that a page just returned. */
+const knowsRow = async ({ run, list, name }: Search, id: string | undefined): Promise<Obstacle | null> => {
+  if (id === undefined) return fault("no row of the part is there to prove 404s by");
+  const answer = await askById(run, list, name, id);
+  if (answer === "alive") return null;
+  return answer === "absent" ? fault("the service knows no row by its id, so its 404s prove nothing") : CUT;
+};
+
+/** Deletes the rows of a part that the service does not know by id. `proven`: its 404s can be trusted. */
+const settlePart = async (
+  search: Search,
+  { cut }: Counting,
+  { part: { from, to }, seen, most }: Extract<CountingStep, { kind: "settle" }>,
+  proven: boolean,
+): Promise<Obstacle | null> => {
+  const { run, list, name, part } = search;
+  const bound = (day: number | null) => (day === null || cut === null ? null : boundOf(cut, day));
+  const limit = most + MOST_ALIVE;
+  const between = { table: name, field: part.field, from: bound(from), to: bound(to), besides: [...seen], limit };
+  const gone: string[] = [];
+  let alive = 0;
+  for (const id of await run.deps.warehouse.rowsBetween(between)) {
+    if (gone.length >= most || alive >= MOST_ALIVE) break;
+    const answer = await askById(run, list, name, id);
+    if (answer === "absent") gone.push(id);
+    else if (answer === "alive") alive += 1;
+    else {
+      if (answer.noCredit !== null) run.ending.stop(answer.noCredit);
+      return CUT;
+    }
+  }
+  if (gone.length === 0) return null;
+  const doubt = proven ? null : await knowsRow(search, seen[0]);
+  if (doubt !== null) return doubt;
+  await deleteGone(run, list, name, gone);
+  return null;
+};
+
+/** Takes steps until the counts agree, or the search ends without. */
+const searchOn = async (search: Search, memory: CountingMemory): Promise<{ state: Counting; end: Obstacle | null }> => {
+  const { before } = search.part;
+  let facts = await factsOf(search);
+  const total = countOf(search.list) ?? facts.rows;
+  let state = resumeCounting(startCounting(total, facts, filterOf(memory, before).cut), memory, before, facts);
+  for (;;) {
+    const step = nextCount(state, facts);
+    if (step.kind === "agrees") return { state, end: null };
+    if (step.kind === "gives-up") return { state, end: fault(step.because) };
+    if (step.kind === "ask") {
+      const answer = await ask(search, step);
+      if ("kind" in answer) return { state, end: answer };
+      facts = await factsOf(search);
+      state = takeAsked(state, facts, step, answer);
+      continue;
+    }
+    const obstacle = await settlePart(search, state, step, state.settled.length > 0);
+    if (obstacle !== null) return { state, end: obstacle };
+    facts = await factsOf(search);
+    state = takeSettled(state, facts, step.part);
+  }
+};
+
+/** The search to begin: where rows are gone, a date filter is usable, and counting is cheaper than reading the list. */
+const searchFor = async (run: SyncRun, list: OpenList, memory: CountingMemory): Promise<Search | null> => {
+  const { name, parts = [] } = list.stream;
+  const total = countOf(list);
+  const gone = total === null ? 0 : rowsOf(list) - total;
+  if (gone <= 0 || gone > MOST_GONE || !isAskable(name) || isFiltered(run, name) || !shapeOf(run, name).sort)
+    return null;
+  if (guardDeletes(list.stream, { rows: rowsOf(list), missing: gone }, run.options) !== null) return null;
+  const excluded = run.options.excludeFields ?? [];
+  for (const part of parts) {
+    const isWaiting = filterOf(memory, part.before).notBefore > run.deps.clock.now();
+    if (isWaiting || excluded.includes(`${name}.${part.field}`)) continue;
+    const search = { run, list, name, part };
+    const { days, rows, pageSize } = await factsOf(search);
+    const searched = searchedList(days, rows, pageSize);
+    if (!isWorthCounting(searched, gone)) continue;
+    const text = `${name}: ${counted(gone, "row")} less than mirrored, found by counting for about ${counted(priceOfCounting(searched, gone), "credit")}`;
+    run.deps.emit({ kind: "note", level: "info", text });
+    return search;
+  }
+  return null;
+};
+
+/**
+ * Deletes the rows that are gone, if counting finds them. `later`: the credits ended; the next run goes on. `walk`: the list is
+ * read, because counting does not serve, or failed; it is tried again at growing intervals.
+ */
+export const settleByCounting = async (run: SyncRun, list: OpenList): Promise<"agrees" | "later" | "walk"> => {
+  const { warehouse, clock, emit } = run.deps;
+  const key = `counting.${list.stream.name}`;
+  const text = (await warehouse.capabilities()).get(key);
+  const memory = countingMemory(text);
+  const search = await searchFor(run, list, memory);
+  if (search === null) return "walk";
+  const { before } = search.part;
+  const { state, end } = await searchOn(search, memory);
+  const now = clock.now();
+  const remember = async (next: CountingMemory) => {
+    const value = JSON.stringify(next);
+    if (value !== text) await warehouse.setCapability(key, value, now);
+  };
+  if (end === null) {
+    await remember(afterFound(memory, before, state.cut));
+    list.tell({ kind: "counted", total: state.total });
+    return "agrees";
+  }
+  if (end.kind === "fault") {
+    emit({ kind: "note", level: "info", text: `${search.name}: counting by ${before} failed: ${end.because}` });
+    await remember(afterFailure(memory, before, end.because, now));
+    return "walk";
+  }
+  await remember(afterCut(memory, before, state, await factsOf(search)));
+  await leaveUndecided(run, list);
+  return "later";
+};

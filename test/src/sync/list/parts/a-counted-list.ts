@@ -1,0 +1,207 @@
+// A list of a service in memory, its mirror, and the search for gone rows between them: what a search costs, and what it finds.
+import {
+  type Asked,
+  type Counting,
+  type CountingStep,
+  type MirrorFacts,
+  nextCount,
+  startCounting,
+  takeAsked,
+  takeSettled,
+} from "../../../../../src/sync/list/parts/counting.ts";
+import { type Cut, DAY_MS, type Day, isBefore, type Part } from "../../../../../src/sync/list/parts/days.ts";
+import type { CountedPage } from "../../../../../src/sync/list/parts/meaning.ts";
+
+export interface Dated {
+  readonly id: string;
+  /** ms since the epoch; null: without a date. */
+  readonly time: number | null;
+}
+
+/** What a service may make of its `before` filter. */
+export type Meaning = Cut | "ignored" | "other-zone" | "other-field" | "uncounted" | "unsorted";
+
+/** Numbers in [0, 1), the same ones for the same seed. */
+export const seeded = (seed: number): (() => number) => {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+};
+
+const START = Date.UTC(2024, 0, 1);
+
+/** Rows over so many days; `byDay`: all of them at midnight. */
+export const someRows = (
+  count: number,
+  random: () => number,
+  { days = 700, byDay = false, undated = 0 }: { days?: number; byDay?: boolean; undated?: number } = {},
+): Dated[] =>
+  Array.from({ length: count }, (_, at) => {
+    // More of them lately, as in a life.
+    const time = START + Math.floor(Math.sqrt(random()) * days * DAY_MS);
+    return { id: String(at), time: at < undated ? null : byDay ? Math.floor(time / DAY_MS) * DAY_MS : time };
+  });
+
+const timeIn = ({ time }: Dated) => time ?? Number.NEGATIVE_INFINITY;
+const ZONE_MS = 5.5 * 3_600_000;
+
+/** A list in descending order of its dates, undated rows last. */
+export class CountedService {
+  readonly rows: Dated[];
+  readonly meaning: Meaning;
+  readonly size: number;
+  credits = 0;
+  constructor(rows: readonly Dated[], meaning: Meaning, size: number) {
+    this.rows = [...rows].sort((a, b) => timeIn(b) - timeIn(a));
+    this.meaning = meaning;
+    this.size = size;
+  }
+
+  private isIn(row: Dated, day: number): boolean {
+    if (this.meaning === "ignored") return true;
+    const cut = this.meaning === "inclusive" || this.meaning === "whole-day" ? this.meaning : "exclusive";
+    return isBefore(cut, day, timeIn(row) + (this.meaning === "other-zone" ? ZONE_MS : 0));
+  }
+
+  private before(day: number | null): readonly Dated[] {
+    if (day === null) return this.rows;
+    if (this.meaning === "other-field") return this.rows.filter(({ id }) => Number(id) * 40 * 60_000 + START < day);
+    let [low, high] = [0, this.rows.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const row = this.rows[middle];
+      if (row !== undefined && this.isIn(row, day)) high = middle;
+      else low = middle + 1;
+    }
+    return this.rows.slice(low, this.rows.length - this.rows.filter(({ time }) => time === null).length);
+  }
+
+  page({ day, page }: Asked): CountedPage {
+    this.credits += 1;
+    const rows = this.before(day);
+    const from = (page - 1) * this.size;
+    const shown = rows.slice(from, from + this.size);
+    if (this.meaning === "unsorted") shown.reverse();
+    return {
+      total: this.meaning === "uncounted" ? null : rows.length,
+      ids: shown.map(({ id }) => id),
+      times: shown.map(({ time }) => time),
+    };
+  }
+
+  /** By id: a 200 costs a credit. */
+  has(id: string): boolean {
+    const found = this.rows.some((row) => row.id === id);
+    if (found) this.credits += 1;
+    return found;
+  }
+}
+
+/** The mirror, which counts its rows per day as they come and go. */
+export class CountedMirror {
+  readonly rows = new Map<string, Dated>();
+  private readonly days = new Map<number, { rows: number; atMidnight: number }>();
+  constructor(rows: Iterable<Dated>) {
+    for (const row of rows) this.set(row);
+  }
+
+  private count({ time }: Dated, by: 1 | -1): void {
+    if (time === null) return;
+    const day = Math.floor(time / DAY_MS) * DAY_MS;
+    const { rows, atMidnight } = this.days.get(day) ?? { rows: 0, atMidnight: 0 };
+    this.days.set(day, { rows: rows + by, atMidnight: atMidnight + (time === day ? by : 0) });
+  }
+
+  set(row: Dated): void {
+    if (this.rows.has(row.id)) return;
+    this.rows.set(row.id, row);
+    this.count(row, 1);
+  }
+
+  delete(row: Dated): void {
+    if (this.rows.delete(row.id)) this.count(row, -1);
+  }
+
+  facts(pageSize: number): MirrorFacts {
+    const days: Day[] = [...this.days].map(([day, counts]) => ({ day, ...counts })).sort((a, b) => a.day - b.day);
+    return { rows: this.rows.size, days, pageSize };
+  }
+}
+
+const isInPart = (cut: Cut, { from, to }: Part, time: number | null): boolean =>
+  (time === null ? to === null : to === null || isBefore(cut, to, time)) &&
+  (from === null || time === null || !isBefore(cut, from, time));
+
+export interface Found {
+  readonly end: Extract<CountingStep, { kind: "agrees" | "gives-up" }>;
+  readonly state: Counting;
+  readonly credits: number;
+  /** Rows deleted that the service still holds. */
+  readonly wrong: number;
+}
+
+/** Settles one part: free 404s, until so many are gone or three are there. */
+const settle = (
+  service: CountedService,
+  mirror: CountedMirror,
+  cut: Cut,
+  part: Part,
+  seen: ReadonlySet<string>,
+  most: number,
+) => {
+  let [gone, alive] = [0, 0];
+  for (const row of [...mirror.rows.values()].filter(({ id, time }) => isInPart(cut, part, time) && !seen.has(id))) {
+    if (gone >= most || alive >= 3) break;
+    if (service.has(row.id)) alive += 1;
+    else {
+      mirror.delete(row);
+      gone += 1;
+    }
+  }
+  return gone;
+};
+
+/** Searches until it ends. `meanwhile`: called before every request. */
+export const searchGone = (
+  service: CountedService,
+  mirror: CountedMirror,
+  { cut = null, meanwhile = () => undefined }: { cut?: Cut | null; meanwhile?: (request: number) => void } = {},
+): Found => {
+  const facts = () => mirror.facts(service.size);
+  const before = service.credits;
+  let state = startCounting(service.rows.length, facts(), cut);
+  let controlled = false;
+  for (let request = 1; request < 5_000; request++) {
+    const step = nextCount(state, facts());
+    if (step.kind === "agrees" || step.kind === "gives-up") {
+      const wrong = service.rows.filter(({ id }) => !mirror.rows.has(id)).length;
+      return { end: step, state, credits: service.credits - before, wrong };
+    }
+    if (step.kind === "ask") {
+      meanwhile(request);
+      const answer = service.page(step);
+      for (const [at, id] of answer.ids.entries()) mirror.set({ id, time: answer.times[at] ?? null });
+      state = takeAsked(state, facts(), step, answer);
+      continue;
+    }
+    const gone = settle(service, mirror, state.cut ?? "exclusive", step.part, new Set(step.seen), step.most);
+    if (gone > 0 && !controlled) {
+      service.credits += 1;
+      controlled = true;
+    }
+    state = takeSettled(state, facts(), step.part);
+  }
+  throw new Error("the search never ends");
+};
+
+/** A mirror of the rows, and a service without so many of them, scattered. */
+export const withGone = (rows: readonly Dated[], gone: number, meaning: Meaning, random: () => number, size = 100) => {
+  const mirror = new CountedMirror(rows);
+  const left = [...rows];
+  for (let count = 0; count < gone; count++) left.splice(Math.floor(random() * left.length), 1);
+  return { mirror, service: new CountedService(left, meaning, size) };
+};

@@ -6,7 +6,11 @@ import type { AlertEvent, Message } from "./message.ts";
 const VALUE_LENGTH = 300;
 const TEXT_LENGTH = 30_000;
 
-const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+/** A line break in a value would begin a line that looks like one of duckmirror's own. */
+const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ↵ ");
+
+const escaped = (text: string): string =>
+  oneLine(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 const shownValue = (value: unknown): string => {
   const text = typeof value === "string" ? value : JSON.stringify(value);

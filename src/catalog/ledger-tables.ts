@@ -187,7 +187,7 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
       rows: "Rows returned, written or erased.",
       bytes: "Bytes returned or written.",
       duration_ms: "Duration in milliseconds.",
-      unwritten: "Refused requests before this one that have no row, because there were too many of them.",
+      unwritten: "Requests like this one before it that have no row, because there were too many of them.",
     },
   },
   {

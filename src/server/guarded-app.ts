@@ -25,7 +25,7 @@ import {
 import { PROOF_PATH } from "./access/key-proof.ts";
 import { notesOf } from "./audit-trail/request-notes.ts";
 import { errorAnswer, HttpRefusal, notFound, tooManyGuesses } from "./refusals.ts";
-import type { ServerContext, ServerOptions } from "./server-context.ts";
+import { isSecure, type ServerContext, type ServerOptions } from "./server-context.ts";
 
 /** Paths that need no key, because they show no data. */
 const OPEN_PATHS = ["/healthz", "/readyz", PROOF_PATH, "/login", "/favicon.ico"];
@@ -68,41 +68,41 @@ const checkOrigin = (request: FastifyRequest, admitted: Admission): void => {
 };
 
 /** Checks each request before its body is read. */
-const guard =
-  ({ keyring, sessions, guesses, clock, listenHost }: ServerContext) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    reply.headers(SECURITY_HEADERS);
-    const { authorization, cookie } = request.headers;
-    const now = clock.now();
-    const path = pathOf(request.url);
-    const admitted = admission({ authorization, cookie }, keyring, sessions, now);
-    const notes = notesOf(request);
-    notes.startedAt = now;
-    notes.denied = true;
-    if (hasTwoHosts(request.raw.rawHeaders)) {
-      throw new HttpRefusal(400, "BAD_REQUEST", "The request names two hosts.", "Send one Host header.");
-    }
-    if (admitted.by === "open") checkNear(request, listenHost);
-    checkOrigin(request, admitted);
-    if (admitted.by !== "nothing") notes.access = admitted;
-    // Where no key is needed, a wrong one is not refused.
-    notes.denied = admitted.by === "nothing" && admitted.guessed && !isOpenPath(path);
-    if (admitted.by === "open" || isOpenPath(path)) return undefined;
-    if (admitted.by === "nothing") {
-      if (admitted.guessed && guesses.isTooMany(request.ip, now)) throw tooManyGuesses(reply);
-      return refuseStranger(request, reply);
-    }
-    const { name, role } = admitted.holder;
-    const needed = roleFor(request.method, path);
-    if (allows(role, needed)) return undefined;
-    notes.denied = true;
-    throw new HttpRefusal(
-      403,
-      "ROLE_TOO_LOW",
-      `The key ${name} has the role ${role}; this needs ${needed}.`,
-      `Make a key for it: \`duckmirror key add NAME --role ${needed}\`.`,
-    );
-  };
+const guard = (context: ServerContext) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const { keyring, sessions, guesses, clock, listenHost } = context;
+  // Routes whose answers may be kept say so.
+  reply.headers({ ...SECURITY_HEADERS, "cache-control": "no-store" });
+  const { authorization, cookie } = request.headers;
+  const now = clock.now();
+  const path = pathOf(request.url);
+  const admitted = admission({ authorization, cookie, secure: isSecure(request, context) }, keyring, sessions, now);
+  const notes = notesOf(request);
+  notes.startedAt = now;
+  notes.denied = true;
+  if (hasTwoHosts(request.raw.rawHeaders)) {
+    throw new HttpRefusal(400, "BAD_REQUEST", "The request names two hosts.", "Send one Host header.");
+  }
+  if (admitted.by === "open") checkNear(request, listenHost);
+  checkOrigin(request, admitted);
+  if (admitted.by !== "nothing") notes.access = admitted;
+  // Where no key is needed, a wrong one is not refused.
+  notes.denied = admitted.by === "nothing" && admitted.guessed && !isOpenPath(path);
+  if (admitted.by === "open" || isOpenPath(path)) return undefined;
+  if (admitted.by === "nothing") {
+    if (admitted.guessed && guesses.isTooMany(request.ip, now)) throw tooManyGuesses(reply);
+    return refuseStranger(request, reply);
+  }
+  const { name, role } = admitted.holder;
+  const needed = roleFor(request.method, path);
+  if (allows(role, needed)) return undefined;
+  notes.denied = true;
+  throw new HttpRefusal(
+    403,
+    "ROLE_TOO_LOW",
+    `The key ${name} has the role ${role}; this needs ${needed}.`,
+    `Make a key for it: \`duckmirror key add NAME --role ${needed}\`.`,
+  );
+};
 
 const answerUnreadable = (_error: unknown, _request: FastifyRequest, reply: FastifyReply): void => {
   const { status, body } = unreadableAddress();

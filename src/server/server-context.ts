@@ -135,6 +135,12 @@ export interface ServerContext extends Omit<ServerOptions, "profiles" | "userSql
   readonly closing: AbortSignal;
 }
 
+/** Whether a request came over https, to this server or to a proxy in front of it. */
+export const isSecure = (
+  { headers }: { readonly headers: Readonly<Record<string, unknown>> },
+  { tls }: Pick<ServerContext, "tls">,
+): boolean => Boolean(tls) || headers["x-forwarded-proto"] === "https";
+
 /** Probes, scrapes and open pages within this time get one reading of Redis, ms. */
 const FLEET_KEPT_MS = 1_000;
 

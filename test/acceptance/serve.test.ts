@@ -1,6 +1,6 @@
 // duckmirror serve as its users meet it: the built program, a socket, signals.
 
-import { statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -93,24 +93,26 @@ describe("duckmirror serve", () => {
     expect((await run.ended).code).toBe(0);
   });
 
-  test("with require_key it makes a key of its own, keeps it 0600, and prints a link", async () => {
+  test("with require_key it makes a key of its own, keeps it 0600, and prints its file, as no terminal reads it", async () => {
     const folder = tempFolder();
     const env = { DUCKMIRROR_REQUIRE_KEY: "yes" };
     const argv = ["serve", "--json", "--data-dir", folder, "--listen", "127.0.0.1:0"];
-    const login = z.object({ login: z.string() });
-    const links: string[] = [];
+    const place = z.object({ key_file: z.string() });
+    const keys: string[] = [];
     for (let start = 0; start < 2; start++) {
       const run = startBuilt(argv, env);
       const url = await addressOf(run);
-      links.push(login.parse(JSON.parse(run.out())).login.slice(url.length));
+      keys.push(readFileSync(place.parse(JSON.parse(run.out())).key_file, "utf8").trim());
+      expect(run.out()).not.toContain(keys[0]);
       expect((await fetch(`${url}/v1/accounts`)).status).toBe(401);
-      const key = (links[0] ?? "").replace("/login#key=", "");
-      const answer = await fetch(`${url}/api/profiles`, { headers: { authorization: `Bearer ${key}` } });
+      const answer = await fetch(`${url}/api/profiles`, { headers: { authorization: `Bearer ${keys[0]}` } });
       expect(answer.status).toBe(200);
       run.child.kill("SIGTERM");
-      expect((await run.ended).code).toBe(0);
+      const { code, err } = await run.ended;
+      expect(code).toBe(0);
+      expect(err).not.toContain(keys[0]);
     }
-    expect(links[1]).toBe(links[0]);
+    expect(keys[1]).toBe(keys[0]);
     expect(statSync(join(folder, "state", "server-key")).mode & 0o777).toBe(0o600);
   });
 

@@ -178,5 +178,4 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
 export const organizationKey = (baseUrl: string, token: string): string =>
   createHash("sha256")
     .update(`${baseUrl.replace(/\/+$/, "")}\n${token}`)
-    .digest("hex")
-    .slice(0, 16);
+    .digest("hex");

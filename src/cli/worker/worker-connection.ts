@@ -10,6 +10,8 @@ import { jsonOrNull } from "../../core/json.ts";
 import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
+import { runIdSchema } from "../../core/text/run-id.ts";
+import { visible, withTexts } from "../../core/text/visible.ts";
 import { errorOf, type ProfileStart, type Triggers } from "../../queue/asking/asks.ts";
 import type { Steering } from "../../queue/bullmq/operating/steering.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
@@ -39,7 +41,7 @@ export interface WorkerConnection {
   close(): Promise<void>;
 }
 
-const startedShape = { run_id: z.string(), joined: z.boolean() };
+const startedShape = { run_id: runIdSchema, joined: z.boolean() };
 const startedSchema = z.object(startedShape).transform(({ run_id: runId, joined }) => ({ runId, joined }));
 const allStartedSchema = z.object({
   syncs: z.array(
@@ -48,7 +50,7 @@ const allStartedSchema = z.object({
 });
 const runSchema = z
   .object({
-    run_id: z.string(),
+    run_id: runIdSchema,
     state: z.enum(["queued", "running", "done", "partial", "stopped", "failed", "cancelled"]),
     profile: z.string(),
     asked_at: z.number(),
@@ -95,7 +97,8 @@ export const httpWorker = (place: WorkerPlace): Pick<WorkerConnection, "triggers
       if (cause instanceof DuckmirrorError) throw cause;
       throw new DuckmirrorError("WORKER_UNREACHABLE", { address, detail: detailOf(cause) }, { cause });
     }
-    const parsed = z.string().transform(jsonOrNull).pipe(z.unknown()).parse(text);
+    // What answers is another program: its texts must not control the terminal.
+    const parsed = withTexts(z.string().transform(jsonOrNull).pipe(z.unknown()).parse(text), visible);
     if (status < 300) return { status, body: parsed };
     if (status === 404 && method !== "POST") return { status, body: null };
     const problem = errorSchema.safeParse(parsed).data?.error;

@@ -1,6 +1,6 @@
 // Reads duckmirror.yaml: text → settings with their line numbers. settings.ts interprets them.
 import { dirname, join, resolve } from "node:path";
-import { isMap, isScalar, LineCounter, parseDocument, type YAMLMap } from "yaml";
+import { type Document, isMap, isScalar, LineCounter, parseDocument, visit, type YAMLMap } from "yaml";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
 import { readGiven } from "../files/given-files.ts";
 
@@ -57,20 +57,62 @@ const profilesOf = (node: unknown, values: unknown, lines: LineCounter, path: st
   return profiles;
 };
 
+/** A name that one map has twice; null: there is none. */
+const repeatedName = (document: Document): { readonly at: number; readonly message: string } | null => {
+  let found: { readonly at: number; readonly message: string } | null = null;
+  visit(document, {
+    Map: (_, { items }) => {
+      const names = new Set<string>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const name = String(key.value);
+        if (names.has(name)) found ??= { at: key.range?.[0] ?? 0, message: "Map keys must be unique" };
+        names.add(name);
+      }
+      return found === null ? undefined : visit.BREAK;
+    },
+  });
+  return found;
+};
+
+/** Most characters that aliases may repeat, and most aliases in each other: a few nested ones can mean millions of values. */
+const MOST_REPEATED = 8 * 1024 * 1024;
+const MOST_ALIASES = 100;
+
+/** Throws CONFIG_INVALID where aliases repeat too much. */
+const plainValues = (document: Document, path: string): unknown => {
+  let repeated = 0;
+  visit(document, {
+    Alias: (_, alias) => {
+      const [start = 0, end = 0] = alias.resolve(document)?.range ?? [];
+      repeated += end - start;
+    },
+  });
+  if (repeated > MOST_REPEATED) throw invalid(`${path}: its aliases repeat ${repeated} characters`);
+  try {
+    return document.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch (cause) {
+    throw new DuckmirrorError("CONFIG_INVALID", { detail: `${path}: ${detailOf(cause)}` }, { cause });
+  }
+};
+
 /** Parse the text of a configuration file. Throws CONFIG_INVALID naming file and line. */
 export const parseConfigFile = (text: string, path: string): ConfigFile => {
   const lines = new LineCounter();
   // The failsafe schema keeps every scalar as text: company ids keep all digits, and `no` stays a word.
-  const document = parseDocument(text, { schema: "failsafe", lineCounter: lines, prettyErrors: false });
+  // yaml compares each name of a map with all others, which takes minutes for a file of many.
+  const options = { schema: "failsafe", lineCounter: lines, prettyErrors: false, uniqueKeys: false } as const;
+  const document = parseDocument(text, options);
   const broken = document.errors[0];
-  if (broken) throw invalid(`${path}, line ${lines.linePos(broken.pos[0]).line}: ${broken.message}`);
+  const problem = broken === undefined ? repeatedName(document) : { at: broken.pos[0], message: broken.message };
+  if (problem !== null) throw invalid(`${path}, line ${lines.linePos(problem.at).line}: ${problem.message}`);
   const root = document.contents;
   const folder = dirname(path);
   if (root === null || (isScalar(root) && root.value === "")) {
     return { path, folder, settings: new Map(), profiles: new Map() };
   }
   if (!isMap(root)) throw invalid(`${path} must hold settings like \`base_url: https://...\``);
-  const values: unknown = document.toJS();
+  const values = plainValues(document, path);
   const settings = new Map(settingsOf(root, values, lines, path));
   const given = settings.get(PROFILES);
   settings.delete(PROFILES);

@@ -1,5 +1,6 @@
 // Report of one sync: the object printed by `sync --json` (contract of the command line).
 import { z } from "zod";
+import { runIdSchema } from "../text/run-id.ts";
 
 /** `full`: walk every list. `incremental`: read only likely changes. */
 const syncModeSchema = z.enum(["full", "incremental"]);
@@ -45,7 +46,7 @@ const streamReportSchema = z.object({
 export type StreamReport = z.output<typeof streamReportSchema>;
 
 export const syncReportSchema = z.object({
-  run_id: z.string(),
+  run_id: runIdSchema,
   status: runStatusSchema,
   mode: syncModeSchema,
   started_at: instant,

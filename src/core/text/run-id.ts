@@ -1,4 +1,8 @@
 // Ids of runs.
+import { z } from "zod";
+
+/** An id that comes from outside, such as Redis: it becomes the name of files and keys, and a part of messages. */
+export const runIdSchema = z.string().regex(/^[0-9A-Za-z][\w.-]{0,119}$/, { error: "is no id of a run" });
 
 const two = (value: number) => String(value).padStart(2, "0");
 

@@ -6,6 +6,7 @@ import { familyResultSchema, problemSchema } from "../../../jobs/family.ts";
 import { isStreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { syncReportSchema } from "../../core/report/sync-report.ts";
+import { runIdSchema } from "../../core/text/run-id.ts";
 
 /** Counts the changes of what this program writes. */
 const VERSION = 2;
@@ -36,7 +37,7 @@ const streamName = z.string().refine(isStreamName, { error: "is not a stream" })
 export const syncPayload = z.object({
   ...versions.shape,
   /** Id of the sync, and of its first run. */
-  syncId: z.string(),
+  syncId: runIdSchema,
   profile: z.string(),
   streams: z.array(streamName),
   families: z.array(z.string()),

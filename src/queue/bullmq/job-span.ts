@@ -1,10 +1,11 @@
 // Adds a span to a BullMQ job, in the trace of the request for its sync.
 import { DelayedError, type Job } from "bullmq";
 import { z } from "zod";
+import { runIdSchema } from "../../core/text/run-id.ts";
 import { errorTypeOf, type Tracer } from "../../core/tracing.ts";
 
 const payloadSchema = z.object({
-  syncId: z.string(),
+  syncId: runIdSchema,
   profile: z.string(),
   traceparent: z.string().optional(),
 });

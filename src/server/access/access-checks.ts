@@ -7,11 +7,17 @@ import type { KeyHolder, Keyring } from "./keyring.ts";
 import { SESSION_MS, type Sessions } from "./sessions.ts";
 
 export const COOKIE = "duckmirror_session";
+/** Over https: a browser takes a cookie of this name only from this host, over https. */
+export const HOST_COOKIE = `__Host-${COOKIE}`;
+/** Cookies of the name that are tried: another site of the domain may have set some, too. */
+const MOST_COOKIES = 8;
+
+const cookieName = (secure: boolean): string => (secure ? HOST_COOKIE : COOKIE);
 
 /** Set-Cookie; `value` null removes the session. */
 export const cookieHeader = (value: string | null, secure: boolean): string =>
   [
-    `${COOKIE}=${value ?? ""}`,
+    `${cookieName(secure)}=${value ?? ""}`,
     "Path=/",
     "HttpOnly",
     "SameSite=Strict",
@@ -19,15 +25,19 @@ export const cookieHeader = (value: string | null, secure: boolean): string =>
     ...(secure ? ["Secure"] : []),
   ].join("; ");
 
-/** The session in a Cookie header. */
-export const cookieOf = (header: string): string | undefined =>
-  header
-    .split(";")
-    .map((part) => part.trim())
-    .find((part) => part.startsWith(`${COOKIE}=`))
-    ?.slice(COOKIE.length + 1);
+/** The sessions in a Cookie header. */
+export const sessionsIn = ({ cookie = "", secure = false }: Pick<Asker, "cookie" | "secure">): readonly string[] => {
+  const start = `${cookieName(secure)}=`;
+  const found = cookie.split(";").map((part) => part.trim());
+  return found
+    .filter((part) => part.startsWith(start))
+    .map((part) => part.slice(start.length))
+    .slice(0, MOST_COOKIES);
+};
 
 export interface Asker {
+  /** The request came over https. */
+  readonly secure?: boolean;
   readonly authorization?: string | undefined;
   readonly cookie?: string | undefined;
 }
@@ -47,9 +57,11 @@ export const admission = (asker: Asker, keyring: Keyring, sessions: Sessions, no
     const holder = keyring.holderOf(bearer, now);
     return holder === null ? { by: "nothing", guessed: true } : { by: "bearer", holder };
   }
-  const session = cookieOf(asker.cookie ?? "");
-  const holder = session === undefined ? null : sessions.find(session, now);
-  return holder === null ? { by: "nothing", guessed: false } : { by: "session", holder };
+  for (const session of sessionsIn(asker)) {
+    const holder = sessions.find(session, now);
+    if (holder !== null) return { by: "session", holder };
+  }
+  return { by: "nothing", guessed: false };
 };
 
 const SAFE = ["GET", "HEAD", "OPTIONS"];

@@ -8,8 +8,8 @@ import type { AuditTrail, Deed, Result } from "../../warehouse/audit/trail.ts";
 import { errorAnswer } from "../refusals.ts";
 import type { Mirror, ServerContext } from "../server-context.ts";
 import { actionOf, BEGUN, placeOf } from "./recorded.ts";
-import { countRefusal, NO_REFUSALS } from "./refusal-lines.ts";
-import { notesOf } from "./request-notes.ts";
+import { createLineCounts } from "./refusal-lines.ts";
+import { notesOf, type RequestNotes } from "./request-notes.ts";
 
 const named = z.object({ profile: z.string() });
 const requestBody = z.object({ sql: z.string().optional(), streams: z.array(z.string()).optional() });
@@ -87,24 +87,35 @@ const tryNote = (
   }
 };
 
-/** Lines about refused requests, as many as `countRefusal` allows; `close` writes how many had none since the last line. */
-const createRefusedNotes = (context: ServerContext) => {
-  let refusals = NO_REFUSALS;
+/** Most lines in a minute: of refused requests, of those that a key's role forbids, and of the same read by the same key. */
+const MOST_REFUSED = 60;
+const MOST_READ = 600;
+
+const kindOf = ({ access, denied }: RequestNotes, { actor, route, parameters = [] }: Deed, { outcome }: Result) => {
+  if (access === null) return { name: "refused", most: MOST_REFUSED };
+  if (denied) return { name: `denied ${actor}`, most: MOST_REFUSED };
+  return { name: ["read", actor, route, ...parameters, outcome].join(" "), most: MOST_READ };
+};
+
+/** Lines about requests that begin nothing, as many as `kindOf` allows; `close` writes how many had none since the last line. */
+const createCountedNotes = (context: ServerContext) => {
+  const counts = createLineCounts<{ readonly deed: Deed; readonly result: Result; readonly trail: AuditTrail }>();
   return {
     note: (request: FastifyRequest, result: Result, trail: AuditTrail | undefined): void => {
-      const { unwritten } = refusals;
-      const { write, next } = countRefusal(refusals, context.clock.now());
-      refusals = next;
-      if (!write) return;
+      if (trail === undefined) return;
+      const notes = notesOf(request);
+      const deed = deedOf(request);
+      const unwritten = counts.next(kindOf(notes, deed, result), context.clock.now(), { deed, result, trail });
+      if (unwritten === null) return;
       const counted = { ...result, unwritten: unwritten || null };
-      tryNote(context, trail, deedOf(request), counted, notesOf(request).startedAt);
+      // A refused request is refused, whether or not it gets its line.
+      if (notes.access === null) tryNote(context, trail, deed, counted, notes.startedAt);
+      else trail.note(deed, counted, notes.startedAt);
     },
     close: (): void => {
-      const { unwritten } = refusals;
-      if (unwritten === 0) return;
-      const deed: Deed = { actor: "unknown", way: "refused", action: "request" };
-      const result = { outcome: "UNAUTHORIZED", unwritten };
-      tryNote(context, context.mirrors[0]?.audit, deed, result, context.clock.now());
+      for (const { last, unwritten } of counts.left()) {
+        tryNote(context, last.trail, last.deed, { ...last.result, unwritten }, context.clock.now());
+      }
     },
   };
 };
@@ -112,7 +123,7 @@ const createRefusedNotes = (context: ServerContext) => {
 /** Adds the hooks. Add them after the access check. */
 export const recordRequests = (app: FastifyInstance, context: ServerContext): void => {
   const begun = new WeakMap<FastifyRequest, Map<string, (result: Result) => void>>();
-  const refused = createRefusedNotes(context);
+  const counted = createCountedNotes(context);
 
   app.addHook("preHandler", async (request) => {
     const action = actionOf(request.method, templateOf(request));
@@ -125,7 +136,7 @@ export const recordRequests = (app: FastifyInstance, context: ServerContext): vo
   });
 
   const note = (request: FastifyRequest, result: Result): void => {
-    const { access, denied, startedAt } = notesOf(request);
+    const { access, denied } = notesOf(request);
     const action = actionOf(request.method, templateOf(request));
     const isOpenLogin = action === "login" && access?.by === "open";
     if ((action === null || isOpenLogin) && !denied) return;
@@ -134,8 +145,7 @@ export const recordRequests = (app: FastifyInstance, context: ServerContext): vo
     const { runIds } = notesOf(request);
     if (ends !== undefined)
       for (const [name, end] of ends) end({ ...result, runId: runIds.get(name) ?? result.runId ?? null });
-    else if (access === null) refused.note(request, result, trail);
-    else trail?.note(deedOf(request), result, startedAt);
+    else counted.note(request, result, trail);
   };
 
   app.addHook("onSend", async (request, reply, payload) => {
@@ -151,5 +161,5 @@ export const recordRequests = (app: FastifyInstance, context: ServerContext): vo
     }
   });
 
-  app.addHook("onClose", async () => refused.close());
+  app.addHook("onClose", async () => counted.close());
 };

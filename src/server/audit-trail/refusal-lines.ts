@@ -1,24 +1,41 @@
-// Limits the lines about refused requests: without a key, nobody can fill the disk. The next line has the number of
-// those without one. Pure.
+// Limits lines of the audit trail that are alike, so that nobody fills the disk: of refused requests, and of the same reads by
+// the same key. The next line has the number of those without one. Pure but for its own counts.
 
-/** Most lines in a minute. */
-const MOST_LINES = 60;
 const MINUTE_MS = 60_000;
+/** Kinds whose counts are kept; the oldest is written and forgotten first. */
+const MOST_KINDS = 1_000;
 
-export interface RefusalLines {
+interface Count {
   readonly since: number;
   readonly lines: number;
   readonly unwritten: number;
 }
+const NONE: Count = { since: 0, lines: 0, unwritten: 0 };
 
-export const NO_REFUSALS: RefusalLines = { since: 0, lines: 0, unwritten: 0 };
+export interface LineCounts<T> {
+  /** Counts one request of a kind, which has at most `most` lines in a minute. null: it gets no line; else the number of those before it that got none. */
+  next(kind: { readonly name: string; readonly most: number }, now: number, last: T): number | null;
+  /** The last request of every kind that has some without a line, and their number. */
+  left(): readonly { readonly last: T; readonly unwritten: number }[];
+}
 
-/** Counts one refused request. `write`: it gets a line, which has `unwritten` of the old state. */
-export const countRefusal = (
-  { since, lines, unwritten }: RefusalLines,
-  now: number,
-): { readonly write: boolean; readonly next: RefusalLines } => {
-  if (now - since >= MINUTE_MS) return { write: true, next: { since: now, lines: 1, unwritten: 0 } };
-  if (lines < MOST_LINES) return { write: true, next: { since, lines: lines + 1, unwritten: 0 } };
-  return { write: false, next: { since, lines, unwritten: unwritten + 1 } };
+export const createLineCounts = <T>(): LineCounts<T> => {
+  const counts = new Map<string, Count & { readonly last: T }>();
+  return {
+    next: ({ name, most }, now, last) => {
+      const { since, lines, unwritten } = counts.get(name) ?? NONE;
+      counts.delete(name);
+      const isNew = now - since >= MINUTE_MS;
+      const writes = isNew || lines < most;
+      if (isNew) counts.set(name, { since: now, lines: 1, unwritten: 0, last });
+      else if (writes) counts.set(name, { since, lines: lines + 1, unwritten: 0, last });
+      else counts.set(name, { since, lines, unwritten: unwritten + 1, last });
+      for (const [oldest, { unwritten: open }] of counts) {
+        if (counts.size <= MOST_KINDS) break;
+        if (open === 0) counts.delete(oldest);
+      }
+      return writes ? unwritten : null;
+    },
+    left: () => [...counts.values()].flatMap(({ last, unwritten }) => (unwritten === 0 ? [] : [{ last, unwritten }])),
+  };
 };

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { admission, allows } from "../access/access-checks.ts";
 import { HttpRefusal } from "../refusals.ts";
-import type { ServerContext } from "../server-context.ts";
+import { isSecure, type ServerContext } from "../server-context.ts";
 
 const POLL_MS = 1000;
 /** Shorter than the minute after which proxies close an idle connection. */
@@ -18,11 +18,10 @@ const querySchema = z.object({ profile: z.string().optional() });
 const eventText = (name: string, value: unknown): string => `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
 
 /** Whether the request would still be let in. */
-const isAdmitted = (
-  { headers: { authorization, cookie } }: FastifyRequest,
-  { keyring, sessions, clock }: ServerContext,
-): boolean => {
-  const now = admission({ authorization, cookie }, keyring, sessions, clock.now());
+const isAdmitted = (request: FastifyRequest, context: ServerContext): boolean => {
+  const { authorization, cookie } = request.headers;
+  const { keyring, sessions, clock } = context;
+  const now = admission({ authorization, cookie, secure: isSecure(request, context) }, keyring, sessions, clock.now());
   return now.by === "open" || (now.by !== "nothing" && allows(now.holder.role, "read"));
 };
 
@@ -31,6 +30,8 @@ export const eventRoutes = (app: FastifyInstance, context: ServerContext): void 
 
   app.get("/api/events", (request, reply) => {
     const { snapshots, name } = context.mirror(querySchema.parse(request.query).profile);
+    // A HEAD request asks for no stream, and would wait for its end.
+    if (request.method === "HEAD") return void reply.type("text/event-stream").send();
     if (listeners >= MOST_LISTENERS) {
       throw new HttpRefusal(503, "TOO_MANY_LISTENERS", "Too many pages listen already.", "Close some of them.");
     }

@@ -1,10 +1,10 @@
 // The page: HTML, styles, modules; and the login by key for access from other machines.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { cookieHeader, cookieOf } from "../access/access-checks.ts";
+import { cookieHeader, sessionsIn } from "../access/access-checks.ts";
 import { readAssets, sendAsset } from "../assets.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import { tooManyGuesses } from "../refusals.ts";
-import type { ServerContext } from "../server-context.ts";
+import { isSecure, type ServerContext } from "../server-context.ts";
 
 /** Allows only a path of this server, so that a person who just logged in is not sent to another site. */
 const safeNext = (next: string | null): string =>
@@ -40,15 +40,14 @@ export const pageRoutes = (app: FastifyInstance, context: ServerContext): void =
       return reply.redirect(`/login?wrong&next=${encodeURIComponent(next)}`, 303);
     }
     notesOf(request).access = { by: "session", holder };
-    const secure = Boolean(context.tls) || request.headers["x-forwarded-proto"] === "https";
-    reply.header("set-cookie", cookieHeader(sessions.open(holder, now), secure));
+    reply.header("set-cookie", cookieHeader(sessions.open(holder, now), isSecure(request, context)));
     return reply.redirect(next, 303);
   });
 
   app.post("/logout", async (request, reply) => {
-    const session = cookieOf(request.headers.cookie ?? "");
-    if (session !== undefined) sessions.end(session, clock.now());
-    reply.header("set-cookie", cookieHeader(null, false));
+    const secure = isSecure(request, context);
+    for (const session of sessionsIn({ cookie: request.headers.cookie, secure })) sessions.end(session, clock.now());
+    reply.header("set-cookie", cookieHeader(null, secure));
     return reply.redirect("/login", 303);
   });
 };

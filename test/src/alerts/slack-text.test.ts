@@ -40,3 +40,11 @@ test("a long value is cut, and so is a long message", () => {
   expect(long).toHaveLength(30_001);
   expect(long.endsWith("…")).toBe(true);
 });
+
+test("a line break in a value begins no line", () => {
+  const fake = "Acme\n• credits.short remaining: 0\u2028*other rule*\r\nx";
+  expect(textOf([anEvent({ name: fake })], { rule: "a\nb" }).split("\n")).toEqual([
+    "*a ↵ b*",
+    "• name: Acme ↵ • credits.short remaining: 0 ↵ *other rule* ↵ x",
+  ]);
+});

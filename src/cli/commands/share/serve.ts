@@ -53,15 +53,18 @@ export const command = defineCommand({
       listen,
     );
     try {
-      // A browser does not send the part after #; the page reads it.
-      const login = madeIn === null ? null : `${server.url}/login#key=${key?.reveal() ?? ""}`;
+      // A browser does not send the part after #; the page reads it. A log or a pipe would keep the key.
+      const isSeen = terminal.isTty.out && terminal.isTty.err;
+      const login = madeIn === null || !isSeen ? null : `${server.url}/login#key=${key?.reveal() ?? ""}`;
       const places = { url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` };
-      if (shared.json) await printJson(login === null ? places : { ...places, login });
+      const keyIn = madeIn === null ? {} : { key_file: madeIn };
+      if (shared.json) await printJson({ ...places, ...keyIn });
       else await terminal.out(`${server.url}\n`);
       if (!shared.quiet && !shared.json) {
         const whoMay = open ? "only this machine can reach it" : "it asks for a key";
         terminal.err(`Status page and API run there; ${whoMay}. Ctrl-C ends it.\n`);
         if (login !== null) terminal.err(`Log in: ${login}\n`);
+        else if (madeIn !== null) terminal.err(`Log in at ${server.url}/login with the key in ${madeIn}\n`);
       }
       if (!signal.aborted) await once(signal, "abort");
     } finally {

@@ -3,13 +3,14 @@
 import { z } from "zod";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import type { SyncAsk } from "../../../core/report/triggers.ts";
+import { runIdSchema } from "../../../core/text/run-id.ts";
 import { askDigest, KEY_LASTS_S, keyDigest } from "../../asking/asks.ts";
 import { keyOf } from "../../redis/queues.ts";
 import type { RedisCommand } from "../../redis/together.ts";
 
 const remembered = z.string().transform((text) => {
   const [runId = "", digest = ""] = text.split(" ");
-  return { runId, digest };
+  return { runId: runIdSchema.safeParse(runId).data ?? null, digest };
 });
 
 const keyFor = (profile: string, idempotencyKey: string) => keyOf("asked", profile, keyDigest(idempotencyKey));
@@ -25,6 +26,7 @@ export const keyReads = (profile: string, { idempotencyKey }: SyncAsk): readonly
 export const askedBefore = (found: unknown, ask: SyncAsk): string | null => {
   if (found === null || found === undefined) return null;
   const { runId, digest } = remembered.parse(found);
+  if (runId === null) return null;
   if (digest !== askDigest(ask)) throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: runId });
   return runId;
 };

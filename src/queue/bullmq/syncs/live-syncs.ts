@@ -3,6 +3,7 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { isStreamName } from "../../../catalog/streams.ts";
+import { runIdSchema } from "../../../core/text/run-id.ts";
 import type { SyncExtent } from "../../asking/extents.ts";
 import { isForOthers, type SyncPayload, versions } from "../../asking/payloads.ts";
 import { keyOf, type Queues } from "../../redis/queues.ts";
@@ -85,7 +86,8 @@ const openAmong = async (
   queues: Queues,
   profile: string,
 ): Promise<readonly OpenSync[]> => {
-  const found = Object.entries(entriesSchema.parse(entries));
+  // The id becomes a part of keys, and the name of files.
+  const found = Object.entries(entriesSchema.parse(entries)).filter(([id]) => runIdSchema.safeParse(id).success);
   if (found.length === 0) return [];
   const states = await Promise.all(found.map(([syncId]) => isLive(queues, syncId)));
   const ended = found.filter((_, nth) => !states[nth]).map(([syncId]) => syncId);

@@ -277,7 +277,7 @@ test("what cannot be read, of whatever version, starts afresh and is replaced", 
 });
 
 test("the name of an organization is the same for a slash more, and shows nothing of the token", () => {
-  expect(organization).toMatch(/^[0-9a-f]{16}$/);
+  expect(organization).toMatch(/^[0-9a-f]{64}$/);
   expect(organizationKey("https://api.example", "a token")).toBe(organization);
   expect(organizationKey("https://api.example", "another token")).not.toBe(organization);
 });

@@ -145,3 +145,29 @@ test("what all profiles share is prepared once, however many there are", () => {
   // Once for the schema of settings, and once per profile for its own fields.
   expect(reads).toBeLessThanOrEqual(51);
 });
+
+const nested = (levels: number, width: number): string =>
+  [
+    "a0: &a0 [x]",
+    ...Array.from({ length: levels }, (_, nth) => `a${nth + 1}: &a${nth + 1} [${`*a${nth},`.repeat(width)}]`),
+  ].join("\n");
+
+test.each([
+  ["aliases in aliases", nested(9, 9), /Excessive alias count/],
+  [
+    "a long text repeated",
+    `a: &a ${"x".repeat(1_000_000)}\nb: [${"*a,".repeat(50)}]`,
+    /its aliases repeat 50000000 characters/,
+  ],
+  ["lists in lists", `a: ${"[".repeat(5_000)}`, /call stack/],
+  ["a name twice", "rate_limit: 1\nrate_limit: 2", /line 2: Map keys must be unique/],
+  ["a name twice in a setting", "scope:\n  contacts: { type: a, type: b }", /line 2: Map keys must be unique/],
+  ["a file without an end", "#".repeat(5 * 1024 * 1024), /it holds more than 4194304 bytes/],
+])("%s is refused in a sentence", (_, yaml, why) => {
+  expect(refusal(() => loadConfig(within(yaml)))).toMatch(why);
+});
+
+test("a file of many names is read in seconds", () => {
+  const yaml = Array.from({ length: 20_000 }, (_, nth) => `k${nth}: 1`).join("\n");
+  expect(refusal(() => loadConfig(within(yaml)))).toMatch(/k0/);
+});

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createLogger } from "../../../../src/core/log.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
-import { visible } from "../../../../src/core/text/visible.ts";
+import { visible, withTexts } from "../../../../src/core/text/visible.ts";
 
 const STEERS = /(?![\t\n]|\r\n)\p{Cc}/u;
 
@@ -31,4 +31,11 @@ test("no message or member of a log line steers the terminal, and backslashes st
   };
   expect(linesOf("\u001b[2J\\u001b \\\u001b")).toContain("\\u001b[2J\\u001b \\\\u001b");
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => !STEERS.test(linesOf(text))));
+});
+
+test("the texts and names of JSON are changed, and nothing else", () => {
+  const hostile = "\u001b[2J";
+  expect(withTexts({ [hostile]: [hostile, 1, null, { a: true }] }, visible)).toEqual({
+    "\\u001b[2J": ["\\u001b[2J", 1, null, { a: true }],
+  });
 });

@@ -2,7 +2,15 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Secret } from "../../../../src/core/secret.ts";
-import { admission, COOKIE, isOwnHost, isSameOrigin, roleFor } from "../../../../src/server/access/access-checks.ts";
+import {
+  admission,
+  COOKIE,
+  cookieHeader,
+  HOST_COOKIE,
+  isOwnHost,
+  isSameOrigin,
+  roleFor,
+} from "../../../../src/server/access/access-checks.ts";
 import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 import { checksOf, sessionOf } from "./open-session.ts";
 
@@ -20,6 +28,18 @@ test("a wrong bearer key is refused even beside a good session", () => {
   expect(by(bearer)).toMatchObject({ by: "bearer" });
   expect(by({})).toEqual({ by: "nothing", guessed: false });
   expect(by({}, null)).toEqual({ by: "open" });
+});
+
+test("a second cookie of the name does not log people out; over https only a cookie of this host counts", () => {
+  const { keyring, sessions } = checksOf(key);
+  const good = sessionOf(key, 0);
+  const by = (cookie: string, secure = false) => admission({ cookie, secure }, keyring, sessions, 1).by;
+  expect(by(`${COOKIE}=planted; ${COOKIE}=${good}`)).toBe("session");
+  expect(by(`${HOST_COOKIE}=planted; ${HOST_COOKIE}=${good}`, true)).toBe("session");
+  expect(by(`${COOKIE}=${good}`, true)).toBe("nothing");
+  expect(by(`${HOST_COOKIE}=${good}`)).toBe("nothing");
+  expect(cookieHeader("x", true)).toMatch(/^__Host-duckmirror_session=x; Path=\/;.*; Secure$/);
+  expect(cookieHeader("x", false)).toMatch(/^duckmirror_session=x; /);
 });
 
 test.each([
@@ -153,6 +173,22 @@ describe("a real server", () => {
       });
     expect((await login("wrong")).statusCode).toBe(429);
     expect((await login(key.reveal())).statusCode).toBe(303);
+  });
+
+  test("no answer is kept by a cache that does not ask first", async () => {
+    const { app } = await mirror.server();
+    for (const url of [
+      "/api/status",
+      "/api/profiles",
+      "/api/runs",
+      "/v1/accounts",
+      "/metrics",
+      "/readyz",
+      "/api/none",
+    ]) {
+      const { headers } = await app.inject({ url, headers: HERE });
+      expect([url, headers["cache-control"]]).toEqual([url, expect.stringMatching(/no-store|private, no-cache/)]);
+    }
   });
 
   test("a cookie opens nothing after its logout", async () => {

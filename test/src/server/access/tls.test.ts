@@ -83,7 +83,7 @@ test("its sessions' cookies leave the browser over TLS only", async () => {
   socket.write(
     `POST /login HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\nkey=${KEY}`,
   );
-  expect(await answer).toMatch(/^set-cookie: duckmirror_session=.*; Secure/im);
+  expect(await answer).toMatch(/^set-cookie: __Host-duckmirror_session=.*; Secure/im);
 });
 
 test("a request that does not come is given up over TLS, too", async () => {

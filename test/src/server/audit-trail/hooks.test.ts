@@ -231,6 +231,21 @@ describe("refusals", () => {
   });
 });
 
+test("no key of a low role can fill the disk: what its role forbids, and reads that are alike, are counted", async () => {
+  await serve();
+  const watcher = await aKey("watcher", "metrics");
+  const ann = await aKey("ann", "read");
+  for (let nth = 0; nth < 70; nth++) await ask("/v1/accounts", watcher);
+  expect(await linesOf()).toHaveLength(60);
+  for (let nth = 0; nth < 605; nth++) await ask("/v1/accounts?page=1", ann);
+  expect(await linesOf()).toHaveLength(660);
+  await server.close();
+  expect((await linesOf()).slice(-2)).toMatchObject([
+    { actor: "watcher", outcome: "ROLE_TOO_LOW", unwritten: 10 },
+    { actor: "ann", outcome: "ok", unwritten: 5 },
+  ]);
+});
+
 describe("a trail that cannot be written", () => {
   beforeEach(() => {
     mkdirSync(join(mirror.dataDir, "state"), { recursive: true });

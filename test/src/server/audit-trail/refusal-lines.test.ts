@@ -1,10 +1,28 @@
-// Which refusals get a line of their own in the audit trail, and which are only counted.
+// Which requests get a line of their own in the audit trail, and which are only counted.
 import { expect, test } from "vitest";
-import { countRefusal, NO_REFUSALS } from "../../../../src/server/audit-trail/refusal-lines.ts";
+import { createLineCounts } from "../../../../src/server/audit-trail/refusal-lines.ts";
+
+const KIND = { name: "refused", most: 60 };
 
 test("the next minute begins with the number of those without a line", () => {
-  let lines = NO_REFUSALS;
-  for (let nth = 0; nth < 65; nth++) lines = countRefusal(lines, 100_000).next;
-  expect(lines.unwritten).toBe(5);
-  expect(countRefusal(lines, 160_000)).toEqual({ write: true, next: { since: 160_000, lines: 1, unwritten: 0 } });
+  const { next, left } = createLineCounts<string>();
+  const written = Array.from({ length: 65 }, (_, nth) => next(KIND, 100_000, `request ${nth}`));
+  expect(written.filter((unwritten) => unwritten === 0)).toHaveLength(60);
+  expect(written.slice(60)).toEqual(Array(5).fill(null));
+  expect(left()).toEqual([{ last: "request 64", unwritten: 5 }]);
+  expect(next(KIND, 160_000, "later")).toBe(5);
+  expect(left()).toEqual([]);
+});
+
+test("other kinds are counted for themselves", () => {
+  const { next } = createLineCounts<null>();
+  for (let nth = 0; nth < 65; nth++) next(KIND, 0, null);
+  expect(next({ name: "denied ann", most: 60 }, 0, null)).toBe(0);
+});
+
+test("many kinds do not fill the memory", () => {
+  const { next, left } = createLineCounts<null>();
+  for (let nth = 0; nth < 5_000; nth++) next({ name: String(nth), most: 1 }, 0, null);
+  next({ name: "4999", most: 1 }, 0, null);
+  expect(left()).toHaveLength(1);
 });

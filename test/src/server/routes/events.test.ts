@@ -56,3 +56,10 @@ test("a snapshot that the file system does not let be looked at ends the stream,
   await readToEnd(url, {}, () => symlinkSync(snapshot, snapshot));
   expect(faults).toEqual([expect.objectContaining({ code: "ELOOP" })]);
 });
+
+test("a HEAD request ends with its headers", async () => {
+  const { url } = await aServer();
+  const answer = await fetch(url, { method: "HEAD" });
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+  expect(await answer.text()).toBe("");
+});

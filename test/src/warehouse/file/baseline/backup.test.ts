@@ -1,5 +1,15 @@
 // Backups: what is in one, what is refused, and how a damaged one is found out.
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -151,6 +161,30 @@ test("the small files of a backup come back, and replace what a killed restore l
   expect(readdirSync(state).sort()).toEqual(["archive", "keys.json"]);
   expect(readdirSync(target).sort()).toEqual(["backup.json", "state", "warehouse.duckdb"]);
 });
+
+test.each([
+  ["outside its folder", "../theirs"],
+  ["that never ends", "../../../../../../../../dev/zero"],
+])("a note that names a file %s is refused, and the file is not read", async (_, name) => {
+  const { target, write } = await rig();
+  await write();
+  const note = JSON.parse(readFileSync(join(target, "backup.json"), "utf8"));
+  note.files[name] = { bytes: 1, sha256: "0".repeat(64) };
+  writeFileSync(join(target, "backup.json"), JSON.stringify(note));
+  const message = expect.stringContaining("it names a file that no backup has");
+  await expect(readBackup(target)).rejects.toMatchObject({ code: "BACKUP_DAMAGED", message });
+});
+
+test.each(["backup.json", "warehouse.duckdb", join("state", "keys.json")])(
+  "a link in place of %s of a backup is refused: it leads to a file that is not in it",
+  async (name) => {
+    const { target, write } = await rig();
+    await write();
+    rmSync(join(target, name));
+    symlinkSync("/dev/zero", join(target, name));
+    await expect(readBackup(target)).rejects.toThrow(/link|remove it|bytes/);
+  },
+);
 
 test("a note from elsewhere can name no other files", () => {
   expect(["warehouse.duckdb", "state/keys.json", "state/archive/forgotten.json"].every(isBackupFile)).toBe(true);

@@ -19,6 +19,7 @@ import {
 import { copyDurably, makeBaseline } from "../src/warehouse/file/baseline/baseline.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, warehousePaths } from "../src/warehouse/file/working-file.ts";
+import { assertForeignCatalog } from "../src/warehouse/user-sql/own-snapshot.ts";
 
 /** Object printed by `backup --json` and `restore --json`. */
 export interface BackupReport {
@@ -100,12 +101,20 @@ const isUsed = async (dataDir: string): Promise<boolean> => {
   return found.some((file) => file !== null) || archived.some((name) => /^\d{4}-\d{2}$/.test(name));
 };
 
+interface Filling {
+  readonly dataDir: string;
+  /** Take over the server's keys, too. */
+  readonly withKeys: boolean;
+  readonly now: number;
+}
+
 /** Fills the directory. The working file comes last, so a restore that was killed can be repeated. */
-const fill = async (backup: Backup, dataDir: string, now: number): Promise<void> => {
+const fill = async (backup: Backup, { dataDir, withKeys, now }: Filling): Promise<void> => {
   const { state, working } = warehousePaths(dataDir);
+  await assertForeignCatalog(copyPathOf(backup));
   const lock = await enterDataDir(dataDir);
   try {
-    await restoreSmallFiles(backup, state);
+    await restoreSmallFiles(backup, state, withKeys);
     await makeBaseline(state, copyPathOf(backup), now);
     const fresh = `${working}.new`;
     await rm(fresh, { force: true });
@@ -117,34 +126,38 @@ const fill = async (backup: Backup, dataDir: string, now: number): Promise<void>
 };
 
 /** Fills the directory from a folder, or from object storage. */
-const fillFrom = async (source: string, dataDir: string, now: number, place: Omit<BackupPlace, "url">) => {
+const fillFrom = async (source: string, filling: Filling, place: Omit<BackupPlace, "url">) => {
   const whole = async (backup: Backup): Promise<Backup> => {
-    await fill(backup, dataDir, now);
+    await fill(backup, filling);
     return backup;
   };
   if (!isStored(source)) return whole(await readBackup(source));
-  const { state } = warehousePaths(dataDir);
-  return withFolder(state, now, async (folder) => ({
+  const { state } = warehousePaths(filling.dataDir);
+  return withFolder(state, filling.now, async (folder) => ({
     ...(await whole(await fetchBackup({ ...place, url: source }, folder))),
     folder: source,
   }));
 };
 
 /**
- * Makes an empty data directory a mirror again. Throws BACKUP_MISSING, BACKUP_DAMAGED, RESTORE_REFUSED, BACKUP_PLACE_FAILED,
- * WRITER_BUSY, WAREHOUSE_NEWER, DISK_FULL.
+ * Makes an empty data directory a mirror again. Throws BACKUP_MISSING, BACKUP_DAMAGED, CATALOG_REFUSED, RESTORE_REFUSED,
+ * BACKUP_PLACE_FAILED, WRITER_BUSY, WAREHOUSE_NEWER, DISK_FULL.
  */
 export const restoreJob = async (
   { dataDir, memory, azure }: Pick<Config, "dataDir" | "memory" | "azure">,
-  request: { readonly source: string } & Stored,
+  request: { readonly source: string; readonly withKeys?: boolean } & Stored,
   { clock, signal }: BackupContext,
 ): Promise<BackupReport> => {
   const start = clock.now();
   if (await isUsed(dataDir)) throw new DuckmirrorError("RESTORE_REFUSED", { dir: dataDir });
-  const backup = await fillFrom(request.source, dataDir, start, {
-    settings: { ...request.bucket, azure },
-    signal,
-  });
+  const backup = await fillFrom(
+    request.source,
+    { dataDir, withKeys: request.withKeys ?? false, now: start },
+    {
+      settings: { ...request.bucket, azure },
+      signal,
+    },
+  );
   const warehouse = await openWarehouse({ dataDir, clock, memory });
   try {
     const { path } = await warehouse.publish();

@@ -404,6 +404,11 @@ export const ERRORS = {
     "The query was stopped: {detail}.",
     "Read less in one query, or allow it more time and memory: `duckmirror query --timeout 1h --memory 8GiB`.",
   ),
+  CATALOG_REFUSED: row(
+    EXIT.usage,
+    "{file} holds what duckmirror does not make: {detail}.",
+    "SQL in a view, macro or default runs when the file is read, with your rights. Take a backup or snapshot that you trust, and keep others from writing to the data directory.",
+  ),
   SQL_REFUSED: row(
     EXIT.usage,
     "The statement is refused: {detail}.",

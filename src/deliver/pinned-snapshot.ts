@@ -4,7 +4,8 @@ import { link, mkdtemp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DELIVERING } from "../core/data-dir.ts";
 import { copyOwn, listOwn, makeOwnFolder } from "../core/files/own-files.ts";
-import { assertReadable } from "../warehouse/read/readable.ts";
+import { assertOwnCatalog } from "../warehouse/user-sql/own-snapshot.ts";
+import { assertReadable } from "../warehouse/user-sql/readable.ts";
 
 /** Names older than this were left by killed deliveries, ms. */
 const LEFT_AFTER_MS = 24 * 3_600_000;
@@ -29,6 +30,7 @@ const removeLeft = async (folder: string, now: number): Promise<void> => {
  */
 export const pinSnapshot = async (dataDir: string, snapshot: string, now: number): Promise<PinnedSnapshot> => {
   assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
   const folder = join(dataDir, "state", DELIVERING);
   makeOwnFolder(folder);
   await removeLeft(folder, now);

@@ -25,7 +25,7 @@ import type { ProgressEvent } from "../core/report/progress-events.ts";
 import type { SyncReport } from "../core/report/sync-report.ts";
 import { type Change, changeTables } from "../warehouse/read/changes/change.ts";
 import { streamChanges } from "../warehouse/read/changes/stream-changes.ts";
-import type { QueryCursor, QueryResult } from "../warehouse/read/query.ts";
+import type { QueryCursor, QueryResult } from "../warehouse/user-sql/query-result.ts";
 import { createQueryProcesses, runUserQuery, type SqlSource } from "../warehouse/user-sql/user-query.ts";
 import { type Alerts, createAlerts } from "./alerts.ts";
 
@@ -48,7 +48,7 @@ export type { Outlook, StreamOutlook } from "../sync/plan/forecast/outlook.ts";
 export type { LookupStatus } from "../sync/rows/lookup-outcome.ts";
 export type { OutValue } from "../warehouse/duckdb/out-values.ts";
 export type { Change } from "../warehouse/read/changes/change.ts";
-export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/read/query.ts";
+export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/user-sql/query-result.ts";
 export type { AlertReport, Alerts, AlertTestReport, DeadLetter } from "./alerts.ts";
 export type { DeliveryReport, FlagValues as Settings, Followed, FollowedInput, LookupResult, PlanReport, Unfollowed };
 

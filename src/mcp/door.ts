@@ -1,7 +1,7 @@
 // What an assistant may do with a mirror, as the program that starts the server provides it.
 import type { LookupQuestion } from "../sync/rows/lookup-outcome.ts";
 import type { ReadSql } from "../warehouse/duckdb/statements.ts";
-import type { QueryCursor } from "../warehouse/read/query.ts";
+import type { QueryCursor } from "../warehouse/user-sql/query-result.ts";
 
 /** What a purchase brought, and what it cost. */
 export interface Bought {

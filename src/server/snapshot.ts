@@ -6,7 +6,8 @@ import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
 import { createLanes } from "../warehouse/duckdb/gate.ts";
 import { type Look, looksFile, looksSince } from "../warehouse/read/looks.ts";
-import { assertReadable } from "../warehouse/read/readable.ts";
+import { assertOwnCatalog } from "../warehouse/user-sql/own-snapshot.ts";
+import { assertReadable } from "../warehouse/user-sql/readable.ts";
 
 /** One version of the mirror. Valid during the `use` call that provided it. */
 export interface Snapshot {
@@ -78,6 +79,7 @@ const statOf = (path: string) => {
 
 const openFile = async (path: string): Promise<Database> => {
   assertReadable(path);
+  await assertOwnCatalog(path);
   return openDatabase(path, {
     readOnly: true,
     lockedDown: true,

@@ -6,6 +6,7 @@ import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts"
 import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
+import { assertOwnCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
 import { runUserQuery, type SqlSource } from "../../warehouse/user-sql/user-query.ts";
 import { type AlertEvent, eventId } from "../message.ts";
 
@@ -78,6 +79,7 @@ const queryOf = ({ rule }: ChangesQuestion, after: number, last: number): string
     .replace("{query}", () => rule.sql.trim().replace(/;\s*$/, ""));
 
 const inSnapshot = async <T>(snapshot: string, read: (database: Database) => Promise<T>): Promise<T> => {
+  await assertOwnCatalog(snapshot);
   const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true, threads: 1 });
   try {
     return await read(database);

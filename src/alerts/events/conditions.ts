@@ -6,7 +6,8 @@ import { isoTime } from "../../core/time.ts";
 import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { type Look, looksSince } from "../../warehouse/read/looks.ts";
-import { assertReadable } from "../../warehouse/read/readable.ts";
+import { assertOwnCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
+import { assertReadable } from "../../warehouse/user-sql/readable.ts";
 import type { Condition } from "./state-events.ts";
 
 const DAY_MS = 86_400_000;
@@ -89,6 +90,7 @@ export const readConditions = async (
   now: number,
 ): Promise<readonly Condition[]> => {
   assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
   const looks = looksSince(snapshot);
   const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true, threads: 1 });
   try {

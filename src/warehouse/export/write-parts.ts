@@ -13,7 +13,8 @@ import { snapshotError } from "../duckdb/duck-errors.ts";
 import type { Instant } from "../duckdb/duck-values.ts";
 import { createLanes } from "../duckdb/gate.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { assertReadable } from "../read/readable.ts";
+import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
+import { assertReadable } from "../user-sql/readable.ts";
 import type { Part } from "./parts.ts";
 import { copySql, type ExportFormat } from "./tables.ts";
 
@@ -50,6 +51,7 @@ export const openSnapshot = async (
 ): Promise<Database> => {
   const { spill, memory } = options;
   assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
   return openDatabase(snapshot, {
     readOnly: true,
     tempDir: join(dir, spill),

@@ -4,7 +4,8 @@ import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { ChangeCounts, ScopeState } from "../record/checkpoint.ts";
-import { assertReadable } from "./readable.ts";
+import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
+import { assertReadable } from "../user-sql/readable.ts";
 
 export interface MirrorReader extends ChangeCounts {
   readonly database: Database;
@@ -64,6 +65,7 @@ export const mirrorReader = (database: Database): MirrorReader => ({
 /** Runs `work` on a snapshot, without a lock and without blocking writers. Throws the error of opening it. */
 export const readSnapshot = async <T>(snapshot: string, work: (reader: MirrorReader) => Promise<T>): Promise<T> => {
   assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
   const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
   try {
     return await work(mirrorReader(database));

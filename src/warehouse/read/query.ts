@@ -6,14 +6,10 @@ import { fileError } from "../duckdb/duck-errors.ts";
 import { fromDuck } from "../duckdb/duck-values.ts";
 import { lockDown, threadsFor } from "../duckdb/instance.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
-import { assertReadable } from "./readable.ts";
-import { withOurGuess } from "./unknown-table.ts";
-
-export interface QueryColumn {
-  readonly name: string;
-  /** Name of the type in DuckDB, e.g. `BIGINT`, `VARCHAR[]`. */
-  readonly type: string;
-}
+import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
+import type { QueryCursor, QueryResult } from "../user-sql/query-result.ts";
+import { assertReadable } from "../user-sql/readable.ts";
+import { withOurGuess } from "../user-sql/unknown-table.ts";
 
 export interface QueryRequest {
   /** Path of the published snapshot. */
@@ -23,17 +19,6 @@ export interface QueryRequest {
   readonly signal?: AbortSignal;
   /** DuckDB size text, e.g. `2GB`. */
   readonly memoryLimit?: string;
-}
-
-export interface QueryCursor {
-  readonly columns: readonly QueryColumn[];
-  /** Rows in batches, as they become available. BIGINT is exact; times are ISO 8601 text in UTC. */
-  readonly batches: AsyncIterable<readonly (readonly OutValue[])[]>;
-}
-
-export interface QueryResult {
-  readonly columns: readonly QueryColumn[];
-  readonly rows: readonly (readonly OutValue[])[];
 }
 
 const failedOn =
@@ -53,6 +38,7 @@ export const streamQuery = async <T>(request: QueryRequest, use: (cursor: QueryC
   const { snapshot, sql, signal } = request;
   const failed = failedOn(snapshot);
   assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
   const instance = await DuckDBInstance.create(snapshot, {
     access_mode: "READ_ONLY",
     threads: String(threadsFor(snapshot)),

@@ -5,8 +5,9 @@ import { type SyncReport, syncReportSchema } from "../../core/report/sync-report
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
+import { assertReadable } from "../user-sql/readable.ts";
 import { looksSince } from "./looks.ts";
-import { assertReadable } from "./readable.ts";
 
 export interface StoredRun {
   /** As in `sync.runs`: `running` until it ends. */
@@ -58,6 +59,7 @@ export interface RunTrace extends z.output<typeof rowsRow> {
 const reading = async <T>(snapshot: string, work: (database: Database) => Promise<T>): Promise<T | null> => {
   if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) return null;
   assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
   try {
     const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
     try {

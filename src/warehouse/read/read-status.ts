@@ -6,9 +6,10 @@ import { z } from "zod";
 import { openDatabase } from "../duckdb/database.ts";
 import { readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
+import { assertReadable } from "../user-sql/readable.ts";
 import { type Look, looksSince } from "./looks.ts";
 import { readCredits } from "./read-credits.ts";
-import { assertReadable } from "./readable.ts";
 
 const count = z.number();
 /** ms since the epoch. */
@@ -136,6 +137,7 @@ const findingsRow = z.object({ rejects: count, drifts: count });
 /** Times are ms since the epoch. Throws SNAPSHOT_MISSING, QUERY_FAILED. */
 export const readStatus = async (snapshot: string, options: { readonly runs: number }) => {
   assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
   // In whole ms, as deliveries note them: a fraction would make a destination look behind.
   const file = statSync(snapshot, { bigint: true });
   const looks = looksSince(snapshot);

@@ -16,8 +16,8 @@ export interface Ask {
   readonly rowCharacters: number;
 }
 
-/** Each later message requests more rows. */
-export type ToProcess = Ask | { readonly kind: "next" };
+/** `inspect` reads the catalog of a file, instead of a statement. Each later message requests more rows. */
+export type ToProcess = Ask | { readonly kind: "inspect"; readonly snapshot: string } | { readonly kind: "next" };
 
 /**
  * Answers. `ready` comes first, unasked: the process is fenced (fence/proof.ts). `rows` is empty at the end. `failed`: the statement
@@ -27,6 +27,7 @@ export const fromProcessSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("ready") }),
   z.object({ kind: z.literal("columns"), columns: z.array(z.object({ name: z.string(), type: z.string() })) }),
   z.object({ kind: z.literal("rows"), rows: z.array(z.array(z.custom<OutValue>())) }),
+  z.object({ kind: z.literal("inspected"), foreign: z.array(z.string()) }),
   z.object({ kind: z.literal("failed"), detail: z.string() }),
   z.object({ kind: z.literal("refused"), detail: z.string() }),
   z.object({ kind: z.literal("tooLarge") }),

@@ -2,7 +2,7 @@
 // modules, because a query waits for it. DuckDB's settings are no sandbox, so the operating system limits and fences this
 // process. Argument: what the fence must forbid, as JSON; absent: there is no fence.
 import { createReadStream, writeSync } from "node:fs";
-import { DuckDBInstance } from "@duckdb/node-api";
+import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { fromDuck } from "../duckdb/duck-values.ts";
 import { threadsFor } from "../duckdb/instance.ts";
 import { answersOf, TooLarge } from "../duckdb/row-answers.ts";
@@ -10,12 +10,10 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import { gapsOf } from "./fence/proof.ts";
 import { frameOf, frameReader } from "./frames.ts";
 import { checkStatement, Refused } from "./gate/check-statement.ts";
+import { foreignEntries } from "./gate/inspect-catalog.ts";
 import type { FromProcess, ToProcess } from "./messages.ts";
 
-/** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
-async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
-  if (first.kind !== "run") throw new TypeError("the first message must be the statement");
-  const { snapshot, sql, gated, memoryLimit, rowCharacters } = first;
+const open = async (snapshot: string, memoryLimit: string): Promise<DuckDBConnection> => {
   const instance = await DuckDBInstance.create(snapshot, {
     access_mode: "READ_ONLY",
     threads: String(threadsFor(snapshot)),
@@ -25,6 +23,18 @@ async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   });
   const connection = await instance.connect();
   await connection.run(sqlText("warehouse/user-sql-lock-down.sql"));
+  return connection;
+};
+
+/** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
+async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
+  if (first.kind === "next") throw new TypeError("the first message must be the statement");
+  if (first.kind === "inspect") {
+    yield { kind: "inspected", foreign: [...(await foreignEntries(await open(first.snapshot, "512MB")))] };
+    return;
+  }
+  const { snapshot, sql, gated, memoryLimit, rowCharacters } = first;
+  const connection = await open(snapshot, memoryLimit);
   // DuckDB would run them all and return the rows of the last one.
   const { count } = await connection.extractStatements(sql);
   if (count > 1) throw new Error(`these are ${count} statements; give one at a time`);

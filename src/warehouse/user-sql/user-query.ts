@@ -6,12 +6,12 @@ import type { UserSqlSetting } from "../../core/config/user-sql-setting.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { fileError, isOutOfMemory } from "../duckdb/duck-errors.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
-import type { QueryCursor, QueryResult } from "../read/query.ts";
-import { assertReadable } from "../read/readable.ts";
-import { withOurGuess } from "../read/unknown-table.ts";
 import type { FromProcess, ToProcess } from "./messages.ts";
 import { createProcessPool, endOf, type ProcessPool } from "./process-pool.ts";
+import type { QueryCursor, QueryResult } from "./query-result.ts";
+import { assertReadable } from "./readable.ts";
 import { type ProcessLimits, ROW_CHARACTERS, type SqlProcess } from "./sql-process.ts";
+import { withOurGuess } from "./unknown-table.ts";
 
 export interface UserQuery {
   /** Path of the published snapshot. */

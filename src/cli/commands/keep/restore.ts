@@ -11,13 +11,16 @@ import { bucketInput, bucketOf, withBucketOptions } from "../../options/bucket-o
 
 const inputSchema = z.object({
   args: z.tuple([z.string().min(1)], { error: "name the folder or address of the backup" }),
+  withKeys: z.boolean().default(false),
   ...bucketInput,
 });
 
 export const command = defineCommand({
   configure: (cli) =>
     withBucketOptions(
-      cli.argument("<source>", "folder of a backup, or s3://bucket/prefix, gs://…, az://container/prefix"),
+      cli
+        .argument("<source>", "folder of a backup, or s3://bucket/prefix, gs://…, az://container/prefix")
+        .option("--with-keys", "take over the keys of its server, too: whoever wrote the backup may know them"),
     ),
   examples: {
     "duckmirror restore /backups/2026-11-23": "into the configured data directory, which must hold no mirror",
@@ -34,7 +37,7 @@ export const command = defineCommand({
       config,
       context,
       { action: "restore", subject: withoutSecrets(source) },
-      () => restoreJob(config, { source, bucket: bucketOf(input) }, { clock, signal }),
+      () => restoreJob(config, { source, bucket: bucketOf(input), withKeys: input.withKeys }, { clock, signal }),
       ({ bytes }) => ({ bytes }),
     );
     if (shared.json) await context.printJson(report);

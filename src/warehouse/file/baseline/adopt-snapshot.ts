@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { listOwn } from "../../../core/files/own-files.ts";
+import { assertForeignCatalog } from "../../user-sql/own-snapshot.ts";
 import { copyDurably, makeBaseline, readThrough } from "./baseline.ts";
 
 /** Of a data directory. */
@@ -21,11 +22,13 @@ const isWhole = (snapshot: string): Promise<boolean> =>
 
 /**
  * Makes the snapshot the working file, if there is none, and nothing that `replay` could build it from. Returns whether it
- * did. A snapshot that cannot be read has nothing to go on from. The caller holds the writer's lock. Throws DISK_FULL.
+ * did. A snapshot that cannot be read has nothing to go on from. The caller holds the writer's lock. Throws CATALOG_REFUSED, DISK_FULL.
  */
 export const adoptSnapshot = async ({ state, archiveDir, snapshot, working }: Paths, now: number): Promise<boolean> => {
   if (existsSync(working) || existsSync(`${working}.wal`) || !existsSync(snapshot)) return false;
-  if ((await listOwn(archiveDir)).length > 0 || !(await isWhole(snapshot))) return false;
+  if ((await listOwn(archiveDir)).length > 0) return false;
+  await assertForeignCatalog(snapshot);
+  if (!(await isWhole(snapshot))) return false;
   // First, so that the working file is never without what it came from.
   await makeBaseline(state, snapshot, now);
   const fresh = `${working}.new`;

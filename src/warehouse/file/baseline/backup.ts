@@ -12,6 +12,8 @@ import { replaceFile } from "../../archive/replace-file.ts";
 import { fileError } from "../../duckdb/duck-errors.ts";
 import { copyDurably, digestOf, readThrough } from "./baseline.ts";
 
+/** Hashes of the server's named keys. */
+const KEYS = "keys.json";
 /**
  * Followed companies, tier, totals, keys of the server, field rules, the id that destinations know the mirror by; erased
  * contacts and the key of their hashes.
@@ -20,7 +22,7 @@ const SMALL_FILES = [
   "following.json",
   "tier.json",
   "checked.json",
-  "keys.json",
+  KEYS,
   "field-rules.json",
   HISTORY_ID,
   "forget.key",
@@ -164,9 +166,13 @@ export const readBackup = async (folder: string): Promise<Backup> => {
   return { ...note.data, folder };
 };
 
-/** Copies the small files of a backup to `state`. Only the names that this version writes. */
-export const restoreSmallFiles = async (backup: Backup, state: string): Promise<void> => {
+/**
+ * Copies the small files of a backup to `state`. Only the names that this version writes, and the server's keys only on request: they
+ * open the server to those who wrote the backup.
+ */
+export const restoreSmallFiles = async (backup: Backup, state: string, withKeys: boolean): Promise<void> => {
   for (const name of SMALL_FILES) {
+    if (name === KEYS && !withKeys) continue;
     if (backup.files[join("state", name)] === undefined) continue;
     makeFolders(dirname(join(state, name)), 0o700);
     // Left by a restore that was killed.

@@ -8,6 +8,7 @@ import { copyOwn, flushToDisk, listOwn, openOwn } from "../../../core/files/own-
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { readApplied } from "../../journal/journal.ts";
+import { noteOwn } from "../../user-sql/own-snapshot.ts";
 
 export interface Published {
   readonly path: string;
@@ -67,6 +68,7 @@ export const publishSnapshot = async (
     throw statementError(error);
   }
   await flushToDisk(dirname(snapshot));
+  await noteOwn(snapshot);
   const { size } = await stat(snapshot);
   return { path: snapshot, bytes: size, durationMs: Math.round(monotonicMs() - start) };
 };

@@ -69,6 +69,9 @@ export const EXPRESSIONS = listed(`
   uuidv7 var_pop var_samp variance version wavg week weekday weekofyear weighted_avg xor year yearweek
 `);
 
+/** Expressions of the binder that look like functions. */
+export const BINDER_FUNCTIONS = new Set(["unnest", "unlist"]);
+
 /** Names of collations follow a pattern. */
 export const COLLATIONS = /^icu_collate_[a-z_]+$/;
 

@@ -1,7 +1,7 @@
 // Checks a user's statement on DuckDB's own parse of it, before anything binds: one statement that reads, and calls only what is listed
 // (allowed-names.ts). The fence holds without this; the gate keeps known faults of the engine away from users' SQL.
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { COLLATIONS, EXPRESSIONS, TABLE_FUNCTIONS, TYPE_IDS, TYPE_NAMES } from "./allowed-names.ts";
+import { BINDER_FUNCTIONS, COLLATIONS, EXPRESSIONS, TABLE_FUNCTIONS, TYPE_IDS, TYPE_NAMES } from "./allowed-names.ts";
 
 /** The statement may not run; the text says why. */
 export class Refused extends Error {}
@@ -26,6 +26,9 @@ function* nodesIn(root: unknown): Generator<Node, void> {
   }
 }
 
+const isExpression = (name: string): boolean =>
+  EXPRESSIONS.has(name) || BINDER_FUNCTIONS.has(name) || COLLATIONS.test(name);
+
 /** A table macro of the mirror, which the program made. */
 interface Macro {
   readonly schema: string;
@@ -36,11 +39,11 @@ const callProblem = (call: Node, isTable: boolean, macros: Macro[]): string | nu
   const name = textOf(call.function_name).toLowerCase();
   const schema = textOf(call.schema);
   if (call.export_state === true) return "states of aggregates (EXPORT_STATE) are not exported";
-  if (isTable && schema === "asof") {
+  if (isTable && (schema === "asof" || schema === "as_of")) {
     macros.push({ schema, name });
     return null;
   }
-  const allowed = isTable ? TABLE_FUNCTIONS.has(name) : EXPRESSIONS.has(name) || COLLATIONS.test(name);
+  const allowed = isTable ? TABLE_FUNCTIONS.has(name) : isExpression(name);
   return allowed ? null : `the function ${name} is not one that it may call`;
 };
 

@@ -155,7 +155,7 @@ test("the small files of a backup come back, and replace what a killed restore l
   const state = join(aFolder(), "state");
   mkdirSync(state);
   writeFileSync(join(state, "keys.json"), "half");
-  await restoreSmallFiles(backup, state);
+  await restoreSmallFiles(backup, state, true);
   expect(readFileSync(join(state, "keys.json"), "utf8")).toBe('{"keys":[]}');
   expect(readFileSync(join(state, "archive", "forgotten.json"), "utf8")).toBe("[]");
   expect(readdirSync(state).sort()).toEqual(["archive", "keys.json"]);

@@ -44,6 +44,8 @@ test.each([
   "FROM t PIVOT (sum(a) FOR b IN ('x', 'y'))",
   "SELECT * FROM range(3), json_each('[1]'), unnest([1])",
   'FROM "asof".t(now())',
+  "SELECT unnest([1, 2]), unnest({'a': 1})",
+  "SELECT count(*), grouping(a) FROM t GROUP BY CUBE (a)",
   "SELECT column_name FROM duckdb_columns() UNION SELECT table_name FROM information_schema.tables",
 ])("runs as it is: %s", async (sql) => {
   expect(await outcome(sql)).toBe(sql);

@@ -1,0 +1,75 @@
+// Files from elsewhere: what their catalog holds is judged in the fenced process, before anything binds it.
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { openSnapshot } from "../../../../src/warehouse/read/readable.ts";
+import { assertForeignCatalog, assertOwnCatalog } from "../../../../src/warehouse/user-sql/own-snapshot.ts";
+import { tempDir } from "../temp-dir.ts";
+
+let dir: string;
+let snapshot: string;
+beforeEach(async () => {
+  dir = tempDir();
+  snapshot = join(dir, "warehouse.duckdb");
+  const warehouse = await openWarehouse({ dataDir: dir, clock: systemClock });
+  await warehouse.publish();
+  await warehouse.close();
+});
+
+const planted = async (sql: string): Promise<string> => {
+  const folder = tempDir();
+  const file = join(folder, "warehouse.duckdb");
+  copyFileSync(snapshot, file);
+  const database = await openDatabase(file);
+  await database.run(sql);
+  await database.close();
+  return file;
+};
+
+test("a mirror's own snapshot passes, by its note and without it", async () => {
+  expect(readFileSync(join(dir, "state", "published"), "utf8")).toMatch(/^\d+ \d+ \d+ \d+\n$/);
+  await assertOwnCatalog(snapshot);
+  const copy = join(tempDir(), "copy.duckdb");
+  copyFileSync(snapshot, copy);
+  await assertForeignCatalog(copy);
+});
+
+test.each([
+  ["CREATE VIEW main.planted AS SELECT 1", "view main.planted"],
+  ["DROP TABLE main.contacts; CREATE VIEW main.contacts AS SELECT 1 AS id", "view main.contacts"],
+  ["CREATE OR REPLACE VIEW marts.freshness AS FROM read_text('/etc/passwd')", "view marts.freshness"],
+  ["CREATE VIEW marts.p AS SELECT lag(1, -9223372036854775808) OVER ()", "view marts.p"],
+  ["CREATE VIEW marts.p AS SELECT (any_value('a'::BLOB) EXPORT_STATE)::BLOB", "view marts.p"],
+  ["CREATE VIEW marts.\"p AS SELECT 1 --\" AS SELECT getvariable('x')", "view marts.p AS SELECT 1 --"],
+  ["CREATE VIEW marts.p(\"x AS SELECT 1 --\") AS SELECT getvariable('x')", "view marts.p"],
+  ["CREATE MACRO main.lower(x) AS getvariable(x)", "macro main.lower"],
+  ["CREATE MACRO main.lower(x) AS x", "macro main.lower"],
+  ["CREATE MACRO as_of.p() AS TABLE FROM read_text('/etc/passwd')", "macro as_of.p"],
+  ["CREATE TABLE main.p (a VARCHAR DEFAULT getvariable('x'))", "column main.p.a"],
+  ["CREATE TABLE main.p (a INTEGER, b AS (a + 1))", "table main.p with a check or a generated column"],
+  ["CREATE TABLE main.p (a INTEGER CHECK (a > 1))", "table main.p with a check or a generated column"],
+  ["CREATE INDEX i ON main.contacts (id)", "index main.i"],
+  ["CREATE TYPE main.mood AS ENUM ('a')", "type main.mood"],
+])("refused with its name: %s", async (sql, name) => {
+  const file = await planted(sql);
+  await expect(openSnapshot(file)).rejects.toMatchObject({
+    code: "CATALOG_REFUSED",
+    message: expect.stringContaining(name),
+  });
+});
+
+test("a note that came along with a file does not vouch for it", async () => {
+  const file = await planted("CREATE VIEW main.planted AS SELECT 1");
+  mkdirSync(join(file, "..", "state"), { recursive: true });
+  copyFileSync(join(dir, "state", "published"), join(file, "..", "state", "published"));
+  await expect(openSnapshot(file)).rejects.toMatchObject({ code: "CATALOG_REFUSED" });
+});
+
+test("more tables, with any name and constant defaults, are no harm", async () => {
+  const file = await planted("CREATE TABLE main.more (a INTEGER DEFAULT 7, b VARCHAR[], c STRUCT(d JSON))");
+  await assertOwnCatalog(file);
+  expect(existsSync(`${file}.wal`)).toBe(false);
+});

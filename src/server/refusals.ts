@@ -25,6 +25,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   QUERY_FAILED: 400,
   QUERY_LIMIT: 400,
   SQL_REFUSED: 400,
+  CATALOG_REFUSED: 503,
   USER_SQL_OFF: 403,
   USER_SQL_NO_BOX: 503,
   CHANGES_AHEAD: 400,

@@ -1,5 +1,5 @@
 // Translates DuckDB's errors. They carry no code, so this file, and no other, decides by their text what happened.
-// (read/unknown-table.ts only rewrites a suggestion in one.)
+// (user-sql/unknown-table.ts only rewrites a suggestion in one.)
 import { dirname } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 

@@ -97,7 +97,7 @@ test("a file that nobody reads is closed, its figures stay, and it opens again",
 test("what is no database is named as such, and a good one after it is read", async () => {
   writeFileSync(path, "this is no database");
   const source = openSnapshots(path);
-  await expect(source.use(valueIn)).rejects.toMatchObject({ code: "QUERY_FAILED" });
+  await expect(source.use(valueIn)).rejects.toMatchObject({ code: "SNAPSHOT_DAMAGED" });
   await publish(7);
   expect(await source.use(valueIn)).toBe(7);
   await source.close();

@@ -153,6 +153,8 @@ export interface VerdictContext {
   readonly stream?: string;
   /** The service has answered another request of this run, so its address is right. */
   readonly serviceAnswers?: boolean;
+  /** Other routes are asked, too: a 403 may be this one's own. */
+  readonly routesDiffer?: boolean;
   /** The request names heavy fields, which the organization may not be allowed to read. */
   readonly namesContent?: boolean;
 }

@@ -73,6 +73,12 @@ const statusOf = (outcome: ApiOutcome): FailContext => ({ status: refusedStatus(
 const sizeLimit = (outcome: ApiOutcome): FailContext =>
   outcome.kind === "broken" && outcome.limitBytes !== undefined ? { limit: outcome.limitBytes } : {};
 
+/** A refusal with this status that names a time within the hour. */
+const isClosedForNow = (outcome: ApiOutcome, status: number, now: number): boolean => {
+  const retryAt = outcome.kind === "refused" && outcome.status === status ? outcome.rate?.retryAt : null;
+  return typeof retryAt === "number" && retryAt - now <= LONGEST_RATE_WAIT_MS;
+};
+
 interface VerdictRow {
   /** Outcome, as text. */
   readonly when: string;
@@ -115,6 +121,20 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: give("stop", "QUOTA_SPENT", until),
   },
   {
+    when: "403 with a Retry-After within the hour",
+    credit: "free",
+    follows: "Every request waits until then.",
+    applies: (outcome, { now }) => isClosedForNow(outcome, 403, now),
+    decide: waitForRate,
+  },
+  {
+    when: "403 in a sync",
+    credit: "free",
+    follows: "The scope fails. The run stops if nothing was answered and several routes were refused so.",
+    applies: (outcome, { routesDiffer = false }) => routesDiffer && refusedStatus(outcome) === 403,
+    decide: give("fail", "ROUTE_FORBIDDEN", statusOf),
+  },
+  {
     when: "401, 403",
     credit: "free",
     follows: "The run stops: no other request would be answered.",
@@ -139,10 +159,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     when: "503 with a Retry-After within the hour",
     credit: "free",
     follows: "Every request waits until then.",
-    applies: (outcome, { now }) => {
-      const retryAt = outcome.kind === "refused" && outcome.status === 503 ? outcome.rate?.retryAt : null;
-      return typeof retryAt === "number" && retryAt - now <= LONGEST_RATE_WAIT_MS;
-    },
+    applies: (outcome, { now }) => isClosedForNow(outcome, 503, now),
     decide: waitForRate,
   },
   {

@@ -91,7 +91,12 @@ export const ERRORS = {
   CREDENTIALS_REFUSED: row(
     EXIT.credentials,
     "The service refused the credentials ({status} on {endpoint}).",
-    "Check that the token is current and belongs to this organization; it may have been replaced. If the service refuses only this route, leave its stream out of the setting `streams`. If it refuses only one company, run sync again: it reads everything else first.",
+    "Check that the token is current and belongs to this organization; it may have been replaced.",
+  ),
+  ROUTE_FORBIDDEN: row(
+    EXIT.streamsFailed,
+    "The service forbids {endpoint} ({status}).",
+    "All else was read. The token may lack the right to this route or company. If it stays so, leave the stream out of the setting `streams`. Syncs ask again, after growing waits of up to a day; `duckmirror sync STREAM` asks at once.",
   ),
   QUOTA_SPENT: row(
     EXIT.budget,
@@ -185,8 +190,8 @@ export const ERRORS = {
   ),
   ANSWERS_UNUSABLE: row(
     EXIT.streamsFailed,
-    "{stream}: the answers to {count:request} could not be used. Syncs ask again after {until}, because each try costs a credit.",
-    "The archive keeps the answers. Check `base_url`, and report the fault to the operator of the service. `duckmirror sync {stream}` asks at once.",
+    "{stream}: {count:request} were refused, or answered with what cannot be used. Syncs ask again after {until}.",
+    "All else was read. The archive keeps the answers. Check the token's rights and `base_url`, or report the fault to the operator of the service. `duckmirror sync {stream}` asks at once.",
   ),
   RESPONSE_TOO_LARGE: row(
     EXIT.streamsFailed,

@@ -7,6 +7,6 @@ import { isoTime, minuteText } from "../../core/time.ts";
 export const waitingLines = (waiting: readonly Waiting[]): readonly string[] =>
   waiting.map(({ stream, places, until }) => {
     const requests = `${counted(places, "request")} ${places === 1 ? "waits" : "wait"}`;
-    const why = "the answers could not be used, and each try costs a credit";
+    const why = "it was refused, or the answer could not be used";
     return `${stream}: ${requests} until ${minuteText(isoTime(until))}: ${why}; \`duckmirror sync ${stream}\` asks at once`;
   });

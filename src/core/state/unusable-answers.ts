@@ -1,11 +1,14 @@
-// Lists and records whose answers cost a credit and could not be used: when each is asked for again. A service that keeps
-// such an answer would be paid for it in every sync. Pure; sync stores the entries in the mirror.
+// Lists and records whose answers cost a credit and could not be used, or that are refused: when each is asked for again. A
+// service that keeps such an answer would be paid for it, or refuse hundreds of requests, in every sync. Pure; sync stores the
+// entries in the mirror.
 // docs/decisions/0184-answers-that-cannot-be-used.md.
 import { z } from "zod";
 import { isoTime } from "../time.ts";
 
 const HOUR_MS = 3_600_000;
 const LONGEST_WAIT_MS = 7 * 24 * HOUR_MS;
+/** A refusal costs nothing, and ends when somebody grants the right. */
+const LONGEST_FREE_WAIT_MS = 24 * HOUR_MS;
 /** Lists or records of a stream after which its others count as unusable, too. */
 export const MANY_OF_STREAM = 20;
 
@@ -24,6 +27,8 @@ const unusableSchema = z.object({
   at: z.number(),
   /** Earlier pages of the list could be used. */
   deep: z.literal(true).optional(),
+  /** It was refused, which costs nothing. */
+  free: z.literal(true).optional(),
 });
 export const unusablesSchema = z.array(unusableSchema);
 export type Unusable = z.output<typeof unusableSchema>;
@@ -38,9 +43,9 @@ export interface Waiting {
 
 export const isSame = (one: Place, other: Place): boolean => one.stream === other.stream && one.scope === other.scope;
 
-/** The next sync tries once more; after that, an hour must pass, then two, four, ... up to a week. */
-export const nextTryAt = ({ times, at }: Unusable): number =>
-  times < 2 ? at : at + Math.min(LONGEST_WAIT_MS, HOUR_MS * 2 ** Math.min(times - 2, 10));
+/** The next sync tries once more; after that, an hour must pass, then two, four, ... up to a week, or a day if it is free. */
+export const nextTryAt = ({ times, at, free }: Unusable): number =>
+  times < 2 ? at : at + Math.min(free ? LONGEST_FREE_WAIT_MS : LONGEST_WAIT_MS, HOUR_MS * 2 ** Math.min(times - 2, 10));
 
 /** An answer that could not be used. */
 export interface Failure {
@@ -48,6 +53,8 @@ export interface Failure {
   readonly goneOn: boolean;
   /** It was a page behind the first one. */
   readonly deep: boolean;
+  /** It cost nothing. */
+  readonly free: boolean;
 }
 
 /** The entries after an answer of `place` could not be used. */
@@ -55,11 +62,12 @@ export const withUnusable = (
   known: readonly Unusable[],
   { stream, scope }: Place,
   now: number,
-  { goneOn, deep }: Failure,
+  { goneOn, deep, free }: Failure,
 ): readonly Unusable[] => {
   const before = known.find((entry) => isSame(entry, { stream, scope }));
   const times = before === undefined || goneOn ? 1 : before.times + 1;
-  return [...known.filter((entry) => entry !== before), { stream, scope, times, at: now, ...(deep ? { deep } : {}) }];
+  const entry = { stream, scope, times, at: now, ...(deep ? { deep } : {}), ...(free ? { free } : {}) };
+  return [...known.filter((other) => other !== before), entry];
 };
 
 /** True when a list waits for one of its later pages only, so that its first pages, and its changes, can be read. */

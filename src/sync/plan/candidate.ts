@@ -16,7 +16,7 @@ export interface Candidate extends ReadingOrder {
   readonly requests: number | null;
   /** What a credit spent here is worth (worth.ts). */
   readonly worth: number;
-  /** The service refused a list of this company with 403, the last time. */
+  /** The service refused this list, or one of this company, with 403 the last time. */
   readonly forbidden?: true;
   /** Its walk waits, because a page of it cannot be used; only its changes are read. */
   readonly meanwhile?: true;

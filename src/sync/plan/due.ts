@@ -66,17 +66,27 @@ const isTooSoon = ({ view, options }: Context, { stream, scope, mode }: Candidat
   return since(state.checkedAt) < ofStream || (kind !== undefined && since(state[kind.at]) < ofKind);
 };
 
-/** Companies of which the service refused a list with 403, the last time. */
-const forbiddenCompanies = ({ states }: MirrorView): ReadonlySet<string> => {
-  const refused = [...states.values()].filter(({ error }) => error === "CREDENTIALS_REFUSED");
-  return new Set(refused.filter(({ stream }) => streamSpec(stream).scope === "company").map(({ scope }) => scope));
+/** Codes of a list that the service refused with 403, the last time; the first is of earlier versions. */
+const FORBIDDEN: readonly (string | null)[] = ["CREDENTIALS_REFUSED", "ROUTE_FORBIDDEN"];
+
+/** Lists that are refused, and companies of which a list is. */
+const forbiddenIn = ({
+  states,
+}: MirrorView): { readonly lists: ReadonlySet<string>; readonly companies: ReadonlySet<string> } => {
+  const refused = [...states.values()].filter(({ error }) => FORBIDDEN.includes(error));
+  const ofCompanies = refused.filter(({ stream }) => streamSpec(stream).scope === "company");
+  return {
+    lists: new Set(refused.map(({ stream, scope }) => stateKey(stream, scope))),
+    companies: new Set(ofCompanies.map(({ scope }) => scope)),
+  };
 };
 
 /** Every due scope, most valuable first; equal ones in a stable order. */
 export const dueCandidates = (view: MirrorView, options: DueOptions): readonly Candidate[] => {
   const context: Context = { view, options };
-  const forbidden = forbiddenCompanies(view);
-  const isForbidden = ({ stream, scope }: Candidate) => forbidden.has(scope) && streamSpec(stream).scope === "company";
+  const { lists, companies } = forbiddenIn(view);
+  const isForbidden = ({ stream, scope }: Candidate) =>
+    lists.has(stateKey(stream, scope)) || (companies.has(scope) && streamSpec(stream).scope === "company");
   const streams = askable(context);
   const usesCompanies = streams.some((name) => streamSpec(name).scope === "company");
   return [...(usesCompanies ? inputsToResolve(context) : []), ...streams.flatMap((name) => candidatesOf(context, name))]

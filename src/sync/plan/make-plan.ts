@@ -10,6 +10,17 @@ import { mirrorViews } from "./mirror-view.ts";
 import { changedScopes, unusableIn, wideningLists } from "./remembered.ts";
 import { lengthsOf, type ResetList, resetCandidates, withoutStates } from "./reset.ts";
 import { sinceCandidates } from "./since.ts";
+import { FORBIDDEN_WORTH } from "./worth.ts";
+
+/** What the service refused in an earlier sync comes after all else: it must not be the first that a run is answered. */
+const refusedLast = (candidates: readonly Candidate[], known: readonly Unusable[]): readonly Candidate[] => {
+  const refused = new Set(known.flatMap(({ free, stream, scope }) => (free ? [stateKey(stream, scope)] : [])));
+  return candidates.map((candidate) =>
+    refused.has(stateKey(candidate.stream, candidate.scope))
+      ? { ...candidate, worth: FORBIDDEN_WORTH, forbidden: true as const }
+      : candidate,
+  );
+};
 
 /** The part of the configuration that planning needs. */
 export interface PlanOptions extends Omit<DueOptions, "shapes" | "access"> {
@@ -91,13 +102,13 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
           };
     });
     const candidates = options.reset.length === 0 ? due : resetCandidates(due, options.reset, context);
-    if (!waits) return { candidates, waiting: [], view, context };
     const entries = unusable ?? unusableIn(capabilities);
+    if (!waits) return { candidates: refusedLast(candidates, entries), waiting: [], view, context };
     const split = splitWaiting(candidates, entries, now);
     const readNow = new Set(split.due);
     const asked = candidates.flatMap((candidate) =>
       readNow.has(candidate) ? [candidate] : changesMeanwhile(context, candidate, entries),
     );
-    return { candidates: asked, waiting: split.waiting, view, context };
+    return { candidates: refusedLast(asked, entries), waiting: split.waiting, view, context };
   };
 };

@@ -1,21 +1,21 @@
 // Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
 // policy decides what follows. A verdict that ends the run ends it here, at once.
 
-import { isProse } from "../../api/gone.ts";
+import { isProse, namesOneThing } from "../../api/gone.ts";
 import { openAgainAt } from "../../api/limits/quota-signs.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { ApiOutcome, OkOutcome, RefusedOutcome, Verdict } from "../../api/outcome.ts";
 import { causeOf } from "../../api/outcome-text.ts";
 import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
-import { type LedgerStream, namesContent } from "../../catalog/streams.ts";
+import { isStreamName, type LedgerStream, namesContent, streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { createAddressCheck } from "./address-check.ts";
 import { urlOf } from "./calls.ts";
 import { requestRow } from "./ledger-rows.ts";
 import { createOutage, type FailureSign, type Outage } from "./outage.ts";
-import { createRefusals, type Refusals } from "./refusals.ts";
+import { createForbiddenRoutes, createRefusals, createScopeFailures, type Refusals } from "./refusals.ts";
 import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
@@ -26,6 +26,8 @@ export interface FetcherDeps extends TurnDeps {
   readonly stop: (error: DuckmirrorError) => void;
   /** Credits left by the last report of earlier runs; null or unset: not known. */
   readonly lastRemaining?: number | null;
+  /** The run asks several routes, so a 403 of one of them does not end it. */
+  readonly routesDiffer?: boolean;
   /** False: no earlier run was answered, so a 404 may come from a wrong address. Unset: one was. */
   readonly addressKnown?: boolean;
 }
@@ -46,6 +48,8 @@ export type FetchResult =
       readonly size: SizeFailure | null;
       /** The last attempt cost a credit. */
       readonly paid: boolean;
+      /** The refusal is this route's or company's own, and would come again. */
+      readonly own: boolean;
     }
   /** Nothing was sent: no credit is left, and no request in flight can refund one. */
   | { readonly kind: "no-credit"; readonly error: DuckmirrorError }
@@ -72,6 +76,8 @@ export interface Fetcher {
   isFailing(stream: LedgerStream): boolean;
   /** Several requests got the same answer, paid and of no use: send one request at a time. */
   isDoubtful(): boolean;
+  /** The error of a run to which several routes, and nothing else, were answered with 403. Asked when the run is over. */
+  tokenRefused(): DuckmirrorError | null;
 }
 
 type Answered = Extract<Turn, { kind: "outcome" }>;
@@ -82,6 +88,14 @@ const outageSign = (code: ErrorCode, outcome: ApiOutcome): FailureSign | null =>
   if (code === "SERVICE_UNREACHABLE" || code === "ROUTE_NOT_FOUND") return "unreachable";
   return ["REQUEST_FAILED", "RESPONSE_INVALID", "REDIRECTED"].includes(code) ? "refused" : null;
 };
+
+/** A refusal of a route, or of a company or record: other requests may be answered. */
+const isOwn = (outcome: ApiOutcome): boolean =>
+  outcome.kind === "refused" && (outcome.status === 403 || namesOneThing(outcome));
+
+/** A definite answer about one company or record, such as a redirect to the one that it was merged into. */
+const isDefinite = (outcome: ApiOutcome): boolean =>
+  outcome.kind === "refused" && (outcome.status === 403 || (outcome.status < 500 && namesOneThing(outcome)));
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 
@@ -107,6 +121,7 @@ const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number, { stop }:
       notFound: false,
       size: null,
       paid: false,
+      own: false,
     };
   }
   if (turn.kind === "no-credit" && attempt === 1) return turn;
@@ -137,7 +152,7 @@ const resultOf = (
       const error = new DuckmirrorError(verdict.code, verdict.context);
       const notFound = outcome.kind === "refused" && NOT_FOUND.has(outcome.status);
       const paid = chargeOf(outcome) === "spent";
-      return { kind: "failed", error, notFound, size: sizeFailureOf(outcome), paid };
+      return { kind: "failed", error, notFound, size: sizeFailureOf(outcome), paid, own: isOwn(outcome) };
     }
     case "stop":
       return { kind: "ended" };
@@ -169,14 +184,15 @@ const inform = (
 
 /** Notes what the result says about the service, and ends the run if it fails as a whole. */
 const noteOutage = (outage: Outage, turn: Answered, result: FetchResult, stop: FetcherDeps["stop"]): void => {
-  const { stream } = turn.order;
+  const { stream, scope } = turn.order;
   if (result.kind === "ended" || result.kind === "no-credit") return;
-  const sign = result.kind === "failed" ? outageSign(result.error.code, turn.outcome) : null;
+  const isFailure = result.kind === "failed" && !isDefinite(turn.outcome);
+  const sign = isFailure ? outageSign(result.error.code, turn.outcome) : null;
   if (result.kind !== "failed" || sign === null) {
     outage.alive(stream);
     return;
   }
-  const end = outage.failed(stream, sign);
+  const end = outage.failed(stream, sign, scope);
   if (end === "unreachable") stop(result.error);
   if (end === "failing") stop(new DuckmirrorError("SERVICE_FAILING", { detail: result.error.message }));
 };
@@ -195,11 +211,22 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
   const { clock } = deps;
   const refusals = createRefusals();
   const outage = createOutage();
+  const routes = createForbiddenRoutes();
+  const scopes = createScopeFailures();
+  const tokenRefused = (ended: boolean): DuckmirrorError | null => {
+    const outcome = deps.routesDiffer === true ? routes.refusal(ended) : null;
+    if (outcome === null) return null;
+    return new DuckmirrorError("CREDENTIALS_REFUSED", {
+      status: outcome.status,
+      endpoint: ENDPOINTS[outcome.call.endpoint].path,
+    });
+  };
   const address = createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId);
 
   return {
     isFailing: outage.isFailing,
     isDoubtful: outage.isDoubtful,
+    tokenRefused: () => tokenRefused(true),
     fetch: async ({ order: decide, onLeaving = () => undefined }) => {
       const requests: RequestRecord[] = [];
       let decided: FetchOrder | null = null;
@@ -214,9 +241,14 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         const turn = await takeTurn(deps, { requestId, number, backOffMs, order });
         if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number, deps) };
         const receivedAt = clock.now();
-        const { stream } = turn.order;
+        const { stream, scope } = turn.order;
         noteWaste(outage, turn);
-        const maxAttempts = Math.min(outage.attempts(stream) ?? Infinity, turn.order.maxAttempts ?? Infinity);
+        routes.note(turn.outcome, isStreamName(stream) && streamSpec(stream).tier === "public");
+        const maxAttempts = Math.min(
+          outage.attempts(stream) ?? Infinity,
+          scopes.attempts(scope) ?? Infinity,
+          turn.order.maxAttempts ?? Infinity,
+        );
         let verdict = verdictOf(turn.outcome, {
           attempt: number,
           maxAttempts,
@@ -226,9 +258,11 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
           remainingCredits: creditsLeft(deps, turn),
           stream,
           serviceAnswers: address.hasAnswered(),
+          routesDiffer: deps.routesDiffer === true,
           namesContent: namesContent(stream, turn.outcome.call.query.onlyWithFields),
         });
         inform(turn, verdict, deps, refusals);
+        if (["retry", "fail"].includes(verdict.kind) && isOwn(turn.outcome)) scopes.failed(scope);
         address.note(turn.outcome);
         const checked = verdict.kind === "absent" ? await address.check(turn) : null;
         if (checked?.kind === "checked") {
@@ -239,9 +273,14 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         requests.push(requestRow(turn, requestId, number, verdict));
         // The question is another attempt: a result of the first one alone has no rows.
         if (checked?.kind === "unanswered") return { requests, result: withoutAnswer(checked.turn, number + 1, deps) };
-        const result = resultOf(turn, verdict, requestId, receivedAt);
+        const own = resultOf(turn, verdict, requestId, receivedAt);
+        // A company that fails whatever it is asked for would fail with smaller pages, too.
+        const isTried = own?.kind === "failed" && scopes.attempts(scope) !== null;
+        const result = isTried ? { ...own, size: null } : own;
         if (result !== null) {
           noteOutage(outage, turn, result, deps.stop);
+          const refused = tokenRefused(false);
+          if (refused !== null) deps.stop(refused);
           return { requests, result };
         }
         backOffMs = verdict.kind === "retry" ? verdict.waitMs : 0;

@@ -25,6 +25,8 @@ const MOST_UNREACHABLE = 3;
 const MANY = 3;
 const MOST = 12;
 const LEAST_STREAMS = 3;
+/** Lists of the organization, and companies, whose failures end a run in which the service has answered. */
+const LEAST_SCOPES = 6;
 /**
  * The same answer in a row that is paid and cannot be used: after the first number, to several requests, these are sent one
  * at a time and paid once; after the second, in several streams, the run ends.
@@ -57,7 +59,7 @@ export interface Outage {
   /** A request of the stream showed a sign of life. */
   alive(stream: LedgerStream): void;
   /** A request of the stream failed for good. Returns the reason to end the run, or null. */
-  failed(stream: LedgerStream, why: FailureSign): OutageEnd | null;
+  failed(stream: LedgerStream, why: FailureSign, scope: string): OutageEnd | null;
 }
 
 /** The same answer in a row: a gateway answers every request alike; a list that is broken, only its own. */
@@ -91,6 +93,7 @@ export const createOutage = (): Outage => {
   const inARowOf = new Map<LedgerStream, number>();
   const wastedOf = new Map<LedgerStream, number>();
   const sinceAlive = new Set<LedgerStream>();
+  const scopesSinceAlive = new Set<string>();
   const same = createSameAnswers();
   let inARow = 0;
   let unreachable = 0;
@@ -112,20 +115,24 @@ export const createOutage = (): Outage => {
       inARowOf.delete(stream);
       wastedOf.delete(stream);
       sinceAlive.clear();
+      scopesSinceAlive.clear();
       same.clear();
       inARow = 0;
       unreachable = 0;
       hasAnswered = true;
     },
-    failed: (stream, why) => {
+    failed: (stream, why, scope) => {
       inARowOf.set(stream, failuresOf(stream) + 1);
       sinceAlive.add(stream);
+      scopesSinceAlive.add(scope === "" ? stream : scope);
       inARow += 1;
       unreachable = why === "refused" ? 0 : unreachable + 1;
       // One route may hang while the others answer: its failures alone do not keep the run from asking them.
       const isOneStream = why === "silent" && hasAnswered && sinceAlive.size === 1;
       if (unreachable >= (isOneStream ? MOST : MOST_UNREACHABLE)) return "unreachable";
-      return failsEverywhere(MOST) || same.isEverywhere(hasAnswered) ? "failing" : null;
+      // A few companies that fail in each of their lists say nothing of the service.
+      const isWide = !hasAnswered || scopesSinceAlive.size >= LEAST_SCOPES;
+      return (failsEverywhere(MOST) && isWide) || same.isEverywhere(hasAnswered) ? "failing" : null;
     },
   };
 };

@@ -119,6 +119,7 @@ export const shareForm = async (run: SyncRun, list: OpenList): Promise<void> => 
 const failInEveryForm = async (run: SyncRun, list: OpenList, error: DuckmirrorError, later: boolean) => {
   const before = acceptedForm(list.state) ?? initialShape(run.options.largestPage);
   const isOwn = triesForItself(run, list, { later });
+  if (!later && isOneOfMany(list)) run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true });
   if (!later) run.trials.giveUp(list);
   if (later) list.tell({ kind: "pages-of", size: before.perPage, exactly: true });
   else list.tell({ kind: "form", shape: isOwn ? shapeOf(run, list.stream.name) : before });
@@ -155,7 +156,9 @@ export const askDifferently = async (
   list.tell({ kind: "refused-form", shape, remembers, later: false });
   const found = nextShape(run, list, refused, outcome);
   const isFirst = isOneOfMany(list) && !refused.later;
-  const next = isFirst && found !== shape && !run.trials.mayTry(list) ? null : found;
+  // An earlier sync was refused, too, while others of its stream are returned: once is enough.
+  const isKnown = shapeOf(run, name).settled && run.unusable.has(list.candidate);
+  const next = isFirst && found !== shape && (isKnown || !run.trials.mayTry(list)) ? null : found;
   if (next === null) {
     const context = { endpoint: whereOf(list, wanted, request), detail: causeOf(outcome) };
     const error = new DuckmirrorError("REQUEST_FAILED", context);

@@ -104,7 +104,7 @@ const planRun = async (
 /** What the run fetches with: every request of it has an id of its own. */
 const fetcherOf = ({ runId }: Identity, deps: Parameters<typeof createFetcher>[0]) => {
   let sequence = 0;
-  return createFetcher(deps, () => `${runId}-${(++sequence).toString(36)}`);
+  return createFetcher({ ...deps, routesDiffer: true }, () => `${runId}-${(++sequence).toString(36)}`);
 };
 
 /** Begins a run: after it, `ending` of the run must be closed and the run finished. */

@@ -19,7 +19,7 @@ import { goOn } from "./read-list.ts";
 import { hasReady, mostValuable, underWayOf } from "./ready-lists.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
-import { failList, noteForbidden, putOff } from "./state/list-ends.ts";
+import { failList, putOff } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
 import { emitPage } from "./state/page-events.ts";
 import { formOf, hasGoneOn, type SyncRun } from "./state/run-state.ts";
@@ -81,10 +81,11 @@ const unpick = async (run: SyncRun, { list, read }: Pick): Promise<void> => {
   if (read !== null) await goOn(run, list);
 };
 
-const noteUnusable = (run: SyncRun, { list, read }: Pick): void =>
+const noteUnusable = (run: SyncRun, { list, read }: Pick, free: boolean): void =>
   run.unusable.failed(list.candidate, {
     goneOn: hasGoneOn(run, list.state),
     deep: read !== null && read.page > 1,
+    free,
   });
 
 /** Applies a failure: smaller pages, another way of reading, or the end of the list in this run. */
@@ -129,13 +130,12 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, fetched: Fet
       return;
     case "failed":
       // Before the commit: until then further requests of a stream are sent whose answers cannot be used.
-      if (result.paid) noteUnusable(run, picked);
+      if (result.paid || result.own) noteUnusable(run, picked, !result.paid);
       await commitLedger(run, requests);
       return takeFailure(run, picked, result);
     case "ended":
       await commitLedger(run, requests);
       if (read !== null) list.tell({ kind: "lost", read });
-      if (requests.at(-1)?.status === 403) await noteForbidden(run, list);
       putOff(run, list);
       return emitPage(run, list);
     case "no-credit":

@@ -1,6 +1,6 @@
 // The end of a run: what it leaves in the mirror, its report, the publish.
 import type { Quota } from "../../api/outcome.ts";
-import { detailOf } from "../../core/errors.ts";
+import { detailOf, type ErrorCode } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
 import { formatBytes } from "../../core/text/units.ts";
@@ -62,6 +62,13 @@ export const noteFault = async (run: SyncRun, fault: unknown): Promise<void> => 
     .finishRun(run.runId, { status: "failed", finishedAt: clock.now(), summary: null, error: detailOf(fault) })
     .catch(() => undefined);
 };
+
+/** Ends of a run that concern all of its requests. */
+const EVERYWHERE: readonly (ErrorCode | undefined)[] = [
+  "CREDENTIALS_REFUSED",
+  "SERVICE_FAILING",
+  "SERVICE_UNREACHABLE",
+];
 
 type CreditsLeft = Omit<Quota, "used">;
 
@@ -132,7 +139,9 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   const { historyRetentionDays, ledgerRetentionDays } = run.options;
   await warehouse.commit({ runId: run.runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
   await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
-  await rememberTroubles(warehouse, { unusable: run.unusable.known(), doubts: run.doubts.known() }, clock.now());
+  // A token or a service that fails as a whole says nothing of single lists.
+  const unusable = EVERYWHERE.includes(error?.code) ? run.unusable.before : run.unusable.known();
+  await rememberTroubles(warehouse, { unusable, doubts: run.doubts.known() }, clock.now());
   await run.archive.close();
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());

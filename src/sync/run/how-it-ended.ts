@@ -70,6 +70,8 @@ export const endOf = async (run: SyncRun): Promise<End> => {
     case "interrupted":
       return { status: "interrupted", error: new DuckmirrorError("INTERRUPTED") };
     case undefined: {
+      const refused = run.fetcher.tokenRefused();
+      if (refused !== null) return { status: "failed", error: refused };
       await noteMissingParents(run);
       reportWaiting(run.waiting, { streams: run.options.streams, of: run.stats.of, emit: run.deps.emit });
       const failed = run.options.streams.filter((stream) => run.stats.of(stream).failed !== null);

@@ -104,6 +104,12 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
       { remainingCredits: 4 },
     ],
   ],
+  "403 with a Retry-After within the hour": [
+    [refused(403, { rate: said({ retryAt: NOW + 30_000 }) }), { kind: "wait", untilMs: NOW + 30_000 }],
+  ],
+  "403 in a sync": [
+    [refused(403), { kind: "fail", code: "ROUTE_FORBIDDEN", context: { status: 403 } }, { routesDiffer: true }],
+  ],
   "401, 403": [
     [refused(401), { kind: "stop", code: "CREDENTIALS_REFUSED", context: { status: 401 } }],
     [refused(403), { kind: "stop", code: "CREDENTIALS_REFUSED" }],

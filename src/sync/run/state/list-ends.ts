@@ -33,15 +33,6 @@ export const commitState = async (run: SyncRun, state: ScopeState): Promise<void
   await run.committer.commit({ loads: [], requests: [], states: [state], bytes: 0, canWait });
 };
 
-/**
- * Notes that the service refused a company's list with 403, which ended the run: the next plan reads all else first
- * (decision 0160). Rows and cursor stay.
- */
-export const noteForbidden = async (run: SyncRun, { state, stream }: OpenList): Promise<void> => {
-  if (stream.scope !== "company" || progressOf(state) === null || isExcerpt(state)) return;
-  await commitState(run, { ...walkingState(state, run.runId), error: "CREDENTIALS_REFUSED" });
-};
-
 const hasEnded = ({ state }: OpenList): boolean => state.kind === "finished" || state.kind === "failed";
 
 /** The list is up to date. */

@@ -1,4 +1,4 @@
-// A run's record of answers that cost a credit and could not be used (core/state/unusable-answers.ts): how often a request
+// A run's record of answers that could not be used, and of refusals (core/state/unusable-answers.ts): how often a request
 // is tried, which streams end for this run, and what the mirror remembers.
 import type { StreamName } from "../../../catalog/streams.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
@@ -16,11 +16,13 @@ import {
 import { isoTime } from "../../../core/time.ts";
 
 export interface UnusableBook {
+  /** What earlier runs knew. */
+  readonly before: readonly Unusable[];
   known(): readonly Unusable[];
   /** An earlier sync could not use the place's answers. */
   has(place: Place): boolean;
-  /** Most attempts that may be paid; empty: the retry policy decides. `goneOn`: this run has read a page of the list. */
-  attempts(place: Place, goneOn: boolean): { readonly maxPaidAttempts?: number };
+  /** Most attempts; empty: the retry policy decides. `goneOn`: this run has read a page of the list. */
+  attempts(place: Place, goneOn: boolean): { readonly maxPaidAttempts?: number; readonly maxAttempts?: number };
   /** True when nothing more of the place's stream is asked for in this run. The organization's own list always is. */
   isShut(place: Place): boolean;
   failed(place: Place, failure: Failure): void;
@@ -34,9 +36,13 @@ export const createUnusableBook = (stored: readonly Unusable[], now: () => numbe
   const has = (place: Place) => known.some((entry) => isSame(entry, place));
   const failuresOf = ({ stream, scope }: Place) => (scope === "" ? 0 : (inARow.get(stream) ?? 0));
   return {
+    before: stored,
     known: () => known,
     has,
-    attempts: (place, goneOn) => (has(place) && !goneOn ? { maxPaidAttempts: 1 } : {}),
+    attempts: (place, goneOn) => {
+      const entry = goneOn ? undefined : known.find((each) => isSame(each, place));
+      return entry === undefined ? {} : { maxPaidAttempts: 1, ...(entry.free ? { maxAttempts: 1 } : {}) };
+    },
     isShut: (place) => failuresOf(place) >= MANY_OF_STREAM,
     failed: (place, failure) => {
       known = withUnusable(known, place, now(), failure);

@@ -23,7 +23,7 @@ test("values come line by line, members of objects indented, and what is empty i
     "id                      9007199254740993",
     "tags",
     "  - a",
-    '  - {"b":"1"}',
+    '  - {"b":1}',
     "place",
     "  city                    Oslo",
     "source: service, 1 credit",
@@ -49,7 +49,7 @@ test("candidates are listed, and the latest call only where there is one", () =>
   expect(found.slice(0, 4)).toEqual([
     "latestEarningsCall",
     "  year                    2026",
-    'candidate               {"id":"7"}',
-    'candidate               {"id":"8"}',
+    'candidate               {"id":7}',
+    'candidate               {"id":8}',
   ]);
 });

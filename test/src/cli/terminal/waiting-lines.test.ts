@@ -18,7 +18,7 @@ test("a line names the stream, how many of its requests wait, until when, and ho
     { stream: "filings", places: 30, until },
   ]);
   expect(lines[0]).toBe(
-    "contacts: 1 request waits until 2026-11-21 05:00 UTC: the answers could not be used, and each try costs a credit; `duckmirror sync contacts` asks at once",
+    "contacts: 1 request waits until 2026-11-21 05:00 UTC: it was refused, or the answer could not be used; `duckmirror sync contacts` asks at once",
   );
   expect(lines[1]).toContain("filings: 30 requests wait until");
   expect(waitingLines([])).toEqual([]);

@@ -14,7 +14,7 @@ import {
 } from "../../../../src/core/state/unusable-answers.ts";
 
 const HOUR_MS = 3_600_000;
-const FIRST_PAGE = { goneOn: false, deep: false };
+const FIRST_PAGE = { goneOn: false, deep: false, free: false };
 const place = { stream: "filings", scope: "c_1" };
 const failing = (times: number): readonly Unusable[] => {
   let known: readonly Unusable[] = [];
@@ -27,6 +27,16 @@ const manyOf = (stream: string): readonly Unusable[] =>
 test("the next sync tries again; after that the wait doubles from an hour to a week", () => {
   const waits = [1, 2, 3, 4, 9, 10, 99].map((times) => Math.max(...failing(times).map(nextTryAt)) / HOUR_MS);
   expect(waits).toEqual([0, 1, 2, 4, 128, 168, 168]);
+});
+
+test("what is refused, which costs nothing, is asked for again after a day at most", () => {
+  let known: readonly Unusable[] = [];
+  const waits: number[] = [];
+  for (let time = 1; time <= 8; time++) {
+    known = withUnusable(known, place, 0, { ...FIRST_PAGE, free: true });
+    waits.push(Math.max(...known.map(nextTryAt)) / HOUR_MS);
+  }
+  expect(waits).toEqual([0, 1, 2, 4, 8, 16, 24, 24]);
 });
 
 test("a list that was read further, or to its end, begins anew", () => {
@@ -47,7 +57,7 @@ test("what waits is left out and counted, with the time of the first of it", () 
 });
 
 test("a list waits for its deep page only while no earlier page fails", () => {
-  const deep = withUnusable(failing(2), place, 0, { goneOn: false, deep: true });
+  const deep = withUnusable(failing(2), place, 0, { goneOn: false, deep: true, free: false });
   expect([waitsDeep(failing(2), place), waitsDeep(deep, place)]).toEqual([false, true]);
   expect(waitsDeep(withUnusable(deep, place, 0, FIRST_PAGE), place)).toBe(false);
 });

@@ -8,7 +8,7 @@ test("after three failures of a stream it comes last, after twenty its requests 
   const outage = createOutage();
   outage.alive("news_articles");
   const seen = Array.from({ length: 20 }, () => {
-    outage.failed("filings", "refused");
+    outage.failed("filings", "refused", "");
     return [outage.isFailing("filings"), outage.attempts("filings")];
   });
   expect([seen[1], seen[2], seen[18], seen[19]]).toEqual([
@@ -24,7 +24,7 @@ test("after three failures of a stream it comes last, after twenty its requests 
 
 test("after three failures of three streams in a row every request is tried once", () => {
   const outage = createOutage();
-  for (const stream of COMPANY_LISTS) outage.failed(stream, "refused");
+  for (const stream of COMPANY_LISTS) outage.failed(stream, "refused", "");
   expect(outage.attempts("filings")).toBe(1);
   outage.alive("usage");
   expect(outage.attempts("filings")).toBeNull();
@@ -33,17 +33,17 @@ test("after three failures of three streams in a row every request is tried once
 test("three requests in a row without a connection end the run; a refusal between them shows that there is one", () => {
   const outage = createOutage();
   outage.alive("usage");
-  outage.failed("accounts", "unreachable");
-  outage.failed("accounts", "unreachable");
-  outage.failed("contacts", "refused");
-  outage.failed("accounts", "unreachable");
-  outage.failed("accounts", "unreachable");
-  expect(outage.failed("signals", "unreachable")).toBe("unreachable");
+  outage.failed("accounts", "unreachable", "");
+  outage.failed("accounts", "unreachable", "");
+  outage.failed("contacts", "refused", "");
+  outage.failed("accounts", "unreachable", "");
+  outage.failed("accounts", "unreachable", "");
+  expect(outage.failed("signals", "unreachable", "")).toBe("unreachable");
 });
 
 test("a stream that hangs ends a run in which others answered after twelve failures in a row, streams that hang after three", () => {
   const ends = (streams: readonly (typeof COMPANY_LISTS)[number][], outage = createOutage()) =>
-    Array.from({ length: 20 }, (_, n) => outage.failed(streams[n % streams.length] ?? "filings", "silent")).indexOf(
+    Array.from({ length: 20 }, (_, n) => outage.failed(streams[n % streams.length] ?? "filings", "silent", "")).indexOf(
       "unreachable",
     );
   const answered = () => {
@@ -57,18 +57,27 @@ test("a stream that hangs ends a run in which others answered after twelve failu
 });
 
 test("twelve failures of one stream end a run only if nothing has answered in it", () => {
-  const ends = (outage = createOutage()) => Array.from({ length: 20 }, () => outage.failed("filings", "refused"));
+  const ends = (outage = createOutage()) => Array.from({ length: 20 }, () => outage.failed("filings", "refused", ""));
   expect(ends().indexOf("failing")).toBe(11);
   const answered = createOutage();
   answered.alive("accounts");
   expect(ends(answered)).not.toContain("failing");
 });
 
+test("three companies that fail in each of their lists end no run in which something was answered", () => {
+  const outage = createOutage();
+  outage.alive("accounts");
+  const ends = Array.from({ length: 24 }, (_, n) =>
+    outage.failed(COMPANY_LISTS[n % 4] ?? "filings", "refused", `c_${n % 3}`),
+  );
+  expect(ends).not.toContain("failing");
+});
+
 test("twelve failures in a row of three streams end the run; a sign of life begins a new row", () => {
   const outage = createOutage();
   outage.alive("accounts");
   const fail = (times: number) =>
-    Array.from({ length: times }, (_, n) => outage.failed(COMPANY_LISTS[n % 3] ?? "filings", "refused"));
+    Array.from({ length: times }, (_, n) => outage.failed(COMPANY_LISTS[n % 3] ?? "filings", "refused", `c_${n}`));
   expect(fail(11)).not.toContain("failing");
   outage.alive("filings");
   expect(fail(11)).not.toContain("failing");
@@ -114,7 +123,7 @@ test("six of them from three streams end the run; those of fewer streams do not"
     return Array.from({ length: 10 }, (_, n) => {
       const stream = streams[n % streams.length] ?? "filings";
       outage.wasted(stream, { url: `/c${n}`, detail: PAGE });
-      return outage.failed(stream, "refused");
+      return outage.failed(stream, "refused", "");
     }).indexOf("failing");
   };
   expect([ends(COMPANY_LISTS), ends(["news_articles", "job_openings"])]).toEqual([5, -1]);

@@ -12,7 +12,6 @@ const refused = (status: number, headers: Record<string, string> = {}): FakeAnsw
 
 const VERDICTS = [
   ["401", refused(401), "CREDENTIALS_REFUSED"],
-  ["403", refused(403), "CREDENTIALS_REFUSED"],
   ["402", refused(402), "QUOTA_SPENT"],
   ["429 of a quota", refused(429, { "retry-after": "10800" }), "QUOTA_SPENT"],
   ["429 for a year", refused(429, { "retry-after": "31536000" }), "RATE_REFUSED"],

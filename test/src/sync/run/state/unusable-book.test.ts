@@ -88,13 +88,13 @@ test("a list that was read further than the last time is tried as often as any o
   const book = createUnusableBook([{ stream: "news_articles", scope: "c_1", times: 4, at: 0 }], () => 7);
   const place = { stream: "news_articles", scope: "c_1" };
   expect([book.attempts(place, false), book.attempts(place, true)]).toEqual([{ maxPaidAttempts: 1 }, {}]);
-  book.failed(place, { goneOn: true, deep: false });
+  book.failed(place, { goneOn: true, deep: false, free: false });
   expect(book.known()).toEqual([{ ...place, times: 1, at: 7 }]);
 });
 
 test("the organization's own list is asked for whatever became of single records", () => {
   const book = createUnusableBook([], () => 0);
-  const failure = { goneOn: false, deep: false };
+  const failure = { goneOn: false, deep: false, free: false };
   for (let record = 0; record < 20; record++) book.failed({ stream: "signals", scope: `detail:${record}` }, failure);
   const isShut = (scope: string) => book.isShut({ stream: "signals", scope });
   expect([isShut("detail:99"), isShut("")]).toEqual([true, false]);

@@ -14,7 +14,7 @@ const elsewhere = [
 // processor time, and again what its code costs until it is compiled.
 const sharing = [
   "test/src/{api,budget,catalog,cli,core,deliver,library,replica,sandbox,server,sync,telemetry,warehouse}/**/*.test.ts",
-  "test/src/queue/{*,asking/*,engine/*,taking/*,fleet/{mirrors,pauses},local/{in-order,known-syncs},bullmq/syncs/asked-keys}.test.ts",
+  "test/src/queue/{*,asking/*,schedules/*,fleet/pauses,redis/taken-job,worker/progress-book,syncs/*,syncs/local/{in-order,known-syncs},syncs/redis/asked-keys}.test.ts",
   "test/src/alerts/{message,events/conditions,sending/public-address,store/rule-store}.test.ts",
   "test/{bench,jobs}/**/*.test.ts",
   "test/{architecture,deploy}.test.ts",

@@ -6,7 +6,7 @@ import { assertOwnFolder } from "../src/core/files/own-files.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { type ExportReport, exportSnapshot } from "../src/warehouse/export/export.ts";
 import { rememberExport } from "../src/warehouse/export/registry.ts";
-import type { ExportFormat } from "../src/warehouse/export/tables.ts";
+import { EXPORT_FORMATS, type ExportFormat } from "../src/warehouse/export/tables.ts";
 
 /** Request of one export. */
 export interface ExportJobRequest {
@@ -47,4 +47,14 @@ export const exportJob = async (
     },
     { attributes: { "duckmirror.profile": config.profile, "duckmirror.export.format": format } },
   );
+};
+
+/** Brings every export folder of a profile up to date with the snapshot; returns the formats. Throws as `exportJob`. */
+export const exportAll = async (profile: Config, signal: AbortSignal): Promise<readonly string[]> => {
+  const formats = EXPORT_FORMATS.filter((format) => profile.exportFormats.includes(format));
+  for (const format of formats) {
+    const guardFormulas = format === "csv" && profile.exportGuardFormulas;
+    await exportJob(profile, { dir: null, format, tables: [], since: null, guardFormulas }, { signal });
+  }
+  return formats;
 };

@@ -17,6 +17,7 @@ afterAll(async () => {
 
 const NOW = 1_800_000_000_000;
 const aMember = (more: Partial<SeenMember>): SeenMember => ({
+  reads: 3,
   id: "m",
   version: "1.2.3",
   host: "night-1",

@@ -24,12 +24,9 @@ test("queues and their jobs are shown, without a complaint of the browser and wi
     if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);
   });
   await page.goto(`${url}/queues`);
-  await page
-    .getByRole("link", { name: /publish/ })
-    .first()
-    .click();
-  await page.waitForURL(`${url}/queues/queue/publish**`);
-  await page.goto(`${url}/queues/queue/publish/${runId}`);
+  await page.getByRole("link", { name: /sync/ }).first().click();
+  await page.waitForURL(`${url}/queues/queue/sync**`);
+  await page.goto(`${url}/queues/queue/sync/${runId}`);
   await page.getByText(runId).first().waitFor();
   await page.waitForLoadState("networkidle");
   expect(complaints).toEqual([]);
@@ -42,7 +39,7 @@ test("while Redis is away the page says so and does not break; when it is back t
   const page = await context.newPage();
   const broken: string[] = [];
   page.on("pageerror", (error) => broken.push(String(error)));
-  await page.goto(`${url}/queues/queue/publish?status=completed`);
+  await page.goto(`${url}/queues/queue/sync?status=completed`);
   await page.getByText(runId).first().waitFor();
   await redis.kill();
   await page.reload();
@@ -50,10 +47,7 @@ test("while Redis is away the page says so and does not break; when it is back t
   await redis.restart();
   // What it held is gone with its memory; the queues are shown as empty instead of as missing.
   await page.reload();
-  await page
-    .getByRole("link", { name: /publish/ })
-    .first()
-    .waitFor();
+  await page.getByRole("link", { name: /sync/ }).first().waitFor();
   expect(broken).toEqual([]);
   await context.close();
 });

@@ -10,7 +10,7 @@ import { resolveConfig } from "../../src/core/config/config.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { connect } from "../../src/deliver/kinds/postgres/connect.ts";
 import { loadPackages } from "../../src/deliver/kinds/postgres/packages.ts";
-import { createLocalDeliveries } from "../../src/queue/delivering/local-deliveries.ts";
+import { createLocalDeliveries } from "../../src/queue/deliveries/local.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 import { delivered, deliver as deliverSet, destinationsText, makeBucket, manifestOf, stubAws } from "./a-bucket.ts";

@@ -33,8 +33,14 @@ test("the report of a sync counts what a run wrote that a fault ended", async ()
     cwd: rig.dataDir,
     vocabulary: vocabulary(),
   });
-  const ends = [{ streams: STREAM_NAMES, results: [{ report, problem: null }], problem: null }];
-  const merged = await publishJob(config, { syncId: "s1", full: false }, ends, { clock: hurriedClock() });
+  const ended = {
+    syncId: "s1",
+    full: false,
+    streams: STREAM_NAMES,
+    results: [{ report, problem: null }],
+    problem: null,
+  };
+  const merged = await publishJob(config, ended, { clock: hurriedClock() });
   expect(merged.problem).toBeNull();
   const reported = new Map(merged.report.streams.map((stream) => [stream.stream, stream]));
   for (const stream of ["accounts", "contacts", "signals", "companies", "news_articles", "job_openings", "filings"]) {

@@ -49,7 +49,7 @@ const knownQueue = ({ queues }: Redis, name: string): string => {
 const idsToRetry = async (choice: Choice, worker: Redis): Promise<readonly string[]> => {
   if (choice.by === "id") return choice.ids;
   if (choice.by === "queue") knownQueue(worker, choice.queue);
-  const { deadLetters } = await import("../../queue/bullmq/operating/dead-letters.ts");
+  const { deadLetters } = await import("../../queue/letters/dead-letters.ts");
   const letters = await deadLetters(worker.queues);
   return letters.filter(({ queue }) => choice.by === "all" || queue === choice.queue).map(({ id }) => id);
 };
@@ -61,7 +61,7 @@ const retry = async (
   context: CommandContext,
 ): Promise<number> => {
   const redis = inRedis(worker);
-  const { retryLetter } = await import("../../queue/bullmq/operating/dead-letters.ts");
+  const { retryLetter } = await import("../../queue/letters/dead-letters.ts");
   const retried: { id: string; run_id: string | null }[] = [];
   const ids = await idsToRetry(choice, redis);
   let problem: unknown = null;
@@ -91,7 +91,7 @@ const drop = async (
 ): Promise<number> => {
   const { shared, terminal, printJson } = context;
   const redis = inRedis(worker);
-  const { dropLetters } = await import("../../queue/bullmq/operating/drop-letters.ts");
+  const { dropLetters } = await import("../../queue/letters/dead-letters.ts");
   const names = Object.values(redis.queues).map((queue) => queue.name);
   const which =
     choice.by === "id"
@@ -101,13 +101,10 @@ const drop = async (
           queues: choice.by === "all" ? names : [knownQueue(redis, choice.queue)],
         };
   const work = () => dropLetters(redis.queues, which);
-  const rowsOf = (result: Awaited<ReturnType<typeof work>>) => ({ rows: result.dropped.length });
-  const { dropped, kept } = await recorded({ action: "drop" }, worker, config, context, work, rowsOf);
-  if (shared.json) await printJson({ dropped, kept });
-  else {
-    for (const { id } of dropped) await terminal.out(`${id} dropped\n`);
-    for (const { id } of kept) await terminal.out(`${id} kept: its sync has not ended\n`);
-  }
+  const rowsOf = (result: Awaited<ReturnType<typeof work>>) => ({ rows: result.length });
+  const dropped = await recorded({ action: "drop" }, worker, config, context, work, rowsOf);
+  if (shared.json) await printJson({ dropped });
+  else for (const { id } of dropped) await terminal.out(`${id} dropped\n`);
   return EXIT.done;
 };
 

@@ -1,11 +1,11 @@
 // Which profiles of a worker cannot sync, by what can be checked without a request: at the start all of them, then every
 // minute those that could not. One broken profile keeps no other from running.
 import { checkProfileJob } from "../../../jobs/check-profile.ts";
-import { problemOf } from "../../../jobs/family.ts";
 import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { Logger } from "../../core/log.ts";
 import type { UnableProfile } from "../../core/report/fleet.ts";
+import { problemOf } from "../../core/report/problem.ts";
 import type { CommandContext } from "../command.ts";
 
 const AGAIN_MS = 60_000;

@@ -14,7 +14,7 @@ export const withSharedLimits = async <T>(
 ): Promise<T> => {
   if (config.redisUrl === null) return work({});
   const { openAsking } = await import("../../queue/redis/queue-connections.ts");
-  const { sharedAccess } = await import("../../queue/bullmq/shared-access.ts");
+  const { sharedAccess } = await import("../../queue/worker/shared-access.ts");
   const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
   const connection = await openAsking(config.redisUrl, warn, signal);
   try {

@@ -1,19 +1,19 @@
 // Connection of commands to the worker: the queue if there is Redis, else HTTP to the worker's address.
 
 import { z } from "zod";
-import { problemSchema } from "../../../jobs/family.ts";
 import type { Config } from "../../core/config/config.ts";
 import { listenText } from "../../core/config/listen-address.ts";
 import { resolveTls } from "../../core/config/secrets/tls-files.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
+import { problemSchema } from "../../core/report/problem.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
 import { runIdSchema } from "../../core/text/run-id.ts";
 import { visible, withTexts } from "../../core/text/visible.ts";
 import { errorOf, type ProfileStart, type Triggers } from "../../queue/asking/asks.ts";
-import type { Steering } from "../../queue/bullmq/operating/steering.ts";
+import type { Steering } from "../../queue/letters/steering.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
 import type { CommandContext } from "../command.ts";
 import { keyForWorker } from "./access-keys.ts";
@@ -165,15 +165,15 @@ export const connectWorker = async (
   }
   const { atRedis, openAsking } = await import("../../queue/redis/queue-connections.ts");
   const { closeQueues, openQueues } = await import("../../queue/redis/queues.ts");
-  const { createQueuedTriggers } = await import("../../queue/bullmq/syncs/queued-triggers.ts");
+  const { createQueuedTriggers } = await import("../../queue/syncs/redis/queued-triggers.ts");
   const { clock } = context;
   const onError = () => undefined;
   // The worker warns about this Redis; a command that runs every few minutes does not repeat it.
   const connection = await openAsking(config.redisUrl, () => undefined);
   const queues = openQueues(connection.redis, onError);
-  const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random, onError });
+  const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random });
   const { readFleet } = await import("../../queue/fleet/fleet.ts");
-  const { createSteering } = await import("../../queue/bullmq/operating/steering.ts");
+  const { createSteering } = await import("../../queue/letters/steering.ts");
   const asking = createSteering(connection.redis, queues);
   const steering: Steering = {
     pause: (target) => atRedis(connection, () => asking.pause(target)),
@@ -189,7 +189,6 @@ export const connectWorker = async (
     fleet: { steering, read },
     close: async () => {
       await closeQueues(queues);
-      await triggers.close().catch(onError);
       await connection.close();
     },
   };

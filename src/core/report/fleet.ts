@@ -35,6 +35,8 @@ export interface UnableProfile {
 /** A worker process in the register. */
 export interface Member extends MemberIdentity {
   readonly id: string;
+  /** The newest version of payloads in the queue that it reads. */
+  readonly reads: number;
   /** Start of the process's work. */
   readonly since: number;
   /** Last sign of life. */

@@ -2,12 +2,11 @@
 import { createHash } from "node:crypto";
 import type { BaseAdapter } from "@bull-board/api/baseAdapter";
 import { callersExtent } from "../../../jobs/asked-extent.ts";
-import { familiesOf } from "../../../jobs/families.ts";
-import type { Problem } from "../../../jobs/family.ts";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, ERRORS } from "../../core/errors.ts";
 import type { Fleet } from "../../core/report/fleet.ts";
+import type { Problem } from "../../core/report/problem.ts";
 import type { RunStatus } from "../../core/report/sync-report.ts";
 import type { AskedState, AskedSync, Started, SyncAsk, SyncTriggers } from "../../core/report/triggers.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
@@ -62,11 +61,10 @@ export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () 
   const wanted = extent.streams.length > 0 ? extent.streams : (config.streams ?? STREAM_NAMES);
   const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
   return {
-    ...(extent.reset.length > 0 || extent.since !== null ? WRITTEN.part : WRITTEN.ask),
+    ...WRITTEN.sync,
     syncId: newRunId(now, random),
     profile: config.profile,
     streams,
-    families: familiesOf(streams).map(({ family }) => family),
     full: ask.full,
     ...(extent.reset.length > 0 ? { reset: [...new Set(ask.reset)] } : {}),
     ...(ask.since === undefined ? {} : { datedAfter: ask.since }),
@@ -102,14 +100,8 @@ export const askDigest = (ask: Pick<SyncAsk, "streams" | "full" | "timeoutMs" | 
 /** State of an ended sync. */
 export const endedState = (status: RunStatus): AskedState => (status === "interrupted" ? "cancelled" : status);
 
-/** The error of a stored failure. */
-export const errorOf = (problem: Problem): DuckmirrorError => {
-  const code = Object.keys(ERRORS).find((known): known is keyof typeof ERRORS => known === problem.code);
-  return new ToldError(code ?? "UNEXPECTED", problem);
-};
-
-/** An error of another process, with its message already filled in. */
-class ToldError extends DuckmirrorError {
+/** An error of another process or of a stored result, with its message already filled in. */
+export class StoredError extends DuckmirrorError {
   override readonly hint: string;
 
   constructor(code: keyof typeof ERRORS, { message, hint }: Problem) {
@@ -118,3 +110,9 @@ class ToldError extends DuckmirrorError {
     this.hint = hint;
   }
 }
+
+/** The error of a stored failure. */
+export const errorOf = (problem: Problem): DuckmirrorError => {
+  const code = Object.keys(ERRORS).find((known): known is keyof typeof ERRORS => known === problem.code);
+  return new StoredError(code ?? "UNEXPECTED", problem);
+};

@@ -1,9 +1,17 @@
-// Failures as a queue stores them: one line that starts with the code, without stack or secret, because a
+// Failures and results as a queue stores them, without secrets. A failure is one line that starts with the code, without stack or secret, because a
 // dead letter is kept for thirty days.
 
-import type { Problem } from "../../../jobs/family.ts";
-import { DuckmirrorError, detailOf, ERRORS } from "../../core/errors.ts";
+import type { z } from "zod";
+import { DuckmirrorError, detailOf, ERRORS, EXIT } from "../../core/errors.ts";
+import type { Problem } from "../../core/report/problem.ts";
 import type { Scrubber } from "../../core/secret.ts";
+
+/** The value with secrets removed from its texts. */
+export const scrubbed = <T>(
+  schema: z.ZodType<T>,
+  value: T,
+  { scrubber }: { readonly scrubber: Pick<Scrubber, "scrub"> },
+): T => schema.parse(JSON.parse(scrubber.scrub(JSON.stringify(value))));
 
 /** Error for a failed job: `CODE: message`. */
 export const failureToKeep = (error: unknown, scrubber: Pick<Scrubber, "scrub">): Error => {
@@ -27,3 +35,6 @@ export const storedProblem = (text: string): Problem | null => {
   const whole = (line: string) => (/\{\w+\}/.test(line) ? "" : line);
   return { code, message: message === "" ? whole(template) : message, hint: whole(hint) };
 };
+
+/** False for what only a change of configuration mends. */
+export const isWorthRepeating = ({ exitCode }: Pick<DuckmirrorError, "exitCode">): boolean => exitCode !== EXIT.usage;

@@ -2,49 +2,45 @@
 // it (`v`) and the first version that can read it (`since`). What this program cannot read it leaves to another
 // worker, because old and new programs run side by side during an upgrade.
 import { z } from "zod";
-import { familyResultSchema, problemSchema } from "../../../jobs/family.ts";
+import { runResultSchema } from "../../../jobs/publish.ts";
 import { isStreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { problemSchema } from "../../core/report/problem.ts";
 import { syncReportSchema } from "../../core/report/sync-report.ts";
 import { runIdSchema } from "../../core/text/run-id.ts";
 
 /** Counts the changes of what this program writes. */
-const VERSION = 2;
-/**
- * The first version that can read what this program writes. Each kind changes on its own; a change that older programs
- * can ignore raises only VERSION.
- */
-const SINCE = { ask: 1, result: 1 } as const;
-/** Version 1 reads whatever is due. A sync of a part of that (`reset`, `datedAfter`) is not for it. */
-const SINCE_OF_PARTS = Math.max(2, SINCE.ask);
-/** Payloads of older versions are not readable. */
+export const VERSION = 3;
+/** Payloads of older versions are not readable. Syncs of versions 1 and 2 are flows of jobs (syncs/redis/older-flows.ts). */
 const OLDEST = 1;
-/** The versions of each kind, as they stand in a payload. */
+/**
+ * The versions of each kind, as a payload has them: `since` is the first version that can read it. A change that older
+ * programs can ignore raises only VERSION.
+ */
 export const WRITTEN = {
-  /** Syncs, exports and ticks that are asked for. */
-  ask: { v: VERSION, since: SINCE.ask },
-  /** Syncs of certain lists anew, or of what is dated after a day. */
-  part: { v: VERSION, since: SINCE_OF_PARTS },
+  /** Syncs, and what is kept of them while they run. */
+  sync: { v: VERSION, since: 3 },
+  /** Exports, deliveries, alerts, verifications and ticks. */
+  ask: { v: VERSION, since: 1 },
   /** How jobs ended. */
-  result: { v: VERSION, since: SINCE.result },
+  result: { v: VERSION, since: 1 },
 } as const;
 const version = z.int();
 /** What every payload says of itself. */
 export const versions = z.object({ v: version, since: version.optional() });
 const streamName = z.string().refine(isStreamName, { error: "is not a stream" });
 
-/** A sync: its organization, streams and families. */
+/** A sync: its organization and streams. */
 export const syncPayload = z.object({
   ...versions.shape,
   /** Id of the sync, and of its first run. */
   syncId: runIdSchema,
   profile: z.string(),
   streams: z.array(streamName),
-  families: z.array(z.string()),
   full: z.boolean(),
-  /** `stream` or `stream:scope`: lists to read anew, and nothing else. Unset: none. Since version 2. */
+  /** `stream` or `stream:scope`: lists to read anew, and nothing else. Unset: none. */
   reset: z.array(z.string()).optional(),
-  /** Day, like 2026-11-01: read what is dated after it, and nothing else. Since version 2. */
+  /** Day, like 2026-11-01: read what is dated after it, and nothing else. */
   datedAfter: z.string().optional(),
   /** The caller named exactly these streams. */
   named: z.boolean(),
@@ -54,8 +50,6 @@ export const syncPayload = z.object({
   traceparent: z.string().optional(),
 });
 export type SyncPayload = z.output<typeof syncPayload>;
-
-export const familyPayload = syncPayload.extend({ family: z.string() });
 
 export const exportPayload = syncPayload.pick({ v: true, since: true, syncId: true, profile: true, traceparent: true });
 
@@ -84,22 +78,22 @@ export const tickPayload = z.object({
   putOff: z.boolean().default(false),
 });
 
-/** Progress of a family's job, stored with the job while it runs, and its result at the end. */
-export const familyProgress = z.object({
-  ...versions.shape,
-  results: z.array(familyResultSchema),
-  /** Reason why it could not run; null: it ran. */
-  problem: problemSchema.nullable(),
-});
-export type FamilyProgress = z.output<typeof familyProgress>;
-
-/** End of a sync: the result of its publish job. */
+/** End of a sync: the result of its job. */
 export const syncOutcome = z.object({
   ...versions.shape,
   report: syncReportSchema,
   problem: problemSchema.nullable(),
   cancelled: z.boolean(),
 });
+export type StoredOutcome = z.output<typeof syncOutcome>;
+
+/** What is stored with the job of a sync while it runs: results of its runs, and its end where that is a dead letter. */
+export const keptSync = z.object({
+  ...versions.shape,
+  results: z.array(runResultSchema),
+  outcome: syncOutcome.nullable(),
+});
+
 /** End of a verification. `problem`: also what differs, which is a success. */
 export const verifyOutcome = z.object({
   ...versions.shape,
@@ -108,8 +102,6 @@ export const verifyOutcome = z.object({
   problem: problemSchema.nullable(),
 });
 export type VerifyOutcome = z.output<typeof verifyOutcome>;
-
-export type StoredOutcome = z.output<typeof syncOutcome>;
 
 /** What every version says of a sync that is asked for. */
 export const syncHead = syncPayload.pick({ syncId: true, profile: true, askedAt: true });
@@ -120,6 +112,12 @@ export const readability = (payload: unknown): "readable" | "newer" | "older" | 
   if (v < 1) return "none";
   if (since > VERSION) return "newer";
   return v < OLDEST ? "older" : "readable";
+};
+
+/** The first version that can read a payload; 0: it says none. */
+export const firstReader = (payload: unknown): number => {
+  const { v = 0, since = v } = versions.safeParse(payload).data ?? {};
+  return since;
 };
 
 /** True for what only a program of another version reads. */

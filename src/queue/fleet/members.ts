@@ -4,6 +4,7 @@ import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import type { Member, MemberIdentity, UnableProfile } from "../../core/report/fleet.ts";
+import { VERSION } from "../asking/payloads.ts";
 import { keyOf } from "../redis/queues.ts";
 import { redisNow } from "../redis/redis-now.ts";
 
@@ -25,6 +26,8 @@ const entry = z.object({
   since: z.number(),
   seen_at: z.number(),
   in_flight: z.number(),
+  // Absent from workers of versions 1 and 2.
+  reads: z.int().default(2),
   // Absent from workers of older versions.
   unable: z
     .array(z.object({ profile: z.string(), code: z.string(), message: z.string(), hint: z.string() }))
@@ -65,7 +68,7 @@ export const joinFleet = (deps: MembershipDeps): (() => Promise<void>) => {
   const renew = async (): Promise<void> => {
     const now = await redisNow(redis);
     since ??= now;
-    const member = { ...identity, since, seen_at: now, in_flight: inFlight(), unable: unable() };
+    const member = { ...identity, reads: VERSION, since, seen_at: now, in_flight: inFlight(), unable: unable() };
     await redis
       .multi()
       .set(keyFor(id), JSON.stringify(member), "PX", lastsMs)
@@ -93,6 +96,16 @@ export const joinFleet = (deps: MembershipDeps): (() => Promise<void>) => {
     left.abort();
   };
 };
+
+/** Versions of payloads that the members read; none without a member. */
+const readersOf = async (redis: Redis): Promise<readonly number[]> =>
+  (await readMembers(redis)).map(({ reads }) => reads);
+
+/** The newest version of payloads that a member reads; 0: there is no member. */
+export const newestReader = async (redis: Redis): Promise<number> => Math.max(0, ...(await readersOf(redis)));
+
+/** The oldest one; infinity: there is no member. */
+export const oldestReader = async (redis: Redis): Promise<number> => Math.min(...(await readersOf(redis)));
 
 /** The members that gave a sign of life lately, the longest-serving first. */
 export const readMembers = async (redis: Redis): Promise<readonly Member[]> => {

@@ -4,7 +4,7 @@ import type { Redis } from "ioredis";
 import { CronProblem, parseCron } from "../../core/config/schedules/cron.ts";
 import { nextRun } from "../../core/config/schedules/next-run.ts";
 
-/** In braces, so that all keys are in one slot of a Redis Cluster, because a flow is added in one step. */
+/** In braces, so that all keys are in one slot of a Redis Cluster, because BullMQ's scripts use several of them. */
 export const PREFIX = "{duckmirror}";
 
 /**
@@ -14,10 +14,9 @@ export const PREFIX = "{duckmirror}";
  */
 export const ASKING = { prefix: PREFIX, skipVersionCheck: true, skipWaitingForReady: true } as const;
 
-/** Families of a sync, its end, its exports, deliveries, alerts, the ticks of schedules, and verifications. */
+/** Syncs, their exports, deliveries, alerts, the ticks of schedules, and verifications. */
 export const QUEUE = {
   sync: "sync",
-  publish: "publish",
   export: "export",
   deliver: "deliver",
   alert: "alert",
@@ -39,13 +38,13 @@ export const JOB_OPTIONS = {
 } as const;
 
 /**
- * The job that ends a sync holds its report: it is kept for a day, however many syncs a day ends; one takes about 4 KiB.
+ * The job of a sync holds its report: it is kept for a day, however many syncs a day ends; one takes about 4 KiB.
  * The number is a bound of Redis's memory, about 1 GiB.
  */
-export const END_OPTIONS = { ...JOB_OPTIONS, removeOnComplete: { age: DAY_S, count: 250_000 } } as const;
+export const SYNC_OPTIONS = { ...JOB_OPTIONS, removeOnComplete: { age: DAY_S, count: 250_000 } } as const;
 
 /**
- * BullMQ priority of the jobs of a sync that only schedules asked for. Jobs without a priority, which persons asked for,
+ * BullMQ priority of a sync that only schedules asked for. Syncs without a priority, which persons asked for,
  * are taken before them.
  */
 export const SCHEDULED_PRIORITY = 10;
@@ -58,9 +57,6 @@ export const MOST_VERIFY_STALLS = 2;
 
 /** Redis key of a value or job. */
 export const keyOf = (...parts: readonly string[]): string => [PREFIX, ...parts].join(":");
-
-/** Id of a family's job, without a colon, which BullMQ reserves. */
-export const familyJobId = (syncId: string, family: string): string => `${syncId}.${family}`;
 
 /** The next tick of a scheduler, by our meaning of its expression and not by BullMQ's (decision 0285). */
 export const TICKS = {
@@ -86,7 +82,6 @@ export const openQueues = (connection: Redis, onError: (error: Error) => void): 
   };
   return {
     sync: open("sync"),
-    publish: open("publish"),
     export: open("export"),
     deliver: open("deliver"),
     alert: open("alert"),

@@ -1,12 +1,12 @@
-// Commands and flows of many requests for syncs, sent together: each wait for Redis is a wait behind everything else that
+// Commands and jobs of many requests for syncs, sent together: each wait for Redis is a wait behind everything else that
 // this process does, and each write costs it time.
-import type { FlowJob, FlowProducer } from "bullmq";
+import type { BulkJobOptions, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { gathered } from "../../core/async/gathered.ts";
 
-/** Redis does nothing else while it adds these flows: up to 20 ms. */
-const FLOWS_AT_ONCE = 50;
+/** Redis does nothing else while it adds these jobs. */
+const JOBS_AT_ONCE = 50;
 const COMMANDS_AT_ONCE = 1_000;
 
 export type RedisCommand = readonly [name: string, ...values: (string | number)[]];
@@ -39,22 +39,24 @@ export const createSend = (redis: Redis): Send => {
   return async (commands) => resultsOf(await send(commands));
 };
 
-export interface NewFlow {
-  readonly flow: FlowJob;
-  /** Carried out before the flow is added: a worker may take its jobs at once. */
+export interface NewJob {
+  readonly name: string;
+  readonly data: object;
+  readonly opts: BulkJobOptions;
+  /** Carried out before the job is added: a worker may take it at once. */
   readonly marks: readonly RedisCommand[];
 }
 
-/** Adds flows with their marks, those of the same moment in one step: all of them or none. */
-export const createAddFlow = (redis: Redis, flows: FlowProducer): ((added: NewFlow) => Promise<unknown>) =>
-  gathered(FLOWS_AT_ONCE, async (all: readonly NewFlow[]) => {
+/** Adds jobs with their marks, those of the same moment in one step: all of them or none. */
+export const createAddJob = (redis: Redis, queue: Queue): ((added: NewJob) => Promise<unknown>) =>
+  gathered(JOBS_AT_ONCE, async (all: readonly NewJob[]) => {
     // Sent together, in this order.
     const [marked, added] = await Promise.all([
       carryOut(
         redis,
         all.flatMap(({ marks }) => marks),
       ),
-      flows.addBulk(all.map(({ flow }) => flow)),
+      queue.addBulk(all.map(({ name, data, opts }) => ({ name, data, opts }))),
     ]);
     resultsOf(marked);
     return added;

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../src/core/clock.ts";
-import { createSteering } from "../../../src/queue/bullmq/operating/steering.ts";
+import { createSteering } from "../../../src/queue/letters/steering.ts";
 import { startServer } from "../../../src/server/listen.ts";
 import { afterTest } from "../../support/after-test.ts";
 import { FLEET_QUEUES } from "../../support/queue-names.ts";
@@ -57,19 +57,19 @@ test("the metrics name each queue, count the members, and show what is paused", 
   const scrape = async () => (await fetch(`${url}/metrics`, { headers: BEARER })).text();
   await expect.poll(scrape, PATIENCE).toContain('duckmirror_members{version="0.0.0"} 1');
   const { steering, queues } = await steeringOf(redis, profiles);
-  await queues.publish.pause();
-  await queues.publish.add("publish", {}, { timestamp: Date.now() - 60_000 });
+  await queues.deliver.pause();
+  await queues.deliver.add("deliver", {}, { timestamp: Date.now() - 60_000 });
   await steering.pause({ kind: "profile", name: "default" });
   await expect.poll(scrape, PATIENCE).toContain('duckmirror_paused{kind="profile",name="default"} 1');
   const text = await scrape();
-  expect(text).toContain('duckmirror_paused{kind="queue",name="publish"} 1');
-  expect(text).toContain('duckmirror_queue_depth{queue="publish",state="waiting"} 1');
+  expect(text).toContain('duckmirror_paused{kind="queue",name="deliver"} 1');
+  expect(text).toContain('duckmirror_queue_depth{queue="deliver",state="waiting"} 1');
   for (const state of ["waiting", "active", "delayed", "failed"]) {
-    expect(text).toContain(`duckmirror_queue_depth{queue="deliver",state="${state}"} 0`);
+    expect(text).toContain(`duckmirror_queue_depth{queue="sync",state="${state}"} 0`);
   }
-  const [, age = "0"] = /^duckmirror_queue_oldest_waiting_seconds\{queue="publish"\} (\S+)$/m.exec(text) ?? [];
+  const [, age = "0"] = /^duckmirror_queue_oldest_waiting_seconds\{queue="deliver"\} (\S+)$/m.exec(text) ?? [];
   expect(Number(age)).toBeGreaterThan(59);
-  expect(text).toContain('duckmirror_queue_oldest_waiting_seconds{queue="deliver"} 0');
+  expect(text).toContain('duckmirror_queue_oldest_waiting_seconds{queue="sync"} 0');
 });
 
 test("the page of the queues shows all of them, read-only", async () => {

@@ -36,8 +36,8 @@ test("nothing can be changed from there", async () => {
     expect(await change("PUT", `queues/sync/${action}`)).toBe(404);
     expect(await change("POST", `queues/sync/${action}`)).toBe(404);
   }
-  expect(await change("PUT", `queues/publish/${runId}/clean`)).toBe(404);
-  const answer = await fetch(`${url}/queues/api/queues?activeQueue=publish&status=completed`, { headers: BEARER });
+  expect(await change("PUT", `queues/sync/${runId}/clean`)).toBe(404);
+  const answer = await fetch(`${url}/queues/api/queues?activeQueue=sync&status=completed`, { headers: BEARER });
   const text = await answer.text();
   expect(text).toContain(runId);
   expect(text).toContain('"readOnlyMode":true');
@@ -45,7 +45,7 @@ test("nothing can be changed from there", async () => {
 
 test("neither keys nor the address of Redis are shown", async () => {
   const { url, runId, redis } = await serveQueue();
-  const paths = ["queues", "queues?activeQueue=sync&status=completed", `queues/publish/${runId}`, "redis/stats"];
+  const paths = ["queues", "queues?activeQueue=sync&status=completed", `queues/sync/${runId}`, "redis/stats"];
   for (const path of paths) {
     const answer = await fetch(`${url}/queues/api/${path}`, { headers: BEARER });
     expect(answer.status).toBe(path === "redis/stats" ? 403 : 200);
@@ -76,7 +76,7 @@ test("while Redis is away everything that needs it says so, the rest goes on, an
   };
   const sync = { method: "POST", headers: { "content-type": "application/json" }, body: '{"streams":["accounts"]}' };
   await redis.kill();
-  for (const path of ["queues", "queues?activeQueue=publish&status=completed", `queues/publish/${runId}`]) {
+  for (const path of ["queues", "queues?activeQueue=sync&status=completed", `queues/sync/${runId}`]) {
     const { status, text } = await ask(`/queues/api/${path}`);
     // The shape that its page shows.
     expect([path, status, JSON.parse(text)]).toEqual([path, 503, boardError]);

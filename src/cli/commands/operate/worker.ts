@@ -54,7 +54,7 @@ const startSyncing = async (
   { clock, scrubber, version }: CommandContext,
   signal: AbortSignal,
 ): Promise<RunningWorker> => {
-  const { engineRunner, engineVerifier } = await import("../../../queue/engine/run-engine.ts");
+  const { engineRunner, engineVerifier } = await import("../../../queue/worker/run-engine.ts");
   const { watchMirrors } = await import("../../../warehouse/file/seen-mirrors.ts");
   const random = Math.random;
   const dataDirs = profiles.map(({ dataDir }) => dataDir);
@@ -62,11 +62,11 @@ const startSyncing = async (
   const identity = identityOf(version);
   const base = { profiles, clock, random, scrubber, log: logTo(logger), emit, tracer, unable };
   if (redisUrl === null) {
-    const { startLocalWorker } = await import("../../../queue/local/worker.ts");
+    const { startLocalWorker } = await import("../../../queue/worker/local-worker.ts");
     return startLocalWorker({ ...base, run: engineRunner(engine), verify: engineVerifier(engine) });
   }
-  const { startWorker } = await import("../../../queue/bullmq/worker.ts");
-  const { sharedAccess } = await import("../../../queue/bullmq/shared-access.ts");
+  const { startWorker } = await import("../../../queue/worker/redis-worker.ts");
+  const { sharedAccess } = await import("../../../queue/worker/shared-access.ts");
   return startWorker({
     ...base,
     redisUrl,

@@ -10,7 +10,7 @@ const queue = (more: Partial<QueueState>): QueueState => ({
   ...more,
 });
 const member = (more: Partial<SeenMember>): SeenMember => ({
-  ...{ id: "m", version: "1", host: "box", pid: 7, since: 0, seen_at: 0, in_flight: 2, unable: [] },
+  ...{ id: "m", reads: 3, version: "1", host: "box", pid: 7, since: 0, seen_at: 0, in_flight: 2, unable: [] },
   silent_ms: null,
   ...more,
 });

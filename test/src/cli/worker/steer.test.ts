@@ -4,7 +4,7 @@ import { type Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { deadLetters } from "../../../../src/queue/bullmq/operating/dead-letters.ts";
+import { deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
 import { PREFIX } from "../../../../src/queue/redis/queues.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
@@ -94,7 +94,7 @@ test("a pause needs a target that exists, and Redis", async () => {
   expect((await run("pause")).err).toContain("--profile NAME, --queue NAME or --fleet");
   expect((await run("pause", "--profile", "nobody")).err).toContain("nobody");
   const wrong = await run("resume", "--queue", "fetsch");
-  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("Queues: sync, publish")]);
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("Queues: sync, export")]);
   const env = { DUCKMIRROR_BASE_URL: "https://api.example", DUCKMIRROR_DATA_DIR: org.dataDir };
   const local = await cli(["pause", "--fleet"], { env });
   expect([local.code, local.err]).toEqual([2, expect.stringContaining("needs Redis (REDIS_URL)")]);
@@ -150,7 +150,7 @@ test("trigger says that its profile is paused, with and without --wait, and the 
   expect((await reached(triggers, asked.out.trim())).state).toBe("done");
 });
 
-test("failed jobs are dropped by id, by queue, or all; those of a sync that runs are kept", async () => {
+test("failed jobs are dropped by id, by queue, or all", async () => {
   const { run, runJson, address, queues, triggers } = await aShell();
   const requests = queues.deliver;
   await someLetters(address, requests, ["r1", "r2", "r3"]);
@@ -158,24 +158,16 @@ test("failed jobs are dropped by id, by queue, or all; those of a sync that runs
   const unknown = await run("jobs", "drop", "r2", "r1");
   expect([unknown.code, await requests.getFailedCount()]).toEqual([2, 2]);
   const { runId } = await triggers.start(anAsk({ streams: ["accounts", "signals"] }));
-  // Its families fail, and its end waits.
-  await queues.publish.pause();
-  await someLetters(address, queues.export, ["e1"]);
   await failAll(address, queues.sync.name);
-  await expect.poll(() => queues.sync.getFailedCount(), PATIENCE).toBe(2);
+  await expect.poll(() => queues.sync.getFailedCount(), PATIENCE).toBe(1);
   expect(await runJson("jobs", "drop", "--queue", "deliver")).toEqual({
     dropped: expect.arrayContaining([
       { id: "r2", queue: "deliver" },
       { id: "r3", queue: "deliver" },
     ]),
-    kept: [],
   });
-  const all = z
-    .object({ dropped: z.array(z.object({ id: z.string() })), kept: z.array(z.object({ id: z.string() })) })
-    .parse(await runJson("jobs", "drop", "--all"));
-  expect(all.dropped).toEqual([{ id: "e1" }]);
-  expect(all.kept.map(({ id }) => id).sort()).toEqual([`${runId}.accounts`, `${runId}.signals`]);
-  expect(await deadLetters(queues)).toHaveLength(2);
+  expect(await runJson("jobs", "drop", "--all")).toEqual({ dropped: [{ id: runId, queue: "sync" }] });
+  expect(await deadLetters(queues)).toEqual([]);
 });
 
 test("failed jobs are retried by id, by queue, or all, as --retry does", async () => {
@@ -183,7 +175,7 @@ test("failed jobs are retried by id, by queue, or all, as --retry does", async (
   await someLetters(address, queues.schedule, ["t1", "t2", "t3", "t4"]);
   expect(await runJson("jobs", "--retry", "t1")).toEqual({ retried: [{ id: "t1", run_id: null }] });
   expect((await run("jobs", "retry", "t2")).out).toBe("t2 dropped\n");
-  expect(await runJson("jobs", "retry", "--queue", "publish")).toEqual({ retried: [] });
+  expect(await runJson("jobs", "retry", "--queue", "export")).toEqual({ retried: [] });
   const both = await runJson("jobs", "retry", "--all");
   expect(z.object({ retried: z.array(z.object({ id: z.string() })) }).parse(both).retried).toHaveLength(2);
   expect((await run("jobs", "retry", "--queue", "fetch")).err).toContain('"fetch" is no queue');

@@ -4,6 +4,7 @@ import { asSeen, type Fleet, jobsByState, type Member, type QueueState } from ".
 
 const member: Member = {
   id: "m",
+  reads: 3,
   version: "1",
   host: "h",
   pid: 1,

@@ -5,12 +5,12 @@ import { askDigest } from "../../../../src/queue/asking/asks.ts";
 import { readability } from "../../../../src/queue/asking/payloads.ts";
 import { anAsk, syncOf } from "./an-ask.ts";
 
-test("only a sync of a part is kept from workers of version 1", () => {
+test("a sync of all that is due names no part", () => {
   const { since: plain, ...rest } = syncOf({ full: true });
-  expect([plain, "reset" in rest, "datedAfter" in rest]).toEqual([1, false, false]);
-  expect(syncOf({ reset: ["signals"] })).toMatchObject({ v: 2, since: 2, streams: ["signals"], reset: ["signals"] });
+  expect([plain, "reset" in rest, "datedAfter" in rest]).toEqual([3, false, false]);
+  expect(syncOf({ reset: ["signals"] })).toMatchObject({ v: 3, since: 3, streams: ["signals"], reset: ["signals"] });
   const dated = syncOf({ since: "2026-11-01" });
-  expect(dated).toMatchObject({ v: 2, since: 2, streams: ["contacts", "signals"], datedAfter: "2026-11-01" });
+  expect(dated).toMatchObject({ v: 3, since: 3, streams: ["contacts", "signals"], datedAfter: "2026-11-01" });
   expect(readability(dated)).toBe("readable");
 });
 

@@ -10,7 +10,7 @@ test.each([
   [null, "none"],
   [{ v: 1 }, "readable"],
   [WRITTEN.ask, "readable"],
-  [WRITTEN.part, "readable"],
+  [WRITTEN.sync, "readable"],
   [{ v: 99, since: 1 }, "readable"],
   [{ v: 99, since: 99 }, "newer"],
   [{ v: 99 }, "newer"],
@@ -22,8 +22,8 @@ test("a newer payload is left to another program, a broken one is nobody's", () 
   expect([isForOthers({ v: 99 }), isForOthers({ v: 1 }), isForOthers({})]).toEqual([true, false, false]);
 });
 
-test("a sync of a part is not for programs of version 1, which would read all that is due", () => {
-  expect([WRITTEN.ask.since, WRITTEN.part.since]).toEqual([1, 2]);
+test("a sync is not for programs before version 3, which carry out flows; all else is", () => {
+  expect([WRITTEN.ask.since, WRITTEN.result.since, WRITTEN.sync.since]).toEqual([1, 1, 3]);
 });
 
 test("the error names the job, its version, and the first thing that does not fit", () => {

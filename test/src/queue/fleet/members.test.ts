@@ -65,7 +65,7 @@ test("a killed member keeps its last sign of life until its entry expires by its
 });
 
 test("a member is silent after three missed renewals", () => {
-  const member = { ...identity, id: "m", since: 0, seen_at: 1_000, in_flight: 0, unable: [] };
+  const member = { ...identity, id: "m", reads: 3, since: 0, seen_at: 1_000, in_flight: 0, unable: [] };
   expect([16_000, 16_001].map((now) => asSeen(member, now).silent_ms)).toEqual([null, 15_001]);
 });
 

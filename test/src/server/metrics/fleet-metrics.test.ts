@@ -20,6 +20,7 @@ const aQueue = (name: string, more: Partial<QueueState> = {}): QueueState => ({
 const aMember = (id: string, more: Partial<SeenMember> = {}): SeenMember => ({
   ...{
     id,
+    reads: 3,
     version: "1.0.0",
     host: "h",
     pid: 1,

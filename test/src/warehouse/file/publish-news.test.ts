@@ -2,7 +2,6 @@
 import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { FamilyEnd } from "../../../../jobs/merge-results.ts";
 import { publishJob } from "../../../../jobs/publish.ts";
 import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
@@ -55,9 +54,8 @@ test("what a worker reports of such a sync needs no publish either", async () =>
     cwd: rig.dataDir,
     vocabulary: vocabulary(),
   });
-  const family: FamilyEnd = { streams: ["accounts"], results: [{ report, problem: null }], problem: null };
-  const clock = simulatedClock();
-  const outcome = await publishJob(config, { syncId: report.run_id, full: false }, [family], { clock });
+  const ended = { syncId: report.run_id, full: false, results: [{ report, problem: null }], problem: null };
+  const outcome = await publishJob(config, { ...ended, streams: ["accounts"] }, { clock: simulatedClock() });
   expect(outcome.report.status).toBe("done");
   expect(statSync(snapshot).ino).toBe(ino);
 });

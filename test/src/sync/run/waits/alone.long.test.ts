@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { openOwnAccess } from "../../../../../jobs/service-access.ts";
 import { syncJob } from "../../../../../jobs/sync.ts";
 import { systemClock } from "../../../../../src/core/clock.ts";
-import { startLocalWorker } from "../../../../../src/queue/local/worker.ts";
+import { startLocalWorker } from "../../../../../src/queue/worker/local-worker.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { standingClock } from "../../../../support/standing-clock.ts";
 import {

@@ -215,9 +215,8 @@ export const runInSession = async (
     run: (config, sync, ends) => syncJob(config, { ...sync, full: true }, { ...context, ...ends }),
   });
   const ask = { syncId: "20261121T000000Z-waits", profile: stage.config, streams: STREAM_NAMES, full: true };
-  const runs = await sessions.join({
+  const runs = await sessions.run({
     ...ask,
-    open: async () => STREAM_NAMES,
     named: false,
     signal,
     leftMs: null,

@@ -8,7 +8,7 @@ import { checkRedis, connectRedis } from "../../../../../src/budget/store/redis-
 import { type Clock, systemClock } from "../../../../../src/core/clock.ts";
 import type { Config } from "../../../../../src/core/config/config.ts";
 import { EXIT } from "../../../../../src/core/errors.ts";
-import { sharedAccess, sharedLimits } from "../../../../../src/queue/bullmq/shared-access.ts";
+import { sharedAccess, sharedLimits } from "../../../../../src/queue/worker/shared-access.ts";
 import { startFakeServer } from "../../../../support/fake-server.ts";
 import { startRedis } from "../../../../support/redis.ts";
 import { standingClock } from "../../../../support/standing-clock.ts";

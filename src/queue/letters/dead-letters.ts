@@ -1,0 +1,153 @@
+// Dead letters: failed jobs, kept for thirty days, one for a sync. Retrying one requests a new sync of the streams that failed;
+// of a delivery, an alert pass or a verification, that work anew. Dropping removes them.
+import type { Job, Queue } from "bullmq";
+import { DuckmirrorError } from "../../core/errors.ts";
+import type { Problem } from "../../core/report/problem.ts";
+import type { Started } from "../../core/report/triggers.ts";
+import { askAlert } from "../alerts/redis.ts";
+import type { Triggers } from "../asking/asks.ts";
+import { storedProblem } from "../asking/failures.ts";
+import {
+  alertPayload,
+  deliverPayload,
+  exportPayload,
+  keptSync,
+  parsePayload,
+  syncPayload,
+  verifyPayload,
+} from "../asking/payloads.ts";
+import { askDelivery } from "../deliveries/redis.ts";
+import { QUEUE, type QueueName, type Queues } from "../redis/queues.ts";
+import { storedVerifyProblem } from "../verifications/redis.ts";
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly queue: QueueName;
+  /** `sync`, `export`, `deliver`, `alert`, `tick` or `verify`. */
+  readonly name: string;
+  /** null when its payload is unreadable. */
+  readonly profile: string | null;
+  /** Id of its sync; null for a tick and an alert. */
+  readonly runId: string | null;
+  /** ms since the epoch. */
+  readonly failedAt: number;
+  readonly problem: Problem | null;
+}
+
+const QUEUES: readonly QueueName[] = ["sync", "export", "deliver", "alert", "schedule", "verify"];
+/** Most letters listed, retried or dropped per queue at once; as many are kept. */
+const MOST = 5_000;
+
+const profileIn = (payload: unknown): string | null =>
+  typeof payload === "object" && payload !== null && "profile" in payload && typeof payload.profile === "string"
+    ? payload.profile
+    : null;
+
+/** The sync of a job; its id begins with it, but for deliveries. */
+const runIdOf = (queue: QueueName, { id = "", data }: Job): string =>
+  (queue === QUEUE.deliver ? deliverPayload.safeParse(data).data?.syncId : id.split(".")[0]) ?? id;
+
+const letterOf = (queue: QueueName, job: Job): DeadLetter => {
+  const id = job.id ?? "";
+  const failure = job.failedReason ?? "";
+  return {
+    id,
+    queue,
+    name: job.name,
+    profile: profileIn(job.data),
+    runId: queue === "schedule" || queue === "alert" ? null : runIdOf(queue, job),
+    failedAt: job.finishedOn ?? job.timestamp,
+    problem: queue === "verify" ? storedVerifyProblem(failure, id) : storedProblem(failure),
+  };
+};
+
+/** Dead letters, newest first. */
+export const deadLetters = async (queues: Queues): Promise<readonly DeadLetter[]> => {
+  const found = await Promise.all(
+    QUEUES.map(async (name) => {
+      const jobs: Job[] = await queues[name].getFailed(0, MOST - 1);
+      return jobs.map((job) => letterOf(name, job));
+    }),
+  );
+  return found.flat().sort((a, b) => b.failedAt - a.failedAt);
+};
+
+/** The request to repeat; null: no sync. Throws JOB_VERSION. */
+const askOf = (name: Exclude<QueueName, "verify" | "deliver" | "alert">, job: Job) => {
+  const id = job.id ?? "";
+  const anew = { full: false, idempotencyKey: null };
+  // The next tick follows anyway.
+  if (name === QUEUE.schedule) return null;
+  if (name === QUEUE.export)
+    return { ...anew, streams: [], profile: parsePayload(exportPayload, id, job.data).profile };
+  const { streams, profile, full, named, reset, datedAfter: since } = parsePayload(syncPayload, id, job.data);
+  const report = keptSync.safeParse(job.progress).data?.outcome?.report;
+  const failed = report?.streams.filter(({ status }) => status === "failed").map(({ stream }) => stream) ?? [];
+  if (reset === undefined)
+    return { ...anew, streams: failed.length > 0 ? failed : named ? streams : [], profile, full, since };
+  const own = failed.length === 0 ? reset : reset.filter((list) => failed.includes(list.split(":")[0] ?? list));
+  return { ...anew, streams: [], profile, full, reset: own };
+};
+
+const askAgain = async (name: QueueName, job: Job, triggers: Triggers, queues: Queues): Promise<Started | null> => {
+  if (name === QUEUE.deliver) {
+    await askDelivery(queues, parsePayload(deliverPayload, job.id ?? "", job.data));
+    return null;
+  }
+  if (name === QUEUE.alert) {
+    await askAlert(queues, parsePayload(alertPayload, job.id ?? "", job.data));
+    return null;
+  }
+  if (name === QUEUE.verify) {
+    const { profile } = parsePayload(verifyPayload, job.id ?? "", job.data);
+    return (await triggers.verify?.({ profile })) ?? null;
+  }
+  const ask = askOf(name, job);
+  return ask === null ? null : triggers.start(ask);
+};
+
+/**
+ * Retries a dead letter and drops it; returns the id of the new sync, null if none is needed. Throws RUN_UNKNOWN,
+ * JOB_VERSION, and errors of `Triggers.start`; then the letter stays.
+ */
+export const retryLetter = async (queues: Queues, triggers: Triggers, id: string): Promise<string | null> => {
+  for (const name of QUEUES) {
+    const job: Job | undefined = await queues[name].getJob(id);
+    if (job === undefined || !(await job.isFailed())) continue;
+    const started = await askAgain(name, job, triggers, queues);
+    await job.remove();
+    return started?.runId ?? null;
+  }
+  throw new DuckmirrorError("RUN_UNKNOWN", { run: id });
+};
+
+/** Which letters: by id, or all of these queues. */
+export type LetterChoice =
+  | { readonly by: "id"; readonly ids: readonly string[] }
+  | { readonly by: "queue"; readonly queues: readonly string[] };
+
+const lettersIn = async (queue: Queue): Promise<readonly string[]> => {
+  const jobs: (Job | undefined)[] = await queue.getFailed(0, MOST - 1);
+  return jobs.flatMap((job) => (job?.id === undefined ? [] : [job.id]));
+};
+
+/** The queue that has the letter. Throws RUN_UNKNOWN. */
+const queueWith = async (list: readonly Queue[], id: string): Promise<Queue> => {
+  for (const queue of list) if ((await queue.getJobState(id)) === "failed") return queue;
+  throw new DuckmirrorError("RUN_UNKNOWN", { run: id });
+};
+
+/** Returns the dropped letters. Throws RUN_UNKNOWN for an id that is no letter; then nothing is dropped. */
+export const dropLetters = async (
+  queues: Queues,
+  choice: LetterChoice,
+): Promise<readonly { readonly id: string; readonly queue: string }[]> => {
+  const list = Object.values(queues);
+  const chosen: { readonly id: string; readonly queue: Queue }[] = [];
+  if (choice.by === "id") for (const id of choice.ids) chosen.push({ id, queue: await queueWith(list, id) });
+  else
+    for (const queue of list.filter(({ name }) => choice.queues.includes(name)))
+      for (const id of await lettersIn(queue)) chosen.push({ id, queue });
+  for (const { id, queue } of chosen) await queue.remove(id);
+  return chosen.map(({ id, queue }) => ({ id, queue: queue.name }));
+};

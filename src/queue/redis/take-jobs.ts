@@ -1,0 +1,142 @@
+// Takes the jobs of queues: runs each, puts off what Redis interrupted, keeps every other failure as a dead letter. Ends
+// them in time when the worker stops.
+import { DelayedError, type Job, Worker } from "bullmq";
+import type { RedisConnection } from "../../budget/store/redis-connection.ts";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError, isCode } from "../../core/errors.ts";
+import { problemOf } from "../../core/report/problem.ts";
+import { isTakenAway, levelOf } from "../../core/report/severity.ts";
+import type { Scrubber } from "../../core/secret.ts";
+import type { Tracer } from "../../core/tracing.ts";
+import { StoredError } from "../asking/asks.ts";
+import { failureToKeep, isWorthRepeating } from "../asking/failures.ts";
+import { ABORT, BUSY_MS } from "../asking/interruptions.ts";
+import { inJobSpan } from "./job-span.ts";
+import { leftFor } from "./left-jobs.ts";
+import { atRedis, type WorkingConnection } from "./queue-connections.ts";
+import { MOST_STALLS, MOST_VERIFY_STALLS, PREFIX, type QueueName, TICKS } from "./queues.ts";
+import type { Taken } from "./taken-job.ts";
+
+interface TakingDeps {
+  readonly clock: Clock;
+  readonly log: (level: "info" | "warn" | "error", text: string) => void;
+  readonly scrubber: Pick<Scrubber, "scrub">;
+  /** The newest version of payloads that a worker of the fleet reads. */
+  readonly newestReader: () => Promise<number>;
+  readonly asking: RedisConnection;
+  readonly working: WorkingConnection;
+  readonly tracer: Tracer;
+  /** Ends jobs that BullMQ gives no signal. */
+  readonly stopping: AbortSignal;
+  /** Time without renewal after which a worker has lost its job, and interval of the check for lost jobs, ms. */
+  readonly times: { readonly lock: number; readonly stalledCheck: number };
+  /** Logs a failure of the connection. */
+  readonly complain: (error: unknown) => void;
+}
+
+export interface Taking {
+  /** Starts taking jobs of a queue, `concurrency` at once, after the worker's own `run`. */
+  from<T>(name: QueueName | "publish", concurrency: number, process: (taken: Taken<Job>) => Promise<T>): Worker;
+  /** Ids of running jobs. */
+  readonly underWay: ReadonlySet<string>;
+}
+
+/** Queues whose jobs get a span here; others make their own, or are too many. */
+const SPANNED: readonly string[] = ["export", "deliver"];
+
+export const createTaking = (deps: TakingDeps): Taking => {
+  const { asking, working, tracer, stopping, times, clock, log, scrubber, newestReader, complain } = deps;
+  const underWay = new Set<string>();
+
+  /** Redis was away, which is no failure of the job. If it still is, the lock expires and the job is delivered again. */
+  const putOff = async (job: Job, token: string | undefined): Promise<never> => {
+    await job.moveToDelayed(clock.now() + BUSY_MS, token);
+    throw new DelayedError();
+  };
+
+  return {
+    underWay,
+    from: (name, concurrency, process) => {
+      const worker = new Worker(
+        name,
+        // BullMQ passes a signal only to functions with three parameters.
+        async (job, token, signal) => {
+          const id = job.id ?? "";
+          underWay.add(id);
+          try {
+            const left = (since?: number) =>
+              atRedis(asking, async () =>
+                since !== undefined && (await newestReader()) >= since ? 0 : leftFor(asking.redis, name, id),
+              );
+            const taken = { job, token, signal: signal ?? stopping, leftFor: left };
+            if (!SPANNED.includes(name)) return await process(taken);
+            return await inJobSpan(tracer, job, () => process(taken));
+          } catch (error) {
+            if (error instanceof DelayedError) throw error;
+            if (isCode(error, "REDIS_UNAVAILABLE")) return await putOff(job, token);
+            const kept = failureToKeep(error, scrubber);
+            if (isTakenAway(error)) complain(error);
+            // A stored one was logged with the end of its sync.
+            else if (!(error instanceof StoredError))
+              log(levelOf(error), `job ${id}: ${kept.message} ${problemOf(error).hint}`);
+            // BullMQ's sign for a job that gets no further attempt.
+            if (error instanceof DuckmirrorError && !isWorthRepeating(error)) kept.name = "UnrecoverableError";
+            throw kept;
+          } finally {
+            underWay.delete(id);
+          }
+        },
+        {
+          connection: working.redis,
+          prefix: PREFIX,
+          settings: TICKS,
+          concurrency,
+          autorun: false,
+          maxStalledCount: name === "verify" ? MOST_VERIFY_STALLS : MOST_STALLS,
+          lockDuration: times.lock,
+          stalledInterval: times.stalledCheck,
+        },
+      );
+      worker.on("error", complain);
+      worker.on("stalled", (id) => log("warn", `job ${id} was left by its worker; another run continues it`));
+      // Another worker has the job now, so this one must stop spending credits.
+      worker.on("lockRenewalFailed", (ids) => {
+        for (const id of ids) worker.cancelJob(id, ABORT.lockLost);
+      });
+      return worker;
+    },
+  };
+};
+
+/** Changes how many jobs a worker takes at once. */
+export const takeAtOnce = (worker: Worker, jobs: number, onError: (error: unknown) => void): void => {
+  const wake = jobs > worker.concurrency && !worker.closing;
+  worker.concurrency = jobs;
+  // A worker with all places taken waits until one of its jobs ends; resuming makes it check again.
+  if (wake)
+    void worker
+      .pause(true)
+      .then(() => (worker.closing ? undefined : worker.resume()))
+      .catch(onError);
+};
+
+/** Ends all jobs and takes no more; resolves when they have ended, or after `mostMs`. */
+export const endTaking = async (
+  workers: readonly Worker[],
+  {
+    clock,
+    mostMs,
+    onError,
+  }: { readonly clock: Clock; readonly mostMs: number; readonly onError: (error: unknown) => void },
+): Promise<void> => {
+  const closed = Promise.all(workers.map((worker) => worker.close())).catch(onError);
+  const done = new AbortController();
+  const deadline = clock.sleep(mostMs, done.signal).catch(() => undefined);
+  // A job that was being fetched may still arrive and must be stopped too.
+  const tell = () => workers.forEach((worker) => void worker.cancelAllJobs(ABORT.stopping));
+  const telling = setInterval(tell, 100);
+  tell();
+  await Promise.race([closed, deadline]);
+  clearInterval(telling);
+  done.abort();
+};

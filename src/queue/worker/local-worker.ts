@@ -1,0 +1,85 @@
+// The worker without Redis: the same jobs, sessions and triggers in one process, scheduled by node-cron. Queued work
+// is lost with the process; mirrored rows are not.
+import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { noTracer, type Tracer } from "../../core/tracing.ts";
+import { startLocalAlerts } from "../alerts/local.ts";
+import type { RunningWorker } from "../asking/asks.ts";
+import { tracedTriggers } from "../asking/traced-triggers.ts";
+import type { DeliveryDeps } from "../deliveries/delivery.ts";
+import { createLocalDeliveries } from "../deliveries/local.ts";
+import { schedulesOf } from "../schedules/configured.ts";
+import { type Scheduler, startSchedules } from "../schedules/local.ts";
+import { createCarrier } from "../syncs/local/carry-out.ts";
+import { createOrder } from "../syncs/local/in-order.ts";
+import { createKnownSyncs } from "../syncs/local/known-syncs.ts";
+import { createLocalTriggers } from "../syncs/local/local-triggers.ts";
+import { createVerifications, withVerifications } from "../verifications/local.ts";
+import type { Verify } from "../verifications/verification.ts";
+import { createProgressBook } from "./progress-book.ts";
+
+export interface LocalWorkerDeps {
+  readonly profiles: readonly Config[];
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Writes to the log. */
+  readonly log: (level: "info" | "warn" | "error", text: string) => void;
+  readonly run: SessionDeps["run"];
+  /** Runs verifications; unset: this worker runs none. */
+  readonly verify?: Verify;
+  readonly emit: SessionDeps["emit"];
+  readonly tracer?: Tracer;
+  /** Opens destinations; unset: by kind. */
+  readonly open?: DeliveryDeps["open"];
+  /** Unset: node-cron. */
+  readonly scheduler?: Scheduler;
+}
+
+const STOP_MS = 9_000;
+
+/** Starts the worker. */
+export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
+  const { profiles, clock, random, log, tracer = noTracer, verify, open } = deps;
+  const schedules = schedulesOf(profiles);
+  const book = createProgressBook(deps.run, clock);
+  const known = createKnownSyncs(clock);
+  const sessions = createSessions({
+    clock,
+    run: book.run,
+    emit: (event, run) => {
+      book.note(event, run.runId);
+      deps.emit(event, run);
+    },
+    most: Math.max(1, profiles[0]?.maxSyncs ?? 1),
+    onStart: async (syncId) => {
+      const entry = known.get(syncId);
+      if (entry !== undefined) entry.startedAt ??= clock.now();
+    },
+  });
+  const verifications = verify === undefined ? null : createVerifications({ ...deps, sessions, verify });
+  const stop = new AbortController();
+  const stopping = stop.signal;
+  const deliveries = createLocalDeliveries({ clock, log, ...(open === undefined ? {} : { open }) });
+  const alerts = startLocalAlerts(profiles, { clock, random, log });
+  const carrier = createCarrier({ clock, sessions, log, emit: deps.emit, tracer, deliveries, alerts });
+  const order = createOrder(carrier, { clock, stopping });
+  const triggers = tracedTriggers(createLocalTriggers({ ...deps, known, order, book, stopping }), tracer);
+  const endSchedules = startSchedules(schedules, { ...deps, triggers, stopping });
+
+  return {
+    triggers: withVerifications(triggers, verifications),
+    stop: async () => {
+      stop.abort();
+      endSchedules();
+      for (const { cancel } of known.all()) cancel.abort(new DuckmirrorError("INTERRUPTED"));
+      const done = new AbortController();
+      const deadline = clock.sleep(STOP_MS, done.signal).catch(() => undefined);
+      const ends = [order.allEnded(), verifications?.stop(), deliveries.stop(), alerts.stop()];
+      await Promise.race([Promise.all(ends), deadline]);
+      done.abort();
+    },
+  };
+};

@@ -1,0 +1,92 @@
+// The worker with Redis: takes the jobs of every queue (take-queues.ts), and ends cleanly.
+
+import { setMaxListeners } from "node:events";
+import { createSessions, type Sessions } from "../../../jobs/session.ts";
+import { noTracer } from "../../core/tracing.ts";
+import type { RunningWorker } from "../asking/asks.ts";
+import { enterFleet } from "../fleet/fleet.ts";
+import { newestReader } from "../fleet/members.ts";
+import { atRedis } from "../redis/queue-connections.ts";
+import { createTaking, endTaking, takeAtOnce } from "../redis/take-jobs.ts";
+import { settleSchedules } from "../schedules/redis.ts";
+import { startChores } from "./chores.ts";
+import { CLOSING_MS, type OpenWorker, openWorker } from "./open-worker.ts";
+import { createProgressBook, type ProgressBook } from "./progress-book.ts";
+import { takeQueues } from "./take-queues.ts";
+import type { WorkerDeps } from "./worker-deps.ts";
+
+/** The runs of syncs. `onLent`: a run that only waits keeps its job, so as many more may be taken. */
+const sessionsOf = (
+  deps: WorkerDeps,
+  { marks }: OpenWorker,
+  { book, most, onLent }: { readonly book: ProgressBook; readonly most: number; onLent(lent: number): void },
+): Sessions => {
+  return createSessions({
+    clock: deps.clock,
+    run: book.run,
+    emit: (event, run) => {
+      book.note(event, run.runId);
+      deps.emit(event, run);
+    },
+    most,
+    onLent,
+    onStart: (syncId) => marks.start(syncId),
+  });
+};
+
+/**
+ * Starts the worker. Throws REDIS_UNAVAILABLE and the other refusals of `checkRedis`.
+ */
+export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
+  const { profiles, clock, tracer = noTracer } = deps;
+  const opened = await openWorker(deps);
+  const { asking, working, queues, triggers, times, complain, release } = opened;
+  const most = Math.max(1, profiles[0]?.maxSyncs ?? 1);
+  const book = createProgressBook(deps.run(asking), clock);
+  const onLent = (lent: number) => takeAtOnce(taken.syncs, most + lent, complain);
+  const sessions = sessionsOf(deps, opened, { book, most, onLent });
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
+  const taking = createTaking({
+    ...deps,
+    tracer,
+    asking,
+    working,
+    newestReader: () => newestReader(asking.redis),
+    stopping: stopping.signal,
+    times,
+    complain,
+  });
+  const taken = takeQueues(deps, opened, { taking, sessions, most });
+  try {
+    await atRedis(asking, () => settleSchedules(queues.schedule, profiles));
+  } catch (error) {
+    stopping.abort();
+    await release();
+    throw error;
+  }
+  const chores = startChores(deps, opened, { taking, taken, book, stopping: stopping.signal });
+  const fleet = enterFleet(asking, queues, {
+    clock,
+    identity: deps.identity,
+    id: opened.workerId,
+    inFlight: () => book.all().size,
+    unable: deps.unable,
+    onError: complain,
+    renewMs: times.memberRenewal,
+    lastsMs: times.memberLife,
+  });
+  for (const worker of taken.all) worker.run().catch(complain);
+
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await endTaking(taken.all, { clock, mostMs: times.stop, onError: complain });
+    await Promise.race([Promise.all([...chores, fleet.leave()]), clock.sleep(CLOSING_MS)]).catch(complain);
+    await release();
+  };
+  const board = async () => {
+    const { boardOf } = await import("../letters/board.ts");
+    return boardOf(Object.values(queues));
+  };
+  return { triggers, board, fleet: fleet.read, stop };
+};

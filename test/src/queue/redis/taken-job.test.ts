@@ -1,0 +1,86 @@
+// A job that a worker cannot take: left to another worker for a while, then failed.
+import { DelayedError } from "bullmq";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { WRITTEN } from "../../../../src/queue/asking/payloads.ts";
+import { knownProfile, leaveToOthers, putOff, readPayload, type Taken } from "../../../../src/queue/redis/taken-job.ts";
+import { config } from "../asking/an-ask.ts";
+
+const NOW = 10_000_000;
+const PATIENCE_MS = 60_000;
+const schema = z.object({ profile: z.string() });
+const clock = { now: () => NOW };
+
+/** A job of this age that was left to others for `leftMs`, and the delays that it got. */
+const aJob = ({ ageMs = 0, leftMs = 0, data = {} }: { ageMs?: number; leftMs?: number; data?: unknown } = {}) => {
+  const delays: number[] = [];
+  const taken: Taken = {
+    job: {
+      id: "job-1",
+      data,
+      progress: null,
+      timestamp: NOW - ageMs,
+      updateProgress: async () => undefined,
+      moveToDelayed: async (at, token) => void delays.push(token === "lock" ? at - NOW : Number.NaN),
+      promote: async () => undefined,
+    },
+    token: "lock",
+    signal: new AbortController().signal,
+    leftFor: async () => leftMs,
+  };
+  return { taken, delays };
+};
+const newer = { ...WRITTEN.ask, v: WRITTEN.ask.v + 1, since: WRITTEN.ask.v + 1, profile: "north" };
+
+test("a postponed job goes back to the queue under its lock, and its worker does nothing more", async () => {
+  const { taken, delays } = aJob();
+  await expect(putOff(taken, 5_000, NOW)).rejects.toBeInstanceOf(DelayedError);
+  expect(delays).toEqual([5_000]);
+});
+
+test("a job is offered to others soon while it is young, and ever less often, but every ten seconds", async () => {
+  const delayAt = async (ageMs: number, mostMs?: number) => {
+    const { taken, delays } = aJob({ ageMs });
+    await expect(leaveToOthers(taken, NOW, mostMs)).rejects.toBeInstanceOf(DelayedError);
+    return delays[0] ?? Number.NaN;
+  };
+  const [young, older, old] = [await delayAt(0), await delayAt(40_000), await delayAt(86_400_000)];
+  expect(young).toBeGreaterThan(0);
+  expect(young).toBeLessThan(1_000);
+  expect(older).toBeGreaterThan(young);
+  expect(old).toBe(10_000);
+  expect(await delayAt(86_400_000, 2_000)).toBe(2_000);
+});
+
+test("the payload of a job that this program reads is returned", async () => {
+  const { taken, delays } = aJob({ data: { ...WRITTEN.ask, profile: "north" } });
+  expect(await readPayload(schema, taken, { clock })).toMatchObject({ profile: "north" });
+  expect(delays).toEqual([]);
+});
+
+test("a job of a newer program is left to it, and fails once none has come for it", async () => {
+  const waiting = aJob({ data: newer, leftMs: 599_999 });
+  await expect(readPayload(schema, waiting.taken, { clock })).rejects.toBeInstanceOf(DelayedError);
+  expect(waiting.delays).toHaveLength(1);
+  const given = aJob({ data: newer, leftMs: 600_000 });
+  await expect(readPayload(schema, given.taken, { clock })).rejects.toMatchObject({ code: "JOB_VERSION" });
+  expect(given.delays).toEqual([]);
+});
+
+test("a job of a profile that this worker has is taken, whatever its age", async () => {
+  const { taken } = aJob({ leftMs: 10 * PATIENCE_MS });
+  const own = { ...config, profile: "north" };
+  expect(await knownProfile(taken, "north", { clock, profiles: [own] }, PATIENCE_MS)).toBe(own);
+});
+
+test("a job of another worker's profile is left to that one, and fails once none has come for it", async () => {
+  const profiles = [{ ...config, profile: "north" }];
+  const waiting = aJob({ leftMs: PATIENCE_MS - 1 });
+  await expect(knownProfile(waiting.taken, "south", { clock, profiles }, PATIENCE_MS)).rejects.toBeInstanceOf(
+    DelayedError,
+  );
+  const given = aJob({ leftMs: PATIENCE_MS });
+  await expect(knownProfile(given.taken, "south", { clock, profiles }, PATIENCE_MS)).rejects.toMatchObject({
+    code: "PROFILE_UNKNOWN",
+  });
+});

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import type { SyncOutcome } from "../../../../../jobs/publish.ts";
+import type { SyncAsk } from "../../../../../src/core/report/triggers.ts";
+import type { Entry } from "../../../../../src/queue/syncs/local/entry.ts";
+import { createKnownSyncs } from "../../../../../src/queue/syncs/local/known-syncs.ts";
+import { aReport } from "../../../../support/reports.ts";
+import { anAsk, config, syncOf } from "../../asking/an-ask.ts";
+
+const DAY_MS = 86_400_000;
+const OUTCOME: SyncOutcome = { report: aReport({}), problem: null };
+
+const anEntry = (more: Partial<Entry> = {}, ask: Partial<SyncAsk> = {}): Entry => ({
+  sync: syncOf(ask),
+  config,
+  cancel: new AbortController(),
+  life: "waiting",
+  dueAt: null,
+  startedAt: null,
+  outcome: null,
+  ...more,
+});
+
+test("a key means the same run for a day, and a new one after that", () => {
+  let now = 0;
+  const known = createKnownSyncs({ now: () => now });
+  const ask = anAsk({ idempotencyKey: "k" });
+  known.keepKey(ask, null, "run-1");
+  now = DAY_MS - 1;
+  known.dropOld();
+  expect(known.runOfKey(ask, null)).toBe("run-1");
+  now = DAY_MS;
+  known.dropOld();
+  expect(known.runOfKey(ask, null)).toBeNull();
+});
+
+test("a key belongs to its profile, and a request without one has none", () => {
+  const known = createKnownSyncs({ now: () => 0 });
+  const ask = anAsk({ idempotencyKey: "k" });
+  known.keepKey(ask, "north", "run-1");
+  known.keepKey(anAsk({}), null, "run-2");
+  expect(known.runOfKey(ask, "south")).toBeNull();
+  expect(known.runOfKey(anAsk({}), null)).toBeNull();
+});
+
+test("a key that is used for something else is refused", () => {
+  const known = createKnownSyncs({ now: () => 0 });
+  known.keepKey(anAsk({ idempotencyKey: "k" }), null, "run-1");
+  expect(() => known.runOfKey(anAsk({ idempotencyKey: "k", full: true }), null)).toThrow(
+    expect.objectContaining({ code: "IDEMPOTENCY_REUSED" }),
+  );
+});
+
+test("a request joins a sync under way that covers it, but none that has ended or is being cancelled", () => {
+  const joinedBy = (entry: Entry) => {
+    const known = createKnownSyncs({ now: () => 0 });
+    known.add(entry);
+    return known.joinedBy(anAsk({}), syncOf({}));
+  };
+  const waiting = anEntry();
+  expect(joinedBy(waiting)).toBe(waiting);
+  const cancelled = anEntry();
+  cancelled.cancel.abort();
+  expect(joinedBy(cancelled)).toBeUndefined();
+  expect(joinedBy(anEntry({ outcome: OUTCOME }))).toBeUndefined();
+  expect(joinedBy(anEntry({}, { streams: ["signals"] }))).toBeUndefined();
+});
+
+test("the last thousand ended syncs are remembered, and every sync under way", () => {
+  const known = createKnownSyncs({ now: () => 0 });
+  const sync = syncOf({});
+  const under = anEntry({ sync: { ...sync, syncId: "under-way" } });
+  known.add(under);
+  for (let n = 0; n < 1002; n++) known.add(anEntry({ sync: { ...sync, syncId: `s${n}` }, outcome: OUTCOME }));
+  known.dropOld();
+  expect(known.all()).toHaveLength(1001);
+  expect(known.get("under-way")).toBe(under);
+  expect(known.get("s1")).toBeUndefined();
+  expect(known.get("s2")).toBeDefined();
+});

@@ -1,0 +1,107 @@
+// A sync that a person asks for is taken before those of schedules, in one profile and across profiles.
+
+import { expect, test } from "vitest";
+import { jobsByState } from "../../../../../src/core/report/fleet.ts";
+import { createSteering } from "../../../../../src/queue/letters/steering.ts";
+import { SCHEDULED_PRIORITY } from "../../../../../src/queue/redis/queues.ts";
+import { liveSyncs } from "../../../../../src/queue/syncs/redis/live-syncs.ts";
+import type { SyncResult } from "../../../../../src/sync/run/run-sync.ts";
+import { afterTest } from "../../../../support/after-test.ts";
+import { aReport } from "../../../../support/reports.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
+
+const PATIENCE = { timeout: 30_000 };
+
+/** An engine that notes profile and streams of each run; `hold` keeps the next runs going until it is called off. */
+const anEngine = () => {
+  const notes: string[] = [];
+  let gate: Promise<void> = Promise.resolve();
+  const hold = () => {
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    afterTest(async () => open());
+    return () => open();
+  };
+  const run = () => async (profile: { readonly profile: string }, request: { readonly streams: readonly string[] }) => {
+    notes.push(`${profile.profile}: ${request.streams.join(" ")}`);
+    await gate;
+    const result: SyncResult = { report: aReport({ streams: request.streams }), error: null };
+    return result;
+  };
+  return { notes, hold, run };
+};
+
+const aRig = async (...names: string[]) => {
+  const address = await aRedis();
+  const profiles = (await Promise.all(names.map((name) => anOrg(name)))).map((org) => org.config(address));
+  return { ...(await someTriggers(address, profiles)), address, profiles };
+};
+
+test("across profiles, the person's sync is taken first though schedules asked before", async () => {
+  const { address, profiles, triggers } = await aRig("a", "b", "person");
+  const ids: string[] = [];
+  for (const profile of ["a", "b"]) {
+    const { runId } = await triggers.start(anAsk({ profile, streams: ["signals"], scheduled: true }));
+    ids.push(runId);
+  }
+  ids.push((await triggers.start(anAsk({ profile: "person", streams: ["accounts"] }))).runId);
+  const engine = anEngine();
+  // One sync at a time.
+  await aWorker(
+    address,
+    profiles.map((profile) => ({ ...profile, maxSyncs: 1 })),
+    engine,
+  );
+  for (const id of ids) expect((await reached(triggers, id)).state).toBe("done");
+  expect(engine.notes).toEqual(["person: accounts", "a: signals", "b: signals"]);
+});
+
+test("in one profile, the person's sync runs next, though the older one of a schedule is offered first", async () => {
+  const { address, profiles, queues, redis, triggers } = await aRig("acme");
+  const steering = createSteering(redis, queues);
+  const target = { kind: "profile", name: "acme" } as const;
+  await steering.pause(target);
+  const engine = anEngine();
+  const release = engine.hold();
+  await aWorker(address, profiles, engine);
+  const scheduled = await triggers.start(anAsk({ streams: ["signals"], scheduled: true }));
+  const asked = await triggers.start(anAsk({ streams: ["accounts"] }));
+  expect([scheduled.joined, asked.joined]).toEqual([false, false]);
+  await expect.poll(() => queues.sync.getDelayedCount(), PATIENCE).toBe(2);
+  // Makes their jobs due, those of the older sync first.
+  await steering.resume(target);
+  await expect.poll(() => engine.notes, PATIENCE).toEqual(["acme: accounts"]);
+  release();
+  for (const { runId } of [scheduled, asked]) expect((await reached(triggers, runId)).state).toBe("done");
+  expect(engine.notes).toEqual(["acme: accounts", "acme: signals"]);
+});
+
+test("a person who joins a schedule's waiting sync makes it the person's", async () => {
+  const { queues, address, profiles, triggers: asking, redis } = await aRig("acme");
+  const tick = await asking.start(anAsk({ streams: ["accounts", "signals"], scheduled: true }));
+  const priority = async () => (await queues.sync.getJob(tick.runId))?.priority;
+  expect(await priority()).toBe(SCHEDULED_PRIORITY);
+  expect(await queues.sync.getPrioritizedCount()).toBe(1);
+  // Another tick changes nothing.
+  expect(await asking.start(anAsk({ streams: ["signals"], scheduled: true }))).toEqual({ ...tick, joined: true });
+  expect(await queues.sync.getPrioritizedCount()).toBe(1);
+  expect(await asking.start(anAsk({ streams: ["signals"] }))).toEqual({ ...tick, joined: true });
+  expect(await priority()).toBe(0);
+  expect([await queues.sync.getPrioritizedCount(), await queues.sync.getWaitingCount()]).toEqual([0, 1]);
+  expect(await liveSyncs(redis, queues, "acme")).toMatchObject([{ syncId: tick.runId, scheduled: false }]);
+  const engine = anEngine();
+  await aWorker(address, profiles, engine);
+  expect((await reached(asking, tick.runId)).state).toBe("done");
+  expect(engine.notes).toEqual(["acme: accounts signals"]);
+});
+
+test("jobs with priority count as waiting", async () => {
+  const { address, profiles, queues, triggers } = await aRig("acme");
+  await triggers.start(anAsk({ streams: ["accounts"], scheduled: true }));
+  await queues.sync.pause();
+  const worker = await aWorker(address, profiles, anEngine());
+  const fleet = await worker.fleet?.();
+  expect(fleet && jobsByState(fleet)).toMatchObject({ waiting: 1 });
+});

@@ -1,0 +1,72 @@
+// Two workers on one Redis: one of them runs a sync, the other one waits, and goes on when the first is lost.
+import { expect, test } from "vitest";
+import { syncReportSchema } from "../../../../../src/core/report/sync-report.ts";
+import type { SyncResult } from "../../../../../src/sync/run/run-sync.ts";
+import { aReport } from "../../../../support/reports.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
+
+/** A worker whose engine only notes what it was asked for. */
+const aNotingWorker = (notes: string[][], name: string, wait: Promise<void> = Promise.resolve()) => ({
+  run: () => async (_: unknown, request: { readonly streams: readonly string[]; readonly runId?: string }) => {
+    notes.push([name, ...request.streams]);
+    await wait;
+    const run_id = `${request.runId}-${notes.length}`;
+    const result: SyncResult = { report: aReport({ run_id, streams: request.streams }), error: null };
+    return result;
+  },
+});
+
+test("one run does all of a sync, though two workers share its jobs, and both report it", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { triggers } = await someTriggers(redis, profiles);
+  const notes: string[][] = [];
+  for (const name of ["first", "second"]) await aWorker(redis, profiles, aNotingWorker(notes, name));
+  const asked = 10;
+  for (let nth = 1; nth <= asked; nth += 1) {
+    const { runId } = await triggers.start(anAsk());
+    const { state, report } = await reached(triggers, runId);
+    expect(state).toBe("done");
+    const streams = syncReportSchema.parse(report).streams;
+    expect(streams.map(({ status }) => status)).toEqual(streams.map(() => "done"));
+    expect(notes).toHaveLength(nth);
+  }
+  // Each run had every stream: what follows from accounts is never run before or without them.
+  for (const [, ...streams] of notes) expect(streams).toEqual(expect.arrayContaining(["accounts", "account_insights"]));
+});
+
+test("two workers with one directory fetch what follows from a change of an account", async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 5);
+  const profiles = [org.config(redis)];
+  const { triggers } = await someTriggers(redis, profiles);
+  const workers = [await aWorker(redis, profiles), await aWorker(redis, profiles)];
+  const { runId } = await triggers.start(anAsk());
+  expect((await reached(triggers, runId)).state).toBe("done");
+  expect(await org.rows("SELECT count(*)::INTEGER FROM account_insights")).toEqual([[5]]);
+  const runs = workers.flatMap(({ events }) => events.filter(({ event }) => event.kind === "run-started"));
+  expect(runs).toHaveLength(1);
+});
+
+test("the second worker goes on with the sync of one that is lost", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { triggers } = await someTriggers(redis, profiles);
+  const notes: string[][] = [];
+  let end = () => {};
+  const never = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const first = await aWorker(redis, profiles, { ...aNotingWorker(notes, "first", never), times: { stop: 1 } });
+  const { runId } = await triggers.start(anAsk());
+  await expect.poll(() => notes.length, { timeout: 30_000 }).toBe(1);
+  await aWorker(redis, profiles, aNotingWorker(notes, "second"));
+  // Stopping does not wait for its run: its locks and its claim run out as if it had been killed.
+  await first.stop();
+  end();
+  expect((await reached(triggers, runId)).state).toBe("done");
+  expect(notes.map(([name]) => name)).toEqual(["first", "second"]);
+  expect(notes[1]).toEqual(["second", ...(notes[0] ?? []).slice(1)]);
+});

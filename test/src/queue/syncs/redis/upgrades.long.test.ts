@@ -1,0 +1,167 @@
+// Old and new programs on one Redis: what this one cannot read it leaves to another, and old schedules go on.
+
+import { FlowProducer, Queue } from "bullmq";
+import { expect, test } from "vitest";
+import { readability, WRITTEN } from "../../../../../src/queue/asking/payloads.ts";
+import { deadLetters } from "../../../../../src/queue/letters/dead-letters.ts";
+import { PREFIX } from "../../../../../src/queue/redis/queues.ts";
+import { schedulesOf } from "../../../../../src/queue/schedules/configured.ts";
+import { OLDER_QUEUE } from "../../../../../src/queue/syncs/redis/older-flows.ts";
+import { afterTest } from "../../../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../../worker-rig.ts";
+
+const EVERY_SECOND = "* * * * * *";
+
+test("a payload says in which versions it can be read", () => {
+  expect(readability({ v: 1 })).toBe("readable");
+  expect(readability({ v: 7, since: 1 })).toBe("readable");
+  expect(readability({ v: 7, since: 2 })).toBe("readable");
+  expect(readability({ v: 7, since: 4 })).toBe("newer");
+  expect(readability({ v: 4 })).toBe("newer");
+  expect(readability({ v: 0 })).toBe("none");
+  expect(readability("no payload")).toBe("none");
+});
+
+test("jobs of a newer program are left to a newer worker, and no dead letter is made of them", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { queues, triggers } = await someTriggers(redis, profiles);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  const job = await queues.sync.getJob(runId);
+  const payload = job?.data;
+  await job?.updateData({ ...payload, ...NEWER });
+  await aWorker(redis, profiles);
+  // It was taken and put off at least twice.
+  await expect
+    .poll(async () => (await queues.sync.getJob(runId))?.attemptsStarted, { timeout: 30_000 })
+    .toBeGreaterThan(2);
+  expect(await deadLetters(queues)).toEqual([]);
+  // A newer worker would take it; this one does once it can read it.
+  await job?.updateData({ ...payload, ...NEWER, since: 1 });
+  expect((await reached(triggers, runId)).state).toBe("done");
+});
+
+test("a schedule that an older program left goes on after the upgrade: every tick is a sync", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis, { DUCKMIRROR_SCHEDULE: EVERY_SECOND, DUCKMIRROR_STREAMS: "accounts" })];
+  const { queues } = await someTriggers(redis, []);
+  const [schedule] = schedulesOf(profiles);
+  if (schedule === undefined) throw new Error("no schedule");
+  const old = { name: "tick", data: { v: 0, when: "always" }, opts: { attempts: 1 } };
+  await queues.schedule.upsertJobScheduler(schedule.id, { pattern: EVERY_SECOND, tz: "UTC" }, old);
+  await aWorker(redis, profiles);
+  await expect.poll(() => queues.sync.getCompletedCount(), { timeout: 30_000 }).toBeGreaterThan(0);
+  expect(await queues.schedule.getFailedCount()).toBe(0);
+  expect((await queues.schedule.getJobSchedulers())[0]?.template?.data).toMatchObject(WRITTEN.ask);
+});
+
+test("a schedule that a newer program has written anew is left to it", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis, { DUCKMIRROR_SCHEDULE: EVERY_SECOND })];
+  const { queues } = await someTriggers(redis, []);
+  const [schedule] = schedulesOf(profiles);
+  if (schedule === undefined) throw new Error("no schedule");
+  const template = { name: "tick", data: NEWER, opts: { attempts: 1 } };
+  await queues.schedule.upsertJobScheduler(schedule.id, { pattern: EVERY_SECOND, tz: "UTC" }, template);
+  await aWorker(redis, profiles);
+  await expect
+    .poll(async () => (await queues.schedule.getDelayed()).some(({ attemptsStarted }) => attemptsStarted > 1), {
+      timeout: 30_000,
+    })
+    .toBe(true);
+  expect(await queues.schedule.getFailedCount()).toBe(0);
+  expect((await queues.schedule.getJobSchedulers())[0]?.template?.data).toEqual(NEWER);
+});
+
+test("what a newer worker kept of a sync is left to it, and no stream is reported as it was not", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { queues, triggers } = await someTriggers(redis, profiles);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+  const job = await queues.sync.getJob(runId);
+  await job?.updateProgress({ ...NEWER, ended: "well" });
+  await aWorker(redis, profiles);
+  const attempts = async () => (await queues.sync.getJob(runId))?.attemptsStarted;
+  await expect.poll(attempts, { timeout: 60_000 }).toBeGreaterThan(2);
+  expect(await deadLetters(queues)).toEqual([]);
+  expect(org.service.log).toEqual([]);
+  await job?.updateProgress({ ...NEWER, since: 1, results: [], outcome: null });
+  expect((await reached(triggers, runId)).state).toBe("done");
+});
+
+test("a sync that only newer programs read is shown with its state", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const { queues, triggers } = await someTriggers(redis, [org.config(redis)]);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  const publish = await queues.sync.getJob(runId);
+  const { syncId, profile, askedAt } = publish?.data ?? {};
+  await publish?.updateData({ ...NEWER, syncId, profile, askedAt, lists: ["accounts"] });
+  expect(await triggers.find(runId)).toMatchObject({ runId, state: "queued", profile: "default", error: null });
+  expect((await triggers.active()).map((sync) => sync.runId)).toEqual([runId]);
+});
+
+test("a flow that an older program queued is handed on as one sync, and its caller gets the report", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const profiles = [org.config(redis)];
+  const { queues, redis: client } = await someTriggers(redis, profiles);
+  const flows = new FlowProducer({ connection: client, prefix: PREFIX });
+  afterTest(() => flows.close());
+  const older = new Queue(OLDER_QUEUE, { connection: client, prefix: PREFIX });
+  afterTest(() => older.close());
+  const streams = ["accounts", "contacts"];
+  const asked = { syncId: "older", profile: "default", streams, full: false, named: true, askedAt: Date.now() };
+  const payload = { v: 2, since: 1, families: streams, ...asked };
+  const children = streams.map((family) => ({
+    name: family,
+    queueName: "sync",
+    prefix: PREFIX,
+    data: { ...payload, family },
+    opts: { jobId: `older.${family}`, ignoreDependencyOnFailure: true },
+  }));
+  await flows.add({
+    name: "publish",
+    queueName: OLDER_QUEUE,
+    prefix: PREFIX,
+    data: payload,
+    opts: { jobId: "older" },
+    children,
+  });
+  // A worker of the older version, which would take it.
+  const entry = { version: "0.1.0", host: "old", pid: 1, since: Date.now(), seen_at: Date.now(), in_flight: 0 };
+  await client.set("{duckmirror}:member:old", JSON.stringify(entry), "PX", 60_000);
+  await client.sadd("{duckmirror}:members", "old");
+  const { triggers } = await aWorker(redis, profiles);
+  const attempts = async () => (await queues.sync.getJob("older.accounts"))?.attemptsStarted;
+  await expect.poll(attempts, { timeout: 60_000 }).toBeGreaterThan(1);
+  expect(await queues.sync.getJob("older")).toBeUndefined();
+  await client.del("{duckmirror}:member:old");
+  await expect
+    .poll(async () => (await older.getJob("older"))?.returnvalue, { timeout: 60_000 })
+    .toMatchObject({
+      report: { run_id: "older", status: "done" },
+    });
+  expect(await triggers.find("older")).toMatchObject({ state: "done", report: { run_id: "older" } });
+  expect(await org.rows("SELECT run_id FROM sync.runs")).toEqual([["older"]]);
+});
+
+test("an ask joins no sync that only newer workers run, and leaves it in place", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const { triggers, redis: client } = await someTriggers(redis, [org.config(redis)]);
+  const ask = anAsk({ streams: ["accounts"] });
+  const { runId } = await triggers.start(ask);
+  const live = "{duckmirror}:open:default";
+  await client.hset(live, runId, JSON.stringify({ ...NEWER, streams: ["accounts"], full: false }));
+  const own = await triggers.start(ask);
+  expect(own.joined).toBe(false);
+  expect(await triggers.start(ask)).toEqual({ runId: own.runId, joined: true });
+  await client.hset(live, runId, JSON.stringify({ ...NEWER, streams: ["newer"], full: false }));
+  await triggers.start(ask);
+  expect(Object.keys(await client.hgetall(live)).sort()).toEqual([runId, own.runId].sort());
+});

@@ -1,0 +1,130 @@
+// Verifications in Redis: any process asks for one and finds it; it outlives its worker, or is reported as lost.
+import { Worker } from "bullmq";
+import { Redis } from "ioredis";
+import { expect, test } from "vitest";
+import { VERIFY_CREDITS } from "../../../../jobs/verify.ts";
+import type { Triggers } from "../../../../src/queue/asking/asks.ts";
+import { findStored } from "../../../../src/queue/asking/stored-syncs.ts";
+import { deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+
+const verify = async (triggers: Triggers) => {
+  if (triggers.verify === undefined) throw new Error("no verifications here");
+  return triggers.verify({ profile: null });
+};
+
+const aMirror = async () => {
+  const redis = await aRedis();
+  const org = await anOrg("default", 1);
+  const profiles = [org.config(redis)];
+  const elsewhere = await someTriggers(redis, profiles);
+  return { address: redis, org, profiles, ...elsewhere };
+};
+
+test("a verification asked for where no worker is waits for one, is joined and shown, and reports", async () => {
+  const { address, profiles, triggers } = await aMirror();
+  const { runId, joined } = await verify(triggers);
+  expect([joined, await verify(triggers)]).toEqual([false, { runId, joined: true }]);
+  expect(await triggers.active()).toMatchObject([{ runId, state: "queued", profile: "default" }]);
+  const worker = await aWorker(address, profiles);
+  // Nothing is mirrored yet.
+  const ended = await reached(triggers, runId);
+  expect(ended).toMatchObject({ state: "failed", error: { code: "SNAPSHOT_MISSING" } });
+  expect(await worker.triggers.find(runId)).toEqual(ended);
+  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  const second = await verify(triggers);
+  expect(second).toMatchObject({ joined: false });
+  expect(await reached(triggers, second.runId)).toMatchObject({ state: "done", report: { run_id: second.runId } });
+  expect(await triggers.active()).toEqual([]);
+});
+
+test("when its worker stops, another one runs it from the start, under an id of its own in the mirror", async () => {
+  const { address, org, profiles, triggers, queues } = await aMirror();
+  const first = await aWorker(address, profiles);
+  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  const release = org.hold();
+  const { runId } = await verify(triggers);
+  await reached(triggers, runId, ["running"]);
+  const stopping = first.stop();
+  release();
+  await stopping;
+  expect((await triggers.find(runId))?.state).toBe("running");
+  await aWorker(address, profiles);
+  expect(await reached(triggers, runId)).toMatchObject({ state: "done", report: { run_id: `${runId}-2` } });
+  // Also when Redis has forgotten it.
+  await queues.verify.obliterate({ force: true });
+  expect(await findStored(profiles, runId)).toMatchObject({ runId, state: "done" });
+});
+
+test("however often its worker stops, all its runs together cost what one may cost", async () => {
+  const { address, org, profiles, triggers } = await aMirror();
+  const first = await aWorker(address, profiles);
+  expect(await reached(triggers, (await triggers.start(anAsk())).runId)).toMatchObject({ state: "done" });
+  await first.stop();
+  const creditsBefore = org.service.spent();
+  const { runId } = await verify(triggers);
+  for (let run = 0; run < 3; run += 1) {
+    const asked = org.service.log.length;
+    const worker = await aWorker(address, profiles);
+    await expect.poll(() => org.service.log.length, { timeout: 120_000, interval: 1 }).toBeGreaterThan(asked + 2);
+    await worker.stop();
+  }
+  await aWorker(address, profiles);
+  const { report } = await reached(triggers, runId);
+  const cost = org.service.spent() - creditsBefore;
+  expect(cost).toBeLessThanOrEqual(VERIFY_CREDITS);
+  expect(report).toMatchObject({ credits: { spent: cost } });
+});
+
+test("Redis learns which fields differ, and no value of a record", async () => {
+  const { address, org, profiles, triggers, queues, redis } = await aMirror();
+  await aWorker(address, profiles);
+  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  const [account] = org.service.data.accounts;
+  Object.assign(account ?? {}, { name: "Zebulon of Redis" });
+  const { runId } = await verify(triggers);
+  const { report } = await reached(triggers, runId);
+  const found = { stream: "accounts", kind: "field", field: "name", mirror: null, api: null };
+  expect(report).toMatchObject({ differences: expect.arrayContaining([expect.objectContaining(found)]) });
+  const kept = await redis.hgetall(`{duckmirror}:${queues.verify.name}:${runId}`);
+  expect(JSON.stringify(kept)).toContain('\\"field\\":\\"name\\"');
+  expect(JSON.stringify(kept)).not.toContain("Zebulon");
+});
+
+test("a cancelled one that waits never starts, and the next request is for another one", async () => {
+  const { address, profiles, triggers } = await aMirror();
+  const { runId } = await verify(triggers);
+  expect(await triggers.cancel(runId)).toBe(true);
+  expect(await triggers.find(runId)).toMatchObject({ state: "cancelled", error: { code: "INTERRUPTED" } });
+  expect(await triggers.active()).toEqual([]);
+  expect(await triggers.cancel(runId)).toBe(false);
+  const next = await verify(triggers);
+  expect(next.joined).toBe(false);
+  await aWorker(address, profiles);
+  expect(await reached(triggers, runId)).toMatchObject({ state: "cancelled", error: { code: "INTERRUPTED" } });
+  expect((await reached(triggers, next.runId)).state).toBe("failed");
+  expect(await triggers.cancel(runId)).toBe(false);
+});
+
+test("one that loses every worker ends as lost, and can be asked for again", async () => {
+  const { address, triggers, queues } = await aMirror();
+  const connection = new Redis(address.url, { maxRetriesPerRequest: null });
+  const times = { lockDuration: 300, stalledInterval: 150, skipLockRenewal: true, maxStalledCount: 2, concurrency: 9 };
+  // It takes the job again and again, and never ends it.
+  const worker = new Worker("verify", () => new Promise<void>(() => undefined), {
+    connection,
+    prefix: "{duckmirror}",
+    ...times,
+  });
+  worker.on("error", () => undefined);
+  afterTest(async () => {
+    await worker.close(true);
+    connection.disconnect();
+  });
+  const { runId } = await verify(triggers);
+  expect(await reached(triggers, runId)).toMatchObject({ state: "failed", error: { code: "VERIFY_LOST" } });
+  expect(await deadLetters(queues)).toMatchObject([{ id: runId, problem: { code: "VERIFY_LOST" } }]);
+  expect(await verify(triggers)).toMatchObject({ joined: false });
+  expect(await queues.verify.getFailedCount()).toBe(1);
+});

@@ -1,0 +1,172 @@
+// The worker without Redis: the same triggers, jobs and reports, in one process.
+
+import { expect, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
+import type { Config } from "../../../../src/core/config/config.ts";
+import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
+import { createScrubber } from "../../../../src/core/secret.ts";
+import { type LocalWorkerDeps, startLocalWorker } from "../../../../src/queue/worker/local-worker.ts";
+import { engineRunner } from "../../../../src/queue/worker/run-engine.ts";
+import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
+import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached } from "../worker-rig.ts";
+
+const aLocalWorker = (profiles: readonly Config[], more: Partial<LocalWorkerDeps> = {}) => {
+  const runs: AbortSignal[] = [];
+  const clock = systemClock;
+  const engine = engineRunner({ clock, random: Math.random, version: "0.0.0", scrubber: createScrubber() });
+  const worker = startLocalWorker({
+    profiles,
+    clock,
+    random: Math.random,
+    log: () => undefined,
+    run: (profile, request, context) => {
+      runs.push(context.signal);
+      return engine(profile, request, context);
+    },
+    emit: () => undefined,
+    ...more,
+  });
+  afterTest(worker.stop);
+  return { ...worker, runs };
+};
+
+test("a sync ends with the same report as with Redis", async () => {
+  const redis = await aRedis();
+  const [here, there] = [await anOrg(), await anOrg()];
+  const local = aLocalWorker([here.config(null)]);
+  const queued = await aWorker(redis, [there.config(redis)]);
+  const reports = [];
+  for (const { triggers } of [local, queued]) {
+    const { runId } = await triggers.start(anAsk());
+    const { state, error, report } = await reached(triggers, runId);
+    expect([state, error]).toEqual(["done", null]);
+    const { run_id, started_at, finished_at, warehouse, ...rest } = syncReportSchema.parse(report);
+    expect(run_id).toBe(runId);
+    reports.push(rest);
+  }
+  // What differs is only when the usage history was read.
+  const withoutUsage = reports.map(({ requests, credits, streams, ...rest }) => ({
+    ...rest,
+    streams: streams.filter(({ stream }) => stream !== "usage"),
+  }));
+  expect(withoutUsage[0]).toEqual(withoutUsage[1]);
+  const tables = "SELECT stream, status, walk_id IS NULL FROM sync.stream_state ORDER BY ALL";
+  expect(await here.rows(tables)).toEqual(await there.rows(tables));
+});
+
+test("asks join what covers them, wait behind what does not, and a key means one sync", async () => {
+  const org = await anOrg();
+  const release = org.hold();
+  const { triggers, runs } = aLocalWorker([org.config(null)]);
+  const first = await triggers.start(anAsk({ streams: ["accounts", "signals"], idempotencyKey: "a" }));
+  const same = anAsk({ streams: ["signals", "accounts"], idempotencyKey: "a" });
+  expect(await triggers.start(same)).toEqual({ runId: first.runId, joined: true });
+  await reached(triggers, first.runId, ["running"]);
+  // It may have read the signals already: only a tick joins it.
+  const tick = anAsk({ streams: ["signals"], scheduled: true });
+  expect(await triggers.start(tick)).toEqual({ runId: first.runId, joined: true });
+  const second = await triggers.start(anAsk({ streams: ["contacts", "signals"] }));
+  expect(second.joined).toBe(false);
+  expect(await triggers.start(anAsk({ streams: ["signals"] }))).toEqual({ runId: second.runId, joined: true });
+  expect((await triggers.find(second.runId))?.state).toBe("queued");
+  expect((await triggers.active()).map(({ runId }) => runId)).toEqual([first.runId, second.runId]);
+  release();
+  expect((await reached(triggers, second.runId)).state).toBe("done");
+  expect(runs).toHaveLength(2);
+  expect((await triggers.find(first.runId))?.state).toBe("done");
+  expect(await triggers.find("20200101T000000Z-nobody")).toBeNull();
+  await expect(triggers.start(anAsk({ profile: "nobody" }))).rejects.toMatchObject({ code: "PROFILE_UNKNOWN" });
+});
+
+test("the same key with another extent or timeout is refused", async () => {
+  const org = await anOrg();
+  org.hold();
+  const { triggers } = aLocalWorker([org.config(null)]);
+  await triggers.start(anAsk({ streams: ["accounts"], idempotencyKey: "a" }));
+  for (const other of [{ streams: ["signals"] }, { streams: ["accounts"], timeoutMs: 60_000 }]) {
+    const again = triggers.start(anAsk({ ...other, idempotencyKey: "a" }));
+    await expect(again).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
+  }
+});
+
+test("a fault of the worker ends its sync as failed, and the next sync of the profile runs", async () => {
+  const org = await anOrg();
+  let faults = 0;
+  const { triggers } = aLocalWorker([org.config(null)], {
+    emit: (event) => {
+      if (event.kind !== "run-started" || faults > 0) return;
+      faults += 1;
+      throw new Error("no listener");
+    },
+    log: () => {
+      throw new Error("no log");
+    },
+  });
+  const first = await triggers.start(anAsk({ streams: ["accounts"] }));
+  const second = await triggers.start(anAsk({ streams: ["signals"] }));
+  expect(await reached(triggers, first.runId)).toMatchObject({ state: "failed", error: { message: "no log" } });
+  expect((await reached(triggers, second.runId)).state).toBe("done");
+});
+
+test("a sync under way is cancelled at its next checkpoint, one that waits never starts", async () => {
+  const org = await anOrg();
+  const release = org.hold();
+  const { triggers, runs } = aLocalWorker([org.config(null)]);
+  const first = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+  const second = await triggers.start(anAsk({ streams: ["signals"] }));
+  await expect.poll(() => runs.length, { timeout: 120_000 }).toBe(1);
+  expect([await triggers.cancel(second.runId), await triggers.cancel(first.runId)]).toEqual([true, true]);
+  release();
+  expect((await reached(triggers, first.runId)).state).toBe("cancelled");
+  expect((await reached(triggers, second.runId)).state).toBe("cancelled");
+  expect(runs).toHaveLength(1);
+  expect(await triggers.cancel(first.runId)).toBe(false);
+});
+
+test("while another process writes, the sync waits and then runs", async () => {
+  const org = await anOrg();
+  const config = org.config(null);
+  const other = await openWarehouse({ dataDir: config.dataDir, clock: systemClock });
+  const { triggers } = aLocalWorker([config]);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  await reached(triggers, runId, ["running"]);
+  await other.close();
+  expect((await reached(triggers, runId)).state).toBe("done");
+});
+
+test("a schedule asks for its streams, put off by its jitter", async () => {
+  const org = await anOrg();
+  const config = org.config(null);
+  const ticks: (() => void)[] = [];
+  const seen: unknown[] = [];
+  const worker = aLocalWorker(
+    [
+      {
+        ...config,
+        schedules: [{ cron: "17 5 * * *", timeZone: "Europe/Berlin", jitterMs: 0, streams: ["accounts"], full: true }],
+      },
+    ],
+    {
+      scheduler: (schedule, tick) => {
+        seen.push(schedule);
+        ticks.push(tick);
+        return { stop: () => void ticks.splice(0) };
+      },
+    },
+  );
+  expect(seen).toMatchObject([{ cron: "17 5 * * *", timeZone: "Europe/Berlin" }]);
+  ticks[0]?.();
+  await expect.poll(() => worker.triggers.active(), { timeout: 120_000 }).toHaveLength(1);
+  const [sync] = await worker.triggers.active();
+  const { report } = await reached(worker.triggers, sync?.runId ?? "");
+  expect(syncReportSchema.parse(report)).toMatchObject({ mode: "full", streams: [{ stream: "accounts" }] });
+  const { lines } = await readTrail(org.dataDir, 0, Date.now());
+  expect(lines).toMatchObject([
+    { actor: "schedule", way: "schedule", action: "sync", subject: "accounts", outcome: "started" },
+    { actor: "schedule", way: "schedule", action: "sync", outcome: "ok", run_id: sync?.runId },
+  ]);
+  await worker.stop();
+  expect(ticks).toEqual([]);
+});

@@ -1,0 +1,304 @@
+// The worker on BullMQ: syncs asked for run once, join each other, are cancelled, fail in part, and are handed on.
+
+import { describe, expect, test, vi } from "vitest";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { jobsByState } from "../../../../src/core/report/fleet.ts";
+import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
+import { createScrubber } from "../../../../src/core/secret.ts";
+import { deadLetters, retryLetter } from "../../../../src/queue/letters/dead-letters.ts";
+import { anAccount } from "../../../support/fake-data.ts";
+import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
+
+const runsOf = (events: readonly { readonly event: { readonly kind: string }; readonly runId: string }[]) =>
+  events.filter(({ event }) => event.kind === "run-started").map(({ runId }) => runId);
+
+describe("a sync that was asked for", () => {
+  test("mirrors everything in one run and gives its report", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers, events } = await aWorker(redis, [org.config(redis)]);
+    const { runId, joined } = await triggers.start(anAsk());
+    expect(joined).toBe(false);
+    const sync = await reached(triggers, runId);
+    expect(sync).toMatchObject({ runId, state: "done", profile: "default", error: null });
+    const report = syncReportSchema.parse(sync.report);
+    expect(report).toMatchObject({ run_id: runId, status: "done", mode: "full" });
+    expect(report.streams.map(({ stream, inserted }) => [stream, inserted])).toContainEqual(["contacts", 12]);
+    expect(runsOf(events)).toEqual([runId]);
+    expect(await org.rows("SELECT run_id, status FROM sync.runs")).toEqual([[runId, "done"]]);
+    expect(report.credits.spent).toBe(org.service.spent());
+  });
+
+  test("is joined by one that it covers while it waits, and followed by one that comes when it has started", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const release = org.hold();
+    const profiles = [org.config(redis)];
+    const elsewhere = await someTriggers(redis, profiles);
+    const first = await elsewhere.triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+    const contacts = anAsk({ streams: ["contacts"] });
+    expect(await elsewhere.triggers.start(contacts)).toEqual({ runId: first.runId, joined: true });
+    const { triggers, events, fleet } = await aWorker(redis, profiles);
+    await reached(triggers, first.runId, ["running"]);
+    await expect
+      .poll(async () => jobsByState((await fleet?.()) ?? { now: 0, queues: [], members: [], paused: [] }), {
+        timeout: 30_000,
+      })
+      .toMatchObject({ active: 1, failed: 0 });
+    // It may have read the contacts already, and not what changed since: only a tick joins it.
+    expect(await triggers.start({ ...contacts, scheduled: true })).toEqual({ runId: first.runId, joined: true });
+    const again = await triggers.start(contacts);
+    const full = await triggers.start({ ...contacts, full: true });
+    const signals = await triggers.start(anAsk({ streams: ["signals"] }));
+    expect([again.joined, full.joined, signals.joined]).toEqual([false, false, false]);
+    expect(await triggers.start(anAsk({ streams: ["signals"] }))).toEqual({ runId: signals.runId, joined: true });
+    const all = [first, again, full, signals].map(({ runId }) => runId);
+    expect((await triggers.active()).map(({ runId }) => runId).sort()).toEqual(all.sort());
+    release();
+    for (const runId of all) expect((await reached(triggers, runId)).state).toBe("done");
+    expect(runsOf(events)[0]).toBe(first.runId);
+    expect(runsOf(events)).toHaveLength(4);
+    expect(await triggers.active()).toEqual([]);
+  });
+
+  test("after a change in the service holds it, though an earlier sync has read past it and still runs", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const release = org.hold("/v1/signals");
+    const first = await triggers.start(anAsk({ streams: ["accounts", "signals"] }));
+    await expect
+      .poll(() => org.service.log.some(({ path }) => path === "/v1/accounts"), { timeout: 30_000 })
+      .toBe(true);
+    org.service.data.accounts.push(anAccount(99));
+    const second = await triggers.start(anAsk({ streams: ["accounts"] }));
+    expect(second.joined).toBe(false);
+    release();
+    expect((await reached(triggers, first.runId)).state).toBe("done");
+    expect((await reached(triggers, second.runId)).state).toBe("done");
+    expect(await org.rows("SELECT count(*)::INTEGER FROM accounts WHERE id = 99")).toEqual([[1]]);
+  });
+
+  test("twice with one key, also at the same moment, is one sync, even after it has ended", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const ask = anAsk({ streams: ["accounts"], idempotencyKey: "nightly" });
+    const both = await Promise.all([triggers.start(ask), triggers.start(ask)]);
+    expect(both.map(({ joined }) => joined).sort()).toEqual([false, true]);
+    await reached(triggers, both[0].runId);
+    expect(await triggers.start(ask)).toEqual({ runId: both[0].runId, joined: true });
+    expect(both[0].runId).toBe(both[1].runId);
+  });
+
+  test("again with the same key but another extent or timeout is refused, and the first one is not disturbed", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await someTriggers(redis, [org.config(redis)]);
+    const first = await triggers.start(anAsk({ streams: ["accounts", "signals"], idempotencyKey: "nightly" }));
+    const both = ["accounts", "signals"];
+    const others = [
+      anAsk(),
+      anAsk({ streams: ["accounts"] }),
+      anAsk({ streams: both, full: true }),
+      anAsk({ streams: both, timeoutMs: 60_000 }),
+    ];
+    for (const other of others) {
+      const again = triggers.start({ ...other, idempotencyKey: "nightly" });
+      await expect(again).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED", context: { run: first.runId } });
+    }
+    const same = anAsk({ streams: ["signals", "accounts"], idempotencyKey: "nightly" });
+    expect(await triggers.start(same)).toEqual({ runId: first.runId, joined: true });
+  });
+
+  test("again with the key of a sync that nobody remembers is a new sync, not one to be waited for in vain", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers, queues } = await someTriggers(redis, [org.config(redis)]);
+    const ask = anAsk({ streams: ["accounts"], idempotencyKey: "nightly" });
+    const first = await triggers.start(ask);
+    await queues.sync.remove(first.runId);
+    const again = await triggers.start(ask);
+    expect([again.joined, again.runId === first.runId]).toEqual([false, false]);
+    expect((await triggers.find(again.runId))?.state).toBe("queued");
+  });
+
+  test("that ends between the two reads of a look at it is found with its report", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const profiles = [org.config(redis)];
+    const release = org.hold();
+    const worker = await aWorker(redis, profiles);
+    const { triggers, queues } = await someTriggers(redis, profiles);
+    const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+    await reached(worker.triggers, runId, ["running"]);
+    let reads = 0;
+    /** After the first read, whichever it is, the sync ends before the second one. */
+    const endsAfterFirst = async <T>(read: () => Promise<T>): Promise<T> => {
+      const found = await read();
+      reads += 1;
+      if (reads === 1) {
+        release();
+        await reached(worker.triggers, runId);
+      }
+      return found;
+    };
+    const { sync: queue } = queues;
+    const [getJob, getJobState] = [queue.getJob.bind(queue), queue.getJobState.bind(queue)];
+    vi.spyOn(queue, "getJob").mockImplementation((id) => endsAfterFirst(() => getJob(id)));
+    vi.spyOn(queue, "getJobState").mockImplementation((id) => endsAfterFirst(() => getJobState(id)));
+    expect((await triggers.find(runId))?.state).toBe("running");
+    expect(reads).toBe(2);
+    expect(await triggers.find(runId)).toMatchObject({ state: "done", report: { status: "done" } });
+  });
+
+  test("by several at the same moment without a key is one sync that the others join", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const profiles = [org.config(redis)];
+    const { triggers } = await someTriggers(redis, profiles);
+    const started = await Promise.all(
+      Array.from({ length: 8 }, () => triggers.start(anAsk({ streams: ["accounts"] }))),
+    );
+    expect(new Set(started.map(({ runId }) => runId)).size).toBe(1);
+    await aWorker(redis, profiles);
+    await reached(triggers, started[0]?.runId ?? "");
+  });
+
+  test("for a stream or profile that does not exist is refused", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    await expect(triggers.start(anAsk({ streams: ["acounts"] }))).rejects.toThrow("Did you mean accounts");
+    await expect(triggers.start(anAsk({ profile: "nobody" }))).rejects.toMatchObject({ code: "PROFILE_UNKNOWN" });
+  });
+
+  test("stopped by its allowance is no failure and says why", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis, { DUCKMIRROR_MAX_CREDITS: "3" })]);
+    const { runId } = await triggers.start(anAsk());
+    expect(await reached(triggers, runId)).toMatchObject({ state: "stopped", error: { code: "BUDGET_SPENT" } });
+    const { queues } = await someTriggers(redis, []);
+    expect(await deadLetters(queues)).toEqual([]);
+  });
+});
+
+describe("a sync that fails", () => {
+  test("in part leaves one dead letter without secrets, its other streams go on, and it can be retried", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    org.service.options = {
+      ...org.service.options,
+      before: ({ path }) =>
+        path.startsWith("/v1/contacts") ? { status: 418, body: { error: { message: "no test-token" } } } : undefined,
+    };
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
+    const sync = await reached(triggers, runId);
+    expect(sync).toMatchObject({ state: "partial", error: { code: "STREAMS_FAILED" } });
+    expect(syncReportSchema.parse(sync.report).streams).toMatchObject([
+      { stream: "accounts", status: "done" },
+      { stream: "contacts", status: "failed" },
+    ]);
+    const { queues, redis: client } = await someTriggers(redis, []);
+    const [letter] = await deadLetters(queues);
+    expect(letter).toMatchObject({
+      id: runId,
+      profile: "default",
+      runId,
+      problem: { code: "STREAMS_FAILED" },
+    });
+    const kept = JSON.stringify(await client.hgetall(`{duckmirror}:sync:${runId}`));
+    expect(kept).not.toContain("test-token");
+    expect(kept).not.toContain("node_modules");
+
+    org.service.options = { ...org.service.options, before: () => undefined };
+    const again = await retryLetter(queues, triggers, runId);
+    expect(await reached(triggers, again ?? "")).toMatchObject({ state: "done" });
+    expect(await org.rows("SELECT count(*)::INTEGER FROM contacts")).toEqual([[12]]);
+    expect(await deadLetters(queues)).toEqual([]);
+  });
+
+  test("by a payload that no program reads is kept as it is and named clearly", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const { queues, redis: client } = await someTriggers(redis, []);
+    // A newer program would have taken it within ten minutes.
+    await client.set("{duckmirror}:left:sync:future", `${Date.now() - 600_001} ${Date.now()}`);
+    await queues.sync.add("sync", { ...NEWER, secret: "x" }, { jobId: "future" });
+    await expect.poll(() => deadLetters(queues), { timeout: 30_000 }).toHaveLength(1);
+    const [letter] = await deadLetters(queues);
+    expect(letter?.problem?.message).toBe(
+      `The queued job future has payload version ${NEWER.v}; this program reads version ${NEWER.v - 1}.`,
+    );
+    await expect(retryLetter(queues, triggers, "future")).rejects.toMatchObject({ code: "JOB_VERSION" });
+    expect(await deadLetters(queues)).toHaveLength(1);
+  });
+
+  test("by a fault of ours reports it without the secret that was in its message", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const scrubber = createScrubber();
+    scrubber.hide("hunter2hunter2");
+    const { triggers } = await aWorker(redis, [org.config(redis)], {
+      scrubber,
+      run: () => async () => {
+        throw new DuckmirrorError("DISK_FULL", { detail: "/data/hunter2hunter2" });
+      },
+    });
+    const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+    const sync = await reached(triggers, runId);
+    expect(sync.state).toBe("failed");
+    const { queues, redis: client } = await someTriggers(redis, []);
+    expect((await deadLetters(queues)).map(({ problem }) => problem?.message)).toContain(
+      "The disk is full: /data/[hidden]",
+    );
+    for (const key of await client.keys("*")) {
+      if ((await client.type(key)) === "hash")
+        expect(JSON.stringify(await client.hgetall(key))).not.toContain("hunter2");
+    }
+  });
+});
+
+describe("cancelling", () => {
+  test("ends a sync under way, from any process, and keeps what was fetched", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const profiles = [org.config(redis)];
+    const ending: AbortSignal[] = [];
+    const { triggers } = await aWorker(redis, profiles, { onRun: (signal) => void ending.push(signal) });
+    const elsewhere = await someTriggers(redis, profiles);
+    const release = org.hold();
+    const { runId } = await triggers.start(anAsk());
+    await expect.poll(() => ending, { timeout: 120_000 }).toHaveLength(1);
+    expect(await elsewhere.triggers.cancel(runId)).toBe(true);
+    await expect.poll(() => ending[0]?.aborted, { timeout: 120_000 }).toBe(true);
+    release();
+    expect(await reached(triggers, runId)).toMatchObject({ state: "cancelled", report: { status: "interrupted" } });
+    expect(await triggers.cancel(runId)).toBe(false);
+    expect(await triggers.cancel("20200101T000000Z-nobody")).toBe(false);
+    // The next one goes on where it stands.
+    const { runId: next } = await triggers.start(anAsk());
+    expect((await reached(triggers, next)).state).toBe("done");
+    expect(await org.rows("SELECT count(*)::INTEGER FROM contacts")).toEqual([[12]]);
+  });
+
+  test("a sync that waits means that it never starts, and nobody joins it", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const { triggers, events } = await aWorker(redis, [org.config(redis)]);
+    const release = org.hold();
+    const first = await triggers.start(anAsk({ streams: ["accounts"] }));
+    await reached(triggers, first.runId, ["running"]);
+    const second = await triggers.start(anAsk({ streams: ["signals"] }));
+    expect(await triggers.cancel(second.runId)).toBe(true);
+    const third = await triggers.start(anAsk({ streams: ["signals"] }));
+    expect(third).toMatchObject({ joined: false });
+    release();
+    for (const { runId } of [first, second, third]) await reached(triggers, runId);
+    expect((await triggers.find(second.runId))?.state).toBe("cancelled");
+    expect(runsOf(events)).toEqual([first.runId, third.runId]);
+  });
+});

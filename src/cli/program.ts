@@ -12,6 +12,8 @@ import { asProblem, problemJson, writeProblem } from "./problem.ts";
 /** Shared options with a value, so that the value is not read as the command. */
 const VALUE_OPTIONS = ["--config", "--data-dir", "--profile", "--log-format"];
 
+const VERSION_WORDS = ["--version", "-V", "--json"];
+
 /** Options may come before the command's name: the name moves to the front. `help x` means `x --help`. */
 const commandFirst = (argv: readonly string[]): readonly string[] => {
   for (let at = 0; at < argv.length; at++) {
@@ -112,6 +114,11 @@ export const runCli = async (argv: readonly string[], deps: CliDeps): Promise<nu
     if (argv.length === 0) {
       const { greet } = await import("./commands/start/greet.ts");
       return await greet(contextFor(deps, sharedOf({}), COMMANDS));
+    }
+    if (argv.includes("--json") && argv.every((word) => VERSION_WORDS.includes(word))) {
+      const { versions } = await import("./commands/start/versions.ts");
+      await terminal.out(`${JSON.stringify(versions(deps.version))}\n`);
+      return EXIT.done;
     }
     return await dispatch(argv, deps);
   } catch (error) {

@@ -21,6 +21,7 @@ import {
   flaw,
   many,
   one,
+  plainText,
   retentionDays,
   shown,
   some,
@@ -96,9 +97,14 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     token_file: tokenFile
       .optional()
       .meta({ description: "File that holds the access token.", examples: ["~/.config/duckmirror/token"] }),
-    token_command: text
+    token_command: z
+      .union([text, z.array(plainText).min(1)], { error: "is neither a text nor a list of program and arguments" })
       .optional()
-      .meta({ description: "Command that prints the access token.", examples: ["pass show duckmirror"] }),
+      .meta({
+        description:
+          "Command that prints the access token, as a list of program and arguments or as a text for the system's shell.",
+        examples: ["pass show duckmirror"],
+      }),
     data_dir: text.prefault("./data").meta({ description: "Where warehouse, state, archive and exports live." }),
     rate_limit: rateLimit.prefault("auto").meta({
       description: "Requests per minute, a plan (free, build, scale, pro), or auto: as the service reports.",

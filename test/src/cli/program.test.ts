@@ -1,8 +1,10 @@
 // The shell around the commands: help, mistyped words, exit codes, where things are written.
+
 import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
 import { COMMAND_GROUPS, COMMANDS } from "../../../src/cli/command-table.ts";
+import { readMigrations } from "../../../src/warehouse/duckdb/sql-files.ts";
 import { aFolder, cli } from "../../support/cli.ts";
 
 describe("help", () => {
@@ -55,6 +57,20 @@ describe("help", () => {
   test("--version prints the version", async () => {
     expect(await cli(["--version"])).toEqual({ code: 0, out: "1.2.3\n", err: "" });
   });
+});
+
+test("--version --json names schema, DuckDB and Node, too", async () => {
+  const { code, out } = await cli(["--version", "--json"]);
+  expect([code, JSON.parse(out)]).toEqual([
+    0,
+    {
+      version: "1.2.3",
+      schema: readMigrations().length,
+      duckdb: expect.stringMatching(/^v1\.5\./),
+      node: process.versions.node,
+      platform: `${process.platform}-${process.arch}`,
+    },
+  ]);
 });
 
 describe("what is typed wrong", () => {

@@ -1,5 +1,6 @@
 // The access token, from the configuration, a file, or a command that prints it.
 import { execFile } from "node:child_process";
+import { platform } from "node:os";
 import { promisify } from "node:util";
 import { DuckmirrorError, detailOf } from "../../errors.ts";
 import { readGiven } from "../../files/given-files.ts";
@@ -9,17 +10,33 @@ import type { Config } from "../config.ts";
 const COMMAND_TIMEOUT_MS = 30_000;
 const LARGEST_TOKEN_BYTES = 64 * 1024;
 
+/** Program and arguments, which no shell reads; or a text for the system's own shell. */
+export type TokenCommand = string | readonly string[];
+
+/** The program that runs the command on this kind of system: `/bin/sh` reads a text, on Windows `cmd.exe`. */
+export const programOf = (command: TokenCommand, system: NodeJS.Platform) => {
+  if (typeof command !== "string") {
+    const [file = "", ...argv] = command;
+    return { file, argv, verbatim: false };
+  }
+  return system === "win32"
+    ? { file: "cmd.exe", argv: ["/d", "/s", "/c", `"${command}"`], verbatim: true }
+    : { file: "/bin/sh", argv: ["-c", command], verbatim: false };
+};
+
 /** Effects of reading a token; replaced in tests. */
 export interface TokenIo {
   readText(path: string): Promise<string>;
-  /** Output of a shell command. */
-  runCommand(command: string): Promise<string>;
+  /** Output of a command. */
+  runCommand(command: TokenCommand): Promise<string>;
 }
 
 const systemIo: TokenIo = {
   readText: async (path) => readGiven(path, LARGEST_TOKEN_BYTES),
   runCommand: async (command) => {
-    const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command], {
+    const { file, argv, verbatim } = programOf(command, platform());
+    const { stdout } = await promisify(execFile)(file, argv, {
+      windowsVerbatimArguments: verbatim,
       timeout: COMMAND_TIMEOUT_MS,
       maxBuffer: LARGEST_TOKEN_BYTES,
     });

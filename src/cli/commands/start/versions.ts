@@ -1,0 +1,12 @@
+// What `--version --json` prints: versions of the program, its schema, DuckDB and Node, for bug reports and upgrades.
+import { version as duckdbVersion } from "@duckdb/node-api";
+import { readMigrations } from "../../../warehouse/duckdb/sql-files.ts";
+
+/** `schema`: number of the last migration; a mirror with a higher one was made by a newer program. */
+export const versions = (version: string) => ({
+  version,
+  schema: readMigrations().length,
+  duckdb: duckdbVersion(),
+  node: process.versions.node,
+  platform: `${process.platform}-${process.arch}`,
+});

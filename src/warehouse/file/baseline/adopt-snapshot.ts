@@ -2,6 +2,7 @@
 // published over the snapshot, and every row paid for again.
 import { existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
+import { isCode } from "../../../core/errors.ts";
 import { listOwn } from "../../../core/files/own-files.ts";
 import { assertForeignCatalog } from "../../user-sql/own-snapshot.ts";
 import { copyDurably, makeBaseline, readThrough } from "./baseline.ts";
@@ -14,11 +15,17 @@ interface Paths {
   readonly working: string;
 }
 
-const isWhole = (snapshot: string): Promise<boolean> =>
-  readThrough(snapshot).then(
-    () => true,
-    () => false,
-  );
+/** Throws CATALOG_REFUSED. */
+const isWhole = async (snapshot: string): Promise<boolean> => {
+  try {
+    await assertForeignCatalog(snapshot);
+    await readThrough(snapshot);
+    return true;
+  } catch (error) {
+    if (isCode(error, "CATALOG_REFUSED")) throw error;
+    return false;
+  }
+};
 
 /**
  * Makes the snapshot the working file, if there is none, and nothing that `replay` could build it from. Returns whether it
@@ -26,9 +33,7 @@ const isWhole = (snapshot: string): Promise<boolean> =>
  */
 export const adoptSnapshot = async ({ state, archiveDir, snapshot, working }: Paths, now: number): Promise<boolean> => {
   if (existsSync(working) || existsSync(`${working}.wal`) || !existsSync(snapshot)) return false;
-  if ((await listOwn(archiveDir)).length > 0) return false;
-  await assertForeignCatalog(snapshot);
-  if (!(await isWhole(snapshot))) return false;
+  if ((await listOwn(archiveDir)).length > 0 || !(await isWhole(snapshot))) return false;
   // First, so that the working file is never without what it came from.
   await makeBaseline(state, snapshot, now);
   const fresh = `${working}.new`;

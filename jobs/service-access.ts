@@ -4,6 +4,7 @@ import { createClient } from "../src/api/client.ts";
 import { createThrottle } from "../src/budget/rate/throttle.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
+import { mostValues } from "../src/core/config/memory-plan.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { createLocalSender, type Sender } from "../src/sync/request/sender.ts";
@@ -35,6 +36,7 @@ export const clientOf = (config: Config, { clock, version, token }: AccessContex
     clock,
     timeouts: config.timeouts,
     maxBodyBytes: config.maxBodyBytes,
+    mostValues: mostValues(config.memory, config.maxPageSize),
     connections: config.concurrency,
     allowPlainHttp: config.allowPlainHttp,
   });

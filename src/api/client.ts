@@ -25,6 +25,8 @@ export interface ClientOptions {
   readonly timeouts?: Partial<Timeouts>;
   /** Largest accepted body, received and decoded, in bytes; default 64 MiB. */
   readonly maxBodyBytes?: number;
+  /** Most values in a body; default a million. */
+  readonly mostValues?: number;
   /** Most open connections; default 32. Further requests queue, within their total time limit. */
   readonly connections?: number;
   readonly clock: Clock;
@@ -41,6 +43,7 @@ export interface Client {
 
 const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, totalMs: 300_000 };
 const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024;
+const DEFAULT_MOST_VALUES = 1_000_000;
 const DEFAULT_CONNECTIONS = 32;
 
 /** What all requests of a client share. */
@@ -53,6 +56,7 @@ interface Line {
   readonly timeouts: Timeouts;
   /** Largest body, bytes. */
   readonly limit: number;
+  readonly mostValues: number;
   readonly scrub: (text: string) => string;
   readonly clock: Clock;
 }
@@ -86,6 +90,7 @@ const openLine = (options: ClientOptions): Line => {
     timeouts,
     // A longer body would not fit into a string.
     limit: Math.min(options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, constants.MAX_STRING_LENGTH),
+    mostValues: options.mostValues ?? DEFAULT_MOST_VALUES,
     scrub: (text) => scrubber.scrub(text),
     clock: options.clock,
   };
@@ -218,7 +223,7 @@ export const createClient = (options: ClientOptions): Client => {
     send: async (call, signal) => {
       const answer = await track(call, signal);
       if (answer.kind !== "wire") return answer;
-      return readWireAnswer(answer, { limitBytes: line.limit, scrub: line.scrub });
+      return readWireAnswer(answer, { limitBytes: line.limit, mostValues: line.mostValues, scrub: line.scrub });
     },
     close: async () => {
       await Promise.allSettled(inFlight);

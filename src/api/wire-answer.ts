@@ -2,6 +2,7 @@
 import { constants } from "node:buffer";
 import { decode } from "./body.ts";
 import { readEnvelope } from "./envelope.ts";
+import { hasMoreValues } from "./json/count-values.ts";
 import type { ApiCall, ApiOutcome, BrokenOutcome, RateInfo, RefusedOutcome } from "./outcome.ts";
 
 /** HTTP 200 with a completely received, unparsed body. */
@@ -25,6 +26,8 @@ export type RawAnswer = WireAnswer | RefusedOutcome | BrokenOutcome;
 export interface ReadingOptions {
   /** Largest body accepted when decoded, in bytes. */
   readonly limitBytes: number;
+  /** Most values accepted: many small ones take far more memory than bytes. */
+  readonly mostValues: number;
   /** Removes the token from a text. */
   readonly scrub: (text: string) => string;
 }
@@ -33,6 +36,7 @@ export interface ReadingOptions {
 export const tooLarge = (
   answer: Pick<BrokenOutcome, "call" | "sentAt" | "durationMs">,
   limitBytes: number,
+  what = `${limitBytes} bytes`,
 ): BrokenOutcome => ({
   kind: "broken",
   call: answer.call,
@@ -41,14 +45,14 @@ export const tooLarge = (
   reached: "unknown",
   status: 200,
   reason: "too_large",
-  detail: `the body exceeds ${limitBytes} bytes`,
+  detail: `the body exceeds ${what}`,
   limitBytes,
 });
 
 /** Decodes and parses the body. Throws nothing. Source: API.md, "Envelope objects". */
 export const readWireAnswer = async (
   answer: WireAnswer,
-  { limitBytes, scrub }: ReadingOptions,
+  { limitBytes, mostValues, scrub }: ReadingOptions,
 ): Promise<ApiOutcome> => {
   const { kind: _, contentEncoding, bytes: received, ...common } = answer;
   // A longer body would not fit into a string.
@@ -61,6 +65,7 @@ export const readWireAnswer = async (
     const { rate: __, ...exchange } = common;
     return { kind: "broken", ...exchange, reached: "unknown", reason: "encoding", detail: scrub(text.detail) };
   }
+  if (hasMoreValues(text.text, mostValues)) return tooLarge(answer, limitBytes, `${mostValues} values`);
   // A service that repeats the token in its response must not cause it to be stored.
   const plain = scrub(text.text);
   const wire =

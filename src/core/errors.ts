@@ -195,8 +195,8 @@ export const ERRORS = {
   ),
   RESPONSE_TOO_LARGE: row(
     EXIT.streamsFailed,
-    "{endpoint} answered with more than {limit:byte}.",
-    "Raise the setting `max_body_bytes`, or lower `max_page_size`, then run sync again.",
+    "{endpoint} answered with more than {limit:byte}, or with more values than `memory` allows.",
+    "Raise the setting `max_body_bytes` or `memory`, or lower `max_page_size`, then run sync again.",
   ),
   SERVICE_UNREACHABLE: row(
     EXIT.streamsFailed,

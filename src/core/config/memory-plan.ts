@@ -44,6 +44,15 @@ export const memoryPlan = (setting: MemorySetting, machineBytes: number): Memory
   return { startBytes: Math.min(SAFE_BYTES, ceilingBytes), ceilingBytes };
 };
 
+/** More values than any row has. */
+const VALUES_OF_ROW = 1_000;
+/** Memory of the process for each value of a response: some are parsed at once, and each is copied to rows. */
+const BYTES_OF_VALUE = 1024;
+
+/** Most values in one response, whose page has `rows` at most. */
+export const mostValues = ({ ceilingBytes }: MemoryPlan, rows: number): number =>
+  Math.max(rows * VALUES_OF_ROW, Math.floor((ceilingBytes + BESIDE_DUCKDB_BYTES) / BYTES_OF_VALUE));
+
 /**
  * Memory of the process from which on a sync keeps eight responses in flight. On a machine of 1 GiB, eight of 25 MB had the process
  * killed; a few fit (decision 0143).

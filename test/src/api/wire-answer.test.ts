@@ -15,7 +15,7 @@ const answer = (body: string | Buffer, contentEncoding = ""): WireAnswer => ({
   bytes: Buffer.isBuffer(body) ? body : Buffer.from(body),
 });
 const scrub = (text: string) => text.replaceAll("t0ken", "***");
-const read = (given: WireAnswer, limitBytes = 1_000) => readWireAnswer(given, { limitBytes, scrub });
+const read = (given: WireAnswer, limitBytes = 1_000) => readWireAnswer(given, { limitBytes, mostValues: 300, scrub });
 const FOUND = '{"data":[{"id":1}],"meta":{}}';
 
 test("an envelope keeps its bytes as received for the archive", async () => {
@@ -65,4 +65,14 @@ test("an unknown encoding, damage and size have outcomes of their own", async ()
     status: 200,
     limitBytes: 1_000,
   });
+});
+
+test("a body of many small values is too large, however few its bytes", async () => {
+  const body = JSON.stringify({ data: Array(400).fill(1) });
+  expect(await read(answer(body))).toMatchObject({
+    kind: "broken",
+    reason: "too_large",
+    detail: "the body exceeds 300 values",
+  });
+  expect(await read(answer(JSON.stringify({ data: Array(200).fill(1) })))).not.toMatchObject({ kind: "broken" });
 });

@@ -2,8 +2,10 @@
 // `plan` announces.
 import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { splitWaiting, type Unusable, type Waiting, waitsDeep } from "../../core/state/unusable-answers.ts";
+import { counted } from "../../core/text/units.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { Widening } from "../list/order.ts";
+import { countingMemory, countingName } from "../list/parts/memory.ts";
 import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
@@ -67,6 +69,16 @@ const changesMeanwhile = (
   return [{ ...candidate, mode: "watermark", because: "its walk waits; its changes", requests: 1, meanwhile: true }];
 };
 
+/** A reading of changes goes on with a search for gone rows that an earlier run's credits ended. */
+const withSearch = (candidate: Candidate, capabilities: ReadonlyMap<string, string>): Candidate => {
+  const { stream, mode, requests } = candidate;
+  if (mode !== "watermark" && mode !== "filter") return candidate;
+  const { open } = countingMemory(capabilities.get(countingName(stream)));
+  if (open === null) return candidate;
+  const because = `${counted(open.gone, "row")} less than mirrored: about ${counted(open.credits, "credit")} to find`;
+  return { ...candidate, because, requests: (requests ?? 1) + open.credits };
+};
+
 export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Planner => {
   const wantsContent =
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
@@ -101,7 +113,8 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
             because: "its scope is wider: what that adds is read, then the changes",
           };
     });
-    const candidates = options.reset.length === 0 ? due : resetCandidates(due, options.reset, context);
+    const searching = due.map((candidate) => withSearch(candidate, capabilities));
+    const candidates = options.reset.length === 0 ? searching : resetCandidates(due, options.reset, context);
     const entries = unusable ?? unusableIn(capabilities);
     if (!waits) return { candidates: refusedLast(candidates, entries), waiting: [], view, context };
     const split = splitWaiting(candidates, entries, now);

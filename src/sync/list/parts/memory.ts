@@ -1,8 +1,10 @@
 // What is remembered of a list's date filters between runs: what each means, which failed and when it is tried again, and a search
 // that a budget cut. Stored in sync.capabilities. Pure.
 import { z } from "zod";
+import type { StreamName } from "../../../catalog/streams.ts";
 import type { Counting, MirrorFacts } from "./counting.ts";
 import { CUTS, type Cut, DAY_MS, rowsBefore } from "./days.ts";
+import { priceOfCounting, searchedList } from "./price.ts";
 
 const filter = z.object({
   /** null: not known. */
@@ -21,6 +23,8 @@ const memorySchema = z.object({
     .object({
       before: z.string(),
       gone: z.number(),
+      /** What the rest of the search costs. */
+      credits: z.number(),
       boundaries: z.array(z.object({ day: z.number(), gone: z.number() })),
     })
     .nullable(),
@@ -30,6 +34,9 @@ export type CountingMemory = z.infer<typeof memorySchema>;
 /** After the first failure; doubled with each further one. */
 const FIRST_WAIT_MS = DAY_MS;
 const MOST_DOUBLINGS = 6;
+
+/** Name of what is remembered of a list. */
+export const countingName = (stream: StreamName): string => `counting.${stream}`;
 
 /** What was remembered; unreadable text is forgotten. */
 export const countingMemory = (text: string | undefined): CountingMemory => {
@@ -71,7 +78,9 @@ export const afterCut = (
   const known = withFilter(memory, before, { ...filterOf(memory, before), cut });
   if (cut === null) return known;
   const gone = boundaries.map(({ day, count }) => ({ day, gone: rowsBefore(facts.days, cut, day) - count }));
-  return { ...known, open: { before, gone: facts.rows - total, boundaries: gone } };
+  const left = facts.rows - total;
+  const price = priceOfCounting(searchedList(facts.days, facts.rows, facts.pageSize), left);
+  return { ...known, open: { before, gone: left, credits: Math.max(1, price - state.spent), boundaries: gone } };
 };
 
 /** The search with the boundaries of one that was cut, if as many rows are gone now as were left then. */

@@ -23,6 +23,7 @@ import {
   afterFound,
   type CountingMemory,
   countingMemory,
+  countingName,
   filterOf,
   resumeCounting,
 } from "../../list/parts/memory.ts";
@@ -214,7 +215,7 @@ const searchFor = async (run: SyncRun, list: OpenList, memory: CountingMemory): 
  */
 export const settleByCounting = async (run: SyncRun, list: OpenList): Promise<"agrees" | "later" | "walk"> => {
   const { warehouse, clock, emit } = run.deps;
-  const key = `counting.${list.stream.name}`;
+  const key = countingName(list.stream.name);
   const text = (await warehouse.capabilities()).get(key);
   const memory = countingMemory(text);
   const search = await searchFor(run, list, memory);

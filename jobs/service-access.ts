@@ -5,6 +5,7 @@ import { createThrottle } from "../src/budget/rate/throttle.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { mostValues } from "../src/core/config/memory-plan.ts";
+import { resolveToken } from "../src/core/config/secrets/token.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { createLocalSender, type Sender } from "../src/sync/request/sender.ts";
@@ -32,6 +33,7 @@ export const clientOf = (config: Config, { clock, version, token }: AccessContex
   return createClient({
     baseUrl: config.baseUrl,
     token,
+    ...(config.token === null || config.token.kind === "value" ? {} : { rereadToken: () => resolveToken(config) }),
     version,
     clock,
     timeouts: config.timeouts,

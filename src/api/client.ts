@@ -20,6 +20,8 @@ export interface ClientOptions {
   /** Address of the service; its path is kept in front of `/v1`. */
   readonly baseUrl: string;
   readonly token: Secret | string;
+  /** The token as its file or command has it now; asked at a 401, because it may have been replaced meanwhile. */
+  readonly rereadToken?: () => Promise<Secret>;
   /** Version of duckmirror, for the user agent. */
   readonly version: string;
   readonly timeouts?: Partial<Timeouts>;
@@ -51,7 +53,9 @@ interface Line {
   readonly base: URL;
   /** Path in front of `/v1`. */
   readonly prefix: string;
-  readonly headers: Readonly<Record<string, string>>;
+  headers: Readonly<Record<string, string>>;
+  /** Takes over the token of its source. Returns true if that is another one than `used`. Throws nothing. */
+  readonly renewToken: (used: string | undefined) => Promise<boolean>;
   readonly transport: Transport;
   readonly timeouts: Timeouts;
   /** Largest body, bytes. */
@@ -77,7 +81,20 @@ const openLine = (options: ClientOptions): Line => {
   const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const scrubber = createScrubber();
   scrubber.hide(token);
-  return {
+  const renewToken = async (used: string | undefined): Promise<boolean> => {
+    const { rereadToken } = options;
+    if (rereadToken === undefined) return false;
+    try {
+      const fresh = parseToken(await rereadToken());
+      scrubber.hide(fresh);
+      line.headers = { ...line.headers, authorization: `Bearer ${fresh}` };
+    } catch {
+      // A file that is being replaced: the refusal says what is wrong.
+    }
+    return line.headers.authorization !== used;
+  };
+  const line: Line = {
+    renewToken,
     base,
     prefix: base.pathname.replace(/\/+$/, ""),
     headers: {
@@ -94,6 +111,7 @@ const openLine = (options: ClientOptions): Line => {
     scrub: (text) => scrubber.scrub(text),
     clock: options.clock,
   };
+  return line;
 };
 
 const begin = (line: Line, call: ApiCall, signal: AbortSignal | undefined): Exchange => {
@@ -198,9 +216,18 @@ const exchange = async (line: Line, call: ApiCall, signal?: AbortSignal): Promis
   const begun = begin(line, call, signal);
   try {
     if (signal?.aborted) return broken(line, begun, { reached: "unsent", reason: "aborted", detail: "aborted" });
-    const answered = Promise.race([request(line, begun), whenAborted(begun.deadline.signal)]);
-    const response = await answered.catch((error: unknown) => failure(line, begun, error));
+    const ask = () =>
+      Promise.race([request(line, begun), whenAborted(begun.deadline.signal)]).catch((error: unknown) =>
+        failure(line, begun, error),
+      );
+    const used = line.headers.authorization;
+    let response = await ask();
     if ("kind" in response) return response;
+    if (response.statusCode === 401 && (await line.renewToken(used))) {
+      response.body.on("error", () => {}).destroy();
+      response = await ask();
+      if ("kind" in response) return response;
+    }
     return await (response.statusCode === 200 ? readOk(line, begun, response) : readRefused(line, begun, response));
   } finally {
     begun.deadline.release();

@@ -110,7 +110,16 @@ export interface BrokenOutcome {
   readonly reached: "unsent" | "unknown";
   /** Status, if it arrived before the body broke off. */
   readonly status: number | null;
-  readonly reason: "dns" | "connect" | "certificate" | "timeout" | "reset" | "too_large" | "encoding" | "aborted";
+  readonly reason:
+    | "dns"
+    | "connect"
+    | "certificate"
+    | "timeout"
+    | "reset"
+    | "headers"
+    | "too_large"
+    | "encoding"
+    | "aborted";
   readonly detail: string;
   /** With reason `too_large`: the limit in bytes. */
   readonly limitBytes?: number;

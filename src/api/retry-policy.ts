@@ -236,6 +236,13 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: give("fail", "RESPONSE_TOO_LARGE", sizeLimit),
   },
   {
+    when: "headers larger than 16 KiB",
+    credit: "spent",
+    follows: "The scope fails: the next answer would have the same headers.",
+    applies: (outcome) => isBroken(outcome, ({ reason }) => reason === "headers"),
+    decide: give("fail", "REQUEST_FAILED"),
+  },
+  {
     when: "a certificate that this machine does not trust",
     credit: "free",
     follows: "The run stops: every other request would meet the same certificate.",
@@ -280,5 +287,6 @@ export const verdictOf = (outcome: ApiOutcome, context: VerdictContext): Verdict
 export const chargeOf = (outcome: ApiOutcome): VerdictRow["credit"] => {
   if (outcome.kind === "ok" || outcome.kind === "invalid") return "spent";
   if (outcome.kind === "refused" || outcome.reached === "unsent") return "free";
-  return outcome.status === 200 ? "spent" : "ambiguous";
+  // The status is in the headers that were refused; a service rarely sends so many with a refusal.
+  return outcome.status === 200 || outcome.reason === "headers" ? "spent" : "ambiguous";
 };

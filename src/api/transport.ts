@@ -145,6 +145,7 @@ export const createTransport = (base: URL, timeouts: Timeouts, connections: numb
       if (unconnected || CONNECT.test(code) || isConnectCall(error) || isProxyRefusal(error)) {
         return { reached: "unsent", reason: "connect" };
       }
+      if (code === "UND_ERR_HEADERS_OVERFLOW") return { reached: "unknown", reason: "headers" };
       if (NEVER_SENT.test(code)) return { reached: "unsent", reason: "aborted" };
       return { reached: "unknown", reason: TIMEOUT.test(code) ? "timeout" : "reset" };
     },

@@ -364,6 +364,11 @@ export const ERRORS = {
     "DuckDB needs more memory than it may take: {detail}",
     "The mirror is consistent. Set `memory` (DUCKMIRROR_MEMORY) to more, e.g. 4GiB or 50%, and run the command again.",
   ),
+  DATA_DIR_NAME: row(
+    EXIT.usage,
+    "The path of the data directory, {dir}, holds a question mark.",
+    "DuckDB takes what follows a ? for no part of the path, and would write the mirror's log to another file. Name a folder whose path has no such character: the setting `data_dir`, or --data-dir.",
+  ),
   DATA_DIR_UNWRITABLE: row(
     EXIT.usage,
     "The folder {dir} cannot be written: {detail}",

@@ -55,6 +55,16 @@ export const warehousePaths = (dataDir: string) => {
   };
 };
 
+/**
+ * Narrows the rights to the owner's. What belongs to another user stays as it is: a volume that is shared by a group may be written
+ * and not changed so.
+ */
+const keepToOwner = async (path: string, mode: number): Promise<void> => {
+  const { uid } = await stat(path);
+  const own = process.geteuid?.() ?? uid;
+  if (own === 0 || own === uid) await chmod(path, mode);
+};
+
 /** Creates directories that only their owner can open, because the mirror holds personal addresses. */
 const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void> => {
   try {
@@ -62,7 +72,7 @@ const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void>
       // The data directory itself may be a link, because the user named it.
       if (dir !== dataDir) assertOwnFolder(dir);
       const made = makeFolders(dir, 0o700);
-      if (made !== undefined || dir !== dataDir) await chmod(dir, 0o700);
+      if (made !== undefined || dir !== dataDir) await keepToOwner(dir, 0o700);
     }
   } catch (error) {
     if (error instanceof DuckmirrorError) throw error;
@@ -86,13 +96,14 @@ const refusePlanted = (dataDir: string): void => {
  */
 export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
   const { state, archiveDir, lockFile, working } = warehousePaths(dataDir);
+  if (dataDir.includes("?")) throw new DuckmirrorError("DATA_DIR_NAME", { dir: dataDir });
   await makeDirs(dataDir, [dataDir, state, archiveDir]);
   refusePlanted(dataDir);
   const lock = await takeWriterLock(lockFile, dataDir).catch((error: unknown) => {
     throw lockError(error, lockFile, dataDir);
   });
   try {
-    await chmod(lockFile, 0o600);
+    await keepToOwner(lockFile, 0o600);
     // Nobody else writes here now, so a killed process left these.
     await removeFreshFolders(working);
     await rm(join(state, "tmp"), { recursive: true, force: true });
@@ -118,7 +129,7 @@ export const openWorking = async (file: string, options: WarehouseOptions): Prom
     await migrate(database, options.clock.now());
     await applyViews(database, options.clock.now());
     if (isCopy) await dateCopiedMirror(database, options.clock.now());
-    await chmod(file, 0o600);
+    await keepToOwner(file, 0o600);
     return database;
   } catch (error) {
     await database.close();

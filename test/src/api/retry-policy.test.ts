@@ -104,6 +104,9 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
       { remainingCredits: 4 },
     ],
   ],
+  "headers larger than 16 KiB": [
+    [broken({ reason: "headers", reached: "unknown" }), { kind: "fail", code: "REQUEST_FAILED" }],
+  ],
   "403 with a Retry-After within the hour": [
     [refused(403, { rate: said({ retryAt: NOW + 30_000 }) }), { kind: "wait", untilMs: NOW + 30_000 }],
   ],

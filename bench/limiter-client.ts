@@ -26,13 +26,14 @@ const work = async () => {
     const response = await fetch(service);
     const body: unknown = await response.json();
     if (response.status === 429) {
-      void throttle.observe(null, 0);
-      void throttle.backOff(clock.now() + 1_000);
+      const now = clock.now();
+      void throttle.observe(null, { sentAt: now, answeredAt: now, end: "refused" });
+      void throttle.backOff({ untilMs: now + 1_000, cause: "unclear", isNamed: false });
       continue;
     }
     const { remaining, resetsInMs } = judgement.parse(body);
     const resetsAt = clock.now() + resetsInMs;
-    void throttle.observe({ limit: 300, windowMs: null, remaining, resetsAt, retryAt: null }, 0);
+    void throttle.observe({ limit: 300, windowMs: null, remaining, resetsAt, retryAt: null });
   }
 };
 

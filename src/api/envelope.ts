@@ -44,13 +44,21 @@ const credits = figure.transform((value) =>
   value !== null && Math.abs(value) <= Number.MAX_SAFE_INTEGER ? value : null,
 );
 
-/** True if a limit, as a number or text, is below zero: such an organization has no limit. */
-export const meansUnlimited = (limit: JsonValue | undefined): boolean => (credits.parse(limit) ?? 0) < 0;
+/**
+ * True if these figures, as numbers or texts, are those of an organization without a limit: a limit below zero, or one of zero
+ * with nothing left, though the service answers.
+ */
+export const meansUnlimited = (limit: JsonValue | undefined, remaining: JsonValue | undefined): boolean => {
+  const most = credits.parse(limit);
+  return most !== null && (most < 0 || (most === 0 && (credits.parse(remaining) ?? 0) <= 0));
+};
 
 /** Without a limit, `remaining` says nothing, whatever it is. */
 const usageSchema = z
   .object({ limit: credits, used: credits, remaining: credits, resetsAt: instant })
-  .transform((usage) => (meansUnlimited(usage.limit) ? { ...usage, limit: null, remaining: null } : usage));
+  .transform((usage) =>
+    meansUnlimited(usage.limit, usage.remaining) ? { ...usage, limit: null, remaining: null } : usage,
+  );
 
 /** `usage` block of any body; null when it is missing or has no figure. Without a limit, `limit` and `remaining` are null. */
 export const readQuota = (body: JsonValue): Quota | null => {

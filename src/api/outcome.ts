@@ -154,6 +154,8 @@ export interface VerdictContext {
   readonly now: number;
   /** Credits left in the service's last report; null without one. */
   readonly remainingCredits: number | null;
+  /** End of the period in that report, ms since the epoch; unset or null: not known. */
+  readonly creditsResetAt?: number | null;
   /** Most attempts at a request that fails because of network or service; never more than 6. */
   readonly maxAttempts?: number;
   /** Most attempts that may be paid; never more than 3. */

@@ -3,7 +3,14 @@
 import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { isGone, isProse, lacksRoute, namesOneThing } from "./gone.ts";
-import { isEndless, isQuotaRefusal, LONGEST_RATE_WAIT_MS, openAgainAt } from "./limits/quota-signs.ts";
+import {
+  creditsReturnAt,
+  isEndless,
+  isLongThrottle,
+  isQuotaRefusal,
+  LONGEST_RATE_WAIT_MS,
+  openAgainAt,
+} from "./limits/quota-signs.ts";
 import type { ApiOutcome, BrokenOutcome, FailContext, Verdict, VerdictContext } from "./outcome.ts";
 import { causeOf, endpointOf } from "./outcome-text.ts";
 
@@ -64,9 +71,11 @@ const waitForRate: Decide = (outcome, context) => {
   return { kind: "wait", untilMs, why: "rate" };
 };
 
-const until = (outcome: ApiOutcome): FailContext => {
-  const at = (outcome.kind === "refused" ? outcome.usage?.resetsAt : null) ?? openAgainAt(outcome);
-  return { until: at === null ? "" : ` until ${new Date(at).toISOString()}` };
+const untilText = (at: number | null): string => (at === null ? "" : ` until ${new Date(at).toISOString()}`);
+
+const stopWithoutCredits: Decide = (outcome, context) => {
+  const at = creditsReturnAt(outcome, context.creditsResetAt ?? null, context.now);
+  return give("stop", "QUOTA_SPENT", () => ({ until: untilText(at) }))(outcome, context);
 };
 
 const statusOf = (outcome: ApiOutcome): FailContext => ({ status: refusedStatus(outcome) ?? 0 });
@@ -118,7 +127,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     credit: "free",
     follows: "The run stops; the next one after the reset continues.",
     applies: (outcome, { remainingCredits, now }) => isQuotaRefusal(outcome, remainingCredits, now),
-    decide: give("stop", "QUOTA_SPENT", until),
+    decide: stopWithoutCredits,
   },
   {
     when: "403 with a Retry-After within the hour",
@@ -147,6 +156,13 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     follows: "The run stops: neither a rate nor a quota takes so long. The next one asks again.",
     applies: (outcome, { now }) => refusedStatus(outcome) === 429 && isEndless(outcome, now),
     decide: give("stop", "RATE_REFUSED", () => ({ how: ", and asks to wait for a month or more" })),
+  },
+  {
+    when: "429 with a Retry-After of more than an hour, while credits are left",
+    credit: "free",
+    follows: "The scope fails: this run does not wait so long. The next one asks again.",
+    applies: (outcome, { now }) => refusedStatus(outcome) === 429 && isLongThrottle(outcome, now),
+    decide: give("fail", "RATE_REFUSED", (outcome) => ({ how: untilText(openAgainAt(outcome)) })),
   },
   {
     when: "429",

@@ -1,10 +1,9 @@
-// Form of limiter and ledger in Redis: zod schemas of their states, keys and lifetimes. JSON has no infinity: a time
-// before all others is null.
+// Form of limiter and ledger in Redis: zod schemas of their states, keys and lifetimes.
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { openSharedLedger, type SharedLedger } from "./credits/leases.ts";
 import type { Limits } from "./credits/ledger.ts";
-import { type SharedLimiter, startAfterLoss } from "./rate/flights.ts";
+import { type SharedLimiter, sharedLimiterSchema, startShared } from "./rate/flights.ts";
 import { createRedisState } from "./store/in-redis.ts";
 import type { RedisConnection } from "./store/redis-connection.ts";
 import type { StateStore } from "./store/state-store.ts";
@@ -15,62 +14,8 @@ const LIMITER_TTL_MS = DAY_MS;
 /** Longer than a period of credits: a month. */
 const LEDGER_TTL_MS = 40 * DAY_MS;
 
-const moment = z
-  .number()
-  .nullable()
-  .transform((at) => at ?? -Infinity);
 const moments = z.array(z.number());
 const figure = z.number().nullable();
-
-const rate = z.object({ limit: z.number(), windowMs: z.number() });
-/** Missing in states of older versions. */
-const laterMoment = moment.default(-Infinity);
-
-const watch = z.object({
-  limit: z.number(),
-  windowMs: z.number(),
-  announced: z.boolean(),
-  found: z.boolean().default(true),
-  atLeastMs: z.number(),
-  lastResetMs: figure,
-  // Missing in states of older versions.
-  lastResetsAt: figure.default(null),
-  refusedMs: z.number(),
-  refusedAt: figure.default(null),
-  since: z.number(),
-  sent: z.number(),
-  mostUsed: z.number(),
-  countsBefore: z.boolean(),
-  lateShare: z.number(),
-});
-
-const limiterSchema = z.object({
-  limiter: z.object({
-    configured: figure,
-    learned: rate.nullable(),
-    also: z.array(rate).default([]),
-    assumed: z.number(),
-    slot: moment,
-    sent: z.array(z.object({ from: z.number(), count: z.number() })),
-    blockedUntil: moment,
-    spare: figure,
-    refilledAt: moment,
-    // Missing in states of older versions.
-    askedAt: figure.default(null),
-    slowedAt: moment,
-    steppedAt: laterMoment,
-    loweredFrom: figure.default(null),
-    retried: figure.default(null),
-    aloneUntil: moment,
-    started: z.boolean(),
-    watch: watch.nullable().default(null),
-    fastestMs: figure.default(null),
-    heardUpTo: laterMoment,
-    refusals: z.number().default(0),
-    calmUntil: laterMoment,
-  }),
-  flights: z.array(z.object({ by: z.string(), count: z.number(), at: z.number() })),
-});
 
 const ledgerSchema = z.object({
   ledger: z.object({
@@ -113,8 +58,8 @@ export const redisLimiter = ({ connection, organization, clock }: SharedPlace): 
     connection,
     clock,
     key: keyOf(organization, "limiter"),
-    schema: limiterSchema,
-    start: startAfterLoss,
+    schema: sharedLimiterSchema,
+    start: startShared,
     ttlMs: LIMITER_TTL_MS,
   });
 

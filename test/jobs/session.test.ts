@@ -8,7 +8,7 @@ import { resolveConfig } from "../../src/core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../src/core/errors.ts";
 import type { RunStatus, StreamStatus } from "../../src/core/report/sync-report.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
-import { createManualClock, settled } from "../src/budget/manual-clock.ts";
+import { createManualClock, settled } from "../../bench/rates/manual-clock.ts";
 import { aReport } from "../support/reports.ts";
 
 const configIn = (dir: string) =>

@@ -44,14 +44,15 @@ const isQuotaForbidden = (outcome: RefusedOutcome): boolean => {
 };
 
 /**
- * True when a 429 is about credits, not speed. Signs in order: no credits left here or in the last report, a wait of more
- * than an hour and less than a month, the text.
+ * True when a 429 is about credits, not speed. Signs in order: no credits left here or in the last report, the text, and,
+ * where nobody reports the credits, a wait of more than an hour and less than a month.
  */
 const isQuotaLimit = (outcome: RefusedOutcome, remainingCredits: number | null, now: number): boolean => {
   const remaining = outcome.usage?.remaining ?? remainingCredits;
   if (remaining !== null && remaining <= 0) return true;
   const waitMs = (openAgainAt(outcome) ?? now) - now;
-  return (waitMs > LONGEST_RATE_WAIT_MS && waitMs < LONGEST_QUOTA_WAIT_MS) || speaksOfQuota(inWords(outcome.excerpt));
+  const isLong = waitMs > LONGEST_RATE_WAIT_MS && waitMs < LONGEST_QUOTA_WAIT_MS;
+  return speaksOfQuota(inWords(outcome.excerpt)) || (isLong && remaining === null);
 };
 
 /**
@@ -67,3 +68,17 @@ export const isQuotaRefusal = (outcome: ApiOutcome, remainingCredits: number | n
 /** True when a refusal asks for a wait that belongs neither to a rate nor to a quota. */
 export const isEndless = (outcome: ApiOutcome, now: number): boolean =>
   (openAgainAt(outcome) ?? now) - now >= LONGEST_QUOTA_WAIT_MS;
+
+/** True when a refusal asks for a wait that is too long for a rate. */
+export const isLongThrottle = (outcome: ApiOutcome, now: number): boolean =>
+  (openAgainAt(outcome) ?? now) - now > LONGEST_RATE_WAIT_MS;
+
+/**
+ * When credits return, ms since the epoch; null: nobody says. `known`: the end of the period by the service's last report. A
+ * time within the hour is that of a rate.
+ */
+export const creditsReturnAt = (outcome: ApiOutcome, known: number | null, now: number): number | null => {
+  const named = openAgainAt(outcome);
+  const ofBody = outcome.kind === "refused" ? outcome.usage?.resetsAt : null;
+  return ofBody ?? known ?? (named !== null && named - now > LONGEST_RATE_WAIT_MS ? named : null);
+};

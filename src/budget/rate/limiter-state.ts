@@ -1,72 +1,84 @@
-// State of the rate limiter. limiter.ts decides with it; the stores keep it. Pure.
+// State of the rate limiter: what limiter.ts decides with, and what is kept of it in Redis and in a file. One zod schema
+// describes it; JSON has no infinity, so a time before all others is null there.
+import { z } from "zod";
 import { FASTEST_PLAN } from "./plans.ts";
-import type { Rate } from "./rate.ts";
-import type { Tally } from "./tallies.ts";
-import type { UsageWatch } from "./usage-watch.ts";
 
-export interface LimiterState {
-  /** Requests per minute set by the user; null: use the service's limit. */
-  readonly configured: number | null;
-  /** The slowest limit in the service's headers. */
-  readonly learned: Rate | null;
-  /** Further limits in the headers. */
-  readonly also: readonly Rate[];
-  /** Requests per minute while neither is known. */
-  readonly assumed: number;
-  /** Slot of the latest request, ms since the epoch; the next slot follows after one spacing at the rate in force. */
-  readonly slot: number;
-  /** Requests of the latest window, oldest first. */
-  readonly sent: readonly Tally[];
-  /** No request before this time, after Retry-After or a refusal. */
-  readonly blockedUntil: number;
-  /** Requests that the service still accepts before `refilledAt`, minus those in flight; null: pacing suffices. */
-  readonly spare: number | null;
-  readonly refilledAt: number;
-  /** When the request was sent that asks what is left after a reset; null: none has. */
-  readonly askedAt: number | null;
-  readonly slowedAt: number;
-  /** When a refusal last lowered the assumed rate. */
-  readonly steppedAt: number;
-  /** The assumed rate before refusals that it does not explain; null: none lowered it. */
-  readonly loweredFrom: number | null;
-  /** The rate that was assumed again after such refusals; null: none. */
-  readonly retried: number | null;
-  /**
-   * Without a configured rate the first request is sent alone, until its headers are known or this time has passed.
-   */
-  readonly aloneUntil: number;
-  readonly started: boolean;
-  /** Findings from the service's own counts; null: none yet. */
-  readonly watch: UsageWatch | null;
-  /** Shortest time from a request to its response, ms. */
-  readonly fastestMs: number | null;
-  /** Time when the request of the latest applied response was sent; older responses are ignored. */
-  readonly heardUpTo: number;
-  /** Rate refusals (requests sent together count once), and the end of the caution they cause. */
-  readonly refusals: number;
-  readonly calmUntil: number;
-}
+/** ms since the epoch. */
+const moment = z
+  .number()
+  .nullable()
+  .default(null)
+  .transform((at) => at ?? -Infinity);
+const figure = z.number().nullable().default(null);
+const rate = z.object({ limit: z.number(), windowMs: z.number() });
 
-export const startLimiter = (configured: number | null): LimiterState => ({
-  configured,
-  learned: null,
-  also: [],
-  assumed: FASTEST_PLAN,
-  slot: -Infinity,
-  sent: [],
-  blockedUntil: -Infinity,
-  spare: null,
-  refilledAt: -Infinity,
-  askedAt: null,
-  slowedAt: -Infinity,
-  steppedAt: -Infinity,
-  loweredFrom: null,
-  retried: null,
-  aloneUntil: -Infinity,
-  started: false,
-  watch: null,
-  fastestMs: null,
-  heardUpTo: -Infinity,
-  refusals: 0,
-  calmUntil: -Infinity,
+const tally = z.object({ from: z.number(), count: z.number() });
+const counted = z.object({ windowMs: z.number(), answered: z.array(tally).readonly() });
+
+/** What the service's counter said last: requests left after all that had arrived, until `resetsAt`. */
+const left = z.object({
+  remaining: z.number(),
+  resetsAt: z.number(),
+  /** Time of the answer. */
+  at: z.number(),
+  /** Less than the windows allow: others use up the limit, or it is that of a bucket. */
+  isLess: z.boolean(),
 });
+
+/** What refusals showed, beyond what the service announces. null: nothing. */
+const learned = z.object({
+  /** Most requests at once; more follow at the rate in force. */
+  burst: figure,
+  /** A window that holds less than announced. */
+  window: rate.nullable().default(null),
+  /** Most requests in flight. */
+  inFlight: figure,
+  /** The service named requests in flight as the reason. */
+  isNamed: z.boolean().default(false),
+  at: moment,
+});
+
+export const limiterSchema = z.object({
+  /** Requests per minute set by the user; null: use the service's limit. */
+  configured: figure,
+  /** Limits in the service's headers. */
+  announced: z.array(rate).readonly().default([]),
+  /** False: the headers name no window, and their resets show that it is shorter than a minute: follow `left` alone. */
+  isCounted: z.boolean().default(true),
+  /** Without a named window: the longest reset on which two answers in a row agreed, and that of the latest answer, ms. */
+  longestResetMs: z.number().default(0),
+  lastResetMs: z.number().default(0),
+  /** `remaining` does not include the request of its own answer. */
+  countsBefore: z.boolean().default(false),
+  /** Requests per minute while nobody names a rate, and how it came about (assumed-rate.ts). */
+  assumed: z.number().default(FASTEST_PLAN),
+  steppedAt: moment,
+  loweredFrom: figure,
+  retried: figure,
+  /** Answered requests per length of window. */
+  counts: z.array(counted).readonly().default([]),
+  /** Time of the latest grant, and when a bucket that leaks at the rate in force is empty after it. */
+  grantedAt: moment,
+  emptyAt: moment,
+  /** The fullest that bucket was, and the most requests in flight, with an answer that was no refusal. */
+  provenBurst: z.number().default(0),
+  provenInFlight: z.number().default(0),
+  /** No request before this time, after Retry-After or a refusal. */
+  blockedUntil: moment,
+  left: left.nullable().default(null),
+  learned: learned.nullable().default(null),
+  /** Time of the latest refusal that was learned from; those of requests sent before it show nothing new. */
+  refusedAt: moment,
+  /** Refusals of late that neither the windows nor others explain. */
+  unexplained: z.number().default(0),
+  /** Shortest time from a request to its answer, ms; null: too few answers. */
+  fastestMs: figure,
+  trips: z.number().default(0),
+  /** Time when the request of the latest applied answer was sent; older answers are ignored. */
+  heardUpTo: moment,
+});
+
+export type LimiterState = z.output<typeof limiterSchema>;
+export type Learned = z.output<typeof learned>;
+
+export const startLimiter = (configured: number | null): LimiterState => limiterSchema.parse({ configured });

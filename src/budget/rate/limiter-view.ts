@@ -3,47 +3,43 @@
 import type { RateInfo } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Fence, StateStore } from "../store/state-store.ts";
-import { FLIGHT_MS, flightsOfOthers, noteFlights, onEarlierClock, type SharedLimiter } from "./flights.ts";
-import { backOff, nextSlot, observeRate, type Trip, takeSlot } from "./limiter.ts";
+import { countFlight, FLIGHT_MS, inFlight, onEarlierClock, type SharedLimiter } from "./flights.ts";
+import { type Refusal, refuse } from "./learned.ts";
+import { nextSlot, observeRate, type Pacing, type Proof, type Trip, takeSlot } from "./limiter.ts";
 import { startLimiter } from "./limiter-state.ts";
 
-/** Change caused by a response. `skew`: the store's clock minus this process's. */
+/** Change caused by an answer. `skew`: the store's clock minus this process's. */
 type Change = (state: SharedLimiter, now: number, skew: number) => SharedLimiter;
 
 export type Turn =
-  /** `asks`: no slot follows it before its response, or before half a minute is over. */
-  { readonly granted: true; readonly asks: boolean } | { readonly granted: false; readonly waitMs: number };
+  | { readonly granted: true }
+  /** `isAnswerDue`: an answer to a request in flight may make room sooner. */
+  | { readonly granted: false; readonly waitMs: number; readonly isAnswerDue: boolean };
 
 export interface ViewOptions {
   readonly clock: Clock;
   /** Requests per minute set by the user; null: use the service's limit. */
   readonly configured: number | null;
+  readonly pacing: Pacing;
   readonly store: StateStore<SharedLimiter>;
   /** Unique name of this process. */
   readonly process: string;
 }
 
-/** True when a request sent at `now` asks the service for its rate, or for what remains of it after a reset. */
-const asksService = ({ configured, started, spare, refilledAt }: SharedLimiter["limiter"], now: number): boolean =>
-  (configured === null && !started) || (spare !== null && now >= refilledAt);
-
-/** A rate recovers within the hour; a later time belongs to a quota (api/limits/quota-signs.ts). */
-const LONGEST_RATE_WAIT_MS = 3_600_000;
-
-/**
- * Drops a longer wait. Earlier versions stored one after a refusal for lack of credits, and Redis may still have it.
- */
-const withinTheHour = (limiter: SharedLimiter["limiter"], now: number): SharedLimiter["limiter"] => ({
-  ...limiter,
-  blockedUntil: limiter.blockedUntil > now + LONGEST_RATE_WAIT_MS ? -Infinity : limiter.blockedUntil,
-  spare: limiter.refilledAt > now + LONGEST_RATE_WAIT_MS ? null : limiter.spare,
-});
+/** A granted request without an answer. */
+interface Granted {
+  /** This process's clock. */
+  readonly at: number;
+  /** By the store's clock. */
+  readonly proof: Proof;
+}
 
 const shifted = (at: number | null, ms: number): number | null => (at === null ? null : at + ms);
 
-const moved = ({ sentAt, answeredAt }: Trip, ms: number): Trip => ({
-  sentAt: sentAt + ms,
-  answeredAt: answeredAt + ms,
+const moved = (trip: Trip, ms: number): Trip => ({
+  ...trip,
+  sentAt: trip.sentAt + ms,
+  answeredAt: trip.answeredAt + ms,
 });
 
 export class LimiterView {
@@ -52,8 +48,12 @@ export class LimiterView {
   #skewMs = 0;
   /** Sent with the next turn. */
   #pending: readonly Change[] = [];
-  /** Times of requests without a response; one that is never observed is dropped in time. */
-  #granted: readonly number[] = [];
+  /** One that is never observed is dropped in time. */
+  #granted: readonly Granted[] = [];
+  /** Answers that the store has not taken yet. */
+  #settling = 0;
+  /** The latest refused request, and whether the service's count held requests back before its answer. */
+  #refused: { readonly proof: Proof | null; readonly wasHeld: boolean } = { proof: null, wasHeld: false };
 
   constructor(options: ViewOptions) {
     this.#options = options;
@@ -70,69 +70,96 @@ export class LimiterView {
     return this.#skewMs;
   }
 
-  /** A request may be sent now. */
-  noteGrant(): void {
-    this.#granted = [...this.#granted, this.#options.clock.now()];
+  /** When the next request may be sent, by the store's clock. */
+  next(state: SharedLimiter, now: number): ReturnType<typeof nextSlot> {
+    return nextSlot(state.limiter, inFlight(state.flights, now), now, this.#options.pacing);
+  }
+
+  /** The same, after the latest exchange and by this process's clock. */
+  get slot(): ReturnType<typeof nextSlot> {
+    const { at, why } = this.next(this.#latest, this.#options.clock.now() + this.#skewMs);
+    return { at: at - this.#skewMs, why };
   }
 
   /** Takes a slot if one is free. Rejects when the store is away or the fence no longer holds. */
   async takeTurn(signal: AbortSignal, fence: Fence | undefined): Promise<Turn> {
     const sent = this.#pending;
-    const turn = await this.#options.store.update<Turn>(
+    const turn = await this.#options.store.update<Proof | Exclude<Turn, { granted: true }>>(
       (stored, now) => {
         const state = this.#learn(stored, now, sent);
-        const { at } = nextSlot(state.limiter);
+        const { at, why } = this.next(state, now);
         if (at > now) {
           this.#latest = state;
           // Nothing to write: no slot was granted and no change is pending.
-          return { state: sent.length > 0 ? state : stored, result: { granted: false, waitMs: at - now } };
+          return {
+            state: sent.length > 0 ? state : stored,
+            result: { granted: false, waitMs: at - now, isAnswerDue: why !== "pace" || at === Infinity },
+          };
         }
-        const flights = noteFlights(state.flights, this.#options.process, this.#flying() + 1, now);
-        this.#latest = { limiter: takeSlot(state.limiter, now), flights };
-        return { state: this.#latest, result: { granted: true, asks: asksService(state.limiter, now) } };
+        const { state: limiter, proof } = takeSlot(state.limiter, inFlight(state.flights, now), now);
+        const flights = countFlight(state.flights, this.#options.process, 1, now, this.#hasNone());
+        this.#latest = { limiter, flights };
+        return { state: this.#latest, result: proof };
       },
       { signal, fence },
     );
     this.#pending = this.#pending.slice(sent.length);
-    return turn;
+    if ("granted" in turn) return turn;
+    this.#granted = [...this.#granted, { at: this.#options.clock.now(), proof: turn }];
+    return { granted: true };
   }
 
-  /** A response came. Never rejects. */
-  observe(rate: RateInfo | null, inFlight: number, trip: Trip | undefined): Promise<void> {
+  /** A granted request is not sent. Never rejects. */
+  giveBack(): Promise<void> {
+    this.#granted = this.#granted.slice(0, -1);
+    return this.#change((state, now) => this.#withoutOne(state, now));
+  }
+
+  /** An answer came. Never rejects. */
+  async observe(rate: RateInfo | null, trip: Trip | undefined): Promise<void> {
+    const [first] = this.#granted;
+    const proof = first?.proof ?? null;
     this.#granted = this.#granted.slice(1);
-    const { process } = this.#options;
-    return this.#change((state, now, skew) => {
-      const mine = Math.max(this.#flying(), inFlight);
-      const others = flightsOfOthers(state.flights, process, now);
-      const seen =
+    const wasHeld = this.#latest.limiter.left?.isLess === true;
+    if (trip?.end === "refused") this.#refused = { proof, wasHeld };
+    this.#settling += 1;
+    await this.#change((state, now, skew) => {
+      const next = this.#withoutOne(state, now);
+      const heard =
         rate === null
           ? null
           : { ...rate, resetsAt: shifted(rate.resetsAt, skew), retryAt: shifted(rate.retryAt, skew) };
-      return {
-        limiter: observeRate(state.limiter, seen, mine + others, now, trip === undefined ? null : moved(trip, skew)),
-        flights: noteFlights(state.flights, process, mine, now),
-      };
+      const shiftedTrip = trip === undefined ? null : moved(trip, skew);
+      const flying = inFlight(next.flights, now);
+      return { ...next, limiter: observeRate(state.limiter, heard, flying, now, shiftedTrip, proof) };
+    });
+    this.#settling -= 1;
+  }
+
+  /** The request of the latest refused answer waits; times are of this process's clock. Never rejects. */
+  backOff(refusal: Refusal): Promise<void> {
+    const { proof, wasHeld } = this.#refused;
+    return this.#change((state, now, skew) => {
+      const known = { ...refusal, untilMs: refusal.untilMs + skew };
+      return { ...state, limiter: refuse(state.limiter, known, proof, wasHeld, now) };
     });
   }
 
-  /** No request before `untilMs`, this process's clock. Never rejects. */
-  backOff(untilMs: number): Promise<void> {
-    return this.#change((state, now, skew) => ({ ...state, limiter: backOff(state.limiter, untilMs + skew, now) }));
+  #withoutOne(state: SharedLimiter, now: number): SharedLimiter {
+    return { ...state, flights: countFlight(state.flights, this.#options.process, -1, now) };
   }
 
-  #flying(): number {
-    this.#granted = this.#granted.filter((at) => at + FLIGHT_MS > this.#options.clock.now());
-    return this.#granted.length;
+  /** No request of this process is in flight: what the store still counts was never observed. */
+  #hasNone(): boolean {
+    this.#granted = this.#granted.filter(({ at }) => at + FLIGHT_MS > this.#options.clock.now());
+    return this.#granted.length === 0 && this.#settling === 0 && this.#pending.length === 0;
   }
 
   /** The limiter with this process's settings, and with its knowledge if the store lost its memory. */
   #known(stored: SharedLimiter, now: number): SharedLimiter {
-    const { configured } = this.#options;
-    const lost = !stored.limiter.started && this.#latest.limiter.started;
-    const { limiter, flights } = onEarlierClock(stored, now);
-    const known = lost ? onEarlierClock({ ...this.#latest, flights }, now).limiter : limiter;
-    const limits = withinTheHour({ ...known, slot: Math.max(known.slot, limiter.slot), configured }, now);
-    return { limiter: limits, flights };
+    const isLost = stored.limiter.grantedAt === -Infinity && this.#latest.limiter.grantedAt > -Infinity;
+    const known = onEarlierClock(isLost ? { ...this.#latest, flights: stored.flights } : stored, now);
+    return { ...known, limiter: { ...known.limiter, configured: this.#options.configured } };
   }
 
   /** The limiter at `now` of the store's clock, with these changes of this process. */

@@ -6,12 +6,14 @@ import type { Clock } from "../../core/clock.ts";
 import { createMemoryState } from "../store/in-memory.ts";
 import type { Fence, StateStore } from "../store/state-store.ts";
 import { type SharedLimiter, startShared } from "./flights.ts";
-import { nextSlot, ratePerMinute, type Trip, type WaitReason } from "./limiter.ts";
+import type { Refusal } from "./learned.ts";
+import type { Pacing, Trip, WaitReason } from "./limiter.ts";
 import { LimiterView } from "./limiter-view.ts";
+import { ratePerMinute } from "./rates-in-force.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
 interface ThrottleReading {
-  /** Target in requests per minute: 99% of the allowed rate. */
+  /** The rate in force, in requests per minute. */
   readonly ratePerMinute: number;
   /** Time when the next request may be sent, ms since the epoch; in the past: now. */
   readonly nextAt: number;
@@ -27,13 +29,15 @@ export interface Throttle {
    */
   acquire(signal?: AbortSignal, fence?: Fence): Promise<void>;
   /**
-   * Call after every response with its rate headers (null: none), the number of other requests in flight, and the
-   * times of request and response. Need not be awaited and never rejects: changes that a shared limiter did not store
+   * Call after every response, also one that never came, with its rate headers (null: none) and the times of
+   * request and response. Need not be awaited and never rejects: changes that a shared limiter did not store
    * are sent with the next request.
    */
-  observe(rate: RateInfo | null, inFlight: number, trip?: Trip): Promise<void>;
-  /** After a rate refusal: no request before `untilMs`, ms since the epoch. Otherwise like `observe`. */
-  backOff(untilMs: number): Promise<void>;
+  observe(rate: RateInfo | null, trip?: Trip): Promise<void>;
+  /** A granted request is not sent. Otherwise like `observe`. */
+  giveBack(): Promise<void>;
+  /** After `observe` of a refused request: waits, and learns from it. Otherwise like `observe`. */
+  backOff(refusal: Refusal): Promise<void>;
   /** State after the latest exchange with the limiter; times are of this process's clock. */
   state(): ThrottleReading;
 }
@@ -42,6 +46,8 @@ export interface ThrottleOptions {
   readonly clock: Clock;
   /** Requests per minute set by the user; null: use the service's limit. */
   readonly configured: number | null;
+  /** `even`: requests are spread over the window. Default: what it allows is sent at once. */
+  readonly pacing?: Pacing;
   /** Store of the limiter; default: this process's memory. */
   readonly store?: StateStore<SharedLimiter>;
   /** Unique name of this process. */
@@ -49,24 +55,32 @@ export interface ThrottleOptions {
 }
 
 export const createThrottle = (options: ThrottleOptions): Throttle => {
-  const { clock, configured, store = createMemoryState(clock, startShared()), process = randomUUID() } = options;
-  const view = new LimiterView({ clock, configured, store, process });
+  const { clock, configured, pacing = "burst", process = randomUUID() } = options;
+  const { store = createMemoryState(clock, startShared()) } = options;
+  const view = new LimiterView({ clock, configured, pacing, store, process });
   const line = new WaitingLine(clock, view, store.shared);
   return {
     acquire: (signal, fence) => line.join(signal, fence),
-    observe: async (rate, inFlight, trip) => {
-      await view.observe(rate, inFlight, trip);
+    observe: async (rate, trip) => {
+      await view.observe(rate, trip);
       line.wake();
     },
-    backOff: async (untilMs) => {
-      await view.backOff(untilMs);
+    giveBack: async () => {
+      await view.giveBack();
+      line.wake();
+    },
+    backOff: async (refusal) => {
+      await view.backOff(refusal);
       line.wake();
     },
     state: () => {
-      const { at, why } = nextSlot(view.limiter);
-      const nextAt = at - view.skewMs;
-      const waiting = why !== "pace" && nextAt > clock.now();
-      return { ratePerMinute: ratePerMinute(view.limiter), nextAt, waitingUntil: waiting ? nextAt : null, why };
+      const now = clock.now();
+      const { at, why } = view.slot;
+      // An answer may come at any moment.
+      const nextAt = at === Infinity ? now : at;
+      const waiting = why !== "pace" && nextAt > now;
+      const rate = ratePerMinute(view.limiter, now + view.skewMs);
+      return { ratePerMinute: rate, nextAt, waitingUntil: waiting ? nextAt : null, why };
     },
   };
 };

@@ -2,8 +2,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { isCode } from "../../core/errors.ts";
 import type { Fence } from "../store/state-store.ts";
-import { windowMs } from "./limiter.ts";
-import type { LimiterView } from "./limiter-view.ts";
+import type { LimiterView, Turn } from "./limiter-view.ts";
 
 interface Waiter {
   readonly fence: Fence | undefined;
@@ -15,24 +14,14 @@ interface Waiter {
 const LONGEST_SLEEP_MS = 3_600_000;
 /** Longest sleep, because another process may change a shared limiter, e.g. learn a faster rate. */
 const SHARED_SLEEP_MS = 1_000;
-/** Extra age of a slot on arrival, as a share of the window; an older slot would crowd a later window. */
-const STALE = 0.005;
-/** In short windows that would be less than a busy machine's delays: this share there, but at most this long. */
-const STALE_SHORT = 0.05;
-const MOST_STALE_SHORT_MS = 300;
-
-const staleMs = (windowMs: number): number =>
-  Math.max(windowMs * STALE, Math.min(windowMs * STALE_SHORT, MOST_STALE_SHORT_MS));
-/** Number of consecutive slow slots before slowness counts as usual. */
-const LATELY = 4;
+/** The same while an answer to another process's request makes room. */
+const SHARED_ANSWER_MS = 50;
 
 export class WaitingLine {
   readonly #clock: Clock;
   readonly #view: LimiterView;
-  readonly #longestSleepMs: number;
+  readonly #shared: boolean;
   readonly #queue: Waiter[] = [];
-  /** Times that the store took to grant the latest slots. */
-  #lately: readonly number[] = [];
   #serving = false;
   #wake = () => {};
 
@@ -40,7 +29,7 @@ export class WaitingLine {
   constructor(clock: Clock, view: LimiterView, shared: boolean) {
     this.#clock = clock;
     this.#view = view;
-    this.#longestSleepMs = shared ? SHARED_SLEEP_MS : LONGEST_SLEEP_MS;
+    this.#shared = shared;
   }
 
   /** Ends the wait of the request being served, because something changed. */
@@ -82,18 +71,12 @@ export class WaitingLine {
       changed.abort();
       if (this.#queue.length === 0) abandoned.abort();
     };
-    const askedAt = this.#clock.now();
     try {
       const turn = await this.#view.takeTurn(abandoned.signal, waiter.fence);
-      if (turn.granted) {
-        // Without the one that asks the service, every process would wait for its response in vain.
-        const isStale = this.#isStale(this.#clock.now() - askedAt);
-        if (turn.asks || !isStale) this.#grant(waiter);
-        return;
-      }
+      if (turn.granted) return this.#grant(waiter);
       if (changed.signal.aborted) return;
       // Rejects only because something changed; the loop then continues.
-      await this.#clock.sleep(Math.min(turn.waitMs, this.#longestSleepMs), changed.signal).catch(() => {});
+      await this.#clock.sleep(this.#sleepMs(turn), changed.signal).catch(() => {});
     } catch (error) {
       if (!this.#queue.includes(waiter)) return;
       // Without the store no request gets a turn; with a broken fence only this one gets none.
@@ -103,21 +86,17 @@ export class WaitingLine {
     }
   }
 
-  /**
-   * A slot that took unusually long to arrive is outdated. Constant slowness shifts all slots alike and is harmless.
-   */
-  #isStale(tookMs: number): boolean {
-    const usualMs = Math.min(...this.#lately);
-    this.#lately = [...this.#lately, tookMs].slice(-LATELY);
-    return tookMs > usualMs + staleMs(windowMs(this.#view.limiter));
+  #sleepMs({ waitMs, isAnswerDue }: Exclude<Turn, { granted: true }>): number {
+    const shared = isAnswerDue ? SHARED_ANSWER_MS : SHARED_SLEEP_MS;
+    // Slots are fractions of a ms; a sleep of less than one would not pass on every clock.
+    return Math.min(Math.ceil(waitMs), this.#shared ? shared : LONGEST_SLEEP_MS);
   }
 
   /** Grants the slot to its requester. If the requester left, grants it to the next waiter without a fence. */
   #grant(waiter: Waiter): void {
     const next = this.#queue.includes(waiter) ? waiter : this.#queue.find(({ fence }) => fence === undefined);
-    if (next === undefined) return;
+    if (next === undefined) return void this.#view.giveBack();
     this.#queue.splice(this.#queue.indexOf(next), 1);
-    this.#view.noteGrant();
     next.grant();
   }
 

@@ -4,6 +4,7 @@
 import { isProse, namesOneThing } from "../../api/gone.ts";
 import { openAgainAt } from "../../api/limits/quota-signs.ts";
 import { rateSaid } from "../../api/limits/rate-said.ts";
+import { refusalCause } from "../../api/limits/refusal-cause.ts";
 import type { ApiOutcome, OkOutcome, RefusedOutcome, Verdict } from "../../api/outcome.ts";
 import { causeOf } from "../../api/outcome-text.ts";
 import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
@@ -86,7 +87,7 @@ type Answered = Extract<Turn, { kind: "outcome" }>;
 const outageSign = (code: ErrorCode, outcome: ApiOutcome): FailureSign | null => {
   if (code === "SERVICE_UNREACHABLE" && outcome.kind === "broken" && outcome.reached === "unknown") return "silent";
   if (code === "SERVICE_UNREACHABLE" || code === "ROUTE_NOT_FOUND") return "unreachable";
-  return ["REQUEST_FAILED", "RESPONSE_INVALID", "REDIRECTED"].includes(code) ? "refused" : null;
+  return ["REQUEST_FAILED", "RESPONSE_INVALID", "REDIRECTED", "RATE_REFUSED"].includes(code) ? "refused" : null;
 };
 
 /** A refusal of a route, or of a company or record: other requests may be answered. */
@@ -169,7 +170,13 @@ const inform = (
   refusals: Refusals,
 ): void => {
   const { sentAt, durationMs } = outcome;
-  sender.observe(rateSaid(outcome, verdict, clock.now()), { sentAt, answeredAt: sentAt + durationMs });
+  const end = verdict.kind === "wait" ? ("refused" as const) : ("lost" as const);
+  const isAnswered = verdict.kind !== "wait" && outcome.kind !== "broken";
+  sender.observe(rateSaid(outcome, verdict, clock.now()), {
+    sentAt,
+    answeredAt: sentAt + durationMs,
+    ...(isAnswered ? {} : { end }),
+  });
   if (verdict.kind === "stop") stop(new DuckmirrorError(verdict.code, verdict.context));
   if (refusals.note(outcome, verdict, clock.now()))
     stop(new DuckmirrorError("RATE_REFUSED", { how: ", every one of the last ten minutes", detail: causeOf(outcome) }));
@@ -178,7 +185,8 @@ const inform = (
     emit({ kind: "waiting", why: "retry", until: clock.now() + verdict.waitMs, stream });
   }
   if (verdict.kind !== "wait") return;
-  sender.backOff(verdict.untilMs);
+  const cause = refusalCause(outcome, clock.now());
+  sender.backOff({ untilMs: verdict.untilMs, cause, isNamed: openAgainAt(outcome) !== null });
   emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream });
 };
 
@@ -206,6 +214,16 @@ const noteWaste = (outage: Outage, { outcome, order: { stream } }: Answered): vo
 /** Credits left, for the verdict. The last report of an earlier run explains only a refusal that gives no other reason. */
 const creditsLeft = ({ ledger, lastRemaining = null }: FetcherDeps, { outcome }: Answered): number | null =>
   ledger.snapshot().remaining ?? (openAgainAt(outcome) === null ? lastRemaining : null);
+
+/**
+ * Wait of the refused request itself before its next attempt, ms. The limiter makes all requests wait for a rate; after a
+ * refusal for the number in flight the others go on, and the refused ones come back one by one.
+ */
+const waitOf = ({ outcome }: Answered, verdict: Verdict, { random }: FetcherDeps, now: number): number => {
+  if (verdict.kind === "retry") return verdict.waitMs;
+  if (verdict.kind !== "wait" || refusalCause(outcome, now) === "rate") return 0;
+  return Math.max(0, Math.round((verdict.untilMs - now) * random()));
+};
 
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
   const { clock } = deps;
@@ -256,6 +274,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
           now: receivedAt,
           random: deps.random(),
           remainingCredits: creditsLeft(deps, turn),
+          creditsResetAt: deps.ledger.snapshot().resetsAt,
           stream,
           serviceAnswers: address.hasAnswered(),
           routesDiffer: deps.routesDiffer === true,
@@ -283,7 +302,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
           if (refused !== null) deps.stop(refused);
           return { requests, result };
         }
-        backOffMs = verdict.kind === "retry" ? verdict.waitMs : 0;
+        backOffMs = waitOf(turn, verdict, deps, receivedAt);
       }
     },
   };

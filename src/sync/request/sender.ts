@@ -3,6 +3,7 @@
 import type { Client } from "../../api/client.ts";
 import type { ApiCall, ApiOutcome, RateInfo } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
+import type { Refusal } from "../../budget/rate/learned.ts";
 import type { Trip } from "../../budget/rate/limiter.ts";
 import type { Throttle } from "../../budget/rate/throttle.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";
@@ -37,14 +38,16 @@ export interface SendEnds {
 export interface Sender {
   /** Resolves when one more request may be sent; rejects with the signal's reason when it aborts first. */
   turn(signal: AbortSignal): Promise<void>;
+  /** The latest turn is not used: nothing is sent. */
+  giveBack(): void;
   /** Expected time of the next turn, ms since the epoch; in the past: now. */
   nextTurnAt(): number;
   /** Sends one request and uses up the turn. Rejects only on faults of duckmirror. */
   send(parcel: Parcel, ends: SendEnds): Promise<Sending>;
   /** Rate information of a response, as its verdict uses it; null: none. */
   observe(rate: RateInfo | null, trip: Trip): void;
-  /** After a rate refusal: no request before `untilMs`, ms since the epoch. */
-  backOff(untilMs: number): void;
+  /** After `observe` of a request that was refused for its rate, or for the requests in flight. */
+  backOff(refusal: Refusal): void;
 }
 
 /**
@@ -95,19 +98,16 @@ export const createLocalSender = (deps: {
   readonly credits: SharedCredits | null;
 }): Sender => {
   const { client, throttle, credits } = deps;
-  let flying = 0;
   return {
     turn: (signal) => throttle.acquire(signal),
     nextTurnAt: () => knownTurnAt(throttle.state()),
-    backOff: (untilMs) => void throttle.backOff(untilMs),
-    observe: (rate, trip) => void throttle.observe(rate, flying, trip),
+    giveBack: () => void throttle.giveBack(),
+    backOff: (refusal) => void throttle.backOff(refusal),
+    observe: (rate, trip) => void throttle.observe(rate, trip),
     send: async ({ requestId, call }, { signal, hardSignal }) => {
       const refused = credits === null ? null : await refusedCredit(credits, requestId, signal);
       if (refused !== null) return refused;
-      flying += 1;
-      const outcome = await client.send(call, hardSignal).finally(() => {
-        flying -= 1;
-      });
+      const outcome = await client.send(call, hardSignal);
       // Not awaited: the run needs the response at once, even while Redis is away.
       void credits?.settle(requestId, outcome, chargeOf(outcome));
       return { kind: "outcome", outcome };

@@ -109,7 +109,9 @@ const waitForRate = async ({ sender, signal, clock, emit }: TurnDeps, attempt: n
     const error = refusedTurn(reason, signal);
     return error === null ? ENDED : ({ kind: "denied", error } as const);
   }
-  return signal.aborted ? ENDED : null;
+  if (!signal.aborted) return null;
+  sender.giveBack();
+  return ENDED;
 };
 
 const note = ({ archive, clock }: TurnDeps, requestId: string, { runId, stream, scope, call }: FetchOrder) =>
@@ -135,12 +137,14 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
   if (credit.kind !== "reserved") return credit;
   /** Charge if no response decides it. */
   let otherwise: Charge = "free";
+  let isGranted = false;
   const answered = deps.onWait?.();
   try {
     // The credit is reserved before the wait, so that no attempt waits without one.
     await backOff(deps, attempt.backOffMs);
     const refused = await waitForRate(deps, attempt.number);
     if (refused !== null) return refused;
+    isGranted = true;
     const order = attempt.order();
     if (paramsOf(order.call.endpoint, order.call.path) === null) return { kind: "unaddressable", call: order.call };
     await note(deps, attempt.requestId, order);
@@ -148,6 +152,7 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
     otherwise = "ambiguous";
     const sending = await send(deps, attempt, order);
     otherwise = "free";
+    isGranted = sending.kind !== "outcome";
     if (sending.kind === "unsent") return ENDED;
     if (sending.kind === "denied") return sending;
     const turn = { ...sending, order };
@@ -156,6 +161,7 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
   } finally {
     // A credit that a response has settled stays unchanged.
     deps.ledger.settle(credit.id, otherwise);
+    if (isGranted) deps.sender.giveBack();
     answered?.();
   }
 };

@@ -1,7 +1,7 @@
-// What ledger and limiter decide at their edges, one decision at a time: the properties of the other files say what must
+// What the ledger decides at its edges, one decision at a time: the properties of the other files say what must
 // hold over whole histories.
 import { describe, expect, test } from "vitest";
-import type { Quota, RateInfo } from "../../../src/api/outcome.ts";
+import type { Quota } from "../../../src/api/outcome.ts";
 import {
   type LedgerState,
   type Limits,
@@ -13,9 +13,6 @@ import {
   settle,
   snapshotOf,
 } from "../../../src/budget/credits/ledger.ts";
-import { backOff, nextSlot, observeRate, ratePerMinute, takeSlot, windowMs } from "../../../src/budget/rate/limiter.ts";
-import { startLimiter } from "../../../src/budget/rate/limiter-state.ts";
-import { said } from "../../support/rate-info.ts";
 import { limits } from "./limits.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
@@ -231,123 +228,5 @@ describe("ledger", () => {
       remaining: 0,
       allowance: 3,
     });
-  });
-});
-
-describe("limiter", () => {
-  const MINUTE = 60_000;
-  const learned = (more: Partial<RateInfo>, configured: number | null = null, inFlight = 0) =>
-    observeRate(startLimiter(configured), said(more), inFlight, T0);
-
-  test("the slower of what was set and what was said counts, in its own window", () => {
-    expect(ratePerMinute(startLimiter(60))).toBeCloseTo(60 / 1.01);
-    expect(windowMs(startLimiter(60))).toBe(MINUTE);
-    expect(ratePerMinute(learned({ limit: 30 }, 60))).toBeCloseTo(30 / 1.01);
-    expect(ratePerMinute(learned({ limit: 90 }, 60))).toBeCloseTo(60 / 1.01);
-    expect(windowMs(learned({ limit: 90, windowMs: 5_000 }))).toBe(5_000);
-    expect(windowMs(learned({ limit: 600, windowMs: HOUR }, 60))).toBe(HOUR);
-    expect(ratePerMinute(learned({ limit: 600, windowMs: HOUR }, 60))).toBeCloseTo(10 / 1.01);
-    expect(ratePerMinute(learned({}, null))).toBeCloseTo(300 / 1.01);
-  });
-
-  test("a limit below one says nothing; one is one", () => {
-    expect(learned({ limit: 0 }).learned).toBeNull();
-    expect(learned({ limit: 0.5 }).learned).toBeNull();
-    expect(learned({ limit: 1 }).learned).toEqual({ limit: 1, windowMs: MINUTE });
-    const known = learned({ limit: 10 });
-    expect(observeRate(known, said({}), 0, T0).learned).toEqual({ limit: 10, windowMs: MINUTE });
-    expect(observeRate(known, null, 0, T0)).toMatchObject({ learned: { limit: 10 }, aloneUntil: -Infinity });
-  });
-
-  test("a window without a name is a minute, and grows when two answers agree on a longer reset", () => {
-    const short = learned({ limit: 10, resetsAt: T0 + 6_000 });
-    expect(windowMs(short)).toBe(MINUTE);
-    const once = observeRate(short, said({ limit: 10, resetsAt: T0 + 90_000 }), 0, T0);
-    expect(windowMs(once)).toBe(MINUTE);
-    expect(windowMs(observeRate(once, said({ limit: 10, resetsAt: T0 + 90_000 }), 0, T0))).toBe(90_000);
-    expect(windowMs(observeRate(once, said({ limit: 11, resetsAt: T0 + 5 }), 0, T0))).toBe(MINUTE);
-  });
-
-  test("a window without a name is found when the service forgets requests sooner than in a minute", () => {
-    let state = learned({ limit: 300, remaining: 299, resetsAt: T0 + 6_000 });
-    for (let second = 1; second <= 40; second += 1) {
-      const now = T0 + second * 1_000;
-      for (let n = 0; n < 5; n += 1) state = takeSlot(state, now);
-      const remaining = 300 - Math.min(second, 6) * 5;
-      state = observeRate(state, said({ limit: 300, remaining, resetsAt: now + 6_000 }), 0, now);
-    }
-    expect(windowMs(state)).toBe(6_000);
-  });
-
-  test("nothing but a remainder with a reset to come holds requests back", () => {
-    const full = { limit: 10, remaining: 4, resetsAt: T0 + 30_000 };
-    expect(learned(full)).toMatchObject({ spare: 4, refilledAt: T0 + 30_000 });
-    expect(learned(full, null, 3)).toMatchObject({ spare: 1 });
-    for (const other of [{ remaining: null }, { resetsAt: null }]) {
-      expect(learned({ ...full, ...other })).toMatchObject({ spare: null, refilledAt: -Infinity });
-    }
-    expect(learned({ remaining: 4, resetsAt: T0 + 30_000 })).toMatchObject({ spare: 4 });
-    expect(nextSlot(learned({ ...full, remaining: 0 }))).toEqual({ at: T0 + 30_000, why: "remaining" });
-    expect(nextSlot(learned({ ...full, remaining: 1 })).why).not.toBe("remaining");
-  });
-
-  test("a request that leaves uses one up, until the moment they are filled up again", () => {
-    const some = learned({ limit: 10, remaining: 4, resetsAt: T0 + 30_000 });
-    expect(takeSlot(some, T0 + 29_999).spare).toBe(3);
-    expect(takeSlot(some, T0 + 30_000).spare).toBe(0);
-    expect(takeSlot(startLimiter(10), T0).spare).toBeNull();
-    expect(takeSlot({ ...some, spare: null }, T0).spare).toBeNull();
-  });
-
-  test("what this process used up itself holds nothing back, what others used up does", () => {
-    const spareAfter = (times: readonly number[], remaining: number, now: number) => {
-      const start = learned({ limit: 100, windowMs: MINUTE });
-      const sent = times.reduce((state, time) => takeSlot(state, time), start);
-      return observeRate(sent, said({ limit: 100, windowMs: MINUTE, remaining, resetsAt: now + 10_000 }), 0, now).spare;
-    };
-    expect(spareAfter([T0, T0 + 1], 98, T0 + 1_000)).toBeNull();
-    expect(spareAfter([T0, T0 + 1], 97, T0 + 1_000)).toBe(97);
-    expect(spareAfter([T0, T0 + 1], 98, T0 + 62_000)).toBe(98);
-  });
-
-  test("requests are counted by hundred-and-twentieths of the window, each for at least its whole window", () => {
-    const times = [T0 + 1, T0 + 499, T0 + 501];
-    const { sent } = times.reduce((state, time) => takeSlot(state, time), startLimiter(60));
-    expect(sent).toEqual([
-      { from: T0 + 500, count: 2 },
-      { from: T0 + 1_000, count: 1 },
-    ]);
-  });
-
-  test("a request whose answer was slow counts from when it may have arrived at the latest", () => {
-    const sent = takeSlot(takeSlot(startLimiter(60), T0), T0 + 2_000);
-    const quick = observeRate(sent, null, 1, T0 + 2_100, { sentAt: T0 + 2_000, answeredAt: T0 + 2_100 });
-    const slow = observeRate(quick, null, 0, T0 + 9_100, { sentAt: T0, answeredAt: T0 + 9_100 });
-    expect(slow.sent).toEqual([
-      { from: T0 + 2_000, count: 1 },
-      { from: T0 + 9_000, count: 1 },
-    ]);
-  });
-
-  test("only a guessed rate is lowered by a refusal, once in a minute; refusals ten seconds apart count for caution", () => {
-    const once = backOff(startLimiter(null), T0 + 5, T0);
-    expect(once).toMatchObject({ assumed: 120, slowedAt: T0, blockedUntil: T0 + 5, aloneUntil: -Infinity });
-    expect(backOff(once, T0, T0 + 9_999)).toMatchObject({ assumed: 120, slowedAt: T0, blockedUntil: T0 + 5 });
-    const twice = backOff(once, T0, T0 + 10_000);
-    expect(twice).toMatchObject({ assumed: 120, slowedAt: T0 + 10_000, refusals: 2 });
-    // The window may have been full of requests from before the step.
-    expect(backOff(twice, T0, T0 + 59_999)).toMatchObject({ assumed: 120 });
-    expect(backOff(twice, T0, T0 + 60_000)).toMatchObject({ assumed: 60, slowedAt: T0 + 60_000 });
-    expect(backOff(startLimiter(60), T0, T0)).toMatchObject({ assumed: 300 });
-    expect(backOff(learned({ limit: 60 }), T0, T0)).toMatchObject({ assumed: 300 });
-    expect(backOff(learned({ limit: 60 }, 60), T0, T0)).toMatchObject({ assumed: 300 });
-  });
-
-  test("of several reasons to wait the one that lasts longest is named, pace first", () => {
-    const state = { ...startLimiter(60), slot: T0, started: true };
-    expect(nextSlot(state)).toEqual({ at: T0 + 1_010, why: "pace" });
-    expect(nextSlot({ ...state, blockedUntil: T0 + 1_010 })).toEqual({ at: T0 + 1_010, why: "pace" });
-    expect(nextSlot({ ...state, blockedUntil: T0 + 2_000 })).toEqual({ at: T0 + 2_000, why: "refused" });
-    expect(nextSlot({ ...state, aloneUntil: T0 + 3_000, blockedUntil: T0 + 2_000 }).why).toBe("first-answer");
   });
 });

@@ -31,8 +31,7 @@ export const GREEDY: Limits = { maxCredits: null, reserve: 0, pace: "greedy", ru
 /** A machine whose clock is wrong by `ms`. */
 export const skewedClock = (ms: number): Clock => ({ ...systemClock, now: () => systemClock.now() + ms });
 
-const isGranted = (result: unknown): boolean =>
-  typeof result === "object" && result !== null && "granted" in result && result.granted === true;
+const isGranted = (result: unknown): boolean => typeof result === "object" && result !== null && "inFlight" in result;
 
 /** Notes at which moments of the store's clock slots were taken. */
 export const recording = (store: StateStore<SharedLimiter>, taken: number[]): StateStore<SharedLimiter> => ({
@@ -105,11 +104,10 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       const clients = [0, 3_600_000, -7_200_000, 450].map(async (skewMs) => {
         const clock = skewedClock(skewMs);
         const throttle = createThrottle({ clock, configured: null, store: recording(shared.limiter(clock), taken) });
-        await throttle.observe(said({ limit, windowMs }), 0);
         const worker = async () => {
           for (;;) {
             await throttle.acquire(stop.signal);
-            void throttle.observe(said({ limit, windowMs }), 0);
+            await throttle.observe(said({ limit, windowMs }));
           }
         };
         await Promise.all([worker(), worker(), worker()]).catch(() => undefined);
@@ -131,7 +129,9 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       });
       if (a === undefined || b === undefined) throw new Error("two clients");
       await a.throttle.acquire();
-      await a.throttle.backOff(a.clock.now() + 400);
+      const now = a.clock.now();
+      await a.throttle.observe(null, { sentAt: now, answeredAt: now, end: "refused" });
+      await a.throttle.backOff({ untilMs: now + 400, cause: "rate", isNamed: true });
       const from = b.clock.now();
       await b.throttle.acquire();
       expect(b.clock.now() - from).toBeGreaterThanOrEqual(350);
@@ -143,13 +143,17 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       const shared = rig.organization();
       const make = () => createThrottle({ clock: systemClock, configured: 6_000, store: shared.limiter(systemClock) });
       const [a, b] = [make(), make()];
-      for (let n = 0; n < 3; n += 1) await a.acquire();
+      await a.acquire();
+      for (let n = 0; n < 20; n += 1) {
+        await a.observe(said({ limit: 5_000, remaining: 4_000 - n, resetsAt: Date.now() + 60_000 }));
+        await a.acquire();
+      }
       await b.acquire();
       // Three of the other process are on their way: of four that are left one is certainly free.
       // A timer may fire a moment early, so the time of the last slot could still lie ahead.
       const sentAt = Date.now() + 20;
       const said4 = said({ limit: 5_000, remaining: 4, resetsAt: Date.now() + 60_000 });
-      await b.observe(said4, 0, { sentAt, answeredAt: sentAt });
+      await b.observe(said4, { sentAt, answeredAt: sentAt });
       expect(b.state().why).toBe("pace");
       await b.acquire();
       expect(b.state()).toMatchObject({ why: "remaining" });

@@ -1,7 +1,7 @@
 // The ledger of one process: reservations by id, and errors that name the figures.
 import { expect, test } from "vitest";
+import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 import { createLedger } from "../../../../src/budget/credits/local-ledger.ts";
-import { createManualClock } from "../manual-clock.ts";
 
 const idOf = (result: ReturnType<ReturnType<typeof createLedger>["tryReserve"]>): string => {
   if (!result.ok) throw new Error(result.code);

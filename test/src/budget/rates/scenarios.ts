@@ -1,6 +1,12 @@
 // Seeded scenarios: which service, limit, window, dialect, latency and company a seed stands for.
-import type { Dialect, ResetForm, Rounding } from "./headers.ts";
-import { fixedWindow, type Limit, type Limiting, slidingWindow, tokenBucket } from "./services.ts";
+import type { Dialect, ResetForm, Rounding } from "../../../../bench/rates/headers.ts";
+import {
+  fixedWindow,
+  type Limit,
+  type Limiting,
+  slidingWindow,
+  tokenBucket,
+} from "../../../../bench/rates/services.ts";
 import { type Scenario, seeded, type Way } from "./simulation.ts";
 
 /** Limits from 10 a minute to 100 a second; none has more than 6,000 requests in a window, so that runs stay short. */

@@ -1,11 +1,12 @@
 // One client against one service on virtual time: the program's own throttle, header parser and waits after refusals,
 // with latency on both ways, pauses, and others who use the same token.
+
+import { type Dialect, headersOf } from "../../../../bench/rates/headers.ts";
+import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
+import type { Limit, Limiting } from "../../../../bench/rates/services.ts";
 import { parseRateHeaders } from "../../../../src/api/limits/rate-headers.ts";
 import { createThrottle } from "../../../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../../../src/core/clock.ts";
-import { createManualClock } from "../manual-clock.ts";
-import { type Dialect, headersOf } from "./headers.ts";
-import type { Limit, Limiting } from "./services.ts";
 
 /** A seeded random number in [0, 1). */
 export const seeded = (seed: number): (() => number) => {
@@ -88,7 +89,6 @@ export const simulate = async (scenario: Scenario): Promise<Figures> => {
   const pauseUntil = warmUntil + scenario.pauseMs;
   const until = pauseUntil + scenario.windows * windowMs;
   const busyFrom = pauseUntil;
-  let flying = 0;
   let sent = 0;
   let got = 0;
   const refusals: number[] = [];
@@ -102,23 +102,24 @@ export const simulate = async (scenario: Scenario): Promise<Figures> => {
 
   const request = async (attempt: number): Promise<boolean> => {
     const sentAt = clock.now();
-    flying += 1;
     sent += 1;
     await clock.sleep(latency(scenario.up, random));
     const arrival = arrive();
     if (arrival.allowed && clock.now() >= busyFrom && clock.now() < until) got += 1;
     if (!arrival.allowed) refusals.push(clock.now());
     await own.sleep(latency(scenario.down, random));
-    flying -= 1;
     const now = clock.now();
     const silent = scenario.vanish && now > warmUntil;
     const headers = headersOf(arrival.counts, arrival.now, silent ? { ...dialect, names: "none" } : dialect);
     const rate = parseRateHeaders(headers, now);
-    void throttle.observe(rate, flying, { sentAt, answeredAt: now });
+    const end = arrival.allowed ? {} : { end: "refused" as const };
+    void throttle.observe(rate, { sentAt, answeredAt: now, ...end });
     if (arrival.allowed) return true;
     // As the retry policy decides: Retry-After, else the reset where nothing is left, else a growing while.
     const backoff = now + 1_000 * 2 ** Math.min(attempt, 6) * (0.5 + random() / 2);
-    await throttle.backOff(rate?.retryAt ?? (rate?.remaining === 0 ? rate.resetsAt : null) ?? backoff);
+    const named = rate?.retryAt ?? (rate?.remaining === 0 ? rate.resetsAt : null);
+    const cause = rate?.remaining === 0 || (named ?? now) - now > 5_000 ? "rate" : "unclear";
+    await throttle.backOff({ untilMs: named ?? backoff, cause, isNamed: named !== null });
     return false;
   };
 

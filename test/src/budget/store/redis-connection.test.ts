@@ -164,7 +164,9 @@ describe("while Redis is away", () => {
     await expect(givenUp).rejects.toBe("stopped");
     // Not lost meanwhile: the pause is shared as soon as Redis is back.
     const until = Date.now() + 3_000;
-    void throttle.backOff(until);
+    const now = Date.now();
+    void throttle.observe(null, { sentAt: now, answeredAt: now, end: "refused" });
+    void throttle.backOff({ untilMs: until, cause: "rate", isNamed: true });
     await redis.restart();
     await refused;
     // Redis's clock counts whole milliseconds.
@@ -185,7 +187,7 @@ test("a restart with empty memory makes no burst, forgets no rate and no reserva
   const ledger = createOrganizationLedger({ clock, store: redisLedger(place, limits), limits });
   const rate = { limit: 20, windowMs: 1_000, remaining: null, resetsAt: null, retryAt: null };
   await throttle.acquire();
-  await throttle.observe(rate, 0);
+  await throttle.observe(rate);
   const ask = { owner: "a job", leaseMs: 60_000 };
   const reservation = await ledger.reserve(ask);
   for (let n = 0; n < 40; n += 1) {

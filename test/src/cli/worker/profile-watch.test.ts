@@ -7,7 +7,7 @@ import { watchProfiles } from "../../../../src/cli/worker/profile-watch.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { aFolder } from "../../../support/cli.ts";
-import { createManualClock } from "../../budget/manual-clock.ts";
+import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 
 const aRig = (folder: string) => {
   const profileOf = (name: string) => {

@@ -8,7 +8,7 @@ import { isCode } from "../../../../src/core/errors.ts";
 import type { AskedSync, SyncAsk } from "../../../../src/core/report/triggers.ts";
 import { payloadOf } from "../../../../src/queue/asking/asks.ts";
 import { type Life, type LifeEvent, step } from "../../../../src/queue/syncs/sync-life.ts";
-import { createManualClock } from "../../budget/manual-clock.ts";
+import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 import { SimQueue } from "./simulated-queue.ts";
 import { type SimMirror, SimWorker } from "./simulated-worker.ts";
 

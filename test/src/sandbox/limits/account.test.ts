@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { openAccount } from "../../../../src/sandbox/limits/account.ts";
 import { openCredits } from "../../../../src/sandbox/limits/credits.ts";
-import { createManualClock } from "../../budget/manual-clock.ts";
+import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 
 const anAccount = (credits: number) => {
   const clock = createManualClock(0);

@@ -50,6 +50,7 @@ const fetcherOf = (
   };
   const sender: Sender = {
     turn: async () => undefined,
+    giveBack: () => undefined,
     nextTurnAt: () => 0,
     send: async () => (++answered > answers ? { kind: "unsent" } : answer()),
     observe: () => void log.push("observed"),

@@ -27,6 +27,7 @@ const ok: Sending = {
 };
 const senderOf = (sending: Sending): Sender => ({
   turn: async () => undefined,
+  giveBack: () => undefined,
   nextTurnAt: () => 7,
   send: async () => sending,
   observe: () => undefined,

@@ -71,6 +71,7 @@ const sent = async (
 const aSender = (send: Sender["send"], turn: Sender["turn"] = async () => undefined): Sender => ({
   send,
   turn,
+  giveBack: () => undefined,
   nextTurnAt: () => 0,
   observe: () => undefined,
   backOff: () => undefined,

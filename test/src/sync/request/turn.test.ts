@@ -43,6 +43,7 @@ const attempt = (
   const archive = createMemoryArchive(() => undefined);
   const sender: Sender = {
     turn: async () => void at("turn"),
+    giveBack: () => undefined,
     nextTurnAt: () => 0,
     send: async () => {
       at("send");

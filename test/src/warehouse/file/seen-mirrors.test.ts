@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { watchMirrors } from "../../../../src/warehouse/file/seen-mirrors.ts";
 import { aFolder } from "../../../support/cli.ts";
-import { createManualClock } from "../../budget/manual-clock.ts";
+import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 
 const DONE = { error: null };
 

@@ -7,7 +7,7 @@ import { DuckmirrorError } from "../../../../../src/core/errors.ts";
 import type { AskedSync, SyncAsk } from "../../../../../src/core/report/triggers.ts";
 import type { Triggers } from "../../../../../src/queue/asking/asks.ts";
 import { cli } from "../../../../support/cli.ts";
-import { createManualClock } from "../../../budget/manual-clock.ts";
+import { createManualClock } from "../../../../../bench/rates/manual-clock.ts";
 
 const ask: SyncAsk = { streams: [], full: false, profile: null, idempotencyKey: "k" };
 const aSync = (runId: string, state: AskedSync["state"]): AskedSync => ({

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Entry } from "../../../../../src/queue/syncs/local/entry.ts";
 import { createOrder } from "../../../../../src/queue/syncs/local/in-order.ts";
-import { createManualClock, settled } from "../../../budget/manual-clock.ts";
+import { createManualClock, settled } from "../../../../../bench/rates/manual-clock.ts";
 import { config, syncOf } from "../../asking/an-ask.ts";
 
 const rig = () => {

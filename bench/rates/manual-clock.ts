@@ -1,5 +1,5 @@
 // A clock that stands still until a test moves it.
-import type { Clock } from "../../../src/core/clock.ts";
+import type { Clock } from "../../src/core/clock.ts";
 
 export interface ManualClock extends Clock {
   /** Moves on by `ms`, waking sleepers in the order of their time; what they start runs before the next one wakes. */

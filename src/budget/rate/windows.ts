@@ -1,0 +1,90 @@
+// Windows: counts the requests of each rate limit in force, so that none holds more than its limit, wherever it starts. Pure.
+// A request counts from its answer, the latest moment at which the service may have counted it; until then it is in flight,
+// and counts in every window.
+
+/** `limit` requests per `windowMs`. */
+export interface Rate {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** Number of requests that count from `from` (ms since the epoch), for the length of a window. */
+interface Tally {
+  readonly from: number;
+  readonly count: number;
+}
+
+/** The answered requests that count in windows of one length, oldest first. */
+export interface Counted {
+  readonly windowMs: number;
+  readonly answered: readonly Tally[];
+}
+
+const MINUTE_MS = 60_000;
+/** Tallies per window: rounding a moment up to a tally costs less than half a percent of the rate. */
+const TALLIES = 240;
+
+export const perMinute = (limit: number): Rate => ({ limit, windowMs: MINUTE_MS });
+
+/** Requests per ms. */
+export const speedOf = ({ limit, windowMs }: Rate): number => limit / windowMs;
+
+export const slowestOf = (rates: readonly Rate[]): Rate | undefined =>
+  rates.reduce<Rate | undefined>((a, b) => (a === undefined || speedOf(b) < speedOf(a) ? b : a), undefined);
+
+/** Adds a request answered at `at`, and drops those that no window of this length holds any more. */
+const withOne = ({ windowMs, answered }: Counted, at: number): Counted => {
+  const span = windowMs / TALLIES;
+  const from = Math.ceil(at / span) * span;
+  // Twice the window: a figure of the service may be that old when it arrives.
+  const kept = answered.filter((tally) => tally.from > at - 2 * windowMs);
+  const before = kept.findLastIndex((tally) => tally.from <= from);
+  const there = kept[before];
+  const next =
+    there?.from === from
+      ? kept.with(before, { from, count: there.count + 1 })
+      : kept.toSpliced(before + 1, 0, { from, count: 1 });
+  return { windowMs, answered: next };
+};
+
+/** Counts a request answered at `at` in all windows. */
+export const countAnswer = (counts: readonly Counted[], at: number): readonly Counted[] =>
+  counts.map((each) => withOne(each, at));
+
+/**
+ * The counts of these rates' windows: one per length, as known so far. A length that was not counted yet starts with what
+ * the longest other one holds.
+ */
+export const countsOf = (counts: readonly Counted[], rates: readonly Rate[]): readonly Counted[] => {
+  const lengths = [...new Set([MINUTE_MS, ...rates.map(({ windowMs }) => windowMs)])];
+  const longest = counts.reduce<Counted | undefined>((a, b) => (a && a.windowMs >= b.windowMs ? a : b), undefined);
+  return lengths.map(
+    (windowMs) => counts.find((each) => each.windowMs === windowMs) ?? { windowMs, answered: longest?.answered ?? [] },
+  );
+};
+
+const answeredIn = (counts: readonly Counted[], windowMs: number): readonly Tally[] =>
+  counts.find((each) => each.windowMs === windowMs)?.answered ?? [];
+
+/** Requests answered after `since`. */
+export const answeredSince = (counts: readonly Counted[], windowMs: number, since: number): number =>
+  answeredIn(counts, windowMs).reduce((sum, { from, count }) => sum + (from > since ? count : 0), 0);
+
+/**
+ * Earliest time at which a window has room for one more, ms since the epoch; -Infinity: now; Infinity: only an answer to a
+ * request in flight makes room. `earlyMs`: a request needs at least this long to be answered.
+ */
+export const roomAt = (
+  counts: readonly Counted[],
+  { limit, windowMs }: Rate,
+  flying: number,
+  earlyMs: number,
+): number => {
+  if (flying >= limit) return Infinity;
+  let count = flying;
+  const full = answeredIn(counts, windowMs).findLast((tally) => {
+    count += tally.count;
+    return count >= limit;
+  });
+  return full === undefined ? -Infinity : full.from + windowMs - earlyMs;
+};

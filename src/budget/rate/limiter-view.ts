@@ -13,8 +13,8 @@ type Change = (state: SharedLimiter, now: number, skew: number) => SharedLimiter
 
 export type Turn =
   | { readonly granted: true }
-  /** `isAnswerDue`: an answer to a request in flight may make room sooner. */
-  | { readonly granted: false; readonly waitMs: number; readonly isAnswerDue: boolean };
+  /** Infinity: only an answer to a request in flight makes room. */
+  | { readonly granted: false; readonly waitMs: number };
 
 export interface ViewOptions {
   readonly clock: Clock;
@@ -87,13 +87,13 @@ export class LimiterView {
     const turn = await this.#options.store.update<Proof | Exclude<Turn, { granted: true }>>(
       (stored, now) => {
         const state = this.#learn(stored, now, sent);
-        const { at, why } = this.next(state, now);
+        const { at } = this.next(state, now);
         if (at > now) {
           this.#latest = state;
           // Nothing to write: no slot was granted and no change is pending.
           return {
             state: sent.length > 0 ? state : stored,
-            result: { granted: false, waitMs: at - now, isAnswerDue: why !== "pace" || at === Infinity },
+            result: { granted: false, waitMs: at - now },
           };
         }
         const { state: limiter, proof } = takeSlot(state.limiter, inFlight(state.flights, now), now);

@@ -9,8 +9,6 @@ import { burstOf, inFlightOf, isAssumed, rateOf, ratesOf } from "./rates-in-forc
 import { answeredSince, countAnswer, countsOf, type Rate, roomAt, speedOf } from "./windows.ts";
 
 const MINUTE_MS = 60_000;
-/** Wait for an answer before more requests than were ever answered together are sent anyway. */
-const PATIENCE_MS = 30_000;
 /** Of an even pace: one request, and one that catches up what a timer fired late. */
 const EVEN_BURST = 2;
 /** A burst that was never seen to succeed is tried with few requests in flight, so that few are refused together. */
@@ -69,18 +67,18 @@ const flightAt = (state: LimiterState, rate: Rate, flying: number, now: number):
   const isTried = isExploring(state, speedOf(rate), now);
   const most = Math.min(state.provenInFlight + 1, isTried ? exploringInFlight(state, rate) : Infinity);
   const known = state.heardUpTo === -Infinity ? 1 : most;
-  return flying >= known ? state.grantedAt + PATIENCE_MS : -Infinity;
+  return flying >= known ? Infinity : -Infinity;
 };
 
 /** When the service's own count leaves one more; after its reset one request asks, and the others wait for its answer. */
 const leftAt = (state: LimiterState, speed: number, flying: number, now: number): number => {
-  const { left, grantedAt } = state;
+  const { left } = state;
   if (left === null || left.remaining - flying > 0) return -Infinity;
   // What the windows allow is enough, but for a burst that may be too large.
   if (!left.isLess && !isExploring(state, speed, now)) return -Infinity;
   const provenAt = left.isLess ? Infinity : state.emptyAt - (state.provenBurst - 1) / speed;
   if (now < left.resetsAt) return Math.min(left.resetsAt, provenAt);
-  return flying === 0 ? -Infinity : grantedAt + PATIENCE_MS;
+  return flying === 0 ? -Infinity : Infinity;
 };
 
 /**

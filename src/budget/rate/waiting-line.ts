@@ -1,8 +1,9 @@
 // Waiting requests of a process, served one after the other: first come, first served.
 import type { Clock } from "../../core/clock.ts";
 import { isCode } from "../../core/errors.ts";
+import { untilAborted } from "../../core/until-aborted.ts";
 import type { Fence } from "../store/state-store.ts";
-import type { LimiterView, Turn } from "./limiter-view.ts";
+import type { LimiterView } from "./limiter-view.ts";
 
 interface Waiter {
   readonly fence: Fence | undefined;
@@ -76,7 +77,7 @@ export class WaitingLine {
       if (turn.granted) return this.#grant(waiter);
       if (changed.signal.aborted) return;
       // Rejects only because something changed; the loop then continues.
-      await this.#clock.sleep(this.#sleepMs(turn), changed.signal).catch(() => {});
+      await this.#untilRoom(turn.waitMs, changed.signal).catch(() => {});
     } catch (error) {
       if (!this.#queue.includes(waiter)) return;
       // Without the store no request gets a turn; with a broken fence only this one gets none.
@@ -86,10 +87,12 @@ export class WaitingLine {
     }
   }
 
-  #sleepMs({ waitMs, isAnswerDue }: Exclude<Turn, { granted: true }>): number {
-    const shared = isAnswerDue ? SHARED_ANSWER_MS : SHARED_SLEEP_MS;
+  /** Waits for the slot, or until `changed` aborts. An answer to a request of this process always does that. */
+  #untilRoom(waitMs: number, changed: AbortSignal): Promise<void> {
+    if (waitMs === Infinity && !this.#shared) return untilAborted(new Promise<never>(() => {}), changed);
+    const longest = waitMs === Infinity ? SHARED_ANSWER_MS : SHARED_SLEEP_MS;
     // Slots are fractions of a ms; a sleep of less than one would not pass on every clock.
-    return Math.min(Math.ceil(waitMs), this.#shared ? shared : LONGEST_SLEEP_MS);
+    return this.#clock.sleep(Math.min(Math.ceil(waitMs), this.#shared ? longest : LONGEST_SLEEP_MS), changed);
   }
 
   /** Grants the slot to its requester. If the requester left, grants it to the next waiter without a fence. */

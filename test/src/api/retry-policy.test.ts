@@ -95,7 +95,28 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     ],
     [refused(429), { kind: "stop", code: "QUOTA_SPENT" }, { remainingCredits: 0 }],
     [refused(429, { excerpt: "Monthly credits exhausted" }), { code: "QUOTA_SPENT" }, { remainingCredits: 4 }],
-    [refused(429, { rate: said({ retryAt: NOW + 5 * HOUR }) }), { code: "QUOTA_SPENT" }, { remainingCredits: 4 }],
+    // Where nobody reports the credits, so long a wait is that for more of them.
+    [refused(429, { rate: said({ retryAt: NOW + 5 * HOUR }) }), { code: "QUOTA_SPENT" }],
+    // The end of a rate's window is not that of the credits.
+    [
+      refused(402, { rate: said({ remaining: 0, resetsAt: NOW + 1_000 }) }),
+      { code: "QUOTA_SPENT", context: { until: ` until ${new Date(NOW + 5 * HOUR).toISOString()}` } },
+      { creditsResetAt: NOW + 5 * HOUR },
+    ],
+    [
+      refused(402, { rate: said({ remaining: 0, resetsAt: NOW + 1_000 }) }),
+      { code: "QUOTA_SPENT", context: { until: "" } },
+    ],
+  ],
+  "403 with a Retry-After within the hour": [
+    [refused(403, { rate: said({ retryAt: NOW + 7_000 }) }), { kind: "wait", untilMs: NOW + 7_000 }],
+  ],
+  "429 with a Retry-After of more than an hour, while credits are left": [
+    [
+      refused(429, { rate: said({ retryAt: NOW + 5 * HOUR }) }),
+      { kind: "fail", code: "RATE_REFUSED", context: { how: ` until ${new Date(NOW + 5 * HOUR).toISOString()}` } },
+      { remainingCredits: 4 },
+    ],
   ],
   "429 with a Retry-After of a month or more": [
     [

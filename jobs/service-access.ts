@@ -1,7 +1,11 @@
 // How a job reaches the service, opened from the configuration. In a single process it is a client behind its
 // own throttle; a worker with Redis replaces it by shared limits.
+import { join } from "node:path";
 import { createClient } from "../src/api/client.ts";
+import { recallLimiter, rememberLimiter } from "../src/budget/rate/remembered.ts";
 import { createThrottle } from "../src/budget/rate/throttle.ts";
+import { createMemoryState } from "../src/budget/store/in-memory.ts";
+import { organizationKey } from "../src/budget/store/in-redis.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { mostValues } from "../src/core/config/memory-plan.ts";
@@ -47,9 +51,16 @@ export const clientOf = (config: Config, { clock, version, token }: AccessContex
 /** Sends requests from this process, with a rate limit that only this process uses. */
 export const openOwnAccess: OpenAccess = async (config, context) => {
   const client = clientOf(config, context);
-  const throttle = createThrottle({ clock: context.clock, configured: config.rateLimitPerMinute });
+  const { clock, token } = context;
+  const organization = organizationKey(config.baseUrl ?? "", token.reveal());
+  const file = join(config.dataDir, "state", "limiter.json");
+  const store = createMemoryState(clock, await recallLimiter(file, organization, clock.now()));
+  const throttle = createThrottle({ clock, configured: config.rateLimitPerMinute, pacing: config.pacing, store });
   return {
     sender: createLocalSender({ client, throttle, credits: null }),
-    close: () => client.close(),
+    close: async () => {
+      const limiter = await store.update((state) => ({ state, result: state }));
+      await Promise.all([rememberLimiter(file, organization, limiter), client.close()]);
+    },
   };
 };

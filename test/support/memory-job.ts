@@ -23,7 +23,7 @@ export const memoryJob = (warehouse: Warehouse, clock: Clock, wired: Wired = PAS
   let tier: KnownTier | null = null;
   return async (config, request, context) => {
     const client = clientOf(config, context);
-    const throttle = createThrottle({ clock, configured: config.rateLimitPerMinute });
+    const throttle = createThrottle({ clock, configured: config.rateLimitPerMinute, pacing: config.pacing });
     const counted = {
       ...client,
       send: (...call: Parameters<typeof client.send>) => wired(() => client.send(...call)),

@@ -5,7 +5,7 @@ import { openAgainAt } from "./quota-signs.ts";
 /** `unclear`: it says nothing of it. */
 export type RefusalCause = "rate" | "in-flight" | "unclear";
 
-const IN_FLIGHT = /\bconcurren|\bsimultaneous|\bin[ _-]?flight\b|\bparallel\b|\bat the same time\b/i;
+const IN_FLIGHT = /concurren|simultaneous|in[ _-]?flight|\bparallel|at the same time/i;
 const PER_TIME = /\brate\b|\bper[ _-]?(second|minute|hour)\b/i;
 
 /** A longer wait is that for a window. */

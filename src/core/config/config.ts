@@ -166,6 +166,7 @@ export const resolveConfig = (
     dataDir: profile === null || own?.has("data_dir") ? dataDir : join(dataDir, profile),
     /** Requests per minute; null: the service's limit. */
     rateLimitPerMinute: setting.rate_limit,
+    pacing: setting.pacing,
     /** Most credits of a run; null: no limit of our own. */
     maxCredits: setting.max_credits ?? null,
     reserveCredits: setting.reserve,

@@ -149,11 +149,11 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
         await a.acquire();
       }
       await b.acquire();
-      // Three of the other process are on their way: of four that are left one is certainly free.
+      // One of the other process is on its way: of two that are left one is certainly free.
       // A timer may fire a moment early, so the time of the last slot could still lie ahead.
       const sentAt = Date.now() + 20;
-      const said4 = said({ limit: 5_000, remaining: 4, resetsAt: Date.now() + 60_000 });
-      await b.observe(said4, { sentAt, answeredAt: sentAt });
+      const said2 = said({ limit: 5_000, remaining: 2, resetsAt: Date.now() + 60_000 });
+      await b.observe(said2, { sentAt, answeredAt: sentAt });
       expect(b.state().why).toBe("pace");
       await b.acquire();
       expect(b.state()).toMatchObject({ why: "remaining" });
@@ -271,6 +271,7 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       await firstAnswer(ledger, 10);
       expect(await ledger.reserve({ ...ask, fence })).toMatchObject({ ok: true });
       await throttle.acquire(undefined, fence);
+      await throttle.observe(null);
       await shared.hold(fence.key, "another's");
       expect(await ledger.reserve({ ...ask, fence })).toMatchObject({ ok: false, code: "FENCED", settling: false });
       expect(await ledger.snapshot()).toMatchObject({ reserved: 1 });

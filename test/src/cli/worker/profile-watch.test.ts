@@ -2,12 +2,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
 import { watchProfiles } from "../../../../src/cli/worker/profile-watch.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { aFolder } from "../../../support/cli.ts";
-import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 
 const aRig = (folder: string) => {
   const profileOf = (name: string) => {

@@ -1,8 +1,8 @@
 // Credits while requests are under way.
 import { expect, test } from "vitest";
+import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 import { openAccount } from "../../../../src/sandbox/limits/account.ts";
 import { openCredits } from "../../../../src/sandbox/limits/credits.ts";
-import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 
 const anAccount = (credits: number) => {
   const clock = createManualClock(0);

@@ -2,9 +2,9 @@
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 import { watchMirrors } from "../../../../src/warehouse/file/seen-mirrors.ts";
 import { aFolder } from "../../../support/cli.ts";
-import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 
 const DONE = { error: null };
 

@@ -2,12 +2,12 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../../../../bench/rates/manual-clock.ts";
 import { untilEnded } from "../../../../../src/cli/worker/asking/await-sync.ts";
 import { DuckmirrorError } from "../../../../../src/core/errors.ts";
 import type { AskedSync, SyncAsk } from "../../../../../src/core/report/triggers.ts";
 import type { Triggers } from "../../../../../src/queue/asking/asks.ts";
 import { cli } from "../../../../support/cli.ts";
-import { createManualClock } from "../../../../../bench/rates/manual-clock.ts";
 
 const ask: SyncAsk = { streams: [], full: false, profile: null, idempotencyKey: "k" };
 const aSync = (runId: string, state: AskedSync["state"]): AskedSync => ({

@@ -49,6 +49,7 @@ const openShared = (
     throttle: createThrottle({
       clock: place.clock,
       configured: config.rateLimitPerMinute,
+      pacing: config.pacing,
       store: redisLimiter(place),
     }),
     ledger: createOrganizationLedger({ clock: place.clock, store: redisLedger(place, limits), limits }),

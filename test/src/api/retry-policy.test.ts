@@ -108,9 +108,6 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
       { code: "QUOTA_SPENT", context: { until: "" } },
     ],
   ],
-  "403 with a Retry-After within the hour": [
-    [refused(403, { rate: said({ retryAt: NOW + 7_000 }) }), { kind: "wait", untilMs: NOW + 7_000 }],
-  ],
   "429 with a Retry-After of more than an hour, while credits are left": [
     [
       refused(429, { rate: said({ retryAt: NOW + 5 * HOUR }) }),

@@ -1,7 +1,7 @@
 // Places of a worker's runs, without a worker: who works, who only waits, and who is let in meanwhile.
 import { expect, test } from "vitest";
-import { type BeginWait, createPlaces } from "../../jobs/places.ts";
 import { createManualClock, settled } from "../../bench/rates/manual-clock.ts";
+import { type BeginWait, createPlaces } from "../../jobs/places.ts";
 
 const aRig = (most: number) => {
   const clock = createManualClock();

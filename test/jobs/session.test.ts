@@ -1,5 +1,6 @@
 // Sessions without queue and engine: which run waits for another, what is run again, and what ends a run.
 import { describe, expect, test } from "vitest";
+import { createManualClock, settled } from "../../bench/rates/manual-clock.ts";
 import { createSessions, type SessionAsk } from "../../jobs/session.ts";
 import type { SyncRequest } from "../../jobs/sync.ts";
 import type { StreamName } from "../../src/catalog/streams.ts";
@@ -8,7 +9,6 @@ import { resolveConfig } from "../../src/core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../src/core/errors.ts";
 import type { RunStatus, StreamStatus } from "../../src/core/report/sync-report.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
-import { createManualClock, settled } from "../../bench/rates/manual-clock.ts";
 import { aReport } from "../support/reports.ts";
 
 const configIn = (dir: string) =>

@@ -109,11 +109,9 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     rate_limit: rateLimit.prefault("auto").meta({
       description: "Requests per minute, a plan (free, build, scale, pro), or auto: as the service reports.",
     }),
-    pacing: choice(["burst", "even"])
-      .prefault("burst")
-      .meta({
-        description: "`burst`: what the rate limit's window allows is sent at once. `even`: spread over the window.",
-      }),
+    pacing: choice(["burst", "even"]).prefault("burst").meta({
+      description: "`burst`: what the rate limit's window allows is sent at once. `even`: spread over the window.",
+    }),
     max_credits: one("a whole number of credits", (value) => whole(value, 0))
       .optional()
       .meta({ description: "Credits one run may spend; unset: what the organization has left.", examples: [500] }),

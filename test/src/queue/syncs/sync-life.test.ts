@@ -1,6 +1,7 @@
 // The life of a sync: its arrows, and thousands of histories with kills, stops, freezes, lost locks, a Redis that is away or
 // emptied, and cancels, under virtual time. Every sync asked for ends, with one result, and it is true.
 import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
 import { untilEnded } from "../../../../src/cli/worker/asking/await-sync.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
@@ -8,7 +9,6 @@ import { isCode } from "../../../../src/core/errors.ts";
 import type { AskedSync, SyncAsk } from "../../../../src/core/report/triggers.ts";
 import { payloadOf } from "../../../../src/queue/asking/asks.ts";
 import { type Life, type LifeEvent, step } from "../../../../src/queue/syncs/sync-life.ts";
-import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 import { SimQueue } from "./simulated-queue.ts";
 import { type SimMirror, SimWorker } from "./simulated-worker.ts";
 

@@ -1,0 +1,66 @@
+// How long work takes under a limit, of the least that the limit allows, and how many requests are refused.
+import { describe, expect, test } from "vitest";
+import { finish, serviceOf } from "../../../../bench/rates/finish.ts";
+import type { Dialect } from "../../../../bench/rates/headers.ts";
+import { fixedWindow, type Limit, slidingWindow, tokenBucket } from "../../../../bench/rates/services.ts";
+
+const TELLS: Dialect = {
+  names: "structured",
+  reset: "delta",
+  rounding: "up",
+  counted: "after",
+  retryAfter: true,
+  date: true,
+};
+const SILENT: Dialect = { ...TELLS, names: "none" };
+const perMinute = (limit: number): Limit => ({ limit, windowMs: 60_000 });
+const WINDOWS = {
+  sliding: (limit: Limit) => slidingWindow(limit, "oldest"),
+  fixed: (limit: Limit) => fixedWindow(limit, 0),
+};
+
+describe.each([10, 300])("%i a minute", (limit) => {
+  const cases = Object.entries(WINDOWS).flatMap(([window, make]) =>
+    [3, 20, 484].flatMap((requests) => [1, 8].map((processes) => ({ window, make, requests, processes }))),
+  );
+  test.each(cases)(
+    "$requests requests, $window window, $processes processes: on time, none refused",
+    async ({ make, requests, processes }) => {
+      for (const [dialect, configured] of [
+        [TELLS, null],
+        [SILENT, limit],
+      ] as const) {
+        const service = serviceOf([make(perMinute(limit))]);
+        const work = { requests, service, dialect, configured, processes, latencyMs: 10 };
+        const { refused, tookMs } = await finish(work);
+        expect(refused).toBe(0);
+        const boundMs = Math.floor((requests - 1) / limit) * 60_000;
+        expect(tookMs).toBeLessThanOrEqual(boundMs * 1.05 + requests * 12 + 500);
+      }
+    },
+  );
+
+  test("a bucket of a fifth: one refusal at most, announced or not", async () => {
+    for (const [dialect, configured] of [
+      [TELLS, null],
+      [SILENT, limit],
+    ] as const) {
+      const bucket = tokenBucket(perMinute(limit), limit / 5, "full", "rate");
+      const { refused } = await finish({
+        requests: 100,
+        service: serviceOf([bucket]),
+        dialect,
+        configured,
+        latencyMs: 10,
+      });
+      expect(refused).toBeLessThanOrEqual(1);
+    }
+  });
+
+  test("a limit on requests in flight is learned as such: three refusals at most, and all get through", async () => {
+    const rate = slidingWindow(perMinute(limit), "oldest");
+    const service = { take: (now: number, flying: number) => (flying > 2 ? null : rate.take(now)) };
+    const { refused } = await finish({ requests: 40, service, dialect: TELLS, configured: null, concurrency: 32 });
+    expect(refused).toBeLessThanOrEqual(3);
+  });
+});

@@ -163,8 +163,7 @@ judged AS (
     CASE
       WHEN status = 'walking' THEN greatest(0, coalesce(
         try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.total', '0')::BIGINT - coalesce(
-        try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.end', '0')::BIGINT - coalesce(
-        try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.fromHead.coverage.end', '0')::BIGINT)
+        try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.end', '0')::BIGINT)
       ELSE coalesce(unconfirmed, 0)
     END AS open_rows
   FROM parts
@@ -245,7 +244,8 @@ SELECT
   coalesce(streams.failed_scopes, 0) AS failed_scopes,
   streams.error,
   verdicts.because IS NULL AS complete,
-  CASE WHEN verdicts.because IS NULL THEN 0 ELSE coalesce(streams.unconfirmed, 0) END AS unconfirmed,
+  CASE WHEN verdicts.because IS NULL THEN 0 ELSE nullif(streams.unconfirmed, 0) END AS unconfirmed,
+  verdicts.because AS reason,
   verdicts.because AS unconfirmed_because
 FROM tables
 JOIN verdicts ON verdicts.table_name = tables.table_name
@@ -277,5 +277,6 @@ COMMENT ON COLUMN marts.freshness.walking_scopes IS 'Parts that are not read to 
 COMMENT ON COLUMN marts.freshness.failed_scopes IS 'Parts whose last check failed.';
 COMMENT ON COLUMN marts.freshness.error IS 'One of the failures.';
 COMMENT ON COLUMN marts.freshness.complete IS 'Whether the last complete walk of every part added up and its deletes were settled.';
-COMMENT ON COLUMN marts.freshness.unconfirmed IS 'Rows that could not be confirmed, as far as their number is known; 0 where complete.';
-COMMENT ON COLUMN marts.freshness.unconfirmed_because IS 'Why it is not complete; NULL where it is.';
+COMMENT ON COLUMN marts.freshness.unconfirmed IS 'Rows that could not be confirmed; 0 where complete, NULL where their number is unknown.';
+COMMENT ON COLUMN marts.freshness.reason IS 'Why it is not complete, in one sentence; NULL where it is.';
+COMMENT ON COLUMN marts.freshness.unconfirmed_because IS 'The same as reason, by its former name.';

@@ -48,7 +48,7 @@ const headlineOf = (report: SyncReport, named: boolean): string => {
     return (fetched ? HEADLINES : EMPTY_HEADLINES)[report.status];
   }
   const open = report.streams.filter(({ complete }) => !complete);
-  const rows = open.reduce((sum, { unconfirmed }) => sum + unconfirmed, 0);
+  const rows = open.reduce((sum, { unconfirmed }) => sum + (unconfirmed ?? 0), 0);
   if (open.length > 0) return `The mirror is not proven to be complete: ${unconfirmedText(rows)}.`;
   const rejected = report.streams.reduce((sum, stream) => sum + stream.rejected, 0);
   const but = rejected === 0 ? "" : ` but for ${counted(rejected, "record")} in sync.rejects`;
@@ -115,7 +115,7 @@ export const renderSummary = (
   });
   const took = formatDuration((timeMs(report.finished_at) ?? 0) - (timeMs(report.started_at) ?? 0));
   const errors = report.streams.flatMap(({ stream, error }) => (error ? [`${colours.red(stream)}: ${error}`] : []));
-  const open = report.streams.flatMap(({ stream, error, unconfirmed, unconfirmed_because: because }) =>
+  const open = report.streams.flatMap(({ stream, error, unconfirmed, reason: because }) =>
     because === undefined || error !== undefined
       ? []
       : [`${colours.yellow(stream)}: ${unconfirmedText(unconfirmed)}: ${because}`],

@@ -46,7 +46,7 @@ export type ProgressEvent =
       readonly unchanged: number;
       readonly rejected: number;
       readonly complete: boolean;
-      readonly unconfirmed: number;
+      readonly unconfirmed: number | null;
       /** Reason why it is not complete. */
       readonly because?: string;
       readonly error?: string;

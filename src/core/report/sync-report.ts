@@ -20,10 +20,10 @@ const instant = z.iso.datetime();
 const verdictSchema = z.object({
   /** Every list of the stream is proven complete, and the run left none of its work. */
   complete: z.boolean().default(false),
-  /** Number of rows that could not be confirmed, where known. */
-  unconfirmed: count.default(0),
-  /** Reason why it is not complete. */
-  unconfirmed_because: z.string().optional(),
+  /** Number of rows that could not be confirmed; null: unknown. */
+  unconfirmed: count.nullable().default(0),
+  /** Why it is not complete, in one sentence. */
+  reason: z.string().optional(),
 });
 export type StreamVerdict = z.output<typeof verdictSchema>;
 

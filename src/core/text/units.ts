@@ -67,5 +67,5 @@ export const counted = (count: number, word: string, words = `${word}s`): string
   `${formatCount(count)} ${count === 1 ? word : words}`;
 
 /** "unconfirmed, 105 rows": a stream not proven complete; without a number if it is unknown. */
-export const unconfirmedText = (rows: number): string =>
-  rows === 0 ? "unconfirmed" : `unconfirmed, ${counted(rows, "row")}`;
+export const unconfirmedText = (rows: number | null): string =>
+  rows === null || rows === 0 ? "unconfirmed" : `unconfirmed, ${counted(rows, "row")}`;

@@ -24,7 +24,7 @@ const freshnessRow = z.object({
   failed_scopes: count,
   error: word,
   complete: z.boolean(),
-  unconfirmed: count,
+  unconfirmed: count.nullable(),
   unconfirmed_because: word,
 });
 

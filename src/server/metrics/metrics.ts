@@ -112,7 +112,7 @@ const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot
     setSome(metrics.overdue, of, table.due_at === null ? null : (now - table.due_at) / 1000);
     setSome(metrics.maxAge, of, table.max_age_hours === null ? null : table.max_age_hours * 3600);
     metrics.complete.set(of, table.complete ? 1 : 0);
-    metrics.unconfirmed.set(of, table.unconfirmed);
+    metrics.unconfirmed.set(of, table.unconfirmed ?? 0);
     metrics.failedScopes.set(of, table.failed_scopes);
   }
   const reading = (await readBurn(snapshot)).find((day) => day.captured_at !== null);

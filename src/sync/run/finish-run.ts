@@ -22,9 +22,9 @@ import { closeScope, eraseOutside } from "./state/scope-marks.ts";
 
 const reportJson = (report: SyncReport): JsonObject => {
   const streams = report.streams.map(
-    ({ error, unconfirmed_because: because, ...stream }): JsonObject => ({
+    ({ error, reason, ...stream }): JsonObject => ({
       ...stream,
-      ...(because === undefined ? {} : { unconfirmed_because: because }),
+      ...(reason === undefined ? {} : { reason }),
       ...(error === undefined ? {} : { error }),
     }),
   );
@@ -107,7 +107,7 @@ export const reportBroken = (begun: BegunRun): SyncReport =>
   reportOf(begun, "failed", { proven: new Map(), left: begun.run.deps.ledger.snapshot() });
 
 const tellStreams = ({ deps }: SyncRun, { streams }: SyncReport): void => {
-  for (const { error, unconfirmed_because: because, ...counts } of streams) {
+  for (const { error, reason: because, ...counts } of streams) {
     deps.emit({
       kind: "stream-finished",
       ...counts,

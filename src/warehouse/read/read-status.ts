@@ -33,7 +33,7 @@ const streamRow = z
     total_count: count.nullable(),
     error: z.string().nullable(),
     complete: z.boolean(),
-    unconfirmed: count,
+    unconfirmed: count.nullable(),
     unconfirmed_because: z.string().nullable(),
   })
   .transform((row) => ({
@@ -52,7 +52,7 @@ const streamRow = z
     totalCount: row.total_count,
     error: row.error,
     complete: row.complete,
-    /** Number of rows that could not be confirmed, where known, and the reason. */
+    /** Number of rows that could not be confirmed, null where unknown, and the reason. */
     unconfirmed: row.unconfirmed,
     because: row.unconfirmed_because,
   }));

@@ -130,7 +130,7 @@ test.each([
     expect(report.streams[0]).toMatchObject({
       complete: false,
       unconfirmed: 1_000 - held,
-      unconfirmed_because: `the mirror holds ${held} rows, the service counts 1,000`,
+      reason: `the mirror holds ${held} rows, the service counts 1,000`,
     });
     spent.push(report.credits.spent);
   }

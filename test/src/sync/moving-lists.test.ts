@@ -81,7 +81,7 @@ test("rows that go after they were read are counted as unconfirmed, and gone aft
   service.rest();
   const beyond = service.held().length - service.listed().length;
   expect(first.stream).toMatchObject({ complete: false, unconfirmed: beyond });
-  expect(first.stream?.unconfirmed_because).toContain("the service counts");
+  expect(first.stream?.reason).toContain("the service counts");
   await service.sync();
   expect(service.held()).toEqual(service.listed());
 });

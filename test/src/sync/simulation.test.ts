@@ -275,9 +275,7 @@ test(`after ${HISTORIES} random histories the mirror equals the source once it s
     // A full sync of an unchanged source proves every list: none is left open.
     const last = await sync(world, { full: true });
     const open = last.result?.report.streams.filter(({ complete }) => !complete) ?? [];
-    failures.push(
-      ...open.map(({ stream, unconfirmed_because: why }) => `history ${history}: ${stream} is open: ${why}`),
-    );
+    failures.push(...open.map(({ stream, reason: why }) => `history ${history}: ${stream} is open: ${why}`));
     const found = difference(world);
     if (found.length > 0) failures.push(`history ${history}: ${found.slice(0, 3).join("; ")}`);
     if (world.broken.length > 0)

@@ -93,7 +93,7 @@ const freshMood = (table: Table, now: number): HTMLElement => {
 /** Whether the table is proven to equal the service's list; the reason appears on hover. */
 const completeMood = (table: Table): HTMLElement => {
   if (table.complete) return badge("complete", "good");
-  const rows = table.unconfirmed === 0 ? "" : `, ${counted(table.unconfirmed, "row")}`;
+  const rows = table.unconfirmed === null || table.unconfirmed === 0 ? "" : `, ${counted(table.unconfirmed, "row")}`;
   const mark = badge(`unconfirmed${rows}`, "warn");
   mark.title = table.unconfirmed_because ?? "";
   return mark;

@@ -35,7 +35,7 @@ export const unconfirmedIn = ({ rows, unmet, counted }: WalkedList): Unconfirmed
 const verdictRow = z.object({
   stream: z.string(),
   complete: z.boolean(),
-  unconfirmed: z.number(),
+  unconfirmed: z.number().nullable(),
   because: z.string().nullable(),
   scopes: z.number(),
 });
@@ -51,12 +51,12 @@ export const readCompleteness = async (database: Database): Promise<ReadonlyMap<
   return new Map(
     rows.map(({ stream, complete, unconfirmed, because, scopes }) => [
       stream,
-      { complete, unconfirmed, scopes, ...(because === null ? {} : { unconfirmed_because: because }) },
+      { complete, unconfirmed, scopes, ...(because === null ? {} : { reason: because }) },
     ]),
   );
 };
 
-const NEVER_READ: ProvenStream = { complete: false, unconfirmed: 0, unconfirmed_because: "never read", scopes: 0 };
+const NEVER_READ: ProvenStream = { complete: false, unconfirmed: null, reason: "never read", scopes: 0 };
 
 /**
  * Error for a stream that is read per company or account and had nothing to read, in a mirror whose accounts were never
@@ -83,6 +83,5 @@ export const completenessOf = (
 ): StreamVerdict => {
   const { scopes: _, ...known } = proven.get(stream) ?? NEVER_READ;
   if (!known.complete || (run.failed === null && !run.left)) return known;
-  const because = run.failed ?? "the run ended before it was read";
-  return { complete: false, unconfirmed: 0, unconfirmed_because: because };
+  return { complete: false, unconfirmed: null, reason: run.failed ?? "the run ended before it was read" };
 };

@@ -137,8 +137,8 @@ describe("a mirror with a history", () => {
       total_count: 17,
       error: "GET filings failed: status 500",
       complete: false,
-      unconfirmed: 0,
-      unconfirmed_because: "1 of 2 lists: the last read failed: GET filings failed: status 500",
+      unconfirmed: null,
+      reason: "1 of 2 lists: the last read failed: GET filings failed: status 500",
       worst_case_at: "2025-01-01T00:00:00.000Z",
       worst_case_because: expect.stringContaining("complete walks"),
     });

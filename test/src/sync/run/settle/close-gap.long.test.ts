@@ -133,7 +133,7 @@ test("a service that answers 404 for every id deletes nothing: its tier was lowe
   answerById(service, 404);
   const { stream } = await signalsOf(rig);
   expect(stream).toMatchObject({ complete: false, deleted: 0 });
-  expect(stream?.unconfirmed_because).toContain("prove nothing");
+  expect(stream?.reason).toContain("prove nothing");
 });
 
 test("more than max_delete_share is not asked for, nor deleted, without being allowed", async () => {

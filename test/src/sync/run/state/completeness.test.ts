@@ -42,21 +42,21 @@ describe("a stream in a run's report", () => {
   test("is not if the run failed in it or left some of its work", () => {
     expect(completenessOf(proven, "accounts", { failed: "X: y", left: true })).toMatchObject({
       complete: false,
-      unconfirmed_because: "X: y",
+      reason: "X: y",
     });
     expect(completenessOf(proven, "accounts", { failed: null, left: true })).toMatchObject({
       complete: false,
-      unconfirmed_because: "the run ended before it was read",
+      reason: "the run ended before it was read",
     });
   });
 
   test("keeps the reason why its lists are not proven", () => {
-    const unproven = { complete: false, unconfirmed: 4, unconfirmed_because: "a walk", scopes: 1 };
+    const unproven = { complete: false, unconfirmed: 4, reason: "a walk", scopes: 1 };
     const of = completenessOf(new Map([["accounts", unproven]]), "accounts", { failed: "X", left: true });
-    expect(of).toEqual({ complete: false, unconfirmed: 4, unconfirmed_because: "a walk" });
+    expect(of).toEqual({ complete: false, unconfirmed: 4, reason: "a walk" });
     expect(completenessOf(new Map(), "accounts", { failed: null, left: false })).toMatchObject({
       complete: false,
-      unconfirmed_because: "never read",
+      reason: "never read",
     });
   });
 });

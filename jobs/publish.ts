@@ -116,7 +116,7 @@ const sumOf = (stream: string, parts: readonly StreamReport[]): StreamReport | n
     rejected: sum((part) => part.rejected),
     complete: last.complete,
     unconfirmed: last.unconfirmed,
-    ...(last.unconfirmed_because === undefined ? {} : { unconfirmed_because: last.unconfirmed_because }),
+    ...(last.reason === undefined ? {} : { reason: last.reason }),
     ...(last.error === undefined ? {} : { error: last.error }),
   };
 };

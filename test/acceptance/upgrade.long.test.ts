@@ -1,4 +1,5 @@
-// A rolling upgrade: this build beside one of the first payload version.  Nothing fails, and a client that waits for a sync gets its report.
+// A rolling upgrade: this build beside one whose syncs only it can read. Nothing fails, and a client that waits for
+// a sync gets its report.
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,6 +7,7 @@ import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { syncReportSchema } from "../../src/core/report/sync-report.ts";
+import { VERSION } from "../../src/queue/asking/payloads.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { type BuiltRun, startBuilt, syncEnv } from "./built-cli.ts";
@@ -27,10 +29,17 @@ const changedBuild = (change: (code: string) => string): string => {
   return join(folder, "src/cli/main.js");
 };
 
-const VERSION = /const VERSION = (\d+);/;
-
-/** A program of version 1, which knows no syncs of a part. */
-const firstBuild = (): string => changedBuild((code) => code.replace(VERSION, "const VERSION = 1;"));
+/** A program of the next version, whose syncs only it can read. The build may have put the number in place of its name. */
+const nextBuild = (): string =>
+  changedBuild((code) => {
+    const next = VERSION + 1;
+    const own = `(?:VERSION|${VERSION})`;
+    const changed = code
+      .replace(new RegExp(`sync: \\{\\s*v: ${own},\\s*since: ${VERSION}`), `sync: { v: ${next}, since: ${next}`)
+      .replace(new RegExp(`since > ${own}`), `since > ${next}`);
+    expect(changed).toMatch(new RegExp(`since: ${next}[^]*since > ${next}`));
+    return changed;
+  });
 
 beforeAll(async () => {
   sandbox = await startSandbox({ seed: 71, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 });
@@ -83,19 +92,18 @@ const isLeft = async (name: string) => {
 };
 
 test("old and new workers share one mirror: each leaves what it cannot read, and every trigger gets its report", async () => {
-  const current = inject("builtCli");
-  const first = firstBuild();
+  const old = inject("builtCli");
+  const next = nextBuild();
   const { worker, trigger, deadLetters } = aFleet();
-  const oldWorker = worker(first);
-  // What is due, an old worker does for a new trigger; a list anew it leaves to a new worker.
-  await ended(trigger(current));
-  const anew = trigger(current, "--reset", "accounts");
+  const oldWorker = worker(old);
+  await ended(trigger(old));
+  const newer = trigger(next);
   await isLeft("sync");
-  await ended(trigger(first));
-  const newWorker = worker(current);
-  await ended(anew);
+  const newWorker = worker(next);
+  await ended(newer);
+  await ended(trigger(old, "--full"));
   await stopped(oldWorker);
-  await ended(trigger(first));
+  await ended(trigger(old));
   await stopped(newWorker);
-  expect([await deadLetters(first), await deadLetters(current)]).toMatchObject([{ failed: [] }, { failed: [] }]);
+  expect([await deadLetters(old), await deadLetters(next)]).toMatchObject([{ failed: [] }, { failed: [] }]);
 });

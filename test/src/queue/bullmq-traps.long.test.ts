@@ -40,7 +40,7 @@ test("a job whose lock was lost is cancelled, and goes on where it stands once i
   // Somebody else has the job: its lock is not this worker's any more.
   const { redis: client } = await someTriggers(redis, []);
   const locks = await client.keys("{duckmirror}:sync:*:lock");
-  expect(locks).toHaveLength(6);
+  expect(locks).toHaveLength(1);
   await client.del(...locks);
   await expect.poll(() => signals[0]?.aborted, { timeout: 120_000 }).toBe(true);
   release();

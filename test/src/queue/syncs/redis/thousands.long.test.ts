@@ -20,7 +20,12 @@ test("how a sync ended is known after thousands of others have ended", async () 
   const { report, problem } = outcomeOf({ ...asked, results: [], problem: null }, { snapshot: "none" }, Date.now());
   const worker = new Worker(
     QUEUE.sync,
-    async (job) => ({ ...WRITTEN.result, report: { ...report, run_id: job.id }, problem, cancelled: false }),
+    async (job) => ({
+      ...WRITTEN.result,
+      report: { ...report, status: "done", run_id: job.id },
+      problem,
+      cancelled: false,
+    }),
     { connection: new Redis(redis.url, { maxRetriesPerRequest: null }), prefix: PREFIX, concurrency: 50 },
   );
   onTestFinished(() => worker.close(true));

@@ -38,33 +38,34 @@ const fewerInFlight = (state: LimiterState, { inFlight }: Proof, isNamed: boolea
   return learn({ ...state, provenInFlight: Math.min(state.provenInFlight, most) }, { inFlight: most, isNamed }, now);
 };
 
-/** As many requests as the window held: announced or not, it allows no more. */
-const smallerWindow = (state: LimiterState, now: number): LimiterState => {
+/** As many requests as the window held since the last refusal: announced or not, it allows no more. */
+const smallerWindow = (state: LimiterState, since: number, now: number): LimiterState => {
   const { limit, windowMs } = rateOf(state, now);
-  const held = answeredSince(state.counts, windowMs, now - windowMs);
+  const held = answeredSince(state.counts, windowMs, Math.max(since, now - windowMs));
   if (held < limit * TOO_FEW) return state;
   const least = windowOf(state, now) === null ? Infinity : Math.floor(limit * LESS);
   return learn(state, { window: { limit: Math.max(1, Math.min(held, least)), windowMs } }, now);
 };
 
 const smallerBurst = (state: LimiterState, { level }: Proof, now: number): LimiterState => {
-  const proven = Math.min(state.provenBurst, level - 1);
-  const burst = Math.max(1, Math.floor(proven * USED_SHARE));
-  return learn({ ...state, provenBurst: proven }, { burst }, now);
+  const burst = Math.max(1, Math.floor(Math.min(state.provenBurst, level - 1) * USED_SHARE));
+  return learn(state, { burst }, now);
 };
 
 /**
  * A refusal for the rate, though the windows had room. A short wait is that for a bucket's next token; a longer one, or a
  * bucket that is refused although it was kept, that for the end of a window.
  */
-const slower = (state: LimiterState, refusal: Refusal, proof: Proof, now: number): LimiterState => {
+const slower = (before: LimiterState, refusal: Refusal, proof: Proof, since: number, now: number): LimiterState => {
+  // A burst as large is tried with few requests in flight again.
+  const state = { ...before, provenBurst: Math.min(before.provenBurst, proof.level - 1) };
   const speed = speedOf(rateOf(state, now));
   const isToken = !refusal.isNamed || refusal.untilMs - now <= TOKEN_INTERVALS / speed + ROUNDING_MS;
   const isKept = proof.level <= (burstOf(state, now) ?? Infinity) && burstOf(state, now) !== null;
   if (isToken && !isKept) return smallerBurst(state, proof, now);
   // Others may have used the rest of a window, which the service's own count shows; once is no proof.
-  if (state.left !== null && state.unexplained === 0) return { ...state, unexplained: 1 };
-  return smallerWindow({ ...state, unexplained: state.unexplained + 1 }, now);
+  if (state.left?.isLess === true && state.unexplained === 0) return { ...state, unexplained: 1 };
+  return smallerWindow({ ...state, unexplained: state.unexplained + 1 }, since, now);
 };
 
 /**
@@ -99,5 +100,6 @@ export const refuse = (
   if (proof === null || wasHeld) return noted;
   // One request alone was refused: requests in flight were not the reason before.
   const isGuess = noted.learned?.isNamed === false && noted.learned.inFlight !== null;
-  return slower(isGuess ? learn(noted, { inFlight: null }, noted.learned?.at ?? now) : noted, refusal, proof, now);
+  const known = isGuess ? learn(noted, { inFlight: null }, noted.learned?.at ?? now) : noted;
+  return slower(known, refusal, proof, state.refusedAt, now);
 };

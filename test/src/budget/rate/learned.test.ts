@@ -41,7 +41,9 @@ test("a long wait is that for the end of a window: it allows what it held", () =
   expect(windowOf(state, T0)).toEqual({ limit: 150, windowMs: MINUTE });
   expect(windowOf(state, T0 + 3_600_000)).toBeNull();
   // A second such refusal lowers it; hardly a request shows nothing.
-  const again = refuse(state, refusal(40_000), proof({ at: T0 + 1, level: 151 }), false, T0 + 50);
+  let later = state;
+  for (let n = 0; n < 140; n += 1) later = observeRate(later, null, 0, T0 + 45_000);
+  const again = refuse(later, refusal(90_000), proof({ at: T0 + 46_000, level: 141 }), false, T0 + 46_050);
   expect(windowOf(again, T0)).toEqual({ limit: 135, windowMs: MINUTE });
   expect(refuse(busy(20), refusal(40_000), proof({ level: 21 }), false, T0).learned).toBeNull();
 });

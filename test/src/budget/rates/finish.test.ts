@@ -64,3 +64,39 @@ describe.each([10, 300])("%i a minute", (limit) => {
     expect(refused).toBeLessThanOrEqual(3);
   });
 });
+
+test("a window half as large as announced: never more than three refusals in a row, no pause of more than a window", async () => {
+  const half = serviceOf([fixedWindow(perMinute(60), 0)], (count) => ({
+    ...count,
+    limit: 120,
+    remaining: count.remaining + 60,
+  }));
+  const { mostInRow, longestPauseMs } = await finish({
+    requests: 300,
+    service: half,
+    dialect: TELLS,
+    configured: null,
+  });
+  expect(mostInRow).toBeLessThanOrEqual(3);
+  expect(longestPauseMs).toBeLessThanOrEqual(66_000);
+});
+
+test("a limit that changes in the middle, with a clock that is an hour wrong: no more than three refusals in a row", async () => {
+  for (const [from, to] of [
+    [120, 60],
+    [60, 120],
+  ] as const) {
+    let taken = 0;
+    const rules = [slidingWindow(perMinute(from), "oldest"), slidingWindow(perMinute(to), "oldest")] as const;
+    const take = (now: number) => {
+      taken += 1;
+      // The new window knows the requests of the old one.
+      const counts = rules.map((rule) => rule.take(now));
+      return counts[taken > 150 ? 1 : 0] ?? null;
+    };
+    const work = { requests: 300, service: { take }, dialect: TELLS, configured: null, skewMs: 3_600_000 };
+    const { mostInRow, longestPauseMs } = await finish(work);
+    expect(mostInRow).toBeLessThanOrEqual(3);
+    expect(longestPauseMs).toBeLessThanOrEqual(66_000);
+  }
+});

@@ -50,6 +50,8 @@ export class LimiterView {
   #pending: readonly Change[] = [];
   /** One that is never observed is dropped in time. */
   #granted: readonly Granted[] = [];
+  /** A pause that the service asked for, by this process's clock: it holds before the store knows of it. */
+  #pausedUntil = -Infinity;
   /** Answers that the store has not taken yet. */
   #settling = 0;
   /** The latest refused request, and whether the service's count held requests back before its answer. */
@@ -72,7 +74,9 @@ export class LimiterView {
 
   /** When the next request may be sent, by the store's clock. */
   next(state: SharedLimiter, now: number): ReturnType<typeof nextSlot> {
-    return nextSlot(state.limiter, inFlight(state.flights, now), now, this.#options.pacing);
+    const slot = nextSlot(state.limiter, inFlight(state.flights, now), now, this.#options.pacing);
+    const pausedUntil = this.#pausedUntil + this.#skewMs;
+    return pausedUntil > slot.at ? { at: pausedUntil, why: "refused" } : slot;
   }
 
   /** The same, after the latest exchange and by this process's clock. */
@@ -139,6 +143,7 @@ export class LimiterView {
   /** The request of the latest refused answer waits; times are of this process's clock. Never rejects. */
   backOff(refusal: Refusal): Promise<void> {
     const { proof, wasHeld } = this.#refused;
+    if (refusal.cause === "rate") this.#pausedUntil = Math.max(this.#pausedUntil, refusal.untilMs);
     return this.#change((state, now, skew) => {
       const known = { ...refusal, untilMs: refusal.untilMs + skew };
       return { ...state, limiter: refuse(state.limiter, known, proof, wasHeld, now) };

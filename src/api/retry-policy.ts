@@ -303,6 +303,6 @@ export const verdictOf = (outcome: ApiOutcome, context: VerdictContext): Verdict
 export const chargeOf = (outcome: ApiOutcome): VerdictRow["credit"] => {
   if (outcome.kind === "ok" || outcome.kind === "invalid") return "spent";
   if (outcome.kind === "refused" || outcome.reached === "unsent") return "free";
-  // The status is in the headers that were refused; a service rarely sends so many with a refusal.
+  // The status is in the headers that were refused; a service rarely sends this many with a refusal.
   return outcome.status === 200 || outcome.reason === "headers" ? "spent" : "ambiguous";
 };

@@ -1,5 +1,4 @@
 // What refusals show beyond what the service announces: requests in flight, a smaller burst, or a smaller window. Pure.
-import type { RefusalCause } from "../../api/limits/refusal-cause.ts";
 import { assumeSlower } from "./assumed-rate.ts";
 import type { Proof } from "./limiter.ts";
 import type { Learned, LimiterState } from "./limiter-state.ts";
@@ -8,7 +7,7 @@ import { answeredSince, speedOf } from "./windows.ts";
 
 /** Duration of caution after a refusal. */
 export const CALM_MS = 600_000;
-/** A bucket has its next token within so many of its intervals, and a wait may be rounded up to the second. */
+/** Intervals of a bucket within which its next token comes; a wait may be rounded up to the second. */
 const TOKEN_INTERVALS = 2;
 const ROUNDING_MS = 1_000;
 /** Share of a bucket that is used: requests arrive earlier or later than they are sent. */
@@ -23,7 +22,8 @@ const NOTHING: Learned = { burst: null, window: null, inFlight: null, isNamed: f
 /** A refusal of a request. Times in ms since the epoch. */
 export interface Refusal {
   readonly untilMs: number;
-  readonly cause: RefusalCause;
+  /** What it counts, as src/api/limits/refusal-cause.ts finds it. */
+  readonly cause: "rate" | "in-flight" | "unclear";
   /** The service named `untilMs`. */
   readonly isNamed: boolean;
 }

@@ -15,7 +15,7 @@ const EVEN_BURST = 2;
 const MOST_EXPLORING = 3;
 /** It is tried one by one where that takes no more than this share of the window. */
 const EXPLORING_SHARE = 0.05;
-/** So many answers show how long the fastest one takes. */
+/** Answers that show how long the fastest one takes. */
 const ENOUGH_TRIPS = 8;
 
 /** Reason why the next request waits. */

@@ -2,8 +2,9 @@
 // refuses a burst refuses it once, and requests of the last minute count in the next sync, too. A loss of the file costs a
 // refusal at most, so that no fault of it ends a run.
 import { randomUUID } from "node:crypto";
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { z } from "zod";
+import { readOwnIfThere, writeNewSync } from "../../core/files/own-files.ts";
 import { type SharedLimiter, startShared } from "./flights.ts";
 import { limiterSchema, startLimiter } from "./limiter-state.ts";
 
@@ -14,7 +15,7 @@ const rememberedSchema = z.object({ organization: z.string(), limiter: limiterSc
 
 /** The limiter that the file holds for this organization, without what is too old to hold; else an empty one. */
 export const recallLimiter = async (file: string, organization: string, now: number): Promise<SharedLimiter> => {
-  const text = await readFile(file, "utf8").catch(() => null);
+  const text = await readOwnIfThere(file).catch(() => null);
   try {
     const stored = text === null ? null : rememberedSchema.parse(JSON.parse(text));
     if (stored?.organization !== organization || stored.limiter.grantedAt < now - WEEK_MS) return startShared();
@@ -34,7 +35,7 @@ export const rememberLimiter = async (file: string, organization: string, shared
   if (shared.limiter.grantedAt === -Infinity) return;
   const fresh = `${file}.${randomUUID()}`;
   try {
-    await writeFile(fresh, JSON.stringify({ organization, limiter: shared.limiter }), { mode: 0o600, flag: "wx" });
+    writeNewSync(fresh, JSON.stringify({ organization, limiter: shared.limiter }));
     await rename(fresh, file);
   } catch {
     await rm(fresh, { force: true }).catch(() => undefined);

@@ -225,21 +225,49 @@ const waitOf = ({ outcome }: Answered, verdict: Verdict, { random }: FetcherDeps
   return Math.max(0, Math.round((verdict.untilMs - now) * random()));
 };
 
+/** What a fetcher has seen of the service. */
+interface Watch {
+  readonly deps: FetcherDeps;
+  readonly outage: Outage;
+  readonly scopes: ReturnType<typeof createScopeFailures>;
+  readonly address: ReturnType<typeof createAddressCheck>;
+}
+
+/** What the verdict on an attempt depends on beside its outcome. */
+const factsOf = ({ deps, outage, scopes, address }: Watch, turn: Answered, attempt: number, now: number) => {
+  const { stream, scope, maxAttempts = Infinity, maxPaidAttempts = Infinity } = turn.order;
+  return {
+    attempt,
+    maxAttempts: Math.min(outage.attempts(stream) ?? Infinity, scopes.attempts(scope) ?? Infinity, maxAttempts),
+    maxPaidAttempts: Math.min(outage.paidAttempts(stream) ?? Infinity, maxPaidAttempts),
+    now,
+    random: deps.random(),
+    remainingCredits: creditsLeft(deps, turn),
+    creditsResetAt: deps.ledger.snapshot().resetsAt,
+    stream,
+    serviceAnswers: address.hasAnswered(),
+    routesDiffer: deps.routesDiffer === true,
+    namesContent: namesContent(stream, turn.outcome.call.query.onlyWithFields),
+  };
+};
+
+/** The error of a run whose routes were all answered with 403; null: they were not. */
+const forbidden = (outcome: RefusedOutcome | null): DuckmirrorError | null =>
+  outcome &&
+  new DuckmirrorError("CREDENTIALS_REFUSED", {
+    status: outcome.status,
+    endpoint: ENDPOINTS[outcome.call.endpoint].path,
+  });
+
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
   const { clock } = deps;
   const refusals = createRefusals();
   const outage = createOutage();
   const routes = createForbiddenRoutes();
   const scopes = createScopeFailures();
-  const tokenRefused = (ended: boolean): DuckmirrorError | null => {
-    const outcome = deps.routesDiffer === true ? routes.refusal(ended) : null;
-    if (outcome === null) return null;
-    return new DuckmirrorError("CREDENTIALS_REFUSED", {
-      status: outcome.status,
-      endpoint: ENDPOINTS[outcome.call.endpoint].path,
-    });
-  };
+  const tokenRefused = (ended: boolean) => forbidden(deps.routesDiffer === true ? routes.refusal(ended) : null);
   const address = createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId);
+  const watch = { deps, outage, scopes, address };
 
   return {
     isFailing: outage.isFailing,
@@ -262,24 +290,7 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         const { stream, scope } = turn.order;
         noteWaste(outage, turn);
         routes.note(turn.outcome, isStreamName(stream) && streamSpec(stream).tier === "public");
-        const maxAttempts = Math.min(
-          outage.attempts(stream) ?? Infinity,
-          scopes.attempts(scope) ?? Infinity,
-          turn.order.maxAttempts ?? Infinity,
-        );
-        let verdict = verdictOf(turn.outcome, {
-          attempt: number,
-          maxAttempts,
-          maxPaidAttempts: Math.min(outage.paidAttempts(stream) ?? Infinity, turn.order.maxPaidAttempts ?? Infinity),
-          now: receivedAt,
-          random: deps.random(),
-          remainingCredits: creditsLeft(deps, turn),
-          creditsResetAt: deps.ledger.snapshot().resetsAt,
-          stream,
-          serviceAnswers: address.hasAnswered(),
-          routesDiffer: deps.routesDiffer === true,
-          namesContent: namesContent(stream, turn.outcome.call.query.onlyWithFields),
-        });
+        let verdict = verdictOf(turn.outcome, factsOf(watch, turn, number, receivedAt));
         inform(turn, verdict, deps, refusals);
         if (["retry", "fail"].includes(verdict.kind) && isOwn(turn.outcome)) scopes.failed(scope);
         address.note(turn.outcome);

@@ -62,7 +62,7 @@ export const createForbiddenRoutes = () => {
   };
 };
 
-/** Failed attempts at the lists of one company, after which each of its requests is tried once. */
+/** Failed attempts at the lists of one company, after which each of its requests is tried twice: once more, since the fault may be another one. */
 const MOST_OF_COMPANY = 6;
 
 /** Failed attempts by company or record. The organization's own lists have no limit here. */
@@ -72,6 +72,6 @@ export const createScopeFailures = () => {
     failed: (scope: string): void => void failures.set(scope, (failures.get(scope) ?? 0) + 1),
     /** Most attempts at a request of the scope; null: as many as else. */
     attempts: (scope: string): number | null =>
-      scope !== "" && (failures.get(scope) ?? 0) >= MOST_OF_COMPANY ? 1 : null,
+      scope !== "" && (failures.get(scope) ?? 0) >= MOST_OF_COMPANY ? 2 : null,
   };
 };

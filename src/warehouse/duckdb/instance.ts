@@ -1,7 +1,7 @@
 // Opens and closes one DuckDB instance.
 import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { type DuckDBConnection, DuckDBInstance, version } from "@duckdb/node-api";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { sqlText } from "./sql-files.ts";
@@ -86,3 +86,6 @@ export const abandonInstance = async (instance: DuckDBInstance): Promise<void> =
   }
   instance.closeSync();
 };
+
+/** Version of DuckDB, e.g. `v1.5.6`. */
+export const duckdbVersion = (): string => version();

@@ -1,5 +1,7 @@
 // The working file: paths in the data directory, the writer's lock, and opening.
+
 import { chmod, rm, stat } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { DEFAULT_MEMORY, type MemoryPlan, memoryPlan } from "../../core/config/memory-plan.ts";
@@ -61,8 +63,9 @@ export const warehousePaths = (dataDir: string) => {
  */
 const keepToOwner = async (path: string, mode: number): Promise<void> => {
   const { uid } = await stat(path);
-  const own = process.geteuid?.() ?? uid;
-  if (own === 0 || own === uid) await chmod(path, mode);
+  const own = userInfo().uid;
+  // A system without user ids says -1.
+  if (own <= 0 || own === uid) await chmod(path, mode);
 };
 
 /** Creates directories that only their owner can open, because the mirror holds personal addresses. */

@@ -1,5 +1,5 @@
 // What `--version --json` prints: versions of the program, its schema, DuckDB and Node, for bug reports and upgrades.
-import { version as duckdbVersion } from "@duckdb/node-api";
+import { duckdbVersion } from "../../../warehouse/duckdb/instance.ts";
 import { readMigrations } from "../../../warehouse/duckdb/sql-files.ts";
 
 /** `schema`: number of the last migration; a mirror with a higher one was made by a newer program. */

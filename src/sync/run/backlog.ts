@@ -65,8 +65,12 @@ const takeNew = (run: SyncRun, candidates: readonly Candidate[]): readonly Candi
 type Busy = Pick<SyncRun, "active"> & { readonly fetcher: Pick<SyncRun["fetcher"], "isFailing"> };
 
 /** The candidate to start next, of a failing stream only if there is no other; undefined: none may start yet. */
-export const nextOf = (pending: readonly Candidate[], run: Busy): Candidate | undefined => {
-  const isBusyBefore = (turn: number) => [...run.active.values()].some((list) => turnOf(list.candidate) < turn);
+export const nextOf = (all: readonly Candidate[], run: Busy): Candidate | undefined => {
+  const active = [...run.active.values()];
+  const isBusyBefore = (turn: number) => active.some((list) => turnOf(list.candidate) < turn);
+  // What is asked of an account before its list is read would be asked again, if the list brings another version of it.
+  const readsAccounts = active.some((list) => list.candidate.stream === "accounts");
+  const pending = all.filter(({ stream }) => !(readsAccounts && streamSpec(stream).scope === "account"));
   for (const turn of TURNS) {
     const candidate =
       pending.find((candidate) => turnOf(candidate) === turn && !run.fetcher.isFailing(candidate.stream)) ??
@@ -128,6 +132,9 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       const plan = await planner({ shapes, access, widening, unusable: unusable.known() }, deps.clock.now());
       run.waiting = plan.waiting;
       states = plan.view.states;
+      const planned = new Map(plan.candidates.map((one) => [stateKey(one.stream, one.scope), one]));
+      // What still waits is planned with the versions of now.
+      pending = pending.map((one) => planned.get(stateKey(one.stream, one.scope)) ?? one);
       return enqueue(plan.candidates);
     },
     promote: async (mostLists) => {

@@ -141,7 +141,7 @@ export const ERRORS = {
   DELETE_PROBE_FAILED: row(
     EXIT.streamsFailed,
     "{stream}: the list no longer returns a row, but the service still returns it by its id. Nothing was deleted.",
-    "The list was inconsistent while it was read. The next sync reads it again. If every sync ends like this, the service lists fewer rows than it has: the mirror keeps the rows it knows, and other rows may be missing.",
+    "The next sync reads the list again. If it lacks these rows again, they were archived or merged and move to history. If every sync ends like this, the service lists fewer rows than it has: the mirror keeps the rows it knows, and other rows may be missing.",
   ),
   VERIFY_DIFFERS: row(
     EXIT.streamsFailed,

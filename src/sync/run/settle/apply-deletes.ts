@@ -15,6 +15,7 @@ import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { markUnreturned } from "../state/scope-marks.ts";
 import { askById, isAskable } from "./ask-by-id.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
+import { forgetMissed, missedBefore, rememberMissed } from "./unlisted.ts";
 
 /** The rows of the list's walk, in the warehouse. */
 const walkOf = ({ stream, candidate, state }: OpenList) => ({
@@ -27,14 +28,15 @@ export const missingOf = async (run: SyncRun, list: OpenList): Promise<MissingRo
   return { list, rows: found.rows, missing: found.missing, sample: found.sample };
 };
 
-/** Requests a few missing rows by id. `later`: this run could not find out. */
+/** Requests a few missing rows by id, without those that the walk of an earlier run lacked, too. `later`: this run could not find out. */
 const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive" | "later"> => {
   const { name } = scope.list.stream;
   if (!isAskable(name)) return "gone";
-  for (const id of scope.sample.slice(0, PROBES)) {
+  const before = await missedBefore(run, scope.list, scope.sample);
+  for (const id of scope.sample.filter((id) => !before.includes(id)).slice(0, PROBES)) {
     const answer = await askById(run, scope.list, name, id);
     if (answer === "alive") return "alive";
-    if (answer === "absent") continue;
+    if (answer === "absent" || answer === "another") continue;
     if (answer.noCredit !== null) run.ending.stop(answer.noCredit);
     return "later";
   }
@@ -112,10 +114,14 @@ export const settleDeletes = async (run: SyncRun, stream: StreamSpec, lists: rea
   for (const scope of scopes) {
     const verdict = await probe(run, scope);
     if (verdict === "alive") {
+      await rememberMissed(run, scope.list, scope.sample);
       await refuse(run, [scope], new DuckmirrorError("DELETE_PROBE_FAILED", { stream: stream.name }));
       continue;
     }
     if (verdict === "later") await leaveUndecided(run, scope.list);
-    else await apply(run, scope);
+    else {
+      await apply(run, scope);
+      await forgetMissed(run, scope.list);
+    }
   }
 };

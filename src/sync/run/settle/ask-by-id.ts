@@ -7,7 +7,7 @@ import { frozenMisfit } from "../../../warehouse/record/strict-rows.ts";
 import { liveOf } from "../../list/state.ts";
 import { detailCall } from "../../request/calls.ts";
 import { creditsOf } from "../../request/ledger-rows.ts";
-import { loadsOf } from "../../rows/loads.ts";
+import { idOf, loadsOf } from "../../rows/loads.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { SyncRun } from "../state/run-state.ts";
 
@@ -21,6 +21,8 @@ export const isAskable = (name: StreamName): name is ScopedTable =>
 export type ByIdAnswer =
   | "absent"
   | "alive"
+  /** A record of another id, into which it was merged. */
+  | "another"
   /** This run could not find out; the error is set if its credits were the reason. */
   | { readonly noCredit: DuckmirrorError | null };
 
@@ -56,7 +58,7 @@ export const askById = async (run: SyncRun, list: OpenList, name: ScopedTable, i
         });
   const fits = frozenMisfit(loads, run.deps.warehouse.strictness) === null;
   await run.committer.commit({ loads: fits ? loads : [], requests, states: [], bytes: 0 });
-  if (result.kind === "answer") return "alive";
+  if (result.kind === "answer") return (idOf(result.outcome.data) ?? id) === id ? "alive" : "another";
   if (result.kind === "absent") return "absent";
   return { noCredit: result.kind === "no-credit" ? result.error : null };
 };

@@ -129,7 +129,9 @@ const knowsRow = async ({ run, list, name }: Search, id: string | undefined): Pr
   if (id === undefined) return fault("no row of the part is there to prove 404s by");
   const answer = await askById(run, list, name, id);
   if (answer === "alive") return null;
-  return answer === "absent" ? fault("the service knows no row by its id, so its 404s prove nothing") : CUT;
+  return answer === "absent" || answer === "another"
+    ? fault("the service knows no row by its id, so its 404s prove nothing")
+    : CUT;
 };
 
 /** Deletes the rows of a part that the service does not know by id. `proven`: its 404s can be trusted. */
@@ -149,7 +151,7 @@ const settlePart = async (
     if (gone.length >= most || alive >= MOST_ALIVE) break;
     const answer = await askById(run, list, name, id);
     if (answer === "absent") gone.push(id);
-    else if (answer === "alive") alive += 1;
+    else if (answer === "alive" || answer === "another") alive += 1;
     else {
       if (answer.noCredit !== null) run.ending.stop(answer.noCredit);
       return CUT;

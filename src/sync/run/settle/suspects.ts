@@ -67,7 +67,7 @@ const askSuspects = async (
       if (next.met && !exceedsCount(list, gone.length)) return;
       const answer = await askById(run, list, name, next.id);
       if (answer === "absent") gone.push(next.id);
-      else if (answer === "alive") alive += 1;
+      else if (answer === "alive" || answer === "another") alive += 1;
       else ended = answer.noCredit?.message ?? "the rest is asked for in the next sync";
       if (alive >= MOST_ALIVE) ended = `${counted(alive, "row")} of those it did not meet are there`;
       if (clock.now() > until) ended = "the rest is asked for in the next sync";
@@ -86,7 +86,7 @@ const knowsLiveRow = async (run: SyncRun, list: OpenList, name: ScopedTable): Pr
   for (const id of await run.deps.warehouse.metRows(met)) {
     const answer = await askById(run, list, name, id);
     if (answer === "alive") return true;
-    if (answer !== "absent") return false;
+    if (answer !== "absent" && answer !== "another") return false;
   }
   return false;
 };

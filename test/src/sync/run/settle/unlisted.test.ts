@@ -1,0 +1,74 @@
+// Records that left their list and are still served by their id: the list decides once two walks lack them. A search window that
+// cuts a list off decides nothing.
+import { expect, test } from "vitest";
+import { afterTest } from "../../../../support/after-test.ts";
+import { anAccount, aSignal } from "../../../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeService, type Row } from "../../../../support/fake-service.ts";
+import { startMemoryRig } from "../../../../support/memory-rig.ts";
+
+const SIGNALS = 60;
+const LEFT = 25;
+
+const start = async () => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1));
+  for (let id = 1; id <= SIGNALS; id++) data.signals.push(aSignal(id, { accountId: 1 }));
+  const service = createFakeService(data);
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals" });
+  afterTest(() => rig.close());
+  expect((await rig.sync()).error).toBeNull();
+  return { service, ...rig };
+};
+
+/** Takes a signal out of its list; its own route answers with `answer`. */
+const unlist = (service: FakeService, id: number, answer: (row: Row) => Row) => {
+  const row = service.data.signals.find((signal) => signal.id === id) ?? {};
+  service.data.signals = service.data.signals.filter((signal) => signal !== row);
+  service.options = {
+    ...service.options,
+    before: ({ path }) => (path === `/v1/signals/${id}` ? { status: 200, body: { data: answer(row) } } : undefined),
+  };
+};
+
+const probesOf = ({ log }: FakeService, from: number) =>
+  log.slice(from).filter(({ path }) => path.startsWith("/v1/signals/")).length;
+
+test("an archived record moves to history when a second walk lacks it, and is not asked for again", async () => {
+  const { service, sync, rows } = await start();
+  unlist(service, LEFT, (row) => ({ ...row, archived: true }));
+  const first = await sync({ streams: ["signals"], full: true });
+  expect(first.error?.code).toBe("STREAMS_FAILED");
+  expect(rows("signals", "id")).toHaveLength(SIGNALS);
+  const from = service.log.length;
+  for (const full of [false, true]) expect((await sync({ streams: ["signals"], full })).error).toBeNull();
+  expect(rows("signals", "id").filter(({ id }) => Number(id) === LEFT)).toEqual([]);
+  expect(rows("signals", "id")).toHaveLength(SIGNALS - 1);
+  expect(probesOf(service, from)).toBe(0);
+});
+
+test("a record whose route answers with another one was merged into that, and is gone", async () => {
+  const { service, sync, rows } = await start();
+  unlist(service, LEFT, () => service.data.signals[0] ?? {});
+  expect((await sync({ streams: ["signals"], full: true })).error).toBeNull();
+  expect(rows("signals", "id")).toHaveLength(SIGNALS - 1);
+});
+
+test("rows behind a search window that the count ends at stay, however often the list is read", async () => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1));
+  for (let id = 1; id <= SIGNALS; id++) data.signals.push(aSignal(id, { accountId: 1 }));
+  const service = createFakeService(data, { maxPerPage: 10 });
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals" });
+  afterTest(() => rig.close());
+  expect((await rig.sync()).error).toBeNull();
+  const behind = service.data.signals.splice(0, 10);
+  service.options = {
+    ...service.options,
+    before: ({ path }) => {
+      const row = behind.find(({ id }) => path === `/v1/signals/${id}`);
+      return row === undefined ? undefined : { status: 200, body: { data: row } };
+    },
+  };
+  for (const _ of [1, 2, 3, 4]) await rig.sync({ streams: ["signals"], full: true });
+  expect(rig.rows("signals", "id")).toHaveLength(SIGNALS);
+});

@@ -22,7 +22,7 @@ const start = async () => {
 
 /** Takes a signal out of its list; its own route answers with `answer`. */
 const unlist = (service: FakeService, id: number, answer: (row: Row) => Row) => {
-  const row = service.data.signals.find((signal) => signal.id === id) ?? {};
+  const row = service.data.signals.find((signal) => signal.id === id) ?? aSignal(id, { accountId: 1 });
   service.data.signals = service.data.signals.filter((signal) => signal !== row);
   service.options = {
     ...service.options,
@@ -48,7 +48,7 @@ test("an archived record moves to history when a second walk lacks it, and is no
 
 test("a record whose route answers with another one was merged into that, and is gone", async () => {
   const { service, sync, rows } = await start();
-  unlist(service, LEFT, () => service.data.signals[0] ?? {});
+  unlist(service, LEFT, () => aSignal(1, { accountId: 1 }));
   expect((await sync({ streams: ["signals"], full: true })).error).toBeNull();
   expect(rows("signals", "id")).toHaveLength(SIGNALS - 1);
 });

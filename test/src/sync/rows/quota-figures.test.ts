@@ -8,6 +8,18 @@ test("a negative limit leaves both columns empty, and the quota as received besi
 });
 
 test("any other quota stays as it is", () => {
-  for (const quota of [{ limit: 0, used: 5, remaining: -5 }, { limit: null }, { used: 1 }])
+  for (const quota of [
+    { limit: 5, used: 5, remaining: 0 },
+    { limit: 0, used: 5, remaining: 3 },
+    { limit: null },
+    { used: 1 },
+  ])
     expect(quotaFigures(quota)).toBe(quota);
+});
+
+test("an answer that says 0 of 0, or less, is of an organization without a limit", () => {
+  for (const remaining of [0, -5, null]) {
+    const quota = { limit: 0, used: 5, remaining };
+    expect(quotaFigures(quota)).toEqual({ used: 5, limit: null, remaining: null, quota });
+  }
 });

@@ -40,7 +40,7 @@ cpSync(at("src/sandbox/content/names.json"), join(out, "src/sandbox/content/name
 cpSync(at("node_modules/@bull-board/ui/dist"), join(out, "board/dist"), { recursive: true });
 cpSync(at("package.json"), join(out, "package.json"));
 
-// New mirrors begin as a copy of this one (docs/decisions/0210-a-new-mirror-is-a-copy.md). Made by the sources, because the
+// New mirrors begin as a copy of this one (docs/decisions/publishing.md). Made by the sources, because the
 // output may be in a folder without packages.
 const newFile = new URL("src/warehouse/file/new-file.ts", import.meta.url);
 const makeEmptyMirror = `const { makeEmptyMirror } = await import(${JSON.stringify(newFile)});
@@ -50,7 +50,7 @@ execFileSync(process.execPath, [...loader, "--eval", makeEmptyMirror], { stdio: 
 
 /**
  * Packages that stay outside of the bundles: DuckDB's library, which is no JavaScript, and those that a user installs for a part that needs
- * them (docs/decisions/0176-bundled-programs.md).
+ * them (docs/decisions/packaging.md).
  */
 const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(readFileSync(at("package.json"), "utf8"));
 const OUTSIDE = [

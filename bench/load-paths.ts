@@ -1,4 +1,4 @@
-// Measures how rows best get into DuckDB (docs/decisions/0001-load-path.md). Run: npx tsx bench/load-paths.ts [rows in table]
+// Measures how rows best get into DuckDB (docs/decisions/loading.md). Run: npx tsx bench/load-paths.ts [rows in table]
 // Candidates take turns, five rounds each; medians of wall and CPU time in ms, ratios of CPU time.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

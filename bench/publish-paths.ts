@@ -1,4 +1,4 @@
-// Measures how a snapshot is best made (docs/decisions/0002-publish-path.md). Run: npx tsx bench/publish-paths.ts [rows]
+// Measures how a snapshot is best made (docs/decisions/publishing.md). Run: npx tsx bench/publish-paths.ts [rows]
 // Candidates take turns, three rounds each; medians in ms and the size of what came out.
 import { constants, mkdtempSync, rmSync, statSync } from "node:fs";
 import { copyFile, open } from "node:fs/promises";

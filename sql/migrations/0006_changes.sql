@@ -1,5 +1,5 @@
 -- The change feed: every insert, update and delete of the mirrored tables has a number, 1, 2, 3, ... in commit order.
--- A change has no copy of its values: they are in main and in history (docs/decisions/0100-change-feed.md).
+-- A change has no copy of its values: they are in main and in history (docs/decisions/change-feed.md).
 
 -- Where the feed begins. One row. Numbers up to gone_to are no longer kept. pending: the feed still has to start after
 -- gone_to, with the rows that exist; a new mirror's feed starts with its first row.

@@ -539,7 +539,7 @@ export const ERRORS = {
   EXTENSION_CLIENT_MISSING: row(
     EXIT.usage,
     "A destination of kind `ducklake` needs a DuckDB client that loads extensions, and it is not installed.",
-    "Install it beside duckmirror: `npm install {packages}` (68 MB; docs/decisions/0128-two-duckdbs.md says why it is a second one).",
+    "Install it beside duckmirror: `npm install {packages}` (68 MB; docs/decisions/lakes.md says why it is a second one).",
   ),
   EXTENSION_MISSING: row(
     EXIT.usage,

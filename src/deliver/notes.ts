@@ -1,5 +1,6 @@
 // Results of the deliveries to each destination, in state/deliveries/<destination>.json: figures for status, page and
-// metrics. No delivery depends on them: the destination itself stores its position (decision 0125). Error texts are not
+// metrics. No delivery depends on them: the destination itself stores its position (docs/decisions/destinations.md).
+// Error texts are not
 // kept, because they may hold values of rows.
 import { join } from "node:path";
 import { z } from "zod";

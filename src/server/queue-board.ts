@@ -1,5 +1,5 @@
 // bull-board at /queues of a worker with Redis: its page and its reading routes behind the server's access check. The
-// package for Fastify is not used, because one of its libraries needs Node 22 (docs/decisions/0060).
+// package for Fastify is not used, because one of its libraries needs Node 22 (docs/decisions/dependencies.md).
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createBullBoard } from "@bull-board/api";

@@ -1,5 +1,5 @@
 // The published snapshot for the server: opened once and again after each publish, with its computed figures. A
-// publish renames a new file into place, so another inode means another snapshot (decision 0002).
+// publish renames a new file into place, so another inode means another snapshot (docs/decisions/publishing.md).
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";

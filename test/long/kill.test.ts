@@ -15,7 +15,10 @@ import { seededRandom } from "../support/sync-rig.ts";
 const SEED = Number(process.env.KILL_SEED ?? 20_261_121);
 const KILLS = Number(process.env.KILLS ?? 6);
 const PAGE = 50;
-/** Requests a minute: as fast as they go, and so slow that answers wait for each other before they are committed (decision 0200). */
+/**
+ * Requests a minute: as fast as they go, and so slow that answers wait for each other before they are committed
+ * (docs/decisions/loading.md).
+ */
 const RATES = [1_000_000, 1200];
 /** Requests at once: a kill may lose the answers to that many, which are on their way to the archive. */
 const CONCURRENCY = 4;

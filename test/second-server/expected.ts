@@ -144,7 +144,7 @@ export const expectedTables = (server: SecondServer, following: Following): Read
         [...world.companies].filter(([id]) => !unfollowed(id)),
         resource.COMPANY,
       ),
-      // A profile that is asked for by id names its fields (decision 0025).
+      // A profile that is asked for by id names its fields (docs/decisions/fields.md).
       // Those of accounts come embedded, where fields cannot be named.
       {
         optional: new Set(["contactDataUrl"]),

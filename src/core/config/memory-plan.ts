@@ -1,4 +1,4 @@
-// Memory of the process, and DuckDB's part of it (decision 0080). PURE.
+// Memory of the process, and DuckDB's part of it (docs/decisions/memory.md). PURE.
 import { parseBytes } from "../text/units.ts";
 
 /** DuckDB's part of the process's memory, in bytes. */
@@ -55,7 +55,7 @@ export const mostValues = ({ ceilingBytes }: MemoryPlan, rows: number): number =
 
 /**
  * Memory of the process from which on a sync keeps eight responses in flight. On a machine of 1 GiB, eight of 25 MB had the process
- * killed; a few fit (decision 0143).
+ * killed; a few fit (docs/decisions/loading.md).
  */
 const MANY_LARGE_BYTES = 1024 * MIB;
 

@@ -1,5 +1,5 @@
 // Lists and companies that the service answered with a 404 of text in place of JSON. A gateway may have sent it, so their rows are
-// kept until several syncs got it. Pure; sync stores the entries in the mirror. docs/decisions/0193-gateways-of-html-and-text.md.
+// kept until several syncs got it. Pure; sync stores the entries in the mirror. docs/decisions/unusable-answers.md.
 import { z } from "zod";
 import { DuckmirrorError } from "../errors.ts";
 import { isSame, type Place } from "./unusable-answers.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createDurably, makeOwnFolder, readOwnIfThere } from "../files/own-files.ts";
 import { unwritable } from "./unwritable.ts";
 
-/** File with the id of the mirror's history, which destinations keep (docs/decisions/0125-position.md). */
+/** File with the id of the mirror's history, which destinations keep (docs/decisions/destinations.md). */
 export const HISTORY_ID = "history-id";
 
 const ID = /^[0-9a-f]{16}$/;

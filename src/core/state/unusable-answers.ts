@@ -1,7 +1,7 @@
 // Lists and records whose answers cost a credit and could not be used, or that are refused: when each is asked for again. A
 // service that keeps such an answer would be paid for it, or refuse hundreds of requests, in every sync. Pure; sync stores the
 // entries in the mirror.
-// docs/decisions/0184-answers-that-cannot-be-used.md.
+// docs/decisions/unusable-answers.md.
 import { z } from "zod";
 import { isoTime } from "../time.ts";
 

@@ -35,7 +35,7 @@ export interface ReadingOrder {
   readonly version?: number | null;
   /** Records before this are not wanted, ms since the epoch. */
   readonly since?: number;
-  /** The list holds what a narrower scope asked for; only the rest is read (decision 0112). */
+  /** The list holds what a narrower scope asked for; only the rest is read (docs/decisions/row-scope.md). */
   readonly widens?: Widening;
 }
 

@@ -132,7 +132,7 @@ export const pagesOf = (
   count = (rows: number, size: number) => Math.max(1, Math.ceil(rows / size)),
 ): number | null => (total === null ? null : count(total, expectedPageSize(context, stream.name).rows));
 
-/** Pages of a walk: they share rows, unless it is a first one that growing ids join (decision 0020). */
+/** Pages of a walk: they share rows, unless it is a first one that growing ids join (docs/decisions/paging.md). */
 export const walkPages = (context: Context, stream: StreamSpec, total: number | null): number | null => {
   const { sort } = context.options.shapes.get(stream.name) ?? { sort: true };
   const sharing = proofOf(stream, { sort }) === "identity";

@@ -31,7 +31,8 @@ const INPUT = 500;
 const INTERRUPTED = 200;
 /**
  * Added to a company's list that was never read, or that a signal says has changed. If a missing list were worth less, a
- * budget too small for both would only refresh lists already read (decision 0024). The account decides between the two.
+ * budget too small for both would only refresh lists already read (docs/decisions/due-work.md). The account decides
+ * between the two.
  */
 const MISSING_OR_HINTED = 150;
 /** Worth of one signal's full content, to which a tenth of its account's worth is added. */

@@ -1,6 +1,6 @@
 // Address check: a 404 says that a company or record does not exist only if the service is at the configured address. Where
 // nothing has shown that, its one route that answers every request is asked without parameters: 400, and free (API.md,
-// "Errors"). An organization without Full Access may pay a credit for it, once (docs/decisions/0167-absent-or-elsewhere.md).
+// "Errors"). An organization without Full Access may pay a credit for it, once (docs/decisions/unusable-answers.md).
 
 import { rateSaid } from "../../api/limits/rate-said.ts";
 import type { ApiCall, ApiOutcome, Verdict } from "../../api/outcome.ts";

@@ -36,7 +36,7 @@ export const embeddedRecords = (included: JsonObject | null, embed: EmbedSpec): 
 
 /**
  * An embedded record without heavy fields that are not configured. The list would not bring them with the record's next
- * version, so the column would contradict its row (docs/decisions/0142-fields-of-signals.md). `kept`: those that are
+ * version, so the column would contradict its row (docs/decisions/fields.md). `kept`: those that are
  * taken; null: all.
  */
 export const withoutContent = (record: JsonValue, table: TableName, kept: readonly string[] | null = []): JsonValue => {

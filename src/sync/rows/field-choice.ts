@@ -1,6 +1,6 @@
 // Whether a list is asked for its fields by name. The default response comes first, because only it holds fields that
 // API.md does not know. A page without a wanted field is asked for again by name, once; its answer is remembered. Pure.
-// docs/decisions/0142-fields-of-signals.md.
+// docs/decisions/fields.md.
 import { isContent, type StreamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";

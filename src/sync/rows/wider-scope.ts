@@ -1,5 +1,5 @@
 // A scope that adds values of one filter to an earlier one: the added rows are a filtered list of their own, which the
-// service can return alone (docs/decisions/0112-row-scope.md). Pure.
+// service can return alone (docs/decisions/row-scope.md). Pure.
 import { z } from "zod";
 import type { ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";

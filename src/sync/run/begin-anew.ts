@@ -1,7 +1,8 @@
 // A list whose next page the service refuses. Changes that go deeper than the service returns are found by a walk. A walk reads up to
 // the refused page, and fails as too deep. A resumed list may have become shorter than its cursor: to find out, the run reads its
 // changes, or walks it from the head if the list has no order by change date; once in a run. If the list still has the refused page,
-// it fails and keeps its cursor, so that its pages are not paid for again. If not, it is walked from the head (decision 0163).
+// it fails and keeps its cursor, so that its pages are not paid for again. If not, it is walked from the head
+// (docs/decisions/reading-changes.md).
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isoTime } from "../../core/time.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";

@@ -98,7 +98,10 @@ const unseen = async (
   return mirroredBeside(database, stream.table, ids, { between });
 };
 
-/** Note on 404s of text: a sync deletes such rows only after several syncs (decision 0193), so a repair deletes none. */
+/**
+ * Note on 404s of text: a sync deletes such rows only after several syncs (docs/decisions/unusable-answers.md), so a
+ * repair deletes none.
+ */
 export const DOUBTFUL =
   "the service answered 404 with text in place of JSON, which a gateway may have sent: nothing was deleted";
 

@@ -1,6 +1,6 @@
 // Memory limit of one open database. It starts low, so that DuckDB does not keep a large mirror in memory, and
 // doubles up to the ceiling when work fails for lack of memory. Failed work is repeated, at last alone with one
-// thread; only then does the caller get NO_MEMORY. See decision 0080.
+// thread; only then does the caller get NO_MEMORY. See docs/decisions/memory.md.
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { isOutOfMemory } from "./duck-errors.ts";

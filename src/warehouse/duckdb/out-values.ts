@@ -1,5 +1,5 @@
 // Converts values from DuckDB to plain JavaScript: exact integers, times to the microsecond, lists as arrays. PURE. Two
-// versions of DuckDB's client are in use (decision 0128), each with classes of its own.
+// versions of DuckDB's client are in use (docs/decisions/lakes.md), each with classes of its own.
 /** Value of a result column. BIGINT is a number while that is exact, else a bigint. */
 export type OutValue = null | boolean | number | bigint | string | readonly OutValue[] | { [name: string]: OutValue };
 

@@ -1,6 +1,6 @@
 // New working files. Creating every table, view and comment takes 0.2 s of processor time, so the build makes an empty
 // mirror once, and a new file begins as its copy. Opening checks it like any other file: what it lacks is created then,
-// and without the copy everything is. docs/decisions/0210-a-new-mirror-is-a-copy.md.
+// and without the copy everything is. docs/decisions/publishing.md.
 import { existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";

@@ -1,5 +1,5 @@
 // Publishes the snapshot, or, after a sync that found nothing new, leaves the old one and notes the look beside it: a
-// publish writes the whole file (docs/decisions/0114-publish-what-is-new.md).
+// publish writes the whole file (docs/decisions/publishing.md).
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";

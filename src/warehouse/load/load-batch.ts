@@ -1,5 +1,6 @@
 // Writes one table's batch: stages it, finds the stored rows with the same keys, moves their old versions to history,
-// replaces changed rows. Stored rows scattered over a large table are the expensive case (figures in decision 0001).
+// replaces changed rows. Stored rows scattered over a large table are the expensive case (figures in
+// docs/decisions/loading.md).
 import { BIGINT, BOOLEAN, DuckDBTimestampTZValue, INTEGER, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
 import { z } from "zod";
 import { type TableSpec, tableSpec } from "../../catalog/tables.ts";

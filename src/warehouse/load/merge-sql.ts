@@ -1,5 +1,5 @@
 // Generates the upsert of a table from the catalog (golden-file test). Pure. It deletes and inserts instead of ON
-// CONFLICT or MERGE: decision 0001.
+// CONFLICT or MERGE: docs/decisions/loading.md.
 import { isStreamName, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";

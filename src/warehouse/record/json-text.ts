@@ -1,5 +1,5 @@
 // JSON values as the warehouse stores them: text that every JSON reader accepts. Compares two such texts. Pure.
-// Members keep their received order, so that the engine's own writer can be used (decision 0001).
+// Members keep their received order, so that the engine's own writer can be used (docs/decisions/loading.md).
 import { parse } from "lossless-json";
 import type { JsonValue } from "../../core/json.ts";
 import { exactJson, type JsonText, storable, writeJson } from "../../core/text/exact-json.ts";

@@ -1,5 +1,5 @@
 // Services that count no further than 10,000, as search engines do by default, or than another round number
-// (docs/decisions/0117).
+// (docs/decisions/end-of-a-list.md).
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization, aSignal } from "../../support/fake-data.ts";

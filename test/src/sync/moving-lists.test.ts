@@ -1,4 +1,4 @@
-// What a first mirror costs while its lists move, and what the next sync makes of it (decision 0262).
+// What a first mirror costs while its lists move, and what the next sync makes of it (docs/decisions/paging.md).
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization, aSignal } from "../../support/fake-data.ts";

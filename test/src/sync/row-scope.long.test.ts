@@ -36,7 +36,8 @@ const createSource = (random: Random) => {
   const data = emptyData();
   let counter = 0;
   const now = () => new Date(Date.UTC(2026, 5, 1) + counter * 60_000).toISOString();
-  // None lies within a day of SINCE: without the service's filter, such rows count as inside (decision 0112).
+  // None lies within a day of SINCE: without the service's filter, such rows count as inside
+  // (docs/decisions/row-scope.md).
   const day = () => new Date(Date.UTC(2026, 0, 1 + 3 * upTo(random, 20))).toISOString();
   const insert = (list: (typeof LISTS)[number]) => {
     counter += 1;

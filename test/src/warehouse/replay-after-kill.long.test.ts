@@ -1,4 +1,5 @@
-// Why DuckDB is 1.5.6 and not 1.5.5 (decision 0128): after a kill, 1.5.5 cannot replay many rows that one transaction
+// Why DuckDB is 1.5.6 and not 1.5.5 (docs/decisions/lakes.md): after a kill, 1.5.5 cannot replay many rows that one
+// transaction
 // deleted and inserted again in a table with a primary key.
 import { execFile } from "node:child_process";
 import { join } from "node:path";

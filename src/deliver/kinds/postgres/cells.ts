@@ -7,7 +7,10 @@ export interface Column {
   readonly type: string;
 }
 
-/** DuckDB's type → Postgres's. `json` and not `jsonb`, which rounds no number but refuses some escapes (decision 0126). */
+/**
+ * DuckDB's type → Postgres's. `json` and not `jsonb`, which rounds no number but refuses some escapes
+ * (docs/decisions/destinations.md).
+ */
 const TYPES: Readonly<Record<string, string>> = {
   VARCHAR: "text",
   "VARCHAR[]": "text[]",

@@ -119,7 +119,7 @@ export const reopenedCoverage = (coverage: Coverage): Coverage => ({ ...coverage
 
 /**
  * True for a page of growing ids whose count is no lower than that of the page before, and later. New rows come at the head
- * alone, so a row can only be skipped where more rows go than come. docs/decisions/0262-what-a-moving-list-costs.md.
+ * alone, so a row can only be skipped where more rows go than come. docs/decisions/paging.md.
  */
 const skipsNothing = ({ overlap, fresh, end, joinedTotal }: Coverage, read: PageRead): boolean =>
   !overlap &&

@@ -1,4 +1,4 @@
-// The end of a list: what proves that no row follows a page. Pure. docs/decisions/0117-the-end-of-a-list.md.
+// The end of a list: what proves that no row follows a page. Pure. docs/decisions/end-of-a-list.md.
 import type { PageRead, ReadRequest } from "./contract.ts";
 import { startOf } from "./page-geometry.ts";
 

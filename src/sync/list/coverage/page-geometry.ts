@@ -1,5 +1,5 @@
 // Page arithmetic: the (page, perPage) pairs that cover given rows of a list paged by offset.
-// Pure. Source: API.md, "Conventions" (pagination); docs/decisions/0020-drift-proof-paging.md.
+// Pure. Source: API.md, "Conventions" (pagination); docs/decisions/paging.md.
 
 /** One requested page: rows `(page - 1) * perPage` up to, not including, `page * perPage`. */
 export interface PageSpan {

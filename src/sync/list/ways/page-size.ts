@@ -1,5 +1,5 @@
 // The page size that a service grants, and which page proves it: a service may return fewer rows than a request asks for
-// (docs/decisions/0140-what-proves-a-page-size.md). Pure.
+// (docs/decisions/page-sizes.md). Pure.
 import type { ReadRequest } from "../coverage/contract.ts";
 import { startOf } from "../coverage/page-geometry.ts";
 import { coverageOf, type Progress, readSoFar } from "./progress.ts";

@@ -1,5 +1,5 @@
 // Strategy walk: reads every page of a list so that no row is skipped unnoticed, and decides whether it adds up.
-// Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/0020-drift-proof-paging.md.
+// Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/paging.md.
 import { counted } from "../../../core/text/units.ts";
 import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "../coverage/contract.ts";
 import { addRead, type Coverage, emptyCoverage } from "../coverage/coverage.ts";

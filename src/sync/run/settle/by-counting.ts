@@ -1,6 +1,6 @@
 // Finds rows that are gone by counting parts of their list, where that is cheaper than reading the list (list/parts decides each
 // step). Carries the steps out: asks for pages, loads their rows, proves rows of a part by free 404s, deletes them.
-// docs/decisions/0270-gone-rows-are-found-by-counting.md.
+// docs/decisions/gone-rows.md.
 
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";

@@ -1,6 +1,6 @@
 // Closes the gap after a walk that did not add up. It requests rows that are probably gone by id, which costs nothing
 // if they are, and deletes those that return 404. Then it reads the list's changes once more: if the counts agree,
-// the mirror is complete although no walk added up. docs/decisions/0081-closing-a-gap.md.
+// the mirror is complete although no walk added up. docs/decisions/gone-rows.md.
 //
 //   walk ended ─▶ suspects asked by id ─▶ agrees ─▶ complete
 //                        │                  ▲

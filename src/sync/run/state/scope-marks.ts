@@ -1,6 +1,6 @@
 // Keeps `_in_scope` of accounts, contacts and signals true to the setting `scope`. Of a list that is read with filters, the
 // marked rows are those that the list returned last: its counts are compared with them. A list that is read whole
-// counts all of its rows during a run; its rows are marked at the end of the run (docs/decisions/0112-row-scope.md).
+// counts all of its rows during a run; its rows are marked at the end of the run (docs/decisions/row-scope.md).
 import { z } from "zod";
 import { SCOPED_TABLES, type ScopedTable } from "../../../catalog/tables.ts";
 import type { RowScope } from "../../../core/config/planning/scope-settings.ts";

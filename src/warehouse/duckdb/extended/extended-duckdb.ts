@@ -1,5 +1,5 @@
 // DuckDB with extensions: version 1.5.5 in a process of its own (program.ts), because the mirror's version has none
-// (decision 0128). Its death at any moment harms nobody but its own transaction.
+// (docs/decisions/lakes.md). Its death at any moment harms nobody but its own transaction.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { DuckmirrorError } from "../../../core/errors.ts";

@@ -1,4 +1,5 @@
-// Program of the process that runs DuckDB 1.5.5 with extensions (decision 0128). It ends with the process that started it,
+// Program of the process that runs DuckDB 1.5.5 with extensions (docs/decisions/lakes.md). It ends with the process
+// that started it,
 // and leaves what was not committed.
 import type { DuckDBConnection } from "duckdb-with-extensions";
 import { literal } from "../../../core/text/sql-text.ts";

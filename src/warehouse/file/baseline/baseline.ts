@@ -1,5 +1,5 @@
 // The baseline: a proven copy of a snapshot from which `replay` starts. What the archive holds from before it may be
-// removed, because the copy has every row and version that came of it (docs/decisions/0115-baseline.md).
+// removed, because the copy has every row and version that came of it (docs/decisions/baseline-and-backup.md).
 import { createHash } from "node:crypto";
 import { chmod, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Publishes the snapshot: copies the closed working file and renames the copy into place (decision 0002). A reader
+// Publishes the snapshot: copies the closed working file and renames the copy into place
+// (docs/decisions/publishing.md). A reader
 // sees the old or the new snapshot, whole; a reader with the old one open keeps it.
 
 import { rename, rm, stat } from "node:fs/promises";

@@ -1,4 +1,5 @@
-// Retention of the ledger: removes old runs, requests, rejected records, differences and readings of usage (decision 0113).
+// Retention of the ledger: removes old runs, requests, rejected records, differences and readings of usage
+// (docs/decisions/ledger.md).
 import { z } from "zod";
 import type { Database } from "../../duckdb/database.ts";
 import { instant } from "../../duckdb/duck-values.ts";

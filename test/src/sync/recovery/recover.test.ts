@@ -1,5 +1,5 @@
 // Pages that a killed run archived and did not commit: they join its cursor as they would have joined in it
-// (docs/decisions/0119-pages-after-a-kill.md).
+// (docs/decisions/archive-and-journal.md).
 import { expect, test } from "vitest";
 import { initialShape } from "../../../../src/sync/list/form.ts";
 import { next } from "../../../../src/sync/list/next.ts";

@@ -1,4 +1,5 @@
-// Fields that API.md does not know reach the mirror, and fields that must be named are named (docs/decisions/0142).
+// Fields that API.md does not know reach the mirror, and fields that must be named are named
+// (docs/decisions/fields.md).
 import { expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
 import { initialShape, listShapeSchema } from "../../../../src/sync/list/form.ts";

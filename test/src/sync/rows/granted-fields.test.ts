@@ -48,7 +48,7 @@ const headlines = (rows: MemoryRig["rows"]) => new Set(rows("signals", "headline
 
 describe.each(["default", "named"] as const)("a list that returns sources and text (%s)", (shown) => {
   const fields = { sources: shown, fullContent: shown } as const;
-  // The default response comes first; if it lacks them, its page comes again with names (decision 0142).
+  // The default response comes first; if it lacks them, its page comes again with names (docs/decisions/fields.md).
   const first = shown === "default" ? 3 : 4;
 
   test("no detail is paid for, at the first sync or later, and nothing but a first page is read twice", async () => {

@@ -92,7 +92,8 @@ test("work of companies that were followed since the last sync is no change that
 test("signals mirrored before the list was known to return it cost one walk, and plan says how much that is", async () => {
   const { run, lineOf } = await start({ fullContent: "named" });
   await run(["sync", "--quiet"], STREAMS);
-  // A sync that may spend little learns that the list returns it, from a page in both forms (decision 0142); the walk
+  // A sync that may spend little learns that the list returns it, from a page in both forms (docs/decisions/fields.md);
+  // the walk
   // is ended without the content.
   await run(["sync", "--quiet", "--max-credits", "3"], { ...STREAMS, DUCKMIRROR_CONTENT: "signals.fullContent" });
   await run(["sync", "--quiet"], STREAMS);

@@ -1,5 +1,4 @@
-// Waits of a run in one process, against every end; and the table of docs/RELIABILITY.md.
-import { readFileSync } from "node:fs";
+// Waits of a run in one process, against every end.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openOwnAccess } from "../../../../../jobs/service-access.ts";
 import { syncJob } from "../../../../../jobs/sync.ts";
@@ -19,7 +18,7 @@ import {
   SHORT_MS,
   useCompleteMirror,
 } from "./pair.ts";
-import { runnable, type WaitName, waitsTable } from "./table.ts";
+import { runnable, type WaitName } from "./table.ts";
 
 const aMirror = useCompleteMirror();
 const between = (least: number, most: number) => (ms: number) => ms >= least && ms <= most;
@@ -88,8 +87,3 @@ for (const end of ["stop", "signal"] as const) {
     expect((await worker.triggers.find(runId))?.state).toBe("cancelled");
   });
 }
-
-test("docs/RELIABILITY.md shows every wait against every end", () => {
-  const text = readFileSync(new URL("../../../../../docs/RELIABILITY.md", import.meta.url), "utf8");
-  expect(text).toContain(waitsTable());
-});

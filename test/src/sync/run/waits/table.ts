@@ -1,5 +1,4 @@
-// Every wait of the program and every end of a run, and which pairs cannot occur. The tests of this folder run the rest;
-// docs/RELIABILITY.md shows the table that is made here.
+// Every wait of the program and every end of a run, and which pairs cannot occur. The tests of this folder run the rest.
 
 export const ENDS = [
   "stop",
@@ -30,18 +29,18 @@ export type WaitName = (typeof WAIT_NAMES)[number];
 type Cells = Readonly<Record<EndName, Cell>>;
 /**
  * `run`: a test brings a run into the wait and ends it. `process`: the program exits in the signal's handler,
- * whatever it waits for. A text: the pair cannot occur, or what is promised instead.
+ * whatever it waits for. Otherwise why the pair cannot occur, or what is promised instead.
  */
 type Cell = "run" | "process" | Note;
 
-/** Footnotes of the table. */
-export const NOTES = {
-  1: "Cannot occur: the waiting request holds its credit, so the allowance is not spent.",
-  2: "Cannot occur: only a worker waits for the lock, before its run begins. A command ends with code 6 at once.",
-  3: "The copy ends by itself, as fast as the disk is. A second signal leaves the old snapshot in place.",
-  4: "The service may charge an answer on the wire, so the run waits for it: 8 s at most, 6 s in a worker. After a second signal it does not wait.",
-} as const;
-type Note = keyof typeof NOTES;
+/**
+ * - `credit is held`: the waiting request holds its credit, so the allowance is not spent.
+ * - `no run yet`: only a worker waits for the lock, before its run begins. A command ends with code 6 at once.
+ * - `copy ends by itself`: it is as fast as the disk. A second signal leaves the old snapshot in place.
+ * - `answer is charged`: the service may charge it, so the run waits for it: 8 s at most, 6 s in a worker. After a second
+ *   signal it does not wait.
+ */
+type Note = "credit is held" | "no run yet" | "copy ends by itself" | "answer is charged";
 
 const cells = (usual: Cell, others: Partial<Cells> = {}): Cells => ({
   stop: usual,
@@ -56,26 +55,16 @@ const cells = (usual: Cell, others: Partial<Cells> = {}): Cells => ({
 });
 
 export const WAITS: Readonly<Record<WaitName, Cells>> = {
-  turn: cells("run", { budget: 1 }),
-  "Retry-After": cells("run", { budget: 1 }),
-  backoff: cells("run", { budget: 1 }),
-  "first answer": cells("run", { budget: 1 }),
+  turn: cells("run", { budget: "credit is held" }),
+  "Retry-After": cells("run", { budget: "credit is held" }),
+  backoff: cells("run", { budget: "credit is held" }),
+  "first answer": cells("run", { budget: "credit is held" }),
   "credits of this run": cells("run"),
   "credits of other processes": cells("run"),
-  "Redis, in a run": cells("run", { budget: 1 }),
-  "writer lock": cells(2, { stop: "run", signal: "run" }),
-  publish: cells(3),
-  "answer on the wire": cells(4, { budget: 1 }),
-};
-
-const shown = (cell: Cell): string => (cell === "run" ? "≤ 1 s" : cell === "process" ? "at once" : `[${cell}]`);
-
-/** The table as docs/RELIABILITY.md has it, notes included. */
-export const waitsTable = (): string => {
-  const rows = WAIT_NAMES.map((wait) => `| ${[wait, ...ENDS.map((end) => shown(WAITS[wait][end]))].join(" | ")} |`);
-  const head = [`| wait | ${ENDS.join(" | ")} |`, `| --- |${" --- |".repeat(ENDS.length)}`];
-  const notes = Object.entries(NOTES).map(([number, text]) => `- [${number}] ${text}`);
-  return [...head, ...rows, "", ...notes].join("\n");
+  "Redis, in a run": cells("run", { budget: "credit is held" }),
+  "writer lock": cells("no run yet", { stop: "run", signal: "run" }),
+  publish: cells("copy ends by itself"),
+  "answer on the wire": cells("answer is charged", { budget: "credit is held" }),
 };
 
 const isWait = (name: string): name is WaitName => WAIT_NAMES.some((wait) => wait === name);

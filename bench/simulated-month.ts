@@ -73,7 +73,7 @@ export interface Month {
 const ALWAYS_OPEN = { access: "open", creditLimit: null } as const;
 
 interface MonthOptions {
-  /** The planner knows the tier and the credits of the period (docs/decisions/profiles.md). Default: it does. */
+  /** The planner knows the tier and the credits of the period (docs/decisions/configuration.md). Default: it does. */
   readonly knowing?: boolean;
   /** Time between two complete walks of each list, ms; default: 30 days. */
   readonly reconcileEveryMs?: number;

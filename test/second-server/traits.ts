@@ -217,7 +217,7 @@ const recordsOf = (seed: string) => {
     // Few, since each brings requests of its own; their lists are still longer than a page of 10 or 20.
     accounts: chance.weigh([
       // Never none: an organization whose account list is empty counts as one without Full Access
-      // (docs/decisions/profiles.md).
+      // (docs/decisions/configuration.md).
       [1, [1, 1]],
       [8, [1, 4]],
       [1, [6, 16]],

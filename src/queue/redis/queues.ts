@@ -58,7 +58,7 @@ export const MOST_VERIFY_STALLS = 2;
 /** Redis key of a value or job. */
 export const keyOf = (...parts: readonly string[]): string => [PREFIX, ...parts].join(":");
 
-/** The next tick of a scheduler, by our meaning of its expression and not by BullMQ's (docs/decisions/schedules.md). */
+/** The next tick of a scheduler, by our meaning of its expression and not by BullMQ's (docs/decisions/configuration.md). */
 export const TICKS = {
   repeatStrategy: (now: number, { pattern = "", tz = "UTC" }: RepeatOptions): number | undefined => {
     try {

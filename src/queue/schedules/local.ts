@@ -28,7 +28,7 @@ export const createDueCheck = ({ cron, timeZone }: Pick<Schedule, "cron" | "time
   };
 };
 
-/** node-cron checks every minute, or every second, whether the schedule is due (docs/decisions/schedules.md). */
+/** node-cron checks every minute, or every second, whether the schedule is due (docs/decisions/configuration.md). */
 const nodeCron =
   (clock: Clock): Scheduler =>
   (schedule, tick) => {

@@ -1,5 +1,5 @@
 // Parses a cron expression as crontab(5) means it, to the sets of its fields. One meaning for both carriers: node-cron and
-// BullMQ's own parser read some expressions differently (docs/decisions/schedules.md). Pure.
+// BullMQ's own parser read some expressions differently (docs/decisions/configuration.md). Pure.
 import { shown } from "../setting-parsers.ts";
 
 /** Numbers that match, ascending. */

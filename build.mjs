@@ -1,4 +1,4 @@
-// Build: `node build.mjs [FOLDER] [--unchecked]`. Writes to FOLDER (default: dist) the compiled TypeScript, the status page with its
+// Build: `node build.mjs [FOLDER] [--unchecked] [--say]`. Writes to FOLDER (default: dist) the compiled TypeScript, the status page with its
 // libraries, the SQL files at the same relative path, and the CLI and its child programs as bundles. `--unchecked` writes the same
 // files without checking types, in less than half of the processor time, for tests (`npm run check` checks the types).
 import { execFileSync } from "node:child_process";
@@ -15,6 +15,7 @@ if (!existsSync(at("node_modules/typescript-native"))) {
   process.stderr.write("The packages it is built with are not installed: run `npm ci` first.\n");
   process.exit(1);
 }
+if (process.argv.includes("--say")) process.stdout.write("Building the program (once, a few seconds) …\n");
 rmSync(out, { recursive: true, force: true });
 const types = process.argv.includes("--unchecked") ? ["--noCheck"] : [];
 for (const project of ["tsconfig.build.json", "src/server/page"]) {

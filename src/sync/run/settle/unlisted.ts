@@ -1,5 +1,5 @@
 // Records that left their list and are still served by their id: archived, or merged into another. The list decides what the
-// mirror holds, once two walks of two runs, each of which adds up, lack them. docs/decisions/0300-the-list-decides.md.
+// mirror holds, once two walks of two runs, each of which adds up, lack them. docs/decisions/the-list-decides.md.
 import { z } from "zod";
 import { isHigher } from "../../list/coverage/id-order.ts";
 import { progressOf } from "../../list/state.ts";

@@ -27,6 +27,13 @@ const open = async (snapshot: string, memoryLimit: string): Promise<DuckDBConnec
 };
 
 /** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
+/** The statement of a text that needs no gate. DuckDB would run several, and return the rows of the last one. */
+const onlyOne = async (connection: DuckDBConnection, sql: string): Promise<string> => {
+  const { count } = await connection.extractStatements(sql);
+  if (count > 1) throw new Error(`these are ${count} statements; give one at a time`);
+  return sql;
+};
+
 async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   if (first.kind === "next") throw new TypeError("the first message must be the statement");
   if (first.kind === "inspect") {
@@ -35,10 +42,7 @@ async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   }
   const { snapshot, sql, gated, memoryLimit, rowCharacters } = first;
   const connection = await open(snapshot, memoryLimit);
-  // DuckDB would run them all and return the rows of the last one.
-  const { count } = await connection.extractStatements(sql);
-  if (count > 1) throw new Error(`these are ${count} statements; give one at a time`);
-  const result = await connection.stream(gated ? await checkStatement(connection, sql) : sql);
+  const result = await connection.stream(await (gated ? checkStatement : onlyOne)(connection, sql));
   const types = result.columnTypes();
   const columns = result
     .columnNames()

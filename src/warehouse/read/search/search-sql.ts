@@ -63,7 +63,8 @@ export const searchSql = (table: SearchableTable, words: readonly SearchWord[]):
   return {
     candidates: `WITH scanned AS (
   SELECT t.rowid AS place, t.${quoted(at)} AS dated, [${numbers.map((word) => `(${has(word)})::INTEGER`).join(", ")}] AS has
-  FROM ${source} WHERE $3 IS NULL OR t.${quoted(at)} >= $3
+  -- Where every word is short, no pattern of letters is read, and DuckDB takes no value that a statement does not name.
+  FROM ${source} WHERE ($3 IS NULL OR t.${quoted(at)} >= $3) AND $1 IS NOT NULL
 ), hits AS (SELECT place, dated, has, list_sum(has) AS words FROM scanned WHERE list_sum(has) > 0),
 top AS (SELECT place FROM hits ORDER BY words DESC, dated DESC NULLS LAST LIMIT ${MOST_CANDIDATES})
 SELECT CAST(c.place AS VARCHAR) AS place, ${count("title")} AS in_title, ${count("body")} AS in_body, length(body) AS length,

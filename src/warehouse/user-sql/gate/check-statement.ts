@@ -97,9 +97,11 @@ export const checkStatement = async (connection: DuckDBConnection, sql: string):
   const [all = "", explain = null] = EXPLAIN.exec(sql) ?? [];
   const select = sql.slice(all.length);
   const { error, error_type, statements } = await parse(connection, select);
-  // Throws the parser's own error.
-  if (error === true && error_type === "parser") await connection.extractStatements(sql);
-  if (!Array.isArray(statements) || statements.length !== 1) throw new Refused(KINDS);
+  // Throws the parser's own error. Only of this text, which the parser refuses: of a text that it takes, DuckDB evaluates the
+  // arguments of PRAGMA while it extracts the statements.
+  if (error === true && error_type === "parser") await connection.extractStatements(select);
+  if (!Array.isArray(statements) || statements.length === 0) throw new Refused(KINDS);
+  if (statements.length > 1) throw new Refused(`these are ${statements.length} statements; give one at a time`);
   const tableCalls = new Set<unknown>();
   const macros: Macro[] = [];
   for (const node of nodesIn(statements)) {

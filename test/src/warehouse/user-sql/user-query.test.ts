@@ -57,6 +57,28 @@ test("values come out exactly as from a query in process", async () => {
   ]);
 });
 
+test.each([
+  "PRAGMA table_info(error('EVALUATED'))",
+  "SELECT 1; PRAGMA table_info(error('EVALUATED'))",
+  "EXPLAIN (FORMAT json) PRAGMA table_info(error('EVALUATED'))",
+  "PRAGMA json_execute_serialized_sql('{}')",
+])("nothing of a text is evaluated before the gate: %s", async (sql) => {
+  await expect(runUserQuery({ snapshot, sql }, LIMITS, "box")).rejects.toMatchObject({
+    code: expect.stringMatching(/^(SQL_REFUSED|QUERY_FAILED)$/),
+    message: expect.not.stringContaining("EVALUATED'"),
+  });
+  await expect(runUserQuery({ snapshot, sql }, LIMITS, "box")).rejects.not.toMatchObject({
+    message: expect.stringMatching(/Invalid Input Error|parsing json/),
+  });
+});
+
+test("a row of very many values counts as too large, however few characters they have", async () => {
+  const sql = "SELECT list_transform(range(1, 2000000), lambda x: []::INT[]), 9007199254740993";
+  await expect(
+    runUserQuery({ snapshot, sql }, { ...LIMITS, memoryMiB: 1024, rowCharacters: 8_000_000 }, "box"),
+  ).rejects.toMatchObject({ code: "QUERY_LIMIT" });
+});
+
 test("many rows stream in order, in answers of bounded size", async () => {
   processes = createQueryProcesses(LIMITS, "box");
   let next = 0;

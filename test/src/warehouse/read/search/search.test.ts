@@ -53,6 +53,12 @@ test("rows with most and rarest words come first, whatever their table, and word
   });
 });
 
+test("words of one or two letters are found as whole words, alone and beside others", async () => {
+  expect(places(await found("10"))).toEqual(["filings c1/7"]);
+  expect(places(await found("10", "k"))).toEqual(["filings c1/7"]);
+  expect(await found("a")).toEqual([]);
+});
+
 test("--in, --since and --limit choose; names of members are no text", async () => {
   expect(places(await found("weld", "--in", "signals", "--since", "2024-05-01"))).toEqual(["signals 10"]);
   expect(await found("weld", "--limit", "1")).toHaveLength(1);

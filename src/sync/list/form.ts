@@ -44,6 +44,8 @@ export const listShapeSchema = z.object({
   settled: z.boolean(),
   /** Pages of this size failed, and smaller ones are asked for since (smaller-pages.ts). Missing in older versions. */
   failed: z.object({ perPage: z.number(), at: z.number() }).nullable().default(null),
+  /** The list ends before its count (list/window.ts). Missing in older versions. */
+  window: z.object({ rows: z.number(), walks: z.number(), notBefore: z.number() }).nullable().default(null),
 });
 export type ListShape = z.infer<typeof listShapeSchema>;
 
@@ -75,6 +77,7 @@ export const initialShape = (perPage: number): ListShape => ({
   walkedWith: [],
   settled: false,
   failed: null,
+  window: null,
 });
 
 /** Parts of the refused request; only these can be at fault. */

@@ -3,6 +3,7 @@ import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/stream
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import type { ScopeMode } from "../list/order.ts";
+import { endsAtWindow } from "../list/window.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
 import {
   type AccountFact,
@@ -51,11 +52,13 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
     return candidate("walk", "the service does not return it whole; its changes", 1, unfinished);
   }
   if (left === "walk") return candidate("walk", "resumes where it was interrupted", whole, unfinished);
-  if (state.walkedAt === null) return candidate("walk", "no complete walk yet", whole, unfinished);
+  const window = options.shapes.get(stream.name)?.window ?? null;
+  const isCutOff = state.status === "idle" && endsAtWindow(window, view.now);
+  if (state.walkedAt === null && !isCutOff) return candidate("walk", "no complete walk yet", whole, unfinished);
   if (unreadContent(context, stream)) return candidate("walk", "not yet read with the content that is wanted", whole);
   if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", sharing, { overlap: true });
   const reconcileMs = walkAge(context, options.reconcileEveryMs);
-  if (view.now - state.walkedAt > reconcileMs) {
+  if (!isCutOff && view.now - (state.walkedAt ?? 0) > reconcileMs) {
     return candidate("walk", `reconciled more than ${age(reconcileMs)} ago`, sharing, { overlap: true });
   }
   const look = { worth: listWorth(stream.name, { sinceCheckMs: view.now - (state.checkedAt ?? 0) }) };

@@ -10,6 +10,7 @@ import { coverageOf } from "../list/ways/progress.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
 import { rememberScope, rememberShape } from "../plan/remembered.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
+import { endedAtWindow, rememberWindow } from "./settle/at-window.ts";
 import { settleByCounting } from "./settle/by-counting.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
 import { settleAfterChanges } from "./settle/gone-by-changes.ts";
@@ -104,6 +105,7 @@ const endWidening = async (run: SyncRun, list: OpenList): Promise<void> => {
 
 const endList = async (run: SyncRun, list: OpenList, { verdict }: Extract<Effect, { kind: "end" }>): Promise<void> => {
   const outcome = { ...verdict, now: run.deps.clock.now(), runId: run.runId };
+  await rememberWindow(run, list, false);
   await commitState(run, finishedState(liveOf(list.state), outcome));
   await endWidening(run, list);
   closeList(run, list);
@@ -113,7 +115,7 @@ const endList = async (run: SyncRun, list: OpenList, { verdict }: Extract<Effect
 const findGone = async (run: SyncRun, list: OpenList, because: string): Promise<void> => {
   const end = (await settleAfterChanges(run, list)) ? "agrees" : await settleByCounting(run, list);
   if (end === "agrees") list.waiting.push({ kind: "go-on" });
-  else if (end === "walk") list.waiting.push(beginning(run, list, because));
+  else if (end === "walk" && !(await endedAtWindow(run, list))) list.waiting.push(beginning(run, list, because));
 };
 
 const beginning = (run: SyncRun, { stream }: OpenList, because: string): Deciding => ({

@@ -14,6 +14,7 @@ import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { markUnreturned } from "../state/scope-marks.ts";
 import { askById, isAskable } from "./ask-by-id.ts";
+import { rememberWindow } from "./at-window.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
 import { forgetMissed, missedBefore, rememberMissed } from "./unlisted.ts";
 
@@ -70,6 +71,7 @@ export const leaveUndecided = async (run: SyncRun, list: OpenList): Promise<void
 
 const apply = async (run: SyncRun, { list, missing }: MissingRows) => {
   const now = run.deps.clock.now();
+  await rememberWindow(run, list, false);
   adjustRows(run, list, -missing);
   const state = finishedState(liveOf(list.state), { whole: true, addsUp: true, now, runId: run.runId });
   if (missing === 0) {

@@ -16,6 +16,7 @@ import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
 import { isAskable } from "./ask-by-id.ts";
+import { rememberWindow } from "./at-window.ts";
 import { countedBy, isProven, settleSuspects } from "./suspects.ts";
 
 /** A first walk returned exactly the mirrored rows. */
@@ -43,6 +44,7 @@ const end = async (run: SyncRun, list: OpenList, unconfirmed: Unconfirmed | null
   const now = run.deps.clock.now();
   const addsUp = unconfirmed === null;
   const live = liveOf(list.state);
+  await rememberWindow(run, list, unconfirmed !== null);
   const state = finishedState(live, { whole: true, addsUp, unconfirmed, now, runId: run.runId });
   // Keep the walk's keys: a row that the next walk does not return either is requested by id.
   await commitState(run, addsUp ? state : { ...state, walkId: live.walkId });

@@ -1,0 +1,68 @@
+// A list that ends at a search window, behind which pages are empty: labelled, nothing deleted, and not walked in each sync.
+import { expect, test } from "vitest";
+import { afterTest } from "../../../../support/after-test.ts";
+import { anAccount, aSignal } from "../../../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeService } from "../../../../support/fake-service.ts";
+import { startMemoryRig } from "../../../../support/memory-rig.ts";
+
+const WINDOW = 30;
+const PAGE = 10;
+const now = Date.now();
+
+/** Newer ids changed earlier, so walks and changes meet different rows. */
+const signal = (id: number) => aSignal(id, { accountId: 1, updatedAt: new Date(now - id * 1000).toISOString() });
+
+const start = async () => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1));
+  for (let id = 1; id <= 45; id++) data.signals.push(signal(id));
+  const service = createFakeService(data, { maxPerPage: PAGE });
+  const all = () => service.data.signals.length;
+  const window = { open: false };
+  service.options = {
+    ...service.options,
+    before: ({ path, query }) => {
+      const { page = "1", perPage = "20" } = query;
+      const size = Math.min(PAGE, Number(perPage));
+      const beyond = (Number(page) - 1) * size >= WINDOW;
+      if (window.open || path !== "/v1/signals" || !beyond) return undefined;
+      const meta = { page: Number(page), perPage: size, totalCount: all(), totalPages: Math.ceil(all() / size) };
+      return { status: 200, body: { data: [], meta } };
+    },
+  };
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals" });
+  afterTest(() => rig.close());
+  return { service, window, ...rig };
+};
+
+const pagesOf = ({ log }: FakeService, from: number) =>
+  log.slice(from).filter(({ path }) => path === "/v1/signals").length;
+
+test("an unchanged source costs a page a sync, and its rows stay", async () => {
+  const { service, sync, rows } = await start();
+  for (const _ of [1, 2]) expect((await sync()).error).toBeNull();
+  const held = rows("signals", "id").length;
+  for (const _ of [1, 2, 3]) {
+    const from = service.log.length;
+    const { report, error } = await sync();
+    expect(error).toBeNull();
+    expect(pagesOf(service, from)).toBe(1);
+    const stream = report.streams.find((one) => one.stream === "signals");
+    expect(stream).toMatchObject({ complete: false, deleted: 0 });
+    expect(stream?.reason).toContain("only");
+  }
+  expect(rows("signals", "id")).toHaveLength(held);
+});
+
+test("a new record comes with the changes; --full walks, and a list that is whole again is complete", async () => {
+  const { service, window, sync, rows } = await start();
+  for (const _ of [1, 2]) expect((await sync()).error).toBeNull();
+  service.data.signals.push(aSignal(100, { accountId: 1, updatedAt: new Date(now + 60_000).toISOString() }));
+  expect((await sync()).error).toBeNull();
+  expect(rows("signals", "id").some(({ id }) => Number(id) === 100)).toBe(true);
+  window.open = true;
+  const { report, error } = await sync({ full: true });
+  expect(error).toBeNull();
+  expect(report.streams.find(({ stream }) => stream === "signals")).toMatchObject({ complete: true, unconfirmed: 0 });
+  expect(rows("signals", "id")).toHaveLength(46);
+});

@@ -16,6 +16,13 @@ import {
   restoreSmallFiles,
   writeBackup,
 } from "../src/warehouse/file/baseline/backup.ts";
+import {
+  type BackupProof,
+  backupKeyFile,
+  keepKey,
+  ownBackupKey,
+  proofBy,
+} from "../src/warehouse/file/baseline/backup-note.ts";
 import { copyDurably, makeBaseline } from "../src/warehouse/file/baseline/baseline.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, warehousePaths } from "../src/warehouse/file/working-file.ts";
@@ -30,15 +37,23 @@ export interface BackupReport {
   readonly bytes: number;
   /** Path of the snapshot it was made of, or that was made of it. */
   readonly warehouse: string;
+  /** File of the key that signed it, or that proved it; null: trusted without. */
+  readonly key_file: string | null;
   readonly duration_ms: number;
 }
 
-const reportOf = ({ folder, made_at: madeAt, files }: Backup, warehouse: string, durationMs: number): BackupReport => ({
+const reportOf = (
+  { folder, made_at: madeAt, files }: Backup,
+  warehouse: string,
+  keyFile: string | null,
+  durationMs: number,
+): BackupReport => ({
   backup: folder,
   made_at: new Date(madeAt).toISOString(),
   files: Object.keys(files).length,
   bytes: Object.values(files).reduce((sum, { bytes }) => sum + bytes, 0),
   warehouse,
+  key_file: keyFile,
   duration_ms: durationMs,
 });
 
@@ -85,12 +100,14 @@ export const backupJob = async (
   const { snapshot, state } = warehousePaths(dataDir);
   const start = clock.now();
   const { bucket = {}, target, force } = request;
-  const write = (folder: string) => writeBackup({ ...request, target: folder, snapshot, state, now: start });
-  if (!isStored(target)) return reportOf(await write(target), snapshot, clock.now() - start);
+  const keyOf = () => ownBackupKey(dataDir);
+  const write = (folder: string) => writeBackup({ ...request, target: folder, snapshot, state, keyOf, now: start });
+  const reported = (backup: Backup) => reportOf(backup, snapshot, backupKeyFile(dataDir), clock.now() - start);
+  if (!isStored(target)) return reported(await write(target));
   const place = { url: target, settings: { ...bucket, azure }, signal };
   await checkBackupPlace(place, force);
   const sent = await withFolder(state, start, async (folder) => sendBackup(await write(folder), place, force));
-  return reportOf(sent, snapshot, clock.now() - start);
+  return reported(sent);
 };
 
 /** True when the directory holds a mirror, or what one was made of. */
@@ -105,16 +122,18 @@ interface Filling {
   readonly dataDir: string;
   /** Take over the server's keys, too. */
   readonly withKeys: boolean;
+  readonly proof: BackupProof;
   readonly now: number;
 }
 
 /** Fills the directory. The working file comes last, so a restore that was killed can be repeated. */
-const fill = async (backup: Backup, { dataDir, withKeys, now }: Filling): Promise<void> => {
+const fill = async (backup: Backup, { dataDir, withKeys, proof, now }: Filling): Promise<void> => {
   const { state, working } = warehousePaths(dataDir);
   await assertForeignCatalog(copyPathOf(backup));
   const lock = await enterDataDir(dataDir);
   try {
     await restoreSmallFiles(backup, state, withKeys);
+    await keepKey(dataDir, proof);
     await makeBaseline(state, copyPathOf(backup), now);
     const fresh = `${working}.new`;
     await rm(fresh, { force: true });
@@ -131,28 +150,37 @@ const fillFrom = async (source: string, filling: Filling, place: Omit<BackupPlac
     await fill(backup, filling);
     return backup;
   };
-  if (!isStored(source)) return whole(await readBackup(source));
+  if (!isStored(source)) return whole(await readBackup(source, filling.proof));
   const { state } = warehousePaths(filling.dataDir);
   return withFolder(state, filling.now, async (folder) => ({
-    ...(await whole(await fetchBackup({ ...place, url: source }, folder))),
+    ...(await whole(await fetchBackup({ ...place, url: source }, folder, filling.proof))),
     folder: source,
   }));
 };
 
+interface RestoreRequest extends Stored {
+  readonly source: string;
+  readonly withKeys?: boolean;
+  /** File of the key that signed the backup. */
+  readonly keyFile?: string;
+  readonly trust?: boolean;
+}
+
 /**
- * Makes an empty data directory a mirror again. Throws BACKUP_MISSING, BACKUP_DAMAGED, CATALOG_REFUSED, RESTORE_REFUSED,
- * BACKUP_PLACE_FAILED, WRITER_BUSY, WAREHOUSE_NEWER, DISK_FULL.
+ * Makes an empty data directory a mirror again. The key of the backup must prove it (default: the directory's own), unless it is to be
+ * trusted. Throws BACKUP_MISSING, BACKUP_UNPROVEN, BACKUP_DAMAGED, CATALOG_REFUSED, RESTORE_REFUSED, BACKUP_PLACE_FAILED, WRITER_BUSY, WAREHOUSE_NEWER, DISK_FULL.
  */
 export const restoreJob = async (
   { dataDir, memory, azure }: Pick<Config, "dataDir" | "memory" | "azure">,
-  request: { readonly source: string; readonly withKeys?: boolean } & Stored,
+  request: RestoreRequest,
   { clock, signal }: BackupContext,
 ): Promise<BackupReport> => {
   const start = clock.now();
   if (await isUsed(dataDir)) throw new DuckmirrorError("RESTORE_REFUSED", { dir: dataDir });
+  const proof = request.trust === true ? "trusted" : await proofBy(dataDir, request.keyFile ?? null);
   const backup = await fillFrom(
     request.source,
-    { dataDir, withKeys: request.withKeys ?? false, now: start },
+    { dataDir, withKeys: request.withKeys ?? false, proof, now: start },
     {
       settings: { ...request.bucket, azure },
       signal,
@@ -161,7 +189,7 @@ export const restoreJob = async (
   const warehouse = await openWarehouse({ dataDir, clock, memory });
   try {
     const { path } = await warehouse.publish();
-    return reportOf(backup, path, clock.now() - start);
+    return reportOf(backup, path, proof === "trusted" ? null : proof.file, clock.now() - start);
   } finally {
     await warehouse.close();
   }

@@ -268,6 +268,11 @@ export const ERRORS = {
     "The backup {file} cannot be used: {detail}.",
     "Nothing was changed. Restore another backup, or copy this one again from where it came from.",
   ),
+  BACKUP_UNPROVEN: row(
+    EXIT.usage,
+    "The backup in {place} is not proven to be genuine: {detail}.",
+    "Name the key that signed it with --backup-key FILE: it is state/backup.key of the mirror that was backed up. Without the key, --trust believes whoever may write to that place: its digests still show damage, and its views are still read in the box first, but its rows may be anybody's. Nothing was changed.",
+  ),
   BACKUP_REFUSED: row(
     EXIT.usage,
     "{dir} is not empty, and a backup needs a folder of its own.",

@@ -9,7 +9,8 @@ import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { makeFolders } from "../core/files/make-folders.ts";
 import { writeNewSync } from "../core/files/own-files.ts";
 import { jsonOrNull } from "../core/json.ts";
-import { type Backup, isBackupFile, NOTE, noteSchema, readBackup } from "../warehouse/file/baseline/backup.ts";
+import { type Backup, isBackupFile, readBackup } from "../warehouse/file/baseline/backup.ts";
+import { assertProven, type BackupProof, NOTE, noteSchema } from "../warehouse/file/baseline/backup-note.ts";
 import type { ObjectStore } from "./stores/object-store.ts";
 import { openStore, parsePlace, type StoreSettings } from "./stores/open-store.ts";
 
@@ -110,8 +111,11 @@ const download = async (store: ObjectStore, key: string, path: string, signal: A
   }
 };
 
-/** Brings a backup to `folder`, which must not exist, and proves it. Throws BACKUP_MISSING, BACKUP_DAMAGED, BACKUP_PLACE_FAILED. */
-export const fetchBackup = (place: BackupPlace, folder: string): Promise<Backup> =>
+/**
+ * Brings a backup to `folder`, which must not exist, and proves it. Throws BACKUP_MISSING, BACKUP_UNPROVEN, BACKUP_DAMAGED,
+ * BACKUP_PLACE_FAILED.
+ */
+export const fetchBackup = (place: BackupPlace, folder: string, proof: BackupProof): Promise<Backup> =>
   withStore(place, async (store) => {
     const { url, signal } = place;
     const damaged = (file: string, detail: string) => new DuckmirrorError("BACKUP_DAMAGED", { file, detail });
@@ -119,6 +123,7 @@ export const fetchBackup = (place: BackupPlace, folder: string): Promise<Backup>
     if (found === null) throw new DuckmirrorError("BACKUP_MISSING", { place: url });
     const note = storedNote.safeParse(jsonOrNull(found.text));
     if (!note.success) throw damaged(`${url}/${NOTE}`, "it is no note that this version reads");
+    assertProven(note.data, withoutSecrets(url), proof);
     for (const name of Object.keys(note.data.files)) {
       if (!isBackupFile(name)) throw damaged(`${url}/${NOTE}`, `it names a file that no backup has: ${name}`);
       const key = `${note.data.at}/${name}`;
@@ -126,5 +131,5 @@ export const fetchBackup = (place: BackupPlace, folder: string): Promise<Backup>
       if (!(await download(store, key, join(folder, name), signal))) throw damaged(`${url}/${key}`, "it is missing");
     }
     writeNewSync(join(folder, NOTE), found.text);
-    return { ...(await readBackup(folder)), folder };
+    return readBackup(folder, proof);
   });

@@ -31,7 +31,8 @@ const bucket = () => ({ endpoint: blobsOf(azure) });
 const context = (signal = new AbortController().signal) => ({ clock: systemClock, signal });
 const backUp = (dataDir: string, force = false, signal?: AbortSignal) =>
   backupJob(config(dataDir), { target: url(), force, version: "1.0.0", bucket: bucket() }, context(signal));
-const restore = (dataDir: string) => restoreJob(config(dataDir), { source: url(), bucket: bucket() }, context());
+const restore = (dataDir: string) =>
+  restoreJob(config(dataDir), { source: url(), bucket: bucket(), trust: true }, context());
 
 const aMirror = async (): Promise<string> => {
   const dataDir = tempDir();

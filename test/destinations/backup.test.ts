@@ -1,5 +1,5 @@
 // Backups in a bucket: a restored mirror is the one that was backed up, and whatever goes wrong, the earlier backup is whole.
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { backupJob, restoreJob } from "../../jobs/backup.ts";
@@ -43,7 +43,12 @@ const storage = () => ({ endpoint: s3.endpoint, pathStyle: true });
 const context = (signal = new AbortController().signal) => ({ clock: systemClock, signal });
 const backUp = (dataDir: string, force = false, signal?: AbortSignal) =>
   backupJob(configOf(dataDir), { target: url(), force, version: "1.0.0", bucket: storage() }, context(signal));
-const restore = (dataDir: string) => restoreJob(configOf(dataDir), { source: url(), bucket: storage() }, context());
+const restore = (dataDir: string, proven: { readonly keyFile?: string } = {}) =>
+  restoreJob(
+    configOf(dataDir),
+    { source: url(), bucket: storage(), trust: proven.keyFile === undefined, ...proven },
+    context(),
+  );
 
 const aMirror = async (): Promise<string> => {
   const dataDir = tempDir();
@@ -56,7 +61,10 @@ test("a mirror restored from a bucket is the one that was backed up; nothing of 
   const [dataDir, restored] = [await aMirror(), tempDir()];
   const report = await backUp(dataDir);
   expect(report).toMatchObject({ backup: url(), warehouse: join(dataDir, "warehouse.duckdb") });
-  await restore(restored);
+  const foreign = join(tempDir(), "foreign.key");
+  writeFileSync(foreign, "0a".repeat(32));
+  await expect(restore(restored, { keyFile: foreign })).rejects.toMatchObject({ code: "BACKUP_UNPROVEN" });
+  await restore(restored, { keyFile: join(dataDir, "state", "backup.key") });
   expect(await dumpMirror(restored)).toEqual(await dumpMirror(dataDir));
   expect([onItsWay(dataDir), onItsWay(restored)]).toEqual([[], []]);
 });

@@ -1,5 +1,16 @@
 // The drill: a backup becomes a mirror in another folder, goes on at the cost of looks, and replays from its baseline.
-import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { backupJob, restoreJob } from "../../jobs/backup.ts";
@@ -9,6 +20,7 @@ import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { keyedForgotten, readForgotten, writeForgotten } from "../../src/warehouse/archive/forgotten-list.ts";
+import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { bring, emptyCopy, wholeIn } from "../src/deliver/copies.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { anOrganization } from "../support/fake-data.ts";
@@ -37,8 +49,10 @@ const start = async (at: { readonly target?: string } = {}) => {
   const target = at.target ?? join(places, "backup");
   const write = (force = false) => backupJob(configOf(rig.dataDir), { target, force, version: "1.0.0" }, clock);
   const restored = join(places, "restored");
-  const restore = () => restoreJob(configOf(restored), { source: target }, clock);
-  return { service, rig, target, write, restored, restore };
+  const keyFile = join(rig.dataDir, "state", "backup.key");
+  const restore = (proof: { readonly keyFile?: string; readonly trust?: boolean } = { keyFile }) =>
+    restoreJob(configOf(restored), { source: target, ...proof }, clock);
+  return { service, rig, target, write, keyFile, restored, restore };
 };
 
 test("a restored mirror equals the one that was backed up, and replays without an archive", async () => {
@@ -95,6 +109,87 @@ test("followed companies and erased contacts come along; files are their owner's
   for (const name of readdirSync(target, { recursive: true })) {
     expect(statSync(join(target, String(name))).mode & 0o077).toBe(0);
   }
+});
+
+describe("only a genuine backup becomes a mirror", () => {
+  const unproven = { code: "BACKUP_UNPROVEN" };
+  const rewriteNote = (target: string, change: (note: { files: Record<string, unknown>; hmac?: string }) => void) => {
+    const file = join(target, "backup.json");
+    const note = JSON.parse(readFileSync(file, "utf8"));
+    change(note);
+    writeFileSync(file, JSON.stringify(note));
+  };
+  /** As somebody does it who may write to the place of the backup: digest and size fit. */
+  const forge = (target: string) => {
+    const content = Buffer.from('{"companies":[]}');
+    writeFileSync(join(target, "state", "tier.json"), content);
+    const sha256 = createHash("sha256").update(content).digest("hex");
+    rewriteNote(target, ({ files }) => {
+      files["state/tier.json"] = { bytes: content.length, sha256 };
+    });
+  };
+
+  test("its key is the owner's only, is made once, is in no backup, and comes along", async () => {
+    const { write, keyFile, target, restored, restore } = await start();
+    expect((await write()).key_file).toBe(keyFile);
+    const key = readFileSync(keyFile, "utf8");
+    expect([key, statSync(keyFile).mode & 0o777]).toEqual([expect.stringMatching(/^[0-9a-f]{64}\n$/), 0o600]);
+    await write(true);
+    expect(readFileSync(keyFile, "utf8")).toBe(key);
+    for (const name of readdirSync(target, { recursive: true, withFileTypes: true })) {
+      if (name.isFile()) expect(readFileSync(join(name.parentPath, name.name)).includes(key.trim())).toBe(false);
+    }
+    expect((await restore()).key_file).toBe(keyFile);
+    expect(readFileSync(join(restored, "state", "backup.key"), "utf8")).toBe(key);
+  });
+
+  test("a key that lies in the new directory already proves it, too", async () => {
+    const { write, keyFile, restored, restore } = await start();
+    await write();
+    mkdirSync(join(restored, "state"), { recursive: true, mode: 0o700 });
+    copyFileSync(keyFile, join(restored, "state", "backup.key"));
+    expect((await restore({})).key_file).toBe(join(restored, "state", "backup.key"));
+  });
+
+  test("a forged note, a foreign key, no key and a backup of an earlier version are refused, and nothing is made", async () => {
+    const { write, keyFile, target, restored, restore } = await start();
+    await write();
+    await expect(restore({})).rejects.toMatchObject({ ...unproven, message: expect.stringContaining("is not here") });
+    const foreign = join(tempDir(), "foreign.key");
+    writeFileSync(foreign, "0a".repeat(32));
+    await expect(restore({ keyFile: foreign })).rejects.toMatchObject(unproven);
+    writeFileSync(foreign, "no key");
+    await expect(restore({ keyFile: foreign })).rejects.toMatchObject({ code: "USAGE" });
+    await expect(restore({ keyFile: `${foreign}.none` })).rejects.toMatchObject({ code: "USAGE" });
+    forge(target);
+    await expect(restore()).rejects.toMatchObject({ ...unproven, message: expect.stringContaining("was changed") });
+    rewriteNote(target, (note) => delete note.hmac);
+    await expect(restore()).rejects.toMatchObject({ ...unproven, message: expect.stringContaining("no signature") });
+    expect([existsSync(restored), existsSync(keyFile)]).toEqual([false, true]);
+  });
+
+  test("--trust restores an earlier version's; a changed file and a planted view are refused all the same", async () => {
+    const { rig, write, target, restored, restore } = await start();
+    await write();
+    rewriteNote(target, (note) => delete note.hmac);
+    appendFileSync(join(target, "warehouse.duckdb"), "x");
+    await expect(restore({ trust: true })).rejects.toMatchObject({ code: "BACKUP_DAMAGED" });
+    await write(true);
+    const database = await openDatabase(join(target, "warehouse.duckdb"));
+    await database.run("CREATE VIEW main.planted AS SELECT 1");
+    await database.close();
+    const content = readFileSync(join(target, "warehouse.duckdb"));
+    rewriteNote(target, ({ files }) => {
+      const sha256 = createHash("sha256").update(content).digest("hex");
+      files["warehouse.duckdb"] = { bytes: content.length, sha256 };
+    });
+    await expect(restore({ trust: true })).rejects.toMatchObject({ code: "CATALOG_REFUSED" });
+    await write(true);
+    rewriteNote(target, (note) => delete note.hmac);
+    expect((await restore({ trust: true })).key_file).toBe(null);
+    expect(await dumpMirror(restored)).toEqual(await dumpMirror(rig.dataDir));
+    expect(existsSync(join(restored, "state", "backup.key"))).toBe(false);
+  });
 });
 
 describe("refused", () => {

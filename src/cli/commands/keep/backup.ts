@@ -47,7 +47,8 @@ export const command = defineCommand({
     else {
       const took = formatDuration(report.duration_ms);
       await terminal.out(
-        `${report.backup}: ${formatBytes(report.bytes)} in ${report.files} files, read and compared (${took})\n`,
+        `${report.backup}: ${formatBytes(report.bytes)} in ${report.files} files, read and compared (${took})\n` +
+          `Signed with ${report.key_file}: keep a copy of this key elsewhere; \`restore\` on another machine asks for it\n`,
       );
     }
     return EXIT.done;

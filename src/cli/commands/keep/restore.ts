@@ -12,6 +12,8 @@ import { bucketInput, bucketOf, withBucketOptions } from "../../options/bucket-o
 const inputSchema = z.object({
   args: z.tuple([z.string().min(1)], { error: "name the folder or address of the backup" }),
   withKeys: z.boolean().default(false),
+  backupKey: z.string().min(1).optional(),
+  trust: z.boolean().default(false),
   ...bucketInput,
 });
 
@@ -20,12 +22,18 @@ export const command = defineCommand({
     withBucketOptions(
       cli
         .argument("<source>", "folder of a backup, or s3://bucket/prefix, gs://…, az://container/prefix")
-        .option("--with-keys", "take over the keys of its server, too: whoever wrote the backup may know them"),
+        .option("--with-keys", "take over the keys of its server, too: whoever wrote the backup may know them")
+        .option("--backup-key <file>", "key that signed the backup: state/backup.key of its mirror")
+        .option(
+          "--trust",
+          "do without a signature: whoever may write to the place of the backup decides what the mirror holds",
+        ),
     ),
   examples: {
     "duckmirror restore /backups/2026-11-23": "into the configured data directory, which must hold no mirror",
     "duckmirror restore /backups/2026-11-23 --data-dir ./trial": "into another one, e.g. to try the backup",
-    "duckmirror restore s3://backups/mirror": "from object storage",
+    "duckmirror restore s3://backups/mirror --backup-key ./backup.key": "from object storage, on a new machine",
+    "duckmirror restore /backups/2025 --trust": "a backup of a version before signatures",
   },
   input: inputSchema,
   run: async (input, context) => {
@@ -33,11 +41,14 @@ export const command = defineCommand({
     const config = await context.loadConfig();
     const [typed] = input.args;
     const source = isStored(typed) ? typed : resolve(cwd, typed);
+    const { withKeys, trust, backupKey } = input;
+    const keyFile = backupKey === undefined ? {} : { keyFile: resolve(cwd, backupKey) };
+    const request = { source, withKeys, trust, ...keyFile };
     const report = await audited(
       config,
       context,
       { action: "restore", subject: withoutSecrets(source) },
-      () => restoreJob(config, { source, bucket: bucketOf(input), withKeys: input.withKeys }, { clock, signal }),
+      () => restoreJob(config, { ...request, bucket: bucketOf(input) }, { clock, signal }),
       ({ bytes }) => ({ bytes }),
     );
     if (shared.json) await context.printJson(report);

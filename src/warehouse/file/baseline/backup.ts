@@ -2,7 +2,7 @@
 
 import { rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { makeFolders } from "../../../core/files/make-folders.ts";
 import { listOwn, readOwnIfThere } from "../../../core/files/own-files.ts";
@@ -10,6 +10,15 @@ import { jsonOrNull } from "../../../core/json.ts";
 import { HISTORY_ID } from "../../../core/state/lasting-id.ts";
 import { replaceFile } from "../../archive/replace-file.ts";
 import { fileError } from "../../duckdb/duck-errors.ts";
+import {
+  assertProven,
+  type BackupNote,
+  type BackupProof,
+  type fileSchema,
+  NOTE,
+  noteSchema,
+  signatureOf,
+} from "./backup-note.ts";
 import { copyDurably, digestOf, readThrough } from "./baseline.ts";
 
 /** Hashes of the server's named keys. */
@@ -28,24 +37,9 @@ const SMALL_FILES = [
   "forget.key",
   join("archive", "forgotten.json"),
 ];
-/** Name of the note in a backup; written last. */
-export const NOTE = "backup.json";
 const COPY = "warehouse.duckdb";
 
-const fileSchema = z.object({ bytes: z.int().nonnegative(), sha256: z.string() });
-export const noteSchema = z.object({
-  v: z.literal(1),
-  /** ms since the epoch. */
-  made_at: z.number(),
-  /** Number of the last change that the copy holds. */
-  applied: z.int().nonnegative(),
-  /** Version of duckmirror that wrote it. */
-  version: z.string(),
-  /** Path in the folder → size and digest. */
-  files: z.record(z.string(), fileSchema),
-});
-
-export interface Backup extends z.output<typeof noteSchema> {
+export interface Backup extends BackupNote {
   readonly folder: string;
 }
 
@@ -97,7 +91,7 @@ const refuseUsed = async (target: string, fresh: string, force: boolean): Promis
  */
 const finishEarlier = async (target: string, fresh: string): Promise<boolean> => {
   if (await exists(target)) return false;
-  const whole = await readBackup(fresh).catch(() => null);
+  const whole = await readBackup(fresh, "trusted").catch(() => null);
   if (whole !== null) await rename(fresh, target);
   return whole !== null;
 };
@@ -110,6 +104,8 @@ interface BackupRequest {
   /** Replace an earlier backup. */
   readonly force: boolean;
   readonly version: string;
+  /** Finds or makes the key that signs it. */
+  readonly keyOf: () => Promise<string>;
   /** ms since the epoch. */
   readonly now: number;
 }
@@ -119,12 +115,13 @@ interface BackupRequest {
  * BASELINE_DAMAGED (the copy, read through), DISK_FULL.
  */
 export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
-  const { snapshot, state, target, force, version, now } = request;
+  const { snapshot, state, target, force, version, keyOf, now } = request;
   if (!(await exists(snapshot))) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
   const fresh = `${target}.new`;
   // Only the finished one may be replaced, and only by a whole one.
   const finished = await finishEarlier(target, fresh);
   await refuseUsed(target, fresh, force || finished);
+  const key = await keyOf();
   try {
     await rm(fresh, { recursive: true, force: true });
     makeFolders(join(fresh, "state", "archive"), 0o700);
@@ -137,7 +134,8 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
       await copyDurably(join(state, name), join(fresh, at));
       files[at] = await factsOf(join(fresh, at));
     }
-    const note = { v: 1 as const, made_at: now, applied, version, files };
+    const facts = { v: 1 as const, made_at: now, applied, version, files };
+    const note = { ...facts, hmac: signatureOf(facts, key) };
     await replaceFile(join(fresh, NOTE), `${JSON.stringify(note, null, 1)}\n`);
     await rm(target, { recursive: true, force: true });
     await rename(fresh, target);
@@ -149,12 +147,13 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
   }
 };
 
-/** A backup whose every file is as it was written. Throws BACKUP_MISSING, BACKUP_DAMAGED. */
-export const readBackup = async (folder: string): Promise<Backup> => {
+/** A backup whose every file is as it was written. Throws BACKUP_MISSING, BACKUP_UNPROVEN, BACKUP_DAMAGED. */
+export const readBackup = async (folder: string, proof: BackupProof): Promise<Backup> => {
   const text = await readOwnIfThere(join(folder, NOTE));
   if (text === null) throw new DuckmirrorError("BACKUP_MISSING", { place: folder });
   const note = noteSchema.safeParse(jsonOrNull(text));
   if (!note.success) throw damaged(join(folder, NOTE), "it is no note that this version reads");
+  assertProven(note.data, folder, proof);
   for (const [name, facts] of Object.entries(note.data.files)) {
     if (!isBackupFile(name)) throw damaged(join(folder, NOTE), `it names a file that no backup has: ${name}`);
     const path = join(folder, name);

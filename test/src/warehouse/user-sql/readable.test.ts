@@ -37,6 +37,14 @@ test("an empty file is damaged for every reader, and never the working file", as
   await expect(readRun(snapshot, "run")).rejects.toEqual(damaged);
   await expect(openSnapshot(snapshot, dir, { spill: "spill" })).rejects.toEqual(damaged);
   const target = join(dir, "backup");
-  const backup = { snapshot, state: dir, target, force: false, version: "1.0.0", now: 0 };
+  const backup = {
+    snapshot,
+    state: dir,
+    target,
+    force: false,
+    version: "1.0.0",
+    keyOf: async () => "00".repeat(32),
+    now: 0,
+  };
   await expect(writeBackup(backup)).rejects.toEqual(damaged);
 });

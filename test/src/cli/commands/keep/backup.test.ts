@@ -1,4 +1,5 @@
 // duckmirror backup and restore on a command line: the drill itself is test/jobs/backup.test.ts.
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { change } from "../../../../support/change-mirror.ts";
@@ -11,9 +12,15 @@ test("a mirror is backed up to the typed folder and restored from it", async () 
   await change(dataDir, (warehouse) => warehouse.commit(signalsOf("2026-05", [1, 2], "a")));
   const written = await cli(["backup", "copy", "--data-dir", dataDir], { cwd });
   expect(written).toMatchObject({ code: 0, out: expect.stringContaining(join(cwd, "copy")) });
+  expect(written.out).toContain(join(dataDir, "state", "backup.key"));
   const again = await cli(["backup", "copy", "--data-dir", dataDir], { cwd });
   expect(again).toMatchObject({ code: 2, err: expect.stringContaining("BACKUP_REFUSED") });
-  expect(await cli(["restore", "copy", "--data-dir", restored], { cwd })).toMatchObject({ code: 0 });
+  const unproven = await cli(["restore", "copy", "--data-dir", restored], { cwd });
+  expect(unproven).toMatchObject({ code: 2, err: expect.stringMatching(/BACKUP_UNPROVEN[\s\S]*--backup-key FILE/) });
+  copyFileSync(join(dataDir, "state", "backup.key"), join(cwd, "key"));
+  const proven = ["restore", "copy", "--backup-key", "key", "--data-dir", restored];
+  expect(await cli(proven, { cwd })).toMatchObject({ code: 0 });
+  expect(await cli(["restore", "copy", "--trust", "--data-dir", tempDir()], { cwd })).toMatchObject({ code: 0 });
   expect(await snapshotRows(restored, "signals")).toEqual(await snapshotRows(dataDir, "signals"));
 });
 

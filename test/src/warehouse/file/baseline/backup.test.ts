@@ -23,6 +23,9 @@ import { aFolder } from "../../../../support/cli.ts";
 import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
+const KEY = "0a".repeat(32);
+/** As if the mirror's own key lay there. */
+const PROOF = { file: "backup.key", key: KEY };
 
 /** A mirror with two small files, and where its backup goes. */
 const rig = async () => {
@@ -34,7 +37,8 @@ const rig = async () => {
   writeFileSync(join(state, "archive", "forgotten.json"), "[]");
   writeFileSync(join(state, "something.else"), "x");
   const target = join(aFolder(), "backup");
-  const write = (force = false) => writeBackup({ snapshot, state, target, force, version: "1.2.3", now: NOW });
+  const write = (force = false) =>
+    writeBackup({ snapshot, state, target, force, version: "1.2.3", keyOf: async () => KEY, now: NOW });
   return { snapshot, state, target, write };
 };
 
@@ -48,7 +52,7 @@ describe("a backup", () => {
       "warehouse.duckdb",
     ]);
     expect(readFileSync(join(target, "warehouse.duckdb"))).toEqual(readFileSync(snapshot));
-    expect(await readBackup(target)).toEqual(written);
+    expect(await readBackup(target, PROOF)).toEqual(written);
     expect(written).toMatchObject({ made_at: NOW, version: "1.2.3" });
   });
 
@@ -93,7 +97,7 @@ describe("a backup", () => {
     writeFileSync(join(`${target}.new`, "warehouse.duckdb"), "half");
     await write();
     expect(existsSync(`${target}.new`)).toBe(false);
-    expect((await readBackup(target)).folder).toBe(target);
+    expect((await readBackup(target, PROOF)).folder).toBe(target);
   });
 
   test("keeps a whole one that was killed before its last step until the next one is whole", async () => {
@@ -103,13 +107,13 @@ describe("a backup", () => {
     const mirror = readFileSync(snapshot);
     writeFileSync(snapshot, mirror.subarray(0, 5_000));
     await expect(write(true)).rejects.toThrow();
-    expect(await readBackup(target)).toEqual(earlier);
+    expect(await readBackup(target, PROOF)).toEqual(earlier);
     renameSync(target, `${target}.new`);
     writeFileSync(snapshot, mirror);
     writeFileSync(join(state, "keys.json"), '{"keys":[1]}');
     await write();
     expect(existsSync(`${target}.new`)).toBe(false);
-    await readBackup(target);
+    await readBackup(target, PROOF);
     expect(readFileSync(join(target, "state", "keys.json"), "utf8")).toBe('{"keys":[1]}');
   });
 
@@ -126,7 +130,7 @@ describe("a damaged backup is refused, and the file is named:", () => {
     const { target, write } = await rig();
     await write();
     spoil(target);
-    return readBackup(target).then(
+    return readBackup(target, PROOF).then(
       () => "accepted",
       (error: unknown) => error,
     );
@@ -145,7 +149,7 @@ describe("a damaged backup is refused, and the file is named:", () => {
   test("the note is of another version, or is missing", async () => {
     const note = await damage((target) => writeFileSync(join(target, "backup.json"), '{"v":2}'));
     expect(note).toMatchObject({ code: "BACKUP_DAMAGED", context: { file: expect.stringContaining("backup.json") } });
-    await expect(readBackup(aFolder())).rejects.toMatchObject({ code: "BACKUP_MISSING" });
+    await expect(readBackup(aFolder(), PROOF)).rejects.toMatchObject({ code: "BACKUP_MISSING" });
   });
 });
 
@@ -171,8 +175,9 @@ test.each([
   const note = JSON.parse(readFileSync(join(target, "backup.json"), "utf8"));
   note.files[name] = { bytes: 1, sha256: "0".repeat(64) };
   writeFileSync(join(target, "backup.json"), JSON.stringify(note));
+  await expect(readBackup(target, PROOF)).rejects.toMatchObject({ code: "BACKUP_UNPROVEN" });
   const message = expect.stringContaining("it names a file that no backup has");
-  await expect(readBackup(target)).rejects.toMatchObject({ code: "BACKUP_DAMAGED", message });
+  await expect(readBackup(target, "trusted")).rejects.toMatchObject({ code: "BACKUP_DAMAGED", message });
 });
 
 test.each(["backup.json", "warehouse.duckdb", join("state", "keys.json")])(
@@ -182,7 +187,7 @@ test.each(["backup.json", "warehouse.duckdb", join("state", "keys.json")])(
     await write();
     rmSync(join(target, name));
     symlinkSync("/dev/zero", join(target, name));
-    await expect(readBackup(target)).rejects.toThrow(/link|remove it|bytes/);
+    await expect(readBackup(target, PROOF)).rejects.toThrow(/link|remove it|bytes/);
   },
 );
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { openWarehouse } from "../../src/warehouse/file/warehouse.ts";
 import { warehousePaths } from "../../src/warehouse/file/working-file.ts";
+import { noteClosed } from "../../src/warehouse/user-sql/own-snapshot.ts";
 import { RUN_FOLDER } from "../setup/one-folder.ts";
 
 let made: Promise<string> | null = null;
@@ -37,4 +38,5 @@ export const copyMigratedMirror = async (dataDir: string): Promise<void> => {
   const from = await made;
   mkdirSync(dirname(working), { recursive: true, mode: 0o700 });
   copyFileSync(from, working);
+  await noteClosed(working);
 };

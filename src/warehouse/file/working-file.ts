@@ -13,6 +13,7 @@ import { unwritable } from "../../core/state/unwritable.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { lockError, openError } from "../duckdb/duck-errors.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
+import { assertOwnWorking, noteClosed } from "../user-sql/own-snapshot.ts";
 import { migrate } from "./migrate.ts";
 import { copyEmptyMirror, dateCopiedMirror } from "./new-file.ts";
 import { removeFreshFolders } from "./publish/fresh-folder.ts";
@@ -118,11 +119,12 @@ export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
 };
 
 /**
- * Opens a working file; creates and migrates it as needed. The lock must be held. Throws DuckDB's error or a
- * migration's.
+ * Opens a working file; creates and migrates it as needed. The lock must be held. Throws CATALOG_REFUSED, DuckDB's
+ * error or a migration's.
  */
 export const openWorking = async (file: string, options: WarehouseOptions): Promise<Database> => {
   const isCopy = await copyEmptyMirror(file);
+  if (!isCopy) await assertOwnWorking(file, { ...memoryOf(options), dataDir: options.dataDir });
   const database = await openDatabase(file, {
     tempDir: join(options.dataDir, "state", "tmp"),
     ...((await isSmall(file)) ? { threads: 1 } : {}),
@@ -133,7 +135,13 @@ export const openWorking = async (file: string, options: WarehouseOptions): Prom
     await applyViews(database, options.clock.now());
     if (isCopy) await dateCopiedMirror(database, options.clock.now());
     await keepToOwner(file, 0o600);
-    return database;
+    return {
+      ...database,
+      close: async (how) => {
+        await database.close(how);
+        await noteClosed(file);
+      },
+    };
   } catch (error) {
     await database.close();
     throw error;

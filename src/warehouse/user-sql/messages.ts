@@ -17,7 +17,10 @@ export interface Ask {
 }
 
 /** `inspect` reads the catalog of a file, instead of a statement. Each later message requests more rows. */
-export type ToProcess = Ask | { readonly kind: "inspect"; readonly snapshot: string } | { readonly kind: "next" };
+export type ToProcess =
+  | Ask
+  | { readonly kind: "inspect"; readonly snapshot: string; readonly memoryLimit: string }
+  | { readonly kind: "next" };
 
 /**
  * Answers. `ready` comes first, unasked: the process is fenced (fence/proof.ts). `rows` is empty at the end. `failed`: the statement

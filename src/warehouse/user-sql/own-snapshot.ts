@@ -1,15 +1,18 @@
-// Whether a file is one that duckmirror made. A snapshot that this machine published is known by its place on the disk, which nobody can
-// send along with a file. Any other file is inspected in the fenced process before this one binds its views.
-import { statSync } from "node:fs";
+// Whether a file is one that duckmirror made. A snapshot that this machine published, and a working file that it closed, are known by their
+// place on the disk, which nobody can send along with a file. Any other file is inspected in the fenced process before this one binds its
+// views.
+import { existsSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { readOwnIfThere } from "../../core/files/own-files.ts";
+import { readOwnIfThere, writeNewSync } from "../../core/files/own-files.ts";
 import { replaceFile } from "../archive/replace-file.ts";
-import { fileError } from "../duckdb/duck-errors.ts";
+import { fileError, openError } from "../duckdb/duck-errors.ts";
 import { createProcessPool, endOf } from "./process-pool.ts";
 import type { SqlProcess } from "./sql-process.ts";
 
-const LIMITS = { memoryMiB: 512 };
+const SNAPSHOT_MIB = 512;
+const MIB = 1024 * 1024;
 const SHOWN = 3;
 
 const identityOf = (file: string): string => {
@@ -30,17 +33,37 @@ export const noteOwn = async (snapshot: string): Promise<void> => {
   await replaceFile(noteOf(snapshot), `${identity}\n`).catch(() => undefined);
 };
 
-const inspect = async (file: string): Promise<readonly string[]> => {
-  const pool = createProcessPool(LIMITS, { spare: false, onCrash: () => {}, mayDoWithoutFence: true });
+interface Inspection {
+  readonly memoryMiB: number;
+  /** The WAL belongs to the file; of a snapshot it was planted. */
+  readonly withWal: boolean;
+  /** The error for one of DuckDB's. */
+  readonly errorOf: (error: Error) => unknown;
+}
+
+const inspect = async (file: string, { memoryMiB, withWal, errorOf }: Inspection): Promise<readonly string[]> => {
+  const options = { spare: false, onCrash: () => {}, mayDoWithoutFence: true, withWal };
+  const pool = createProcessPool({ memoryMiB }, options);
   const held: SqlProcess[] = [];
   try {
     const sqlProcess = await pool.take(file, (one) => held.push(one));
-    const answer = await sqlProcess.request({ kind: "inspect", snapshot: file });
+    const answer = await sqlProcess.request({ kind: "inspect", snapshot: file, memoryLimit: `${memoryMiB}MiB` });
     if (answer.kind === "inspected") return answer.foreign;
-    throw fileError(new Error(answer.kind === "failed" ? answer.detail : answer.kind), file, true);
+    throw errorOf(new Error(answer.kind === "failed" ? answer.detail : answer.kind));
   } finally {
     await Promise.all(held.map(endOf));
   }
+};
+
+/** Throws CATALOG_REFUSED with the names of what else the file holds, and `errorOf` of DuckDB's error. */
+const assertOnlyOwn = async (file: string, inspection: Inspection): Promise<void> => {
+  const foreign = await inspect(file, inspection).catch((error: unknown) => {
+    if (error instanceof DuckmirrorError && error.code !== "QUERY_LIMIT") throw error;
+    throw new DuckmirrorError("CATALOG_REFUSED", { file, detail: `its catalog cannot be read: ${detailOf(error)}` });
+  });
+  const more = foreign.length > SHOWN ? `, and ${foreign.length - SHOWN} more` : "";
+  const detail = `${foreign.slice(0, SHOWN).join(", ")}${more}`;
+  if (foreign.length > 0) throw new DuckmirrorError("CATALOG_REFUSED", { file, detail });
 };
 
 /**
@@ -51,13 +74,8 @@ export const assertForeignCatalog = async (path: string): Promise<void> => {
   const file = resolve(path);
   const identity = identityOf(file);
   if (known.has(identity)) return;
-  const foreign = await inspect(file).catch((error: unknown) => {
-    if (error instanceof DuckmirrorError && error.code !== "QUERY_LIMIT") throw error;
-    throw new DuckmirrorError("CATALOG_REFUSED", { file, detail: `its catalog cannot be read: ${detailOf(error)}` });
-  });
-  const more = foreign.length > SHOWN ? `, and ${foreign.length - SHOWN} more` : "";
-  const detail = `${foreign.slice(0, SHOWN).join(", ")}${more}`;
-  if (foreign.length > 0) throw new DuckmirrorError("CATALOG_REFUSED", { file, detail });
+  const errorOf = (error: Error) => fileError(error, file, true);
+  await assertOnlyOwn(file, { memoryMiB: SNAPSHOT_MIB, withWal: false, errorOf });
   known.add(identity);
 };
 
@@ -65,4 +83,40 @@ export const assertForeignCatalog = async (path: string): Promise<void> => {
 export const assertOwnCatalog = async (snapshot: string): Promise<void> => {
   const noted = await readOwnIfThere(noteOf(snapshot)).catch(() => null);
   if (noted?.trim() !== identityOf(snapshot)) await assertForeignCatalog(snapshot);
+};
+
+/** A working file with its WAL, which changes the catalog, too. */
+const workingIdentity = (working: string): string =>
+  [working, `${working}.wal`]
+    .filter((file) => existsSync(file))
+    .map(identityOf)
+    .join(" ");
+
+const closedNoteOf = (working: string) => join(dirname(working), "closed");
+
+/** Notes a working file that this program has just closed. Not flushed to disk: a note that is lost costs an inspection. */
+export const noteClosed = async (working: string): Promise<void> => {
+  const identity = workingIdentity(working);
+  known.add(identity);
+  try {
+    await rm(closedNoteOf(working), { force: true });
+    writeNewSync(closedNoteOf(working), `${identity}\n`);
+  } catch {
+    // The next opening inspects the file.
+  }
+};
+
+/**
+ * Returns for a working file that this program closed here, or that holds only what duckmirror makes: after a kill its place on the disk
+ * says nothing. `ceilingBytes`: memory that opening it may take. Throws CATALOG_REFUSED, and as `openError`.
+ */
+export const assertOwnWorking = async (
+  working: string,
+  { dataDir, ceilingBytes }: { readonly dataDir: string; readonly ceilingBytes: number },
+): Promise<void> => {
+  if (!existsSync(working) || known.has(workingIdentity(working))) return;
+  const noted = await readOwnIfThere(closedNoteOf(working)).catch(() => null);
+  if (noted?.trim() === workingIdentity(working)) return;
+  const errorOf = (error: Error) => openError(error, working, dataDir);
+  await assertOnlyOwn(resolve(working), { memoryMiB: Math.ceil(ceilingBytes / MIB), withWal: true, errorOf });
 };

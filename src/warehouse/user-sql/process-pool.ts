@@ -16,6 +16,8 @@ export interface PoolOptions {
   readonly spare: boolean;
   readonly onCrash: () => void;
   readonly mayDoWithoutFence: boolean;
+  /** Whether the processes may read the file's WAL. */
+  readonly withWal?: boolean;
 }
 
 /** Ends the process and waits until it is gone. */
@@ -32,7 +34,7 @@ const identityOf = (snapshot: string): string => {
 const isNoBox = (error: unknown) => error instanceof DuckmirrorError && error.code === "USER_SQL_NO_BOX";
 
 export const createProcessPool = (limits: ProcessLimits, options: PoolOptions): ProcessPool => {
-  const { onCrash } = options;
+  const { onCrash, withWal = false } = options;
   const identities = new WeakMap<SqlProcess, string>();
   let waiting: SqlProcess | null = null;
   let closed = false;
@@ -40,7 +42,7 @@ export const createProcessPool = (limits: ProcessLimits, options: PoolOptions): 
   const start = (snapshot: string): SqlProcess => {
     // Before the start: if a publish comes between, the process counts as one for the older file.
     const identity = identityOf(snapshot);
-    const sqlProcess = startSqlProcess(limits, { snapshot, fenced, onCrash });
+    const sqlProcess = startSqlProcess(limits, { snapshot, fenced, withWal, onCrash });
     identities.set(sqlProcess, identity);
     return sqlProcess;
   };

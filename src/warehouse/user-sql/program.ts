@@ -37,7 +37,7 @@ const onlyOne = async (connection: DuckDBConnection, sql: string): Promise<strin
 async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   if (first.kind === "next") throw new TypeError("the first message must be the statement");
   if (first.kind === "inspect") {
-    yield { kind: "inspected", foreign: [...(await foreignEntries(await open(first.snapshot, "512MB")))] };
+    yield { kind: "inspected", foreign: [...(await foreignEntries(await open(first.snapshot, first.memoryLimit)))] };
     return;
   }
   const { snapshot, sql, gated, memoryLimit, rowCharacters } = first;

@@ -38,6 +38,8 @@ export interface Reach {
   /** The one snapshot that it may read, absolute; null: none. */
   readonly snapshot: string | null;
   readonly fenced: boolean;
+  /** Whether it may read the WAL beside the file, too. */
+  readonly withWal?: boolean;
   /** Hears that the SQL brought its process down by a fault of the engine. */
   readonly onCrash: () => void;
 }
@@ -70,7 +72,7 @@ const isReadable = (file: string): boolean => {
 };
 
 /** Arguments of Node for the process. The folder of the sources holds more than the program, so only parts of it are granted. */
-const argumentsOf = ({ snapshot, fenced }: Reach): readonly string[] => {
+const argumentsOf = ({ snapshot, fenced, withWal = false }: Reach): readonly string[] => {
   const heap = "--max-old-space-size=512";
   const program = plainProgram("src/warehouse/user-sql/program");
   if (!fenced) return [heap, program.file];
@@ -81,7 +83,12 @@ const argumentsOf = ({ snapshot, fenced }: Reach): readonly string[] => {
     snapshot,
   };
   const launch: Launch = {
-    readable: [program.folder, ...own, ...(snapshot === null ? [] : [snapshot])],
+    readable: [
+      program.folder,
+      ...own,
+      ...(snapshot === null ? [] : [snapshot]),
+      ...(withWal ? [`${snapshot}.wal`] : []),
+    ],
     argv: [heap, program.file, JSON.stringify(forbidden)],
   };
   return [plainProgram("src/warehouse/user-sql/fence/launcher").file, JSON.stringify(launch)];

@@ -123,10 +123,15 @@ export const firstReader = (payload: unknown): number => {
 /** True for what only a program of another version reads. */
 export const isForOthers = (payload: unknown): boolean => ["newer", "older"].includes(readability(payload));
 
+const SHOWN_CHARACTERS = 200;
+
+/** An id that Redis says, for a message: short, on one line. */
+export const shownId = (id: string): string => JSON.stringify(id.slice(0, SHOWN_CHARACTERS)).slice(1, -1);
+
 /** The error of a payload that this program cannot read. */
 export const unreadable = (job: string, payload: unknown, more = ""): DuckmirrorError => {
   const found = String(versions.safeParse(payload).data?.v ?? "none");
-  return new DuckmirrorError("JOB_VERSION", { job, found: `${found}${more}`, known: VERSION });
+  return new DuckmirrorError("JOB_VERSION", { job: shownId(job), found: `${found}${more}`, known: VERSION });
 };
 
 /** A job's payload. `job` names it in the error. Throws JOB_VERSION. */

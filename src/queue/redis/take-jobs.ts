@@ -11,6 +11,7 @@ import type { Tracer } from "../../core/tracing.ts";
 import { StoredError } from "../asking/asks.ts";
 import { failureToKeep, isWorthRepeating } from "../asking/failures.ts";
 import { ABORT, BUSY_MS } from "../asking/interruptions.ts";
+import { shownId } from "../asking/payloads.ts";
 import { inJobSpan } from "./job-span.ts";
 import { leftFor } from "./left-jobs.ts";
 import { atRedis, type WorkingConnection } from "./queue-connections.ts";
@@ -78,7 +79,7 @@ export const createTaking = (deps: TakingDeps): Taking => {
             if (isTakenAway(error)) complain(error);
             // A stored one was logged with the end of its sync.
             else if (!(error instanceof StoredError))
-              log(levelOf(error), `job ${id}: ${kept.message} ${problemOf(error).hint}`);
+              log(levelOf(error), `job ${shownId(id)}: ${kept.message} ${problemOf(error).hint}`);
             // BullMQ's sign for a job that gets no further attempt.
             if (error instanceof DuckmirrorError && !isWorthRepeating(error)) kept.name = "UnrecoverableError";
             throw kept;
@@ -98,7 +99,7 @@ export const createTaking = (deps: TakingDeps): Taking => {
         },
       );
       worker.on("error", complain);
-      worker.on("stalled", (id) => log("warn", `job ${id} was left by its worker; another run continues it`));
+      worker.on("stalled", (id) => log("warn", `job ${shownId(id)} was left by its worker; another run continues it`));
       // Another worker has the job now, so this one must stop spending credits.
       worker.on("lockRenewalFailed", (ids) => {
         for (const id of ids) worker.cancelJob(id, ABORT.lockLost);

@@ -132,7 +132,7 @@ export const readConfigFile = (named: string | undefined, cwd: string): ConfigFi
   const path = named === undefined ? join(cwd, CONFIG_FILE_NAME) : resolve(cwd, named);
   let text: string;
   try {
-    text = readGiven(path, MOST_BYTES);
+    text = readGiven(path, MOST_BYTES, named !== undefined);
   } catch (cause) {
     const missing = hasSystemCode(cause, "ENOENT");
     if (missing && named === undefined) return null;

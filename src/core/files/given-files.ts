@@ -47,10 +47,14 @@ const contentOf = (file: number, mostBytes: number): Buffer => {
   }
 };
 
-/** Text of a file that the user named. Throws the system's error, or one that says what is wrong with the file. */
-export const readGiven = (path: string, mostBytes = MOST_BYTES): string => {
+/**
+ * Text of a file that the user named. `mayBePipe`: false where nobody has a reason to name one, because no signal ends the process while it
+ * waits for bytes. Throws the system's error, or one that says what is wrong with the file.
+ */
+export const readGiven = (path: string, mostBytes = MOST_BYTES, mayBePipe = true): string => {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
+    if (!mayBePipe && !fstatSync(file).isFile()) throw new Error("it is no regular file");
     return contentOf(file, mostBytes).toString("utf8");
   } finally {
     closeSync(file);

@@ -55,6 +55,10 @@ export const PLANTS: readonly Plant[] = [
   ...at(["state/working.duckdb.new", "state/working.duckdb.new.wal"], "nothing", REPLAY, true),
   ...at(["state/working.duckdb.new"], "database", FORGET, true),
   ...at(["state/forget.key"], "file", FORGET, true),
+  ...at(["state/closed"], "file", SYNC),
+  ...at(["state/closed"], "pipe", SYNC),
+  ...at(["state/backup.key"], "file", ["backup", "ELSEWHERE"], true),
+  ...at(["state/backup.key"], "pipe", ["backup", "ELSEWHERE"], true),
   ...at(["state/forget.key.new", "state/archive/forgotten.json.new"], "file", FORGET),
   ...at(["state/forget.key.new"], "nothing", FORGET),
   // The audit trail.

@@ -61,7 +61,8 @@ export const createProcessPool = (limits: ProcessLimits, options: PoolOptions): 
       hold(sqlProcess);
       try {
         await sqlProcess.ready;
-        if (options.spare && !closed) waiting = start(snapshot);
+        // Two that are taken at once start one: the other would run for ever, and keep the server from ending.
+        if (options.spare && !closed) waiting ??= start(snapshot);
         return sqlProcess;
       } catch (error) {
         if (!fenced || !options.mayDoWithoutFence || !isNoBox(error)) throw error;

@@ -1,19 +1,39 @@
-// `npm run attack [-- STATEMENTS [SEED]]`: attacks the fence of the built program and prints figures by family.
+// `npm run attack [-- STATEMENTS [SEED]]`: attacks the built program and prints figures by family: its fence with STATEMENTS generated
+// statements, without the gate; then a server over HTTP with a tenth of them, with the gate.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { attack } from "./attack.ts";
+import { attackOverHttp } from "./over-http.ts";
 
 const [, , statements = "2000", seedText = String(Date.now() % 1_000_000)] = process.argv;
-const seed = Number(seedText);
-const launcher = join(import.meta.dirname, "../../dist/src/warehouse/user-sql/fence/launcher.js");
-const folder = mkdtempSync(join(tmpdir(), "duckmirror-attack-"));
-const found = await attack(folder, launcher, { count: Number(statements), seed });
-rmSync(folder, { recursive: true, force: true });
-const lines = found.map(
-  ({ family, statements: count, answered, refused, crashed, slow, reached }) =>
-    `${family}: ${count} statements, ${answered} answered, ${refused} refused, ${crashed} crashed, ${slow} slow, ${reached.length} reached outside`,
+const [count, seed] = [Number(statements), Number(seedText)];
+const built = (path: string) => join(import.meta.dirname, "../../dist/src", path);
+const inFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => {
+  const folder = mkdtempSync(join(tmpdir(), "duckmirror-attack-"));
+  return work(folder).finally(() => rmSync(folder, { recursive: true, force: true }));
+};
+const write = (text: string) => void process.stdout.write(`${text}\n`);
+
+write(`seed ${seed}`);
+const fenced = await inFolder((folder) =>
+  attack(folder, built("warehouse/user-sql/fence/launcher.js"), { count, seed }),
 );
-const holes = found.flatMap(({ family, reached }) => reached.map((what) => `REACHED by ${family}: ${what}`));
-process.stdout.write(`${[`seed ${seed}`, ...lines, ...holes].join("\n")}\n`);
+for (const { family, statements: made, answered, refused, crashed, slow, reached } of fenced) {
+  write(
+    `fence, ${family}: ${made} statements, ${answered} answered, ${refused} refused, ${crashed} crashed, ${slow} slow, ${reached.length} reached outside`,
+  );
+}
+const served = await inFolder((folder) =>
+  attackOverHttp(folder, built("cli/main.js"), { count: Math.ceil(count / 10), seed }),
+);
+for (const { family, statements: made, answered, refused, failed, slow, slowestOther, reached } of served) {
+  write(
+    `HTTP, ${family}: ${made} statements, ${answered} answered, ${refused} refused, ${failed} failed, ${slow} slow, ${reached.length} reached outside; slowest other request ${Math.round(slowestOther)} ms`,
+  );
+}
+const holes = [...fenced, ...served].flatMap(({ family, reached }) =>
+  reached.map((what) => `REACHED by ${family}: ${what}`),
+);
+for (const hole of holes) write(hole);
 process.exitCode = holes.length > 0 ? 1 : 0;

@@ -95,6 +95,9 @@ test("a worker records who asked for a sync over HTTP, and the sync brings its l
   const setup = { env: { ...env, DUCKMIRROR_LISTEN: new URL(url).host, DUCKMIRROR_SERVER_KEY: key } };
   expect((await cli(["trigger", "contacts", "--wait", "--quiet"], setup)).code).toBe(0);
   expect((await cli(["trigger"], { env: { ...setup.env, DUCKMIRROR_SERVER_KEY: `${key}x` } })).code).not.toBe(0);
+  // A command sends its key only to a worker that knows it; a stranger's program sends whatever it has.
+  const authorization = `Bearer ${key}x`;
+  expect((await fetch(`${url}/api/syncs`, { method: "POST", headers: { authorization } })).status).toBe(401);
   stop.abort();
   expect((await worker).code).toBe(0);
   const asked = { actor: "ops", way: "key", action: "sync", subject: "contacts" };

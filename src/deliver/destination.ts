@@ -63,10 +63,20 @@ export interface DeliveredRows {
   readonly deleted: number;
 }
 
+/** Rows that this kind of destination cannot hold, for example because of their key. Every other row arrives. */
+export interface LeftOut {
+  readonly table: string;
+  /** Of the whole table, not only of this delivery. */
+  readonly rows: number;
+  /** The first of their keys, shortened. */
+  readonly keys: readonly string[];
+}
+
 export interface Delivered {
   readonly from: Position | null;
   readonly to: Position;
   readonly tables: readonly DeliveredRows[];
+  readonly leftOut: readonly LeftOut[];
   /** Bytes sent or written, where the kind knows them. */
   readonly bytes: number | null;
 }

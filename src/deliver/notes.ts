@@ -8,6 +8,7 @@ import type { Config } from "../core/config/config.ts";
 import type { DestinationKind } from "../core/config/destinations/destination-settings.ts";
 import { DELIVERIES } from "../core/data-dir.ts";
 import { makeOwnFolder, readOwnText } from "../core/files/own-files.ts";
+import { counted } from "../core/text/units.ts";
 import { replaceFile } from "../warehouse/archive/replace-file.ts";
 import type { Delivered } from "./destination.ts";
 
@@ -23,6 +24,8 @@ const noteSchema = z.object({
       deliveredAt: z.number(),
       /** How long that delivery took. */
       ms: z.number(),
+      /** Rows that the destination cannot hold, per table. */
+      leftOut: z.array(z.object({ table: z.string(), rows: z.int() })).default([]),
     })
     .nullable(),
   /** Attempts that failed since the last delivery that did not; null: none. `givenUp`: no further one follows. */
@@ -79,7 +82,13 @@ export const noteAfter = (before: DeliveryNote | null, outcome: DeliveryOutcome)
   const sum = (of: "written" | "deleted") => delivered.tables.reduce((all, table) => all + table[of], 0);
   return {
     v: 1,
-    held: { n: delivered.to.n, publishedAt, deliveredAt: now, ms },
+    held: {
+      n: delivered.to.n,
+      publishedAt,
+      deliveredAt: now,
+      ms,
+      leftOut: delivered.leftOut.map(({ table, rows }) => ({ table, rows })),
+    },
     failing: null,
     totals: {
       deliveries: totals.deliveries + 1,
@@ -112,10 +121,19 @@ export const deliveryFigures = (state: DeliveryState, publishedAt: number) => {
     behindMs: behind,
     deliveredAt: held?.deliveredAt ?? null,
     lastMs: held?.ms ?? null,
+    /** Rows that it cannot hold, per table. */
+    leftOut: held?.leftOut ?? [],
     /** Attempts that failed since then. */
     failing,
   };
 };
+
+/** `1 row of news_articles left out`; empty: none. PURE. */
+export const leftOutText = (leftOut: readonly { readonly table: string; readonly rows: number }[]): string =>
+  leftOut.length === 0
+    ? ""
+    : `${leftOut.map(({ table, rows }) => `${counted(rows, "row")} of ${table}`).join(", ")} left out`;
+
 export type DeliveryFigures = ReturnType<typeof deliveryFigures>;
 
 const fileOf = (dataDir: string, name: string): string => join(dataDir, "state", DELIVERIES, `${name}.json`);

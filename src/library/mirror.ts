@@ -38,7 +38,7 @@ export { ExactNumber, type JsonObject, type JsonValue } from "../core/json.ts";
 export type { ProgressEvent } from "../core/report/progress-events.ts";
 export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/report/sync-report.ts";
 export type { Waiting } from "../core/state/unusable-answers.ts";
-export type { Delivered, DeliveredRows, Position } from "../deliver/destination.ts";
+export type { Delivered, DeliveredRows, LeftOut, Position } from "../deliver/destination.ts";
 export type { Cut } from "../sync/plan/budgets/caps.ts";
 export type { ContentPrice, ContentWay } from "../sync/plan/forecast/content-prices.ts";
 export type { Credits } from "../sync/plan/forecast/credits-now.ts";

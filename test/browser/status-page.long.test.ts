@@ -82,7 +82,13 @@ describe("the status page", () => {
   test("shows how far each destination is, and why a delivery fails", async () => {
     const totals = { deliveries: 1, failures: 3, ms: 10, written: 3, deleted: 0, bytes: 9 };
     const failing = { since: 0, at: Date.now(), code: "DESTINATION_AWAY", attempts: 3, givenUp: false };
-    const held = { n: 3, publishedAt: statSync(mirror.snapshot).mtimeMs - 7_200_000, deliveredAt: Date.now(), ms: 10 };
+    const held = {
+      n: 3,
+      publishedAt: statSync(mirror.snapshot).mtimeMs - 7_200_000,
+      deliveredAt: Date.now(),
+      ms: 10,
+      leftOut: [],
+    };
     const deliveries = async (): Promise<readonly DeliveryState[]> => [
       { name: "crm", kind: "postgres", note: { v: 1, held, failing, totals } },
       { name: "lake", kind: "ducklake", note: null },

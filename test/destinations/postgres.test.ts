@@ -1,4 +1,5 @@
 // Deliveries to a real Postgres: after each its tables equal the published snapshot exactly. Kills: postgres-kills.test.ts.
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,11 +9,19 @@ import { deliverJob } from "../../jobs/deliver.ts";
 import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
+import { aCheckpoint, aLoad } from "../src/warehouse/checkpoints.ts";
 import { change } from "../support/change-mirror.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 import { commitSignals, dumpOf, move } from "./moving-mirror.ts";
 import { dumpPostgres } from "./read-postgres.ts";
+
+const articlesLoad = (ids: readonly string[]) =>
+  aLoad(
+    "news_articles",
+    ids.map((id) => ({ id, url: "https://news.example/1" })),
+    { fromPath: { companyId: "acme" }, receivedAt: Date.now() },
+  );
 
 let server: TestPostgres;
 beforeAll(async () => {
@@ -215,4 +224,31 @@ test("a role without the right to write is told so, and its password is not show
   const { error } = await deliver(dataDir, { url });
   expect(error).toMatchObject({ code: "DESTINATION_FAILED", message: expect.stringContaining("permission denied") });
   expect(`${error?.message} ${error?.hint}`).not.toContain("hush");
+});
+
+test("keys that Postgres cannot hold stop nothing: those rows are named, also when they change, go or become fit", async () => {
+  const dataDir = aDataDir();
+  const load = (...ids: readonly string[]) =>
+    change(dataDir, (warehouse) => warehouse.commit(aCheckpoint([articlesLoad(ids)])));
+  const held = async () => (await sql("SELECT id FROM duckmirror.news_articles ORDER BY id")).map(({ id }) => id);
+  const long = randomBytes(2_600).toString("base64url");
+  await load("plain", long, "a\0b", "a\ufffdb");
+  const first = await delivered(dataDir);
+  expect(first.leftOut).toMatchObject([{ table: "news_articles", rows: 2 }]);
+  expect(await held()).toEqual(["a\ufffdb", "plain"]);
+  expect((await delivered(dataDir)).leftOut).toMatchObject([{ rows: 2 }]);
+  await load("second", `${long}2`);
+  expect((await delivered(dataDir)).leftOut).toMatchObject([{ rows: 3 }]);
+  expect(await held()).toEqual(["a\ufffdb", "plain", "second"]);
+  await change(dataDir, (warehouse) =>
+    warehouse.deleteKeys({
+      table: "news_articles",
+      company: "acme",
+      ids: [long, `${long}2`, "a\0b"],
+      runId: "r",
+      now: Date.now(),
+    }),
+  );
+  expect((await delivered(dataDir)).leftOut).toEqual([]);
+  expect(await held()).toEqual(["a\ufffdb", "plain", "second"]);
 });

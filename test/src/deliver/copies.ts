@@ -80,10 +80,10 @@ export const mapDestination = (copy: CopyOfMirror, fault: () => void = () => und
   deliver: async (source) => {
     fault();
     const from = copy.position;
-    if (isSamePosition(from, source.position)) return { from, to: source.position, tables: [], bytes: 0 };
+    if (isSamePosition(from, source.position)) return { from, to: source.position, tables: [], leftOut: [], bytes: 0 };
     await bringTo(source, copy);
     const tables = copy.offered.map(({ name, extent }) => ({ table: name, extent, written: 1, deleted: 0 }));
-    return { from, to: source.position, tables, bytes: 100 };
+    return { from, to: source.position, tables, leftOut: [], bytes: 100 };
   },
   close: async () => undefined,
 });

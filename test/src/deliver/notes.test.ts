@@ -8,7 +8,7 @@ import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
 import { vocabulary } from "../../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
-import { deliveryFigures, deliveryStates } from "../../../src/deliver/notes.ts";
+import { deliveryFigures, deliveryStates, leftOutText, noteAfter } from "../../../src/deliver/notes.ts";
 import { change } from "../../support/change-mirror.ts";
 import { emptyCopy, mapDestination } from "./copies.ts";
 import { signalsOf } from "./moving-mirror.ts";
@@ -111,4 +111,17 @@ test("a note that cannot be written fails no delivery", async () => {
   const [report] = await deliver();
   expect(report?.error).toBeNull();
   expect((await note()).note).toBeNull();
+});
+
+test("rows that a destination cannot hold are counted until a delivery no longer leaves them out", () => {
+  const end = { from: null, to: { mirror: "m", n: 7, mark: "" }, tables: [], bytes: 1 };
+  const leftOut = [{ table: "news_articles", rows: 2, keys: ["acme/ada@example.com"] }];
+  const first = noteAfter(null, { delivered: { ...end, leftOut }, publishedAt: 1, ms: 1, now: 2 });
+  expect(JSON.stringify(first)).not.toContain("ada@");
+  const failed = noteAfter(first, { code: "DESTINATION_AWAY", isLast: false, now: 3 });
+  const figures = deliveryFigures({ name: "crm", kind: "postgres", note: failed }, 1);
+  expect(figures.leftOut).toEqual([{ table: "news_articles", rows: 2 }]);
+  expect(leftOutText(figures.leftOut)).toBe("2 rows of news_articles left out");
+  const last = noteAfter(failed, { delivered: { ...end, leftOut: [] }, publishedAt: 1, ms: 1, now: 4 });
+  expect(last.held?.leftOut).toEqual([]);
 });

@@ -3,7 +3,9 @@ import { z } from "zod";
 import { type DeliveryReport, deliverJob } from "../../../../jobs/deliver.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { formatBytes, formatCount, formatDuration } from "../../../core/text/units.ts";
-import type { Position } from "../../../deliver/destination.ts";
+import { visible } from "../../../core/text/visible.ts";
+import type { LeftOut, Position } from "../../../deliver/destination.ts";
+import { leftOutText } from "../../../deliver/notes.ts";
 import { audited } from "../../audited.ts";
 import { defineCommand } from "../../command.ts";
 import { problemJson } from "../../problem.ts";
@@ -27,6 +29,7 @@ const toJson = (report: DeliveryReport) => {
     to: numberOf(delivered?.to),
     rows_written: sumOf(report, "written"),
     rows_deleted: sumOf(report, "deleted"),
+    left_out: delivered?.leftOut ?? [],
     bytes: delivered?.bytes ?? null,
     duration_ms: durationMs,
     tables: delivered?.tables ?? [],
@@ -62,6 +65,10 @@ const render = (reports: readonly DeliveryReport[], columns: number): string =>
     }),
     columns,
   );
+
+/** A warning that names the rows that a destination cannot hold. */
+const leftOutLine = (name: string, { table, rows, keys }: LeftOut): string =>
+  `${name}: ${leftOutText([{ table, rows }])}, because the destination cannot hold the key: ${keys.join(", ")}${rows > keys.length ? ", …" : ""}`;
 
 /** The error of the whole; null: every destination is up to date. */
 const failureOf = (reports: readonly DeliveryReport[]): DuckmirrorError | null => {
@@ -109,6 +116,9 @@ export const command = defineCommand({
         })),
       });
     } else await terminal.out(`${render(reports, terminal.columns)}\n`);
+    for (const { name, delivered } of reports) {
+      for (const one of delivered?.leftOut ?? []) terminal.err(`${scrubber.scrub(visible(leftOutLine(name, one)))}\n`);
+    }
     for (const { error } of reports) if (error !== null) context.printProblem(error);
     return failureOf(reports)?.exitCode ?? EXIT.done;
   },

@@ -1,11 +1,11 @@
 // How far the destinations are: a table of `status`, and members of `status --json`.
 import { formatDuration } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
-import type { DeliveryFigures } from "../../../deliver/notes.ts";
+import { type DeliveryFigures, leftOutText } from "../../../deliver/notes.ts";
 import { renderTable } from "../table.ts";
 
-const stateText = ({ state, failing }: DeliveryFigures, ago: (ms: number | null) => string): string => {
-  if (failing === null) return state;
+const stateText = ({ state, failing, leftOut }: DeliveryFigures, ago: (ms: number | null) => string): string => {
+  if (failing === null) return leftOut.length === 0 ? state : `${state}, ${leftOutText(leftOut)}`;
   const since = failing.attempts === 1 ? ago(failing.at) : `${failing.attempts} times since ${ago(failing.since)}`;
   return `${state}: ${failing.code}, ${since}`;
 };
@@ -37,7 +37,7 @@ export const deliveryLines = (
 };
 
 export const deliveryJson = (figures: readonly DeliveryFigures[]) =>
-  figures.map(({ name, kind, state, change, behindMs, deliveredAt, lastMs, failing }) => ({
+  figures.map(({ name, kind, state, change, behindMs, deliveredAt, lastMs, leftOut, failing }) => ({
     name,
     kind,
     state: state.replaceAll(" ", "_"),
@@ -45,6 +45,7 @@ export const deliveryJson = (figures: readonly DeliveryFigures[]) =>
     behind_seconds: behindMs === null ? null : behindMs / 1000,
     delivered_at: isoTimeOrNull(deliveredAt),
     duration_ms: lastMs,
+    left_out: leftOut,
     error: failing === null ? null : failing.code,
     failing_since: isoTimeOrNull(failing?.since ?? null),
     failed_attempts: failing?.attempts ?? 0,

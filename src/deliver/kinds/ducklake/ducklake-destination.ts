@@ -211,7 +211,7 @@ const deliverOnce = async (lake: ExtendedDuckdb, settings: Settings, source: Del
   const from = state?.position ?? null;
   if (state !== null && isUpToDate(from, source)) {
     await tidy(lake, settings, state);
-    return { from, to: source.position, tables: [], bytes: null };
+    return { from, to: source.position, tables: [], leftOut: [], bytes: null };
   }
   const commit = commitDelivery({ lake, settings, source, held, state });
   const { brought, after } = await commit.catch((error: unknown) => {
@@ -219,7 +219,7 @@ const deliverOnce = async (lake: ExtendedDuckdb, settings: Settings, source: Del
   });
   await lake.run(`DETACH ${SNAPSHOT}`);
   await tidy(lake, settings, after);
-  return { from, to: source.position, tables: brought.map(({ rows }) => rows), bytes: null };
+  return { from, to: source.position, tables: brought.map(({ rows }) => rows), leftOut: [], bytes: null };
 };
 
 /** Opens nothing yet. `memory`: limits of DuckDB. */

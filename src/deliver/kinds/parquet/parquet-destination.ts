@@ -176,7 +176,13 @@ const deliverSet = async (
   }
   if (after !== null) await updateLists(store, before, after, signal);
   const changes = changesOf(before, brought);
-  return { from: before?.delivered ?? null, to: source.position, tables: changes, bytes: sum(brought.fresh, "bytes") };
+  return {
+    from: before?.delivered ?? null,
+    to: source.position,
+    tables: changes,
+    leftOut: [],
+    bytes: sum(brought.fresh, "bytes"),
+  };
 };
 
 /** Opens nothing yet. The store is closed with the destination. */

@@ -13,6 +13,7 @@ import {
   type Position,
 } from "../../destination.ts";
 import { connect, postgresError } from "./connect.ts";
+import { readLeftOut } from "./left-out.ts";
 import { loadPackages } from "./packages.ts";
 import type { Session } from "./session.ts";
 import { changedLinesSql, copyLines, stagedLinesSql, wholeLinesSql } from "./stage-rows.ts";
@@ -186,8 +187,9 @@ export const openPostgres = async (settings: SettingsOf<"postgres">): Promise<De
   const deliver = async (source: DeliverySource, signal: AbortSignal): Promise<Delivered> => {
     await beginDelivery(session, schema);
     const held = await readHeld(session, schema);
-    const base = { from: held.position, to: source.position };
     const tables = await source.tablesSince(held.position);
+    const leftOut = await readLeftOut(source.snapshot, tables, signal);
+    const base = { from: held.position, to: source.position, leftOut };
     if (isUpToDate(held.position, source)) {
       await session.ask("ROLLBACK");
       return { ...base, tables: [], bytes: 0 };

@@ -4,9 +4,9 @@ import { byId, fillTable, ofKind } from "../dom.ts";
 import { ago, counted, span } from "../format.ts";
 import { ask } from "../wire.ts";
 
-const stateText = ({ state, failing }: DeliveryFigures, now: number): string =>
+const stateText = ({ state, failing, leftOut }: DeliveryFigures, now: number): string =>
   failing === null
-    ? state
+    ? [state, ...leftOut.map(({ table, rows }) => `${counted(rows, "row")} of ${table} left out`)].join(", ")
     : `${state}: ${failing.code}, ${counted(failing.attempts, "attempt")}, ${ago(failing.at, now)}`;
 
 const behindText = ({ behindMs }: DeliveryFigures): string =>

@@ -5,7 +5,7 @@ import type { DeliveryNote, DeliveryState } from "../../../../src/deliver/notes.
 import { createDeliveryMetrics, type PublishedChanges } from "../../../../src/server/metrics/delivery-metrics.ts";
 
 const TOTALS = { deliveries: 5, failures: 2, ms: 4_500, written: 30, deleted: 4, bytes: 900 };
-const HELD = { n: 70, publishedAt: 10_000, deliveredAt: 12_000, ms: 1_500 };
+const HELD = { n: 70, publishedAt: 10_000, deliveredAt: 12_000, ms: 1_500, leftOut: [] };
 const aNote = (more: Partial<DeliveryNote> = {}): DeliveryNote => ({
   v: 1,
   held: HELD,

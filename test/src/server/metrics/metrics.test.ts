@@ -43,7 +43,7 @@ const DELIVERIES: readonly DeliveryState[] = [
     kind: "postgres",
     note: {
       v: 1,
-      held: { n: 1, publishedAt: 1_000_000, deliveredAt: 1_060_000, ms: 2_500 },
+      held: { n: 1, publishedAt: 1_000_000, deliveredAt: 1_060_000, ms: 2_500, leftOut: [] },
       failing: { since: 1_100_000, at: 1_200_000, code: "DESTINATION_AWAY", attempts: 10, givenUp: true },
       totals: { deliveries: 4, failures: 11, ms: 9_000, written: 70, deleted: 5, bytes: 4_096 },
     },
@@ -53,7 +53,7 @@ const DELIVERIES: readonly DeliveryState[] = [
     kind: "ducklake",
     note: {
       v: 1,
-      held: { n: 1_000_000, publishedAt: Date.now() + 3_600_000, deliveredAt: 2_000_000, ms: 1_000 },
+      held: { n: 1_000_000, publishedAt: Date.now() + 3_600_000, deliveredAt: 2_000_000, ms: 1_000, leftOut: [] },
       failing: null,
       totals: { deliveries: 1, failures: 0, ms: 1_000, written: 8, deleted: 0, bytes: 0 },
     },

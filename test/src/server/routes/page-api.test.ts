@@ -44,7 +44,7 @@ describe("figures", () => {
 
   test("hold each destination with the age of its snapshot behind the published one", async () => {
     const publishedAt = statSync(mirror.snapshot).mtimeMs - 7_200_000;
-    const held = { n: 3, publishedAt, deliveredAt: 5_000, ms: 10 };
+    const held = { n: 3, publishedAt, deliveredAt: 5_000, ms: 10, leftOut: [] };
     const totals = { deliveries: 1, failures: 0, ms: 10, written: 3, deleted: 0, bytes: 9 };
     const crm: DeliveryState = { name: "crm", kind: "postgres", note: { v: 1, held, failing: null, totals } };
     const profiles = [

@@ -95,12 +95,26 @@ describe("a mirror with a history", () => {
       { name: "lake", state: "never_delivered" },
     ]);
     const now = T0 + 24 * HOUR_MS;
-    const delivered = { from: null, to: { mirror: "m", n: 7, mark: "" }, tables: [], bytes: 3 };
+    const delivered = {
+      from: null,
+      to: { mirror: "m", n: 7, mark: "" },
+      tables: [],
+      leftOut: [{ table: "news_articles", rows: 2, keys: ["k"] }],
+      bytes: 3,
+    };
     await noteDelivery(dataDir, "crm", { delivered, publishedAt: published, ms: 40, now });
     await noteDelivery(dataDir, "lake", { delivered, publishedAt: published - HOUR_MS, ms: 40, now });
     await noteDelivery(dataDir, "lake", { code: "DESTINATION_AWAY", isLast: false, now: now + HOUR_MS });
     expect(JSON.parse(await status("--json")).destinations).toMatchObject([
-      { name: "crm", kind: "parquet", state: "up_to_date", change: 7, behind_seconds: 0, error: null },
+      {
+        name: "crm",
+        kind: "parquet",
+        state: "up_to_date",
+        change: 7,
+        behind_seconds: 0,
+        left_out: [{ table: "news_articles", rows: 2 }],
+        error: null,
+      },
       {
         name: "lake",
         state: "failing",
@@ -112,7 +126,7 @@ describe("a mirror with a history", () => {
       },
     ]);
     const shown = await status();
-    expect(shown).toMatch(/crm[ │]+parquet[ │]+up to date[ │]+no[ │]+2h ago/);
+    expect(shown).toMatch(/crm[ │]+parquet[ │]+up to date, 2 rows of news_articles left out[ │]+no[ │]+2h ago/);
     expect(shown).toMatch(/lake[ │]+postgres[ │]+failing: DESTINATION_AWAY, 1h ago[ │]+1h[ │]+2h ago/);
     expect(shown).not.toContain("hidden");
   });

@@ -11,6 +11,7 @@ const figure = (more: Partial<DeliveryFigures>): DeliveryFigures => ({
   behindMs: 0,
   deliveredAt: 1,
   lastMs: 20,
+  leftOut: [],
   failing: null,
   ...more,
 });

@@ -1,11 +1,10 @@
 // The working file: paths in the data directory, the writer's lock, and opening.
 
 import { chmod, rm, stat } from "node:fs/promises";
-import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { DEFAULT_MEMORY, type MemoryPlan, memoryPlan } from "../../core/config/memory-plan.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { makeFolders } from "../../core/files/make-folders.ts";
 import { assertOwnFile, assertOwnFolder } from "../../core/files/own-files.ts";
 import { machineMemory } from "../../core/machine-memory.ts";
@@ -63,10 +62,11 @@ export const warehousePaths = (dataDir: string) => {
  * and not changed so.
  */
 const keepToOwner = async (path: string, mode: number): Promise<void> => {
-  const { uid } = await stat(path);
-  const own = userInfo().uid;
-  // A system without user ids says -1.
-  if (own <= 0 || own === uid) await chmod(path, mode);
+  try {
+    await chmod(path, mode);
+  } catch (error) {
+    if (!hasSystemCode(error, "EPERM")) throw error;
+  }
 };
 
 /** Creates directories that only their owner can open, because the mirror holds personal addresses. */

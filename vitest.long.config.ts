@@ -12,7 +12,7 @@ const sharing = [
   // These draw their cases; here they draw more.
   "test/second-server/**/*.test.ts",
   "test/src/sync/simulation.test.ts",
-  "test/src/sync/strategies/walk.test.ts",
+  "test/src/sync/list/ways/walk.test.ts",
   "test/src/warehouse/load/load-batch.test.ts",
   "test/src/warehouse/read/changes/read-changes.test.ts",
 ];

@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: [
-      "test/src/sync/strategies/*.test.ts",
+      "test/src/sync/list/{coverage,ways}/*.test.ts",
       "test/src/budget/{decisions,credits/{ledger,ledger-decisions,roll-over},rate/{limiter,limiter-decisions,flights}}.test.ts",
     ],
     env: { DUCKMIRROR_PROPERTY_RUNS: "6" },

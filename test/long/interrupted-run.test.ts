@@ -12,7 +12,7 @@ import { RUN_FOLDER } from "../setup/one-folder.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const runner = join(root, "node_modules/vitest/vitest.mjs");
 /** Its tests start Redis, workers and services. */
-const FILE = "test/src/queue/bullmq/worker.test.ts";
+const FILE = "test/src/queue/worker/redis-worker.test.ts";
 
 let run: ChildProcess | null = null;
 afterEach(() => {

@@ -17,17 +17,9 @@ const contacts = () =>
     }),
   );
 
-/** Refuses pages that reach behind `depth`, as search engines do. */
-const refusesBehind =
-  (depth: number): NonNullable<FakeOptions["before"]> =>
-  ({ query: { page, perPage } }) =>
-    Number(page) > 1 && Number(page) * Number(perPage) > depth ? { status: 400, body: {} } : undefined;
-
 const WORLDS: Readonly<Record<string, FakeOptions>> = {
   "a list": {},
   "a list without counts": { totals: false },
-  "a list whose pages behind row 60 are refused": { before: refusesBehind(60) },
-  "a list whose pages behind row 90 are refused": { before: refusesBehind(90) },
 };
 /** Credits that another order may cost: pages are asked for before it is known that they are not needed. */
 const MORE = 2;

@@ -10,6 +10,8 @@ const read = (file) => readFileSync(file, "utf8");
 const git = (...argv) => execFileSync("git", argv, { encoding: "utf8" }).trim();
 const npm = (...argv) =>
   execFileSync(process.execPath, [process.env.npm_execpath, ...argv], { encoding: "utf8", maxBuffer: 2 ** 28 });
+/** Address of the registry that npm is set to; the formula fetches the package there. */
+const registry = () => npm("config", "get", "registry").trim().replace(/\/*$/, "/");
 const refuse = (sentence) => {
   process.stderr.write(`${sentence}\n`);
   process.exit(1);
@@ -74,7 +76,7 @@ const sha256 = (file) => createHash("sha256").update(readFileSync(file)).digest(
 const formula = `class Duckmirror < Formula
   desc "Mirrors the Account Intelligence Read API into a DuckDB file"
   homepage "https://www.npmjs.com/package/duckmirror"
-  url "https://registry.npmjs.org/duckmirror/-/${basename(tarball)}"
+  url "${registry()}duckmirror/-/${basename(tarball)}"
   sha256 "${sha256(tarball)}"
   license "MIT"
 

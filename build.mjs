@@ -43,7 +43,7 @@ cpSync(at("package.json"), join(out, "package.json"));
 
 // New mirrors begin as a copy of this one (docs/decisions/publishing.md). Made by the sources, because the
 // output may be in a folder without packages.
-const newFile = new URL("src/warehouse/file/new-file.ts", import.meta.url);
+const newFile = new URL("src/warehouse/file/working-file.ts", import.meta.url);
 const makeEmptyMirror = `const { makeEmptyMirror } = await import(${JSON.stringify(newFile)});
   await makeEmptyMirror(${JSON.stringify(join(out, "empty-mirror.duckdb"))});`;
 const loader = ["--import", import.meta.resolve("tsx"), "--input-type=module"];

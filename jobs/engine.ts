@@ -1,7 +1,12 @@
 // Opens warehouse, ledger and connection for jobs that call the service, and closes them afterwards.
+
+import { createHmac } from "node:crypto";
+import { createRedactor, type Redactor } from "../src/api/redact.ts";
 import { createLedger } from "../src/budget/credits/local-ledger.ts";
+import { fieldPath } from "../src/catalog/field-rules.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
+import { resolveHashKey } from "../src/core/config/secrets/hash-key.ts";
 import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { learnTier, readTier } from "../src/core/state/tier.ts";
@@ -13,12 +18,33 @@ import { redactingSender } from "../src/sync/request/redacting.ts";
 import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
 import type { SyncDeps } from "../src/sync/run/state/run-state.ts";
 import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
-import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
+import { type ForgottenList, readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import type { BeginWait } from "./places.ts";
-import { redactorOf } from "./redaction.ts";
 import { type OpenAccess, openOwnAccess } from "./service-access.ts";
+
+// Makes the redactor of responses from the configured field rules and the list of erased contacts.
+
+const pathsOf = (names: readonly string[]) => names.flatMap((name) => fieldPath(name) ?? []);
+
+/** Hash function of `hash_fields`; null where no field is hashed. Throws CONFIG_INVALID. */
+export const hasherOf = async (config: Config): Promise<((text: string) => string) | null> => {
+  const key = await resolveHashKey(config);
+  return key === null ? null : (text) => createHmac("sha256", key.reveal()).update(text).digest("hex");
+};
+
+/** The redactor of a data directory; null when there is nothing to redact. Throws CONFIG_INVALID. */
+export const redactorOf = async (config: Config, forgotten: ForgottenList): Promise<Redactor | null> => {
+  const hashOf = await hasherOf(config);
+  return createRedactor({
+    exclude: pathsOf(config.excludeFields),
+    hash: hashOf === null ? [] : pathsOf(config.hashFields),
+    hashOf: hashOf ?? (() => ""),
+    forgotten: forgotten.find,
+    anyForgotten: forgotten.entries.length > 0,
+  });
+};
 
 /** Time limit for unfinished requests after a command's run ends, ms. Their responses are paid for, so it waits. */
 export const COMMAND_GRACE_MS = 8_000;

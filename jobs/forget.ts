@@ -6,7 +6,7 @@ import { DuckmirrorError } from "../src/core/errors.ts";
 import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import { createForgetBodies } from "../src/sync/recovery/forget-bodies.ts";
 import { type ForgetReport, type ForgetStep, forgetContacts } from "../src/warehouse/forget/forget.ts";
-import { hasherOf } from "./redaction.ts";
+import { hasherOf } from "./engine.ts";
 
 export interface ForgetJobRequest {
   /** Ids or e-mail addresses; empty: finish an interrupted erasure only. */

@@ -21,7 +21,7 @@ import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import type { JobContext } from "./engine.ts";
-import { redactorOf } from "./redaction.ts";
+import { redactorOf } from "./engine.ts";
 import { openOwnAccess } from "./service-access.ts";
 
 export interface LookupRequest extends LookupQuestion {

@@ -12,7 +12,7 @@ import { removeOldCopies } from "../src/warehouse/file/upkeep/leftovers.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { beginsAtFirst } from "../src/warehouse/journal/read-journal.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
-import { redactorOf } from "./redaction.ts";
+import { redactorOf } from "./engine.ts";
 
 export interface ReplayContext {
   readonly clock: Clock;

@@ -2,10 +2,10 @@
 // own throttle; a worker with Redis replaces it by shared limits.
 import { join } from "node:path";
 import { createClient } from "../src/api/client.ts";
-import { recallLimiter, rememberLimiter } from "../src/budget/rate/remembered.ts";
+import { recallLimiter, rememberLimiter } from "../src/budget/rate/learned.ts";
 import { createThrottle } from "../src/budget/rate/throttle.ts";
-import { createMemoryState } from "../src/budget/store/in-memory.ts";
 import { organizationKey } from "../src/budget/store/in-redis.ts";
+import { createMemoryState } from "../src/budget/store/state-store.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { mostValues } from "../src/core/config/memory-plan.ts";

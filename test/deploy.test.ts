@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { COMMANDS } from "../src/cli/command-table.ts";
-import { envName } from "../src/core/config/setting-names.ts";
+import { envName } from "../src/core/config/config.ts";
 import { settingList } from "../src/core/config/settings.ts";
 import { documentedUser } from "./support/documented-user.ts";
 

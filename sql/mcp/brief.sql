@@ -1,5 +1,5 @@
 -- Purpose: what a person wants to know of an account before a meeting. Grain: one row per section and record, in order.
--- Parameters: $1 account id as text. Readers: src/mcp/brief.ts.
+-- Parameters: $1 account id as text. Readers: src/mcp/read-tools.ts.
 WITH subject AS (SELECT id, company_id FROM main.accounts WHERE CAST(id AS VARCHAR) = $1),
 sections AS (
   SELECT 'account' AS section, 0 AS position, CAST(to_json(account) AS VARCHAR) AS record

@@ -1,6 +1,6 @@
 -- Purpose: whether the ledger holds anything that may be older than the time to keep. The statements that remove it cost ten
 -- times as much as this question. Grain: one row, column due.
--- Parameters: $1 now, $2 days to keep. Readers: src/warehouse/file/upkeep/ledger-retention.ts.
+-- Parameters: $1 now, $2 days to keep. Readers: src/warehouse/file/upkeep/history-retention.ts.
 SELECT
   coalesce(
     least(

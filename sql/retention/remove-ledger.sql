@@ -1,7 +1,7 @@
 -- Purpose: removes what is older than the temporary table ledger_cutoff says. Kept whatever their age: runs without an
 -- end, the newest run, the runs that forecasts learn from (sql/plan/past-runs.sql, twenty), what belongs to a kept run,
 -- and the last reading of each kind. Adds what it removes to the sums in sync.removed_requests and sync.removed_runs.
--- Grain: several statements of one transaction. Readers: src/warehouse/file/upkeep/ledger-retention.ts.
+-- Grain: several statements of one transaction. Readers: src/warehouse/file/upkeep/history-retention.ts.
 CREATE OR REPLACE TEMP TABLE gone_runs AS
 WITH learnt_from AS (
   SELECT run_id

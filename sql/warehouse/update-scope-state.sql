@@ -1,5 +1,5 @@
 -- Purpose: stores the new state of a known scope.
--- Parameters: stream, scope, then the other columns in their order. Readers: src/warehouse/load/scope-states.ts.
+-- Parameters: stream, scope, then the other columns in their order. Readers: src/warehouse/load/commit.ts.
 UPDATE sync.stream_state SET
   status = $3,
   walk_id = $4,

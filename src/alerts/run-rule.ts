@@ -3,7 +3,7 @@
 // loses none and makes none up; a message whose answer was lost is sent again under its id.
 import { join } from "node:path";
 import type { AlertSettings } from "../core/config/alerts/alert-settings.ts";
-import type { UserSqlSetting } from "../core/config/user-sql-setting.ts";
+import type { UserSqlSetting } from "../core/config/settings.ts";
 import { snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { readGiven } from "../core/files/given-files.ts";
@@ -16,12 +16,43 @@ import { fileVersion } from "../warehouse/read/looks.ts";
 import { type RunQuery, readChangeEvents } from "./events/change-events.ts";
 import { readConditions } from "./events/conditions.ts";
 import { stateEvents } from "./events/state-events.ts";
-import { type Message, messagesOf } from "./message.ts";
+import { type AlertEvent, type Message, messagesOf } from "./message.ts";
 import { type Post, postOnce, type Resolve } from "./sending/post.ts";
 import { isAttemptDue, verdictOf } from "./sending/retry.ts";
 import { keysIn, signedHeaders } from "./sending/signature.ts";
-import { slackBody } from "./slack-text.ts";
 import { openRuleStore, type Position, type RuleStore, ruleFolder, type StoredMessage } from "./store/rule-store.ts";
+
+// A message as text for chats that take Slack's incoming webhooks. Pure.
+// Source: https://api.slack.com/messaging/webhooks; &, < and > are escaped as Slack asks.
+
+/** Most characters of a value, and of a message: Slack cuts longer ones. */
+const VALUE_LENGTH = 300;
+const TEXT_LENGTH = 30_000;
+
+/** A line break in a value would begin a line that looks like one of duckmirror's own. */
+const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ↵ ");
+
+const escaped = (text: string): string =>
+  oneLine(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+const shownValue = (value: unknown): string => {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}…` : text;
+};
+
+const lineOf = ({ type, row }: AlertEvent): string => {
+  const values = Object.entries(row).filter(([, value]) => value !== null && value !== "");
+  const what = type === "change.found" ? "" : `${type} `;
+  return `• ${what}${escaped(values.map(([name, value]) => `${name}: ${shownValue(value)}`).join(", "))}`;
+};
+
+/** The body to post. */
+export const slackBody = ({ body }: Pick<Message, "body">): string => {
+  const { rule, profile, events } = body.data;
+  const head = `*${escaped(rule)}*${profile === "default" ? "" : ` (${escaped(profile)})`}`;
+  const lines = [head, ...events.map(lineOf)].join("\n");
+  return JSON.stringify({ text: lines.length > TEXT_LENGTH ? `${lines.slice(0, TEXT_LENGTH)}…` : lines });
+};
 
 export interface RuleContext {
   readonly dataDir: string;

@@ -3,6 +3,33 @@
 import type { FieldSpec } from "./fields.ts";
 import * as resource from "./resources.ts";
 
+// The views for analysts in schema `marts`; their statements are in sql/views.
+
+/** Files of sql/views, each after those it reads from. */
+export const VIEW_NAMES = [
+  "score_history",
+  "signal_timeline",
+  "signals_daily",
+  "contact_moves",
+  "champion_alerts",
+  "hiring_trend",
+  "job_timeline",
+  "funding_events",
+  "earnings_calendar",
+  "filing_timeline",
+  "insight_items",
+  "swot_items",
+  "credit_burn",
+  "usage_by_endpoint",
+  "usage_by_key",
+  "freshness",
+  "data_quality",
+  "account_360",
+  "recent_changes",
+] as const;
+
+export type ViewName = (typeof VIEW_NAMES)[number];
+
 export interface TableSpec {
   readonly name: TableName;
   /** Key columns, in order: the PRIMARY KEY. */
@@ -66,7 +93,7 @@ const FOLLOWING_TABLES = [
 export const hasScopeMark = (name: string): boolean =>
   isScopedTable(name) || FOLLOWING_TABLES.some((table) => table === name);
 
-/** Readings of usage, which retention of the ledger removes: src/warehouse/file/upkeep/ledger-retention.ts. */
+/** Readings of usage, which retention of the ledger removes: src/warehouse/file/upkeep/history-retention.ts. */
 const USAGE_TABLES = ["usage_snapshots", "usage_breakdown", "usage_requests", "usage_limits"] as const;
 export const isUsageTable = (name: string): boolean => USAGE_TABLES.some((table) => table === name);
 

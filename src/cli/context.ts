@@ -1,9 +1,40 @@
 // Context of a running command: configuration, log, progress and output. Loads large modules on first use.
 import { ExactNumber } from "../core/json.ts";
+import type { Logger } from "../core/log.ts";
+import { noTracer, type Tracer } from "../core/tracing.ts";
+import { wantedTraces } from "../telemetry/wanted.ts";
 import type { CliDeps, CommandContext, CommandEntry, SharedOptions } from "./command.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import type { LiveArea } from "./terminal/live-area.ts";
-import { type RunningTracer, tracerFor } from "./tracer.ts";
+
+// Traces of a command. OpenTelemetry is loaded only if the environment asks for it.
+
+interface RunningTracer {
+  readonly tracer: Tracer;
+  /** Sends remaining spans within a short time limit; false: sending is unfinished. */
+  close(): Promise<boolean>;
+}
+
+const NOTHING: RunningTracer = { tracer: noTracer, close: async () => true };
+
+/** The configured tracer; an unusable configuration is logged. */
+const tracerFor = async (
+  { env, version, clock, scrubber }: CliDeps,
+  traceparent: string | null,
+  openLog: () => Promise<Logger>,
+): Promise<RunningTracer> => {
+  const wanted = wantedTraces(env);
+  if (wanted.kind === "no") return NOTHING;
+  const log = await openLog();
+  if (wanted.kind === "unknown") {
+    log.warn(`nothing is traced: ${wanted.why}`);
+    return NOTHING;
+  }
+  const { startTraces } = await import("../telemetry/traces.ts");
+  const { protocol, collector } = wanted;
+  const warn = (text: string) => log.warn(text);
+  return startTraces({ protocol, collector, version, clock, scrubber, traceparent, warn });
+};
 
 const isExactNumber = (value: unknown): value is ExactNumber => value instanceof ExactNumber;
 const exactNumbers = {

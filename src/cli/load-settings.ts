@@ -1,8 +1,7 @@
 // Loads the configuration for a command: shared options as flags, the catalog as vocabulary, secrets hidden at once.
 import { vocabulary } from "../catalog/vocabulary.ts";
 import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config/config.ts";
-import { azureSecrets } from "../core/config/destinations/azure-environment.ts";
-import { secretsIn } from "../core/config/destinations/secrets-in.ts";
+import { azureSecrets, secretsIn } from "../core/config/destinations/secrets-in.ts";
 import type { CliDeps, SharedOptions } from "./command.ts";
 
 const inputOf = (flags: FlagValues, shared: SharedOptions, deps: CliDeps) => {

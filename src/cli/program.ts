@@ -4,10 +4,26 @@ import { DuckmirrorError, EXIT } from "../core/errors.ts";
 import { didYouMean } from "../core/text/did-you-mean.ts";
 import type { CliDeps, CommandModule, SharedOptions } from "./command.ts";
 import { COMMAND_GROUPS, COMMANDS } from "./command-table.ts";
+import { addShared } from "./completion.ts";
 import { contextFor } from "./context.ts";
-import { refuseMissingValues } from "./options/missing-values.ts";
-import { addShared } from "./options/shared-options.ts";
 import { asProblem, problemJson, writeProblem } from "./problem.ts";
+
+// An option that took the next option for its value: `--data-dir $DIR --json` with an empty variable would work in a
+// folder named "--json".
+
+/** Throws USAGE if the value of an option is another option of the command. */
+export const refuseMissingValues = (command: Command): void => {
+  const flags = new Set(
+    command.options.flatMap(({ long, short }) => [long, short]).filter((flag) => flag !== undefined),
+  );
+  for (const option of command.options) {
+    const typed: unknown = command.getOptionValue(option.attributeName());
+    const swallowed = [typed].flat().find((value) => typeof value === "string" && flags.has(value));
+    if (!option.required || swallowed === undefined) continue;
+    const detail = `option '${option.flags}' needs a value; ${String(swallowed)} is an option`;
+    throw new DuckmirrorError("USAGE", { detail });
+  }
+};
 
 /** Shared options with a value, so that the value is not read as the command. */
 const VALUE_OPTIONS = ["--config", "--data-dir", "--profile", "--log-format"];

@@ -1,4 +1,6 @@
 // Starts the program: connects argv, environment, streams and signals to runCli, and its result to the exit code.
+
+import { basename, delimiter, dirname, relative } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import pc from "picocolors";
 import { systemClock } from "../core/clock.ts";
@@ -7,8 +9,25 @@ import { packageVersion } from "../core/program-files.ts";
 import { createScrubber } from "../core/secret.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import { runCli } from "./program.ts";
-import { invocationOf } from "./terminal/invocation.ts";
 import { type Asker, outputWidth, type Terminal, wantsColour } from "./terminal/terminal.ts";
+
+// How the program was started, so that the commands it suggests work when they are typed.
+
+/**
+ * `duckmirror`, `npx duckmirror`, or `node dist/src/cli/main.js`. `script`: the path that Node was given.
+ */
+export const invocationOf = (
+  script: string,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): string => {
+  if (env.npm_command === "exec") return "npx duckmirror";
+  // Of an installed package Node is given the link in a `bin` folder, or, on Windows, the file in the package.
+  const isInstalled = /^duckmirror(\.\w+)?$/.test(basename(script)) || /[\\/]node_modules[\\/]/.test(script);
+  if (!isInstalled) return `node ${relative(cwd, script) || script}`;
+  const onPath = (env.PATH ?? "").split(delimiter).includes(dirname(script));
+  return onPath || !/[\\/]node_modules[\\/]/.test(script) ? "duckmirror" : "npx duckmirror";
+};
 
 const readInput = async (): Promise<string> => {
   const chunks: Buffer[] = [];

@@ -22,7 +22,7 @@ export const snapshotPath = (dataDir: string): string => join(dataDir, "warehous
 export const exportDir = (dataDir: string, format: string): string =>
   join(dataDir, format === "parquet" ? "export" : `export-${format}`);
 
-/** Folder of state/ for the snapshots that deliveries read (src/deliver/pinned-snapshot.ts). `forget` removes it. */
+/** Folder of state/ for the snapshots that deliveries read (src/deliver/source.ts). `forget` removes it. */
 export const DELIVERING = "delivering";
 
 /** Folder of state/ with what deliveries to each destination came to (src/deliver/notes.ts). */

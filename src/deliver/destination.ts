@@ -2,7 +2,7 @@
 // docs/DESTINATIONS.md describes it for users.
 
 import type { Clock } from "../core/clock.ts";
-import type { AzureEnvironment } from "../core/config/destinations/azure-environment.ts";
+import type { AzureEnvironment } from "../core/config/destinations/secrets-in.ts";
 import type { MemoryPlan } from "../core/config/memory-plan.ts";
 
 /** How far a destination has come. */

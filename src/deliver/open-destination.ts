@@ -1,6 +1,59 @@
 // Opens a destination by its kind. A kind's code and packages are loaded when a destination of it is opened.
+
+import { timerMs } from "../core/clock.ts";
 import type { DestinationSettings } from "../core/config/destinations/destination-settings.ts";
+import { secretsIn } from "../core/config/destinations/secrets-in.ts";
+import { DuckmirrorError } from "../core/errors.ts";
+import { createScrubber } from "../core/secret.ts";
+import type { Answered } from "../warehouse/duckdb/extended/extended-duckdb.ts";
 import type { Destination, DestinationContext } from "./destination.ts";
+
+// A user's SQL on what a destination holds.
+
+interface DestinationQuestion {
+  readonly sql: string;
+  /** Time limit to the last row, ms. */
+  readonly timeMs: number;
+  readonly memoryMiB: number;
+  readonly signal: AbortSignal;
+}
+
+/** The error without the secrets of the address. */
+const scrubbed = (error: unknown, { url }: DestinationSettings): unknown => {
+  if (!(error instanceof DuckmirrorError) || error.context.detail === undefined) return error;
+  const scrubber = createScrubber();
+  for (const secret of secretsIn(url.reveal())) scrubber.hide(secret);
+  return new DuckmirrorError(error.code, { ...error.context, detail: scrubber.scrub(String(error.context.detail)) });
+};
+
+/** Throws USAGE, CONFIG_INVALID, and the errors of `queryLake`. */
+export const queryDestination = async <T>(
+  settings: DestinationSettings,
+  { sql, timeMs, memoryMiB, signal }: DestinationQuestion,
+  use: (answer: Answered) => Promise<T>,
+): Promise<T> => {
+  const { name, kind, unset } = settings;
+  if (settings.kind !== "ducklake") {
+    const how = kind === "postgres" ? "query it with psql" : "read the files that its _manifest.json names";
+    throw new DuckmirrorError("USAGE", { detail: `--from takes a lake, and ${name} is of kind ${kind}: ${how}` });
+  }
+  if (unset !== null) {
+    throw new DuckmirrorError("CONFIG_INVALID", { detail: `destinations: ${name}: ${unset} is not set` });
+  }
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort(new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${timeMs / 1000} seconds` }));
+  }, timerMs(timeMs));
+  try {
+    const { queryLake } = await import("./kinds/ducklake/query-lake.ts");
+    const question = { sql, memoryLimit: `${memoryMiB}MiB`, signal: AbortSignal.any([signal, late.signal]) };
+    return await queryLake(settings, question, use);
+  } catch (error) {
+    throw scrubbed(error, settings);
+  } finally {
+    clearTimeout(timer);
+  }
+};
 
 /**
  * Opens a destination. Throws DESTINATION_PACKAGE_MISSING, DESTINATION_AWAY, DESTINATION_FAILED, or another error, which

@@ -1,19 +1,64 @@
 // Source of a delivery: one published snapshot. Decides for each table whether a destination gets its changes or every row.
 import { statSync } from "node:fs";
-
+import { link, mkdtemp, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import type { MemoryPlan } from "../core/config/memory-plan.ts";
-import { snapshotPath } from "../core/data-dir.ts";
+import { DELIVERING, snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
+import { copyOwn, listOwn, makeOwnFolder } from "../core/files/own-files.ts";
 import { HISTORY_ID, lastingId } from "../core/state/lasting-id.ts";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
 import { fileError } from "../warehouse/duckdb/duck-errors.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import { type FeedBounds, readFeedBounds } from "../warehouse/read/changes/read-changes.ts";
+import { assertOwnCatalog } from "../warehouse/user-sql/own-snapshot.ts";
+import { assertReadable } from "../warehouse/user-sql/readable.ts";
 import type { DeliveredTable, DeliverySource, Position } from "./destination.ts";
 import { changeAt, changedRows, type Facts, factsOfSnapshot, type Mark, markText, readMark } from "./marks.ts";
-import { type PinnedSnapshot, pinSnapshot } from "./pinned-snapshot.ts";
+
+// A second name for the published snapshot, so that a delivery reads one snapshot to its end, whatever is published
+// meanwhile.
+
+/** Names older than this were left by killed deliveries, ms. */
+const LEFT_AFTER_MS = 24 * 3_600_000;
+
+interface PinnedSnapshot {
+  /** Absolute path. */
+  readonly path: string;
+  release(): Promise<void>;
+}
+
+const removeLeft = async (folder: string, now: number): Promise<void> => {
+  for (const name of await listOwn(folder)) {
+    const made = await stat(join(folder, name)).catch(() => null);
+    if (made !== null && made.mtimeMs < now - LEFT_AFTER_MS)
+      await rm(join(folder, name), { recursive: true, force: true });
+  }
+};
+
+/**
+ * Pins the snapshot; the file system gives it a second name, or a copy where it has no such names. Throws
+ * SNAPSHOT_MISSING.
+ */
+const pinSnapshot = async (dataDir: string, snapshot: string, now: number): Promise<PinnedSnapshot> => {
+  assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
+  const folder = join(dataDir, "state", DELIVERING);
+  makeOwnFolder(folder);
+  await removeLeft(folder, now);
+  const own = await mkdtemp(join(folder, "d-"));
+  const path = join(own, "warehouse.duckdb");
+  const release = () => rm(own, { recursive: true, force: true });
+  try {
+    await link(snapshot, path).catch(() => copyOwn(snapshot, path));
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return { path, release };
+};
 
 const MEMORY_LIMIT = "1GB";
 

@@ -1,7 +1,6 @@
 // Where an answer for an assistant comes from: how old the tables are that it used, and whether they are complete.
 import { z } from "zod";
-import { TABLE_NAMES, type TableName } from "../catalog/tables.ts";
-import { VIEW_NAMES } from "../catalog/view-names.ts";
+import { TABLE_NAMES, type TableName, VIEW_NAMES } from "../catalog/tables.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import type { ReadSql } from "../warehouse/duckdb/statements.ts";
 

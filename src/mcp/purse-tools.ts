@@ -2,8 +2,8 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { TABLE_NAMES } from "../catalog/tables.ts";
-import { answerOf, failureOf } from "./answers.ts";
 import type { Bought, MirrorDoor } from "./door.ts";
+import { answerOf, failureOf } from "./door.ts";
 import { provenanceOf, readTableStates } from "./provenance.ts";
 import type { Purse } from "./purse.ts";
 

@@ -2,22 +2,57 @@
 // a credit, and none writes.
 import type { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { parseJson } from "../api/json/lossless-json.ts";
 import { catalogTables, type DictionaryTable, sqlName } from "../catalog/dictionary.ts";
 import { SEARCHABLE_TABLES } from "../catalog/searchable.ts";
 import { TABLE_NAMES } from "../catalog/tables.ts";
 import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
+import type { JsonObject, JsonValue } from "../core/json.ts";
 import { didYouMean } from "../core/text/did-you-mean.ts";
 import { momentBefore } from "../core/text/moment.ts";
+import { sqlText } from "../warehouse/duckdb/sql-files.ts";
+import type { ReadSql } from "../warehouse/duckdb/statements.ts";
 import { describeViews } from "../warehouse/file/views.ts";
-import { changeTables } from "../warehouse/read/changes/change.ts";
-import { changeInWords } from "../warehouse/read/changes/in-words.ts";
+import { changeInWords, changeTables } from "../warehouse/read/changes/change.ts";
 import { readChanges } from "../warehouse/read/changes/read-changes.ts";
 import { search } from "../warehouse/read/search/search.ts";
-import { answerOf, cutToFit, failureOf } from "./answers.ts";
-import { readBrief } from "./brief.ts";
 import type { MirrorDoor } from "./door.ts";
+import { answerOf, cutToFit, failureOf } from "./door.ts";
 import { provenanceOf, readTableStates, tablesNamed } from "./provenance.ts";
+
+// The brief of an account: score and course, people, signals, openings, calls, filings, insights, what changed lately.
+
+const id = z.union([z.number(), z.bigint()]);
+const candidateRow = z.object({ account_id: id, name: z.string().nullable(), domain: z.string().nullable() });
+type AccountName = z.output<typeof candidateRow>;
+
+const sectionRow = z.object({ section: z.string(), record: z.string() });
+
+type Brief =
+  | { readonly status: "found"; readonly brief: JsonObject }
+  | { readonly status: "several"; readonly candidates: readonly AccountName[] }
+  | { readonly status: "not_found" };
+
+/** True for a text that names this account and no other. */
+const isExact = ({ account_id, name, domain }: AccountName, text: string): boolean =>
+  [String(account_id), name, domain].some((known) => known?.toLowerCase() === text.toLowerCase());
+
+/** The brief of the account with this id, domain or name. */
+const readBrief = async (sql: ReadSql, text: string): Promise<Brief> => {
+  const found = await sql.query(sqlText("mcp/find-account.sql"), [text.trim()], candidateRow);
+  const [first, second] = found;
+  if (first === undefined) return { status: "not_found" };
+  const isAmbiguous = second !== undefined && (!isExact(first, text.trim()) || isExact(second, text.trim()));
+  if (isAmbiguous) return { status: "several", candidates: found };
+  const sections = new Map<string, JsonValue[]>();
+  for (const { section, record } of await sql.query(sqlText("mcp/brief.sql"), [String(first.account_id)], sectionRow)) {
+    sections.set(section, [...(sections.get(section) ?? []), parseJson(record)]);
+  }
+  const [account = null] = sections.get("account") ?? [];
+  sections.delete("account");
+  return { status: "found", brief: { account, ...Object.fromEntries(sections) } };
+};
 
 const READS = { readOnlyHint: true, openWorldHint: false } as const;
 

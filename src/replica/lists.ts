@@ -12,11 +12,11 @@ import {
   hasKeyOfOneColumn,
   keysStatement,
   type ListRequest,
+  nearRows,
   pageStatement,
   placedStatement,
   type RecordText,
 } from "./query/list-query.ts";
-import { nearRows } from "./query/near-rows.ts";
 import type { Params } from "./query/params.ts";
 import { type Reader, readStatement } from "./reader.ts";
 import { Refusal } from "./refusal.ts";

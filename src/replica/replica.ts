@@ -1,6 +1,9 @@
 // The `/v1` routes of API.md over a warehouse: the sandbox serves a generated one, `duckmirror serve` the user's
 // mirror.
 // Independent of any HTTP server: requests and responses are values (envelope.ts writes the text).
+
+import { z } from "zod";
+import { SIGNAL_TYPES } from "../catalog/resources.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Answer, dataAnswer, type Quota } from "./envelope.ts";
 import { type Feedback, parseFeedback } from "./feedback.ts";
@@ -8,16 +11,45 @@ import { everyColumn, type FilledColumns } from "./kept/filled-columns.ts";
 import type { ListOrders } from "./kept/list-orders.ts";
 import { listAnswer, type PageSlice, pageAsked } from "./lists.ts";
 import { createLookups } from "./lookups.ts";
+import { Binds, FILTERS } from "./query/filters.ts";
 import { Params, type RawQuery } from "./query/params.ts";
 import type { RouteMatch } from "./query/route-match.ts";
 import type { Reader } from "./reader.ts";
 import { accountInsight, insightNotFound } from "./records/account-insights.ts";
-import { resolveCompany } from "./records/companies.ts";
-import { createRecords, notFound } from "./records/records.ts";
+import { createRecords, notFound, resolveCompany } from "./records/records.ts";
 import { Refusal } from "./refusal.ts";
 import type { RouteSpec } from "./routes.ts";
-import { signalCounts } from "./signal-counts.ts";
 import { lastQuota, limitsAnswer, quotaOf, usageAnswer } from "./usage.ts";
+
+// GET /v1/signals/counts: `all`, `accounts`, and one count per signal type (API.md, "Signal").
+
+const countRow = z.object({
+  type: z.string().nullable(),
+  whole: z.boolean(),
+  total: z.number(),
+  accounts: z.number(),
+});
+
+/** JSON text of the counts; documented types without a signal count 0. */
+export const signalCounts = async (reader: Reader, params: Params): Promise<string> => {
+  const binds = new Binds();
+  const conditions = FILTERS.signals(params, binds).map((condition) => `(${condition})`);
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  const rows = await reader.query(
+    `SELECT t.type, grouping(t.type) = 1 AS whole, count(*) AS total, count(DISTINCT t.account_id) AS accounts
+     FROM main.signals AS t ${where} GROUP BY GROUPING SETS ((), (t.type)) ORDER BY t.type`,
+    binds.values,
+    countRow,
+  );
+  // A signal without a type is in a group of its own, whose type is NULL, too.
+  const all = rows.find(({ whole }) => whole);
+  return JSON.stringify({
+    all: all?.total ?? 0,
+    accounts: all?.accounts ?? 0,
+    ...Object.fromEntries(SIGNAL_TYPES.map((type) => [type, 0])),
+    ...Object.fromEntries(rows.flatMap(({ type, total }) => (type === null ? [] : [[type, total]]))),
+  });
+};
 
 export interface ReplicaOptions {
   readonly database: Reader;

@@ -1,8 +1,11 @@
 // The sandbox: the whole service of API.md on a local port, over a generated warehouse, for tests, demos and first steps.
-
 import { setMaxListeners } from "node:events";
+import type { IncomingHttpHeaders } from "node:http";
+import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
+import { codingFor, compressed } from "../replica/compress.ts";
+import { openApiDocument } from "../replica/openapi/document.ts";
 import { createReplica } from "../replica/replica.ts";
 import { monthStart } from "../replica/usage.ts";
 import type { Database } from "../warehouse/duckdb/database.ts";
@@ -10,14 +13,77 @@ import { type Change, createEvolution } from "./evolve.ts";
 import { loadRows } from "./generate/load-rows.ts";
 import { iso } from "./generate/rows.ts";
 import { organizationOf } from "./generate/world.ts";
-import { createHttp } from "./http.ts";
 import { openCredits } from "./limits/credits.ts";
 import { resolveOptions, type SandboxOptions } from "./options.ts";
 import { type Quirks, quirkySlice } from "./quirks.ts";
 import { createRequestLog } from "./request-log.ts";
-import { createService, type Faults, type Intercept, type ServiceOptions, type ServiceStats } from "./service.ts";
-import { sandboxToken } from "./tokens.ts";
+import {
+  createService,
+  type Faults,
+  type Intercept,
+  type SandboxRequest,
+  type SandboxResponse,
+  type ServiceOptions,
+  type ServiceStats,
+  sandboxToken,
+} from "./service.ts";
 import { openWorld } from "./world-file.ts";
+
+// HTTP server of the sandbox: passes every request to one function and compresses its response.
+
+const plainHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
+    ),
+  );
+
+const pathAndQuery = (url: string) => {
+  const mark = url.indexOf("?");
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const query = Object.fromEntries(new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1)));
+  return { path, query };
+};
+
+/** Breaks the connection before the first byte, or in the middle of the body. */
+const breakOff = (reply: FastifyReply, response: SandboxResponse, bytes: Buffer): void => {
+  reply.hijack();
+  if (response.drop === "silent") {
+    reply.raw.destroy();
+    return;
+  }
+  reply.raw.writeHead(response.status, { ...response.headers, "content-length": bytes.length });
+  reply.raw.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => reply.raw.destroy());
+};
+
+const send = async (reply: FastifyReply, response: SandboxResponse, accept: string | undefined): Promise<void> => {
+  const plain = Buffer.from(response.body);
+  const encoding = codingFor(accept, plain.length);
+  const bytes = encoding === undefined ? plain : await compressed(plain, encoding);
+  if (response.drop !== undefined) return breakOff(reply, response, bytes);
+  reply.code(response.status).headers(response.headers).header("vary", "accept-encoding");
+  if (encoding !== undefined) reply.header("content-encoding", encoding);
+  await reply.send(bytes);
+};
+
+/** A server for `respond`, not listening yet. `serverUrl` is called once the port is known. */
+const createHttp = (
+  respond: (request: SandboxRequest) => Promise<SandboxResponse>,
+  serverUrl: () => string,
+): FastifyInstance => {
+  const app = Fastify({ logger: false, forceCloseConnections: true, routerOptions: { maxParamLength: 4096 } });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  app.get("/openapi.json", async () => openApiDocument(serverUrl()));
+  app.all("/*", async (request, reply) => {
+    const body = typeof request.body === "string" ? request.body : "";
+    const headers = plainHeaders(request.headers);
+    const response = await respond({ method: request.method, ...pathAndQuery(request.raw.url ?? "/"), headers, body });
+    await send(reply, response, headers["accept-encoding"]);
+    return reply;
+  });
+  return app;
+};
 
 type Settings = ReturnType<typeof resolveOptions>;
 

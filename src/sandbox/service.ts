@@ -6,14 +6,25 @@ import type { RawQuery } from "../replica/query/params.ts";
 import { matchRoute, type RouteMatch } from "../replica/query/route-match.ts";
 import { Refusal, type RefusalCode, refusalBody } from "../replica/refusal.ts";
 import type { Replica } from "../replica/replica.ts";
-import { type Account, type Charge, openAccount } from "./limits/account.ts";
 import type { CreditState } from "./limits/credits.ts";
 import { type RateHeaderOptions, rateHeaders } from "./limits/rate-headers.ts";
-import { createRateWindow, type RateWindow } from "./limits/rate-window.ts";
+import { type Account, type Charge, createRateWindow, openAccount, type RateWindow } from "./limits/rate-window.ts";
 import { type Quirks, quirkyBody, quirkyQuery } from "./quirks.ts";
-import { createRandom, type Random } from "./random.ts";
+import { createRandom, hash, type Random } from "./random.ts";
 import type { LoggedRequest, RequestLog } from "./request-log.ts";
-import { apiKeyId } from "./tokens.ts";
+
+// Access tokens of the sandbox: unsigned JWTs, the same for the same seed. PURE.
+
+const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+/** A token of the organization; `key` distinguishes several tokens of one organization. */
+export const sandboxToken = (organizationId: string, key: number): string => {
+  const random = createRandom(`${organizationId}/token/${key}`);
+  return `${part({ alg: "HS256", typ: "JWT" })}.${part({ org: organizationId, key })}.${random.id(43)}`;
+};
+
+/** Name of a token in the request history, never the token itself. */
+const apiKeyId = (token: string): string => `key_${hash(token).toString(36)}`;
 
 export interface SandboxRequest {
   readonly method: string;

@@ -1,9 +1,9 @@
 // Context of the server's routes.
 import type { AlertFigures } from "../../jobs/alerts.ts";
-import { briefly } from "../core/async/briefly.ts";
+import { briefly } from "../core/async/when-free.ts";
 import type { Clock } from "../core/clock.ts";
 import type { TlsFiles } from "../core/config/secrets/tls-files.ts";
-import type { UserSqlSetting } from "../core/config/user-sql-setting.ts";
+import type { UserSqlSetting } from "../core/config/settings.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Fleet, UnableProfile } from "../core/report/fleet.ts";
 import type { SyncTriggers } from "../core/report/triggers.ts";
@@ -13,9 +13,8 @@ import type { Feedback } from "../replica/feedback.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";
 import { type Box, offeredBox } from "../warehouse/user-sql/process-pool.ts";
 import type { ConnectionLimits } from "./access/connection-limits.ts";
-import { createGuesses, type Guesses } from "./access/guesses.ts";
 import { createKeyring, type Keyring } from "./access/keyring.ts";
-import { createSessions, type Sessions } from "./access/sessions.ts";
+import { createGuesses, createSessions, type Guesses, type Sessions } from "./access/sessions.ts";
 import { HttpRefusal } from "./refusals.ts";
 import { openSnapshots, type SnapshotSource } from "./snapshot.ts";
 

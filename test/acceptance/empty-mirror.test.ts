@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { expect, inject, test } from "vitest";
 import { type Database, openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../src/warehouse/file/migrate.ts";
-import { makeEmptyMirror } from "../../src/warehouse/file/new-file.ts";
 import { applyViews } from "../../src/warehouse/file/views.ts";
+import { makeEmptyMirror } from "../../src/warehouse/file/working-file.ts";
 
 const built = join(dirname(inject("builtCli")), "../../empty-mirror.duckdb");
 

@@ -1,7 +1,7 @@
 // What a redactor removes, by the configuration and the list of erased contacts.
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
-import { hasherOf, redactorOf } from "../../jobs/redaction.ts";
+import { hasherOf, redactorOf } from "../../jobs/engine.ts";
 import type { ForgottenEntry, ForgottenList } from "../../src/warehouse/archive/forgotten-list.ts";
 import { configOf } from "../support/given-config.ts";
 

@@ -6,8 +6,7 @@ import { exactJson } from "../../src/core/text/exact-json.ts";
 import type { Sql } from "../../src/warehouse/duckdb/statements.ts";
 import type { Change } from "../../src/warehouse/read/changes/change.ts";
 import { readChanges } from "../../src/warehouse/read/changes/read-changes.ts";
-import { recordOf } from "../../src/warehouse/read/changes/versions.ts";
-import { versionsSql } from "../../src/warehouse/read/changes/versions-sql.ts";
+import { recordOf, versionsSql } from "../../src/warehouse/read/changes/versions.ts";
 
 /** Table and key → record. */
 export type Copy = Map<string, JsonObject>;

@@ -1,7 +1,7 @@
 // State of the rate limiter: what limiter.ts decides with, and what is kept of it in Redis and in a file. One zod schema
 // describes it; JSON has no infinity, so a time before all others is null there.
 import { z } from "zod";
-import { FASTEST_PLAN } from "./plans.ts";
+import { FASTEST_PLAN } from "./assumed-rate.ts";
 
 /** ms since the epoch. */
 const moment = z

@@ -3,8 +3,8 @@
 import { randomUUID } from "node:crypto";
 import type { RateInfo } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
-import { createMemoryState } from "../store/in-memory.ts";
 import type { Fence, StateStore } from "../store/state-store.ts";
+import { createMemoryState } from "../store/state-store.ts";
 import { type SharedLimiter, startShared } from "./flights.ts";
 import type { Refusal } from "./learned.ts";
 import type { Pacing, Trip, WaitReason } from "./limiter.ts";

@@ -1,5 +1,25 @@
 // State store: keeps the states of limiter and ledger, in memory for one process, in Redis for all processes of an
 // organization. The pure functions decide; the store only keeps.
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+
+// State store for one process, in a variable.
+
+/** Keeps the state in memory. `holds` tests a fence; by default every fence holds. */
+export const createMemoryState = <S>(clock: Clock, start: S, holds: (fence: Fence) => boolean = () => true) => {
+  let state = start;
+  const store: StateStore<S> = {
+    shared: false,
+    update: async (step, { fence } = {}) => {
+      if (fence !== undefined && !holds(fence)) throw new DuckmirrorError("FENCED");
+      // No await before this line, so a reading right after the call shows the change.
+      const next = step(state, clock.now());
+      state = next.state;
+      return next.result;
+    },
+  };
+  return store;
+};
 
 /** Condition that must hold when a change is written: the Redis key `key` has this value. */
 export interface Fence {

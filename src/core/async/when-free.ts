@@ -2,6 +2,24 @@
 import type { Clock } from "../clock.ts";
 import { DuckmirrorError, isCode } from "../errors.ts";
 
+// Shares one reading among those who ask within a moment.
+
+/** `read` with its latest result kept for `keptMs`; a failure is not kept. */
+export const briefly = <T>(read: () => Promise<T>, clock: Pick<Clock, "now">, keptMs: number): (() => Promise<T>) => {
+  let latest: { readonly at: number; readonly result: Promise<T> } | null = null;
+  return () => {
+    const ageMs = latest === null ? keptMs : clock.now() - latest.at;
+    // Negative after the clock was set back.
+    if (latest !== null && ageMs >= 0 && ageMs < keptMs) return latest.result;
+    const reading = { at: clock.now(), result: read() };
+    latest = reading;
+    reading.result.catch(() => {
+      if (latest === reading) latest = null;
+    });
+    return reading.result;
+  };
+};
+
 /** Repeats the work every `busyMs` while the mirror is in use. Throws INTERRUPTED if the signal ends the wait. */
 export const whenFree = async <T>(
   work: () => Promise<T>,

@@ -2,18 +2,17 @@
 // Flags, environment and file are all text (or lists and maps of text), so one parser serves all three.
 import { z } from "zod";
 import { didYouMean } from "../text/did-you-mean.ts";
-import { parseBytes } from "../text/units.ts";
+import { parseBytes, parseDuration } from "../text/units.ts";
 import { alertsSetting } from "./alerts/alert-settings.ts";
-import { auditSettings } from "./audit-settings.ts";
 import { destinationsSetting } from "./destinations/destination-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
+import { keyProblem } from "./key-text.ts";
+import { parseListen } from "./listen-address.ts";
 import { parseMemory } from "./memory-plan.ts";
-import { planSettings } from "./planning/plan-settings.ts";
+import { budgetsSetting } from "./planning/budget-settings.ts";
 import { rateLimit } from "./planning/rate-setting.ts";
-import { usageSettings } from "./planning/usage-settings.ts";
-import { publishSettings } from "./publish-settings.ts";
+import { scopeSetting } from "./planning/scope-settings.ts";
 import { parseSchedules, type Schedule } from "./schedules/schedules.ts";
-import { serverSettings } from "./server-settings.ts";
 import {
   choice,
   duration,
@@ -21,6 +20,7 @@ import {
   flaw,
   many,
   one,
+  pairs,
   plainText,
   retentionDays,
   shown,
@@ -30,7 +30,130 @@ import {
   whole,
   yesNo,
 } from "./setting-parsers.ts";
-import { userSqlSetting } from "./user-sql-setting.ts";
+
+// The setting `user_sql`: where SQL of users may run.
+
+const USER_SQL = ["box", "off", "trusted"] as const;
+export type UserSqlSetting = (typeof USER_SQL)[number];
+
+const userSqlSetting = choice(USER_SQL).prefault("box").meta({
+  description:
+    "SQL of users (`POST /api/query`, alert rules, the library): box: in a process that reaches nothing but the snapshot, or not at all; off: not at all; trusted: without a box where the system offers none.",
+});
+
+// Settings about the server of `serve` and `worker`: where it answers, and who may ask.
+
+const serverSettings = {
+  listen: one("an address like 127.0.0.1:8737", (value) => parseListen(value))
+    .prefault("127.0.0.1:8737")
+    .meta({
+      description:
+        "Address and port of `serve` and `worker`; any address other than this machine itself needs a server key.",
+    }),
+  server_key: one("a key", (value) => {
+    const problem = keyProblem(value);
+    return problem === null ? value : flaw(problem);
+  })
+    .optional()
+    .meta({ description: "Key for page, API and metrics of the server. Better kept in a file of its own." }),
+  server_key_file: text
+    .optional()
+    .meta({ description: "File that holds the server key.", examples: ["~/.config/duckmirror/server-key"] }),
+  tls_cert_file: text
+    .optional()
+    .meta({ description: "Certificate (PEM) of page, API and metrics; with tls_key_file the server uses https only." }),
+  tls_key_file: text.optional().meta({ description: "Private key (PEM) of tls_cert_file." }),
+  require_key: yesNo.prefault(false).meta({
+    description:
+      "Require a key on this machine, too; if there is none, `serve` and `worker` create it in state/server-key.",
+  }),
+};
+
+// Settings of what is kept and published: limits of the archive, and when a sync that found nothing new publishes.
+
+/** A size, `mirror` or `keep`. */
+const archiveSize = one("a size like 2GiB, mirror, or keep", (value) => {
+  if (/^(keep|null|none)$/i.test(value)) return { most: null };
+  if (/^mirror$/i.test(value)) return { most: "mirror" as const };
+  const bytes = parseBytes(value);
+  return bytes === null ? null : { most: bytes };
+}).transform((found): number | "mirror" | null => found.most);
+
+export const publishSettings = {
+  archive_retention_days: retentionDays.prefault(90).meta({
+    description:
+      "Days a response stays in the archive; keep: for ever. Before older ones are removed, a proven copy of the mirror becomes the baseline from which `replay` starts.",
+  }),
+  archive_max_size: archiveSize.prefault("mirror").meta({
+    description:
+      "Largest size of the archive: a size; mirror: the size of the snapshot, at least 256 MiB; keep: no limit.",
+  }),
+  publish_unchanged_every: duration.prefault("6h").meta({
+    description:
+      "A sync that finds nothing new replaces the snapshot only when it has this age, because that writes the whole file; `0s`: each sync replaces it.",
+  }),
+  publish_unchanged_below: one("a size like 32MiB", (value) => parseBytes(value))
+    .prefault("32MiB")
+    .meta({ description: "Every sync replaces a snapshot smaller than this." }),
+};
+
+// Settings about the organization's usage: how much of the request history is read, and how usage is broken down.
+
+const BREAKDOWNS = ["endpoint", "apiKey", "day"];
+
+export const usageSettings = {
+  organization_id: text.optional().meta({
+    description: "Organization whose usage to read (`organizationId`); unset: the token's organization.",
+  }),
+  usage_history_days: one("a whole number of days from 0 to 3650", (value) => whole(value, 0, 3650))
+    .prefault(30)
+    .meta({ description: "Days of the organization's request history to read, for one credit a page; 0: read none." }),
+  usage_breakdowns: many((value) => {
+    const known = BREAKDOWNS.find((name) => name.toLowerCase() === value.toLowerCase());
+    return known ?? flaw(`${shown(value)} is not one of ${BREAKDOWNS.join(", ")}.${didYouMean(value, BREAKDOWNS)}`);
+  })
+    .prefault(["endpoint"])
+    .meta({
+      description: "Breakdowns of the month's usage to read, one credit each: endpoint, apiKey, day.",
+      examples: [["endpoint", "apiKey", "day"]],
+    }),
+};
+
+// Settings that decide what a sync reads: ages, budgets and the scope of rows.
+
+/** `stream`: the name of a stream, or the problem with it. */
+const planSettings = (stream: (name: string) => string | Flaw, streams: readonly string[]) => ({
+  max_age: pairs((name, value) => {
+    const known = stream(name);
+    if (known instanceof Flaw) return known;
+    return parseDuration(value) ?? flaw(`${name}: ${shown(value)} is not a duration like 12h or 7d`);
+  })
+    .prefault({})
+    .meta({
+      description: "Age at which a stream's rows are read again, even without a sign of a change.",
+      examples: [{ accounts: "7d", signal_counts: "12h" }],
+    }),
+  reconcile_every: duration.prefault("7d").meta({
+    description:
+      "How often accounts, contacts and signals are walked completely, to find deletes and changes without a date; company lists: every four times their `max_age`.",
+  }),
+  budgets: budgetsSetting(stream, streams),
+  scope: scopeSetting,
+});
+
+// Settings about the audit trail: who did what, when (docs/AUDIT.md).
+
+const auditSettings = {
+  audit_enabled: yesNo.prefault(true).meta({
+    description: "Write the audit trail: queries, syncs, erasures, keys and refused logins, without values of records.",
+  }),
+  audit_retention_days: retentionDays
+    .prefault("90")
+    .meta({ description: "Days a line stays in the audit trail; keep: for ever." }),
+  audit_required: yesNo
+    .prefault(false)
+    .meta({ description: "Refuse an action that the audit trail cannot record; off: warn once and go on." }),
+};
 
 /** Names that the configuration may use but that are defined in higher layers. */
 export interface Vocabulary {

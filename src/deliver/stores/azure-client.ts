@@ -1,11 +1,115 @@
 // A client for one container of Azure Blob Storage. Credentials: connection string, key, SAS token, else what Azure's
 // SDK finds: a service principal, a workload or managed identity, or the login of the Azure command line.
 import type { ContainerClient, RequestPolicyFactory } from "@azure/storage-blob";
-import type { AzureEnvironment } from "../../core/config/destinations/azure-environment.ts";
+import type { AzureEnvironment } from "../../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { AzurePlace } from "./azure-address.ts";
-import { type AzureStorage, loadAzureIdentity, loadAzureStorage } from "./azure-packages.ts";
-import { ANSWER_MS } from "./store-calls.ts";
+import { HIDDEN } from "../../core/secret.ts";
+import { ANSWER_MS, detailed, type Failure, failureError, loadPackages, messageOf } from "./object-store.ts";
+
+// Addresses of containers of Azure Blob Storage. PURE.
+
+export interface AzurePlace {
+  readonly container: string;
+  /** Without a slash at either end; empty: the whole container. */
+  readonly prefix: string;
+  /** null: the address does not name the account. */
+  readonly account: string | null;
+  /** Address of the account's blobs, with the account; null: as `account`. */
+  readonly endpoint: string | null;
+}
+
+export const AZURE_SCHEMES: readonly string[] = ["az", "azure", "abfss"];
+
+const CONTAINER = /^(?:\$web|\$root|[a-z0-9](?:-?[a-z0-9]){2,62})$/;
+const HADOOP = /^([^@/]+)@([a-z0-9]{3,24})\.dfs\.(core\.[a-z.]+)$/;
+
+/**
+ * `rest`: the address without its scheme: container/prefix, or container@account.dfs.core.windows.net/prefix as Hadoop and
+ * Spark write it. A text: what is wrong with it.
+ */
+export const parseAzure = (scheme: string, rest: string): AzurePlace | string => {
+  if (/[?#]/.test(rest)) return "the address ends before ?; a SAS token belongs into AZURE_STORAGE_SAS_TOKEN";
+  const [first = "", ...path] = rest.split("/");
+  const prefix = path.filter((name) => name !== "").join("/");
+  const [, container = "", account = "", suffix = ""] = HADOOP.exec(first) ?? [];
+  if (CONTAINER.test(container)) {
+    return { container, prefix, account, endpoint: `https://${account}.blob.${suffix}` };
+  }
+  if (scheme === "abfss") return "write abfss://container@account.dfs.core.windows.net/prefix";
+  if (CONTAINER.test(first)) return { container: first, prefix, account: null, endpoint: null };
+  return `it names no container: write ${scheme}://container/prefix, with the account in \`account\` or AZURE_STORAGE_ACCOUNT`;
+};
+
+/** Address of a set as engines know it: of az:// they need the account, too. Others stay as they are. */
+export const engineLocation = (url: string, account: string | null): string => {
+  const [, container = "", path = ""] = /^az(?:ure)?:\/\/([^/@]+)(.*)$/.exec(url) ?? [];
+  return container === "" || account === null ? url : `abfss://${container}@${account}.dfs.core.windows.net${path}`;
+};
+
+/** Address that Spark and Trino know a container's key by; outside Azure's cloud only its names. */
+export const azureAddress = ({ container }: AzurePlace, blobs: string, key: string): string => {
+  const [, account, suffix] = /^https:\/\/([a-z0-9]+)\.blob\.(core\.[a-z.]+)\/?$/.exec(blobs) ?? [];
+  return account === undefined ? `az://${container}/${key}` : `abfss://${container}@${account}.dfs.${suffix}/${key}`;
+};
+
+// Errors of Azure Blob Storage, or of its SDK, as errors of this program. PURE.
+
+/** Longest message of the service that is shown; those of credentials list each place that was tried. */
+const LONGEST = 400;
+const SECRET = /\b(sig|AccountKey|SharedAccessSignature)=[^&\s;"']+/gi;
+
+/** The message in one line, without the ids of the request and without secrets. */
+const shown = (message: string): string => {
+  const [text = ""] = message.split(/\s(?:RequestId|Time):/);
+  const line = text.replace(SECRET, `$1=${HIDDEN}`).replace(/\s+/g, " ").trim();
+  return line.length <= LONGEST ? line : `${line.slice(0, LONGEST - 1)}…`;
+};
+
+/** What is known of a failed call; null: not an error at all. */
+export const failureOf = (error: unknown): Failure | null => {
+  if (!(error instanceof Error)) return null;
+  const name = "code" in error && typeof error.code === "string" ? error.code : error.name;
+  const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : null;
+  return { name, status, detail: detailed(name, status, shown(messageOf(error))) };
+};
+
+const REFUSED =
+  /^(Authentication|Authorization|InvalidAuthenticationInfo|NoAuthenticationInformation|AccountIsDisabled|KeyBasedAuthenticationNotPermitted|CredentialUnavailable|AggregateAuthentication|PublicAccessNotPermitted|InsufficientAccountPermissions)/;
+
+/** There is no such blob. That there is no such container is a failure. */
+export const isMissingBlob = ({ name, status }: Failure): boolean => status === 404 && name === "BlobNotFound";
+
+/** The condition of a write did not hold: another writer was first. */
+export const isLost = (failure: Failure): boolean =>
+  failure.name === "ConditionNotMet" || failure.name === "BlobAlreadyExists" || isMissingBlob(failure);
+
+/** Error for the user. Its cause is not the SDK's error, which holds the request with its credentials. */
+export const storeError = (error: unknown, destination: string): unknown => {
+  const failure = failureOf(error);
+  if (failure === null || error instanceof DuckmirrorError) return error;
+  const cause = new Error(failure.detail);
+  // No answer in time: the SDK ends the request as if somebody had stopped it.
+  const known = failure.name === "AbortError" ? { ...failure, detail: "it did not answer in time" } : failure;
+  return failureError(known, REFUSED, destination, cause);
+};
+
+// Azure's SDK, which is installed only where a destination needs it. Newer versions than these need Node 22.
+
+const STORAGE = "@azure/storage-blob@12.32";
+const IDENTITY = "@azure/identity@4.13.1";
+
+const storage = () => import("@azure/storage-blob");
+const identity = () => import("@azure/identity");
+type AzureStorage = Awaited<ReturnType<typeof storage>>;
+type AzureIdentity = Awaited<ReturnType<typeof identity>>;
+
+/** Throws DESTINATION_PACKAGE_MISSING. */
+export const loadAzureStorage = (name: string, from: () => Promise<AzureStorage> = storage): Promise<AzureStorage> =>
+  loadPackages(name, `${STORAGE} ${IDENTITY}`, from);
+
+/** For credentials that are neither a key nor a SAS token. Throws DESTINATION_PACKAGE_MISSING. */
+const loadAzureIdentity = (name: string, from: () => Promise<AzureIdentity> = identity): Promise<AzureIdentity> =>
+  loadPackages(name, IDENTITY, from);
 
 export interface AzureSettings {
   /** Storage account; unset: as the environment says. */

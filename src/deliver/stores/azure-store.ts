@@ -7,11 +7,18 @@ import { text as textOf } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { BlockBlobClient, ContainerClient } from "@azure/storage-blob";
 import { openOwn, streamNew } from "../../core/files/own-files.ts";
-import { type AzurePlace, azureAddress } from "./azure-address.ts";
-import { type AzureSettings, openContainer } from "./azure-client.ts";
-import { failureOf, isLost, isMissingBlob, storeError } from "./azure-errors.ts";
+import {
+  type AzurePlace,
+  type AzureSettings,
+  azureAddress,
+  failureOf,
+  isLost,
+  isMissingBlob,
+  openContainer,
+  storeError,
+} from "./azure-client.ts";
 import type { Condition, LocalFile, ObjectStore, StoredFile } from "./object-store.ts";
-import { contentType, PIECES_AT_ONCE, pieceBytes, SINGLE_PUT_BYTES, storeCall } from "./store-calls.ts";
+import { contentType, PIECES_AT_ONCE, pieceBytes, SINGLE_PUT_BYTES, storeCall } from "./object-store.ts";
 
 /** Azure takes 50,000 blocks. */
 const MOST_BLOCKS = 45_000;

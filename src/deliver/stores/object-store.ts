@@ -1,5 +1,88 @@
 // Port of what holds a set of files: a folder, or object storage. Keys are relative, with forward slashes.
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+
+// Failed calls of object storage, whatever the service, as errors of this program. PURE.
+
+export interface Failure {
+  /** Code of the service, or name of the SDK's error. */
+  readonly name: string;
+  /** null: no response. */
+  readonly status: number | null;
+  readonly detail: string;
+}
+
+/** Message of an error. Errors of a socket with several addresses have none of their own. */
+export const messageOf = (error: Error): string => {
+  const code = "code" in error && typeof error.code === "string" ? error.code : null;
+  return detailOf(error) === "" ? (code ?? error.name) : detailOf(error);
+};
+
+/** `message` with the name of the failure and the status. */
+export const detailed = (name: string, status: number | null, message: string): string => {
+  const named = name === "Error" || message.includes(name) ? message : `${name}: ${message}`;
+  return status === null ? named : `${named} (HTTP ${status})`;
+};
+
+/** Error for the user. `refused`: names of failures that are about credentials. */
+export const failureError = (
+  { name, status, detail }: Failure,
+  refused: RegExp,
+  destination: string,
+  cause: unknown,
+): DuckmirrorError => {
+  const context = { name: destination, detail };
+  if (refused.test(name) || status === 401 || status === 403) {
+    return new DuckmirrorError("DESTINATION_REFUSED", context, { cause });
+  }
+  const isRefusal = status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429;
+  return new DuckmirrorError(isRefusal ? "DESTINATION_FAILED" : "DESTINATION_AWAY", context, { cause });
+};
+
+// Shared code of the object stores: calls with translated errors, packages that are installed only if a destination needs them,
+// and files sent in pieces.
+
+const MIB = 2 ** 20;
+/** A larger file is sent in pieces, each repeated on its own. */
+export const SINGLE_PUT_BYTES = 16 * MIB;
+const PIECE_BYTES = 8 * MIB;
+/** Longest time in which a request moves no byte, unless it is configured, ms. */
+export const ANSWER_MS = 60_000;
+
+export const PIECES_AT_ONCE = 4;
+
+/** `most`: pieces that the service takes for one file. */
+export const pieceBytes = (bytes: number, most: number): number => Math.max(PIECE_BYTES, Math.ceil(bytes / most));
+
+export const contentType = (key: string): string => (key.endsWith(".json") ? "application/json" : "text/plain");
+
+/** Runs one call. `translate` makes the error for the user. */
+export const storeCall = async <T>(
+  signal: AbortSignal,
+  translate: (error: unknown) => unknown,
+  work: () => Promise<T>,
+): Promise<T> => {
+  signal.throwIfAborted();
+  try {
+    return await work();
+  } catch (error) {
+    // SDKs throw errors of their own for an abort.
+    signal.throwIfAborted();
+    throw translate(error);
+  }
+};
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+
+/** Loads packages. Throws DESTINATION_PACKAGE_MISSING, with what to install. */
+export const loadPackages = async <T>(name: string, packages: string, from: () => Promise<T>): Promise<T> => {
+  try {
+    return await from();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new DuckmirrorError("DESTINATION_PACKAGE_MISSING", { name, kind: "parquet", packages }, { cause: error });
+  }
+};
 
 /** Condition of a write, checked by the store in one step with the write. */
 export type Condition = { readonly ifMatch: string } | { readonly ifNoneMatch: "*" };

@@ -2,8 +2,8 @@
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { AZURE_SCHEMES, type AzurePlace, parseAzure } from "./azure-address.ts";
 import type { AzureSettings } from "./azure-client.ts";
+import { AZURE_SCHEMES, type AzurePlace, parseAzure } from "./azure-client.ts";
 import { azureStore } from "./azure-store.ts";
 import { folderStore } from "./folder-store.ts";
 import type { ObjectStore } from "./object-store.ts";

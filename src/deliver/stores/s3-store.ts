@@ -3,11 +3,83 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { PutObjectCommandInput, S3ClientConfig } from "@aws-sdk/client-s3";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { readOwn, streamNew, streamOwn } from "../../core/files/own-files.ts";
-import { type Condition, type LocalFile, type ObjectStore, type StoredFile, unconditional } from "./object-store.ts";
-import { failureOf, isLost, isUnknownCondition, storeError } from "./s3-errors.ts";
-import { loadS3 } from "./s3-packages.ts";
-import { ANSWER_MS, contentType, PIECES_AT_ONCE, pieceBytes, SINGLE_PUT_BYTES, storeCall } from "./store-calls.ts";
+import {
+  ANSWER_MS,
+  type Condition,
+  contentType,
+  detailed,
+  type Failure,
+  failureError,
+  type LocalFile,
+  loadPackages,
+  messageOf,
+  type ObjectStore,
+  PIECES_AT_ONCE,
+  pieceBytes,
+  SINGLE_PUT_BYTES,
+  type StoredFile,
+  storeCall,
+  unconditional,
+} from "./object-store.ts";
+
+// Errors of an S3 service, or of the SDK, as errors of this program. PURE.
+
+const statusOf = (error: Error): number | null => {
+  if (!("$metadata" in error)) return null;
+  const metadata = error.$metadata;
+  if (typeof metadata !== "object" || metadata === null || !("httpStatusCode" in metadata)) return null;
+  return typeof metadata.httpStatusCode === "number" ? metadata.httpStatusCode : null;
+};
+
+/** What is known of a failed call; null: not an error at all. */
+export const failureOf = (error: unknown): Failure | null => {
+  if (!(error instanceof Error)) return null;
+  const status = statusOf(error);
+  return { name: error.name, status, detail: detailed(error.name, status, messageOf(error)) };
+};
+
+const REFUSED =
+  /^(AccessDenied|AllAccessDisabled|AccountProblem|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|CredentialsProviderError|RequestExpired|RequestTimeTooSkewed|Forbidden|TokenProviderError)/;
+const OTHER_REGION =
+  /^(PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraintException|TemporaryRedirect)$/;
+
+/** The condition of a write did not hold: another writer was first, or is writing now. */
+export const isLost = ({ name, status }: Failure): boolean =>
+  status === 412 || name === "PreconditionFailed" || name === "ConditionalRequestConflict" || name === "NoSuchKey";
+
+/** The store does not know conditional writes. */
+const isUnknownCondition = ({ name, status }: Failure): boolean => status === 501 || name === "NotImplemented";
+
+/** Error for the user. */
+export const storeError = (error: unknown, destination: string): unknown => {
+  const failure = failureOf(error);
+  if (failure === null || error instanceof DuckmirrorError) return error;
+  const { name: code, status, detail } = failure;
+  const cause = { cause: error };
+  if (/^Region is missing/.test(detailOf(error))) {
+    const missing = `destinations: ${destination}: the region is not known; set \`region\` or AWS_REGION`;
+    return new DuckmirrorError("CONFIG_INVALID", { detail: missing }, cause);
+  }
+  if (OTHER_REGION.test(code) || status === 301) {
+    const wrong = `destinations: ${destination}: \`region\` or \`endpoint\` is not the bucket's (${detail})`;
+    return new DuckmirrorError("CONFIG_INVALID", { detail: wrong }, cause);
+  }
+  return failureError(failure, REFUSED, destination, error);
+};
+
+// The AWS SDK, which is installed only where a destination needs it.
+
+const load = async () => ({
+  s3: await import("@aws-sdk/client-s3"),
+  multipart: await import("@aws-sdk/lib-storage"),
+});
+type S3Packages = Awaited<ReturnType<typeof load>>;
+
+/** Loads the SDK. Throws DESTINATION_PACKAGE_MISSING. */
+export const loadS3 = (name: string, from: () => Promise<S3Packages> = load): Promise<S3Packages> =>
+  loadPackages(name, "@aws-sdk/client-s3 @aws-sdk/lib-storage", from);
 
 export interface BucketSettings {
   readonly region?: string | undefined;

@@ -5,7 +5,7 @@ import type { Job } from "bullmq";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { isCode } from "../../core/errors.ts";
-import { ABORT, HANDED_ON_MS } from "../asking/interruptions.ts";
+import { ABORT, HANDED_ON_MS } from "../asking/failures.ts";
 import { type AlertPayload, alertPayload, WRITTEN } from "../asking/payloads.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
 import { knownProfile, putOff, readPayload, type Taken } from "../redis/taken-job.ts";

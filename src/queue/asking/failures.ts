@@ -1,10 +1,44 @@
 // Failures and results as a queue stores them, without secrets. A failure is one line that starts with the code, without stack or secret, because a
 // dead letter is kept for thirty days.
-
 import type { z } from "zod";
+import type { Config } from "../../core/config/config.ts";
+import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, ERRORS, EXIT } from "../../core/errors.ts";
 import type { Problem } from "../../core/report/problem.ts";
+import type { AskedSync } from "../../core/report/triggers.ts";
 import type { Scrubber } from "../../core/secret.ts";
+import { readRun } from "../../warehouse/read/read-run.ts";
+import { endedState } from "./asks.ts";
+
+// Finds syncs that the queue has dropped in the mirrors: DuckDB holds the truth, the queue only work in progress.
+
+/**
+ * Searches the run in every profile's snapshot; null when none has it, or when a kill ended it (recover.ts): nobody
+ * carries that sync out any more, so it is asked for again. Throws QUERY_FAILED.
+ */
+export const findStored = async (profiles: readonly Config[], runId: string): Promise<AskedSync | null> => {
+  for (const { dataDir, profile } of profiles) {
+    const run = await readRun(snapshotPath(dataDir), runId);
+    if (run === null) continue;
+    if (run.status === "interrupted" && run.report === null) return null;
+    const base = { runId, profile, askedAt: run.startedAt, report: run.report };
+    // A verification has a different report; a finished one may have differences as its error.
+    if (run.report === null)
+      return { ...base, state: run.status === "done" ? "done" : "failed", error: storedProblem(run.error ?? "") };
+    return { ...base, state: endedState(run.report.status), error: storedProblem(run.error ?? "") };
+  }
+  return null;
+};
+
+// Why running jobs are aborted, and how long an interrupted one waits.
+
+/** Reasons for aborting a running job; they reach the job as a bare text. */
+export const ABORT = { stopping: "stopping", cancelled: "cancelled", lockLost: "lock lost" } as const;
+
+/** Delay before trying again when another process writes to the mirror, or Redis was away, ms. */
+export const BUSY_MS = 2_000;
+/** Delay of a job that is passed to another worker, or to this one after its restart, ms. */
+export const HANDED_ON_MS = 200;
 
 /** The value with secrets removed from its texts. */
 export const scrubbed = <T>(

@@ -1,5 +1,5 @@
 // Adds a trace span to each request for a sync; the spans of its later work belong to it. The engine and the jobs at the end of a
-// sync have their own spans (src/sync/request/tracing.ts, job-span.ts).
+// sync have their own spans (src/sync/request/tracing.ts, take-jobs.ts).
 import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
 import type { Triggers } from "./asks.ts";
 

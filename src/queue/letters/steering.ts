@@ -7,7 +7,7 @@ import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { dropPause, notePause, type PauseTarget } from "../fleet/pauses.ts";
 import type { Queues } from "../redis/queues.ts";
 import { liveSyncs } from "../syncs/redis/live-syncs.ts";
-import { bringForward } from "../syncs/redis/put-off-jobs.ts";
+import { bringForward } from "../syncs/redis/start-sync.ts";
 
 export interface Steering {
   /** Pauses; returns false when it was paused already. Throws USAGE for an unknown queue. */

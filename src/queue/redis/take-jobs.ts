@@ -1,22 +1,69 @@
 // Takes the jobs of queues: runs each, puts off what Redis interrupted, keeps every other failure as a dead letter. Ends
 // them in time when the worker stops.
 import { DelayedError, type Job, Worker } from "bullmq";
+import type { Redis } from "ioredis";
+import { z } from "zod";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
 import { problemOf } from "../../core/report/problem.ts";
 import { isTakenAway, levelOf } from "../../core/report/severity.ts";
 import type { Scrubber } from "../../core/secret.ts";
-import type { Tracer } from "../../core/tracing.ts";
+import { runIdSchema } from "../../core/text/run-id.ts";
+import { errorTypeOf, type Tracer } from "../../core/tracing.ts";
 import { StoredError } from "../asking/asks.ts";
-import { failureToKeep, isWorthRepeating } from "../asking/failures.ts";
-import { ABORT, BUSY_MS } from "../asking/interruptions.ts";
+import { ABORT, BUSY_MS, failureToKeep, isWorthRepeating } from "../asking/failures.ts";
 import { shownId } from "../asking/payloads.ts";
-import { inJobSpan } from "./job-span.ts";
-import { leftFor } from "./left-jobs.ts";
 import { atRedis, type WorkingConnection } from "./queue-connections.ts";
-import { MOST_STALLS, MOST_VERIFY_STALLS, PREFIX, type QueueName, TICKS } from "./queues.ts";
+import { keyOf, MOST_STALLS, MOST_VERIFY_STALLS, PREFIX, type QueueName, TICKS } from "./queues.ts";
 import type { Taken } from "./taken-job.ts";
+
+// How long a job has been left to other workers: one key in Redis for each such job. Its age does not show it: the job may
+// have waited for days before any worker was offered it: paused, or without a worker.
+
+/** A longer time without an offer does not count, ms: the job was paused, or no worker ran. */
+const GAP_MS = 600_000;
+const LASTS_S = 3 * 86_400;
+
+/** KEYS: the job's. ARGV: longest gap in ms, lifetime in s. Its value: first and latest offer, by Redis's clock. */
+const LEFT_FOR = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local first, last = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
+if not first or now - tonumber(last) > tonumber(ARGV[1]) then first = now end
+redis.call('SET', KEYS[1], string.format('%.0f %.0f', tonumber(first), now), 'EX', ARGV[2])
+return now - tonumber(first)`;
+
+/** Notes that the job is left to others now; returns for how long it has been, ms. */
+export const leftFor = async (redis: Redis, queue: string, jobId: string): Promise<number> =>
+  Number(await redis.eval(LEFT_FOR, 1, keyOf("left", queue, jobId), GAP_MS, LASTS_S));
+
+// Adds a span to a BullMQ job, in the trace of the request for its sync.
+
+const payloadSchema = z.object({
+  syncId: runIdSchema,
+  profile: z.string(),
+  traceparent: z.string().optional(),
+});
+
+/** Runs a job of a sync in a span. Postponing is no failure. Throws the errors of `work`. */
+const inJobSpan = async <T>(tracer: Tracer, job: Job, work: () => Promise<T>): Promise<T> => {
+  const payload = payloadSchema.safeParse(job.data).data;
+  const span = tracer.start(`job ${job.name}`, {
+    kind: "consumer",
+    traceparent: payload?.traceparent,
+    attributes: { "duckmirror.profile": payload?.profile, "duckmirror.run.id": payload?.syncId },
+  });
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof DelayedError) span.set({ "duckmirror.put_off": true });
+    else span.fail(errorTypeOf(error));
+    throw error;
+  } finally {
+    span.end();
+  }
+};
 
 interface TakingDeps {
   readonly clock: Clock;

@@ -3,7 +3,7 @@
 import type { BulkJobOptions, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { z } from "zod";
-import { gathered } from "../../core/async/gathered.ts";
+import { gathered } from "../../core/async/map-at-once.ts";
 
 /** Redis does nothing else while it adds these jobs. */
 const JOBS_AT_ONCE = 50;

@@ -8,7 +8,7 @@ import type { Schedule } from "../../core/config/schedules/schedules.ts";
 import { detailOf } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
 import { profileOf, type Triggers } from "../asking/asks.ts";
-import type { schedulesOf } from "./configured.ts";
+import type { schedulesOf } from "./start.ts";
 import { startScheduled } from "./start.ts";
 
 /** Calls `tick` at the times of a schedule until it is stopped. */

@@ -1,11 +1,22 @@
 // Starts the sync of a schedule, with its lines in the audit trail of the profile.
-
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import type { Started, SyncAsk } from "../../core/report/triggers.ts";
 import { openTrail, type Result } from "../../warehouse/audit/trail.ts";
-import type { Triggers } from "../asking/asks.ts";
+import { keyDigest, type Triggers } from "../asking/asks.ts";
+
+// The schedules of the configuration, each with an id that its content decides.
+
+/** Schedules of all profiles. */
+export const schedulesOf = (profiles: readonly Config[]) =>
+  profiles.flatMap(({ profile, schedules }) =>
+    schedules.map((schedule) => ({
+      id: `${profile}.${keyDigest(JSON.stringify(schedule))}`,
+      profile,
+      schedule,
+    })),
+  );
 
 export interface ScheduledStart {
   readonly triggers: Pick<Triggers, "start">;

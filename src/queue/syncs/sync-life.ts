@@ -15,7 +15,7 @@ import type { RunResult, SyncOutcome } from "../../../jobs/publish.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
 import { type Problem, problemOf } from "../../core/report/problem.ts";
 import type { AskedState } from "../../core/report/triggers.ts";
-import { BUSY_MS, HANDED_ON_MS } from "../asking/interruptions.ts";
+import { BUSY_MS, HANDED_ON_MS } from "../asking/failures.ts";
 import type { SyncTimes } from "../redis/marks.ts";
 
 type End = "finished" | "failed" | "cancelled" | "expired";

@@ -12,8 +12,7 @@ import type { Scrubber } from "../../core/secret.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import type { VerifyReport } from "../../sync/verify/report.ts";
 import { profileOf } from "../asking/asks.ts";
-import { scrubbed, storedProblem } from "../asking/failures.ts";
-import { ABORT, HANDED_ON_MS } from "../asking/interruptions.ts";
+import { ABORT, HANDED_ON_MS, scrubbed, storedProblem } from "../asking/failures.ts";
 import {
   parsePayload,
   syncHead,

@@ -10,15 +10,14 @@ import type { RunningWorker } from "../asking/asks.ts";
 import { tracedTriggers } from "../asking/traced-triggers.ts";
 import type { DeliveryDeps } from "../deliveries/delivery.ts";
 import { createLocalDeliveries } from "../deliveries/local.ts";
-import { schedulesOf } from "../schedules/configured.ts";
 import { type Scheduler, startSchedules } from "../schedules/local.ts";
+import { schedulesOf } from "../schedules/start.ts";
 import { createCarrier } from "../syncs/local/carry-out.ts";
-import { createOrder } from "../syncs/local/in-order.ts";
 import { createKnownSyncs } from "../syncs/local/known-syncs.ts";
-import { createLocalTriggers } from "../syncs/local/local-triggers.ts";
+import { createLocalTriggers, createOrder } from "../syncs/local/local-triggers.ts";
 import { createVerifications, withVerifications } from "../verifications/local.ts";
 import type { Verify } from "../verifications/verification.ts";
-import { createProgressBook } from "./progress-book.ts";
+import { createProgressBook } from "./run-engine.ts";
 
 export interface LocalWorkerDeps {
   readonly profiles: readonly Config[];

@@ -1,14 +1,80 @@
 // Opens what a worker with Redis uses: two connections, the queues, triggers, and the shared marks of syncs (marks.ts).
 // `release` closes them, even while Redis does not answer.
 import { randomUUID } from "node:crypto";
+import type { RedisConnection } from "../../budget/store/redis-connection.ts";
+import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { isTakenAway } from "../../core/report/severity.ts";
 import { noTracer } from "../../core/tracing.ts";
 import { tracedTriggers } from "../asking/traced-triggers.ts";
 import { createSyncMarks } from "../redis/marks.ts";
-import { openAsking, openWorking } from "../redis/queue-connections.ts";
+import { openAsking, openWorking, redisFailure } from "../redis/queue-connections.ts";
 import { closeQueues, openQueues } from "../redis/queues.ts";
 import { createQueuedTriggers } from "../syncs/redis/queued-triggers.ts";
-import { createComplaints } from "./complaints.ts";
 import { TIMES, type WorkerDeps } from "./worker-deps.ts";
+
+// Logs Redis's failures for a worker, in duckmirror's words, and logs when Redis answers again. While Redis is away there are
+// several failures per second, so it logs only at intervals.
+
+/** Shortest time between two log lines about the same, ms. */
+const COMPLAIN_EVERY_MS = 30_000;
+
+/** Texts of ioredis and codes of sockets for a connection that is not there. */
+const AWAY =
+  /isn't writeable|Connection is closed|Command timed out|\b(ECONN\w+|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|E(HOST|NET)UNREACH)\b/;
+/** A failover turned the server into a replica, in the middle of a command or before it. */
+const REPLICA = /\bREADONLY\b|instance state changed/;
+const FULL = /OOM command not allowed/;
+/** BullMQ names the job whose lock is gone. */
+const LOST_JOB = /(?:Missing (?:lock|key)|could not renew lock) for job (\S+?)\.?(?:\s|$)/;
+
+interface Complaint {
+  /** Subject of the failure: failures with the same one become one line. */
+  readonly about: string;
+  readonly level: "warn" | "error";
+  readonly text: string;
+}
+
+const complaintOf = (error: unknown, connection: RedisConnection): Complaint => {
+  const detail = detailOf(error);
+  const job = LOST_JOB.exec(detail)?.[1];
+  if (job !== undefined || isTakenAway(error)) {
+    const text = `job ${job ?? "(unknown)"} is not this worker's any more: Redis or this process had stopped, or the job is gone. If it is still there, a worker continues it.`;
+    return { about: `job ${job}`, level: "warn", text };
+  }
+  if (REPLICA.test(detail)) {
+    const { code, message, hint } = new DuckmirrorError("REDIS_REPLICA", { address: connection.address });
+    const text = `${code}: ${message} Syncs continue when its address leads to a primary server again. Else: ${hint}`;
+    return { about: "replica", level: "warn", text };
+  }
+  const failure = FULL.test(detail) || AWAY.test(detail) ? redisFailure(connection, error) : error;
+  if (isCode(failure, "REDIS_UNAVAILABLE")) {
+    const text = `${failure.message}. Syncs continue when it is back; until then requests for syncs fail.`;
+    return { about: "away", level: "warn", text };
+  }
+  if (failure instanceof DuckmirrorError && failure.code === "REDIS_FULL") {
+    return { about: "full", level: "error", text: `${failure.code}: ${failure.message} ${failure.hint}` };
+  }
+  return { about: detail, level: "warn", text: `Redis: ${detail}` };
+};
+
+/** Logs failures of Redis; and, once, when it answers again. */
+const createComplaints = ({ clock, scrubber, log }: WorkerDeps, connection: RedisConnection) => {
+  const complained = new Map<string, number>();
+  let isAway = false;
+  connection.redis.on("ready", () => {
+    if (isAway) log("info", `Redis at ${connection.address} answers again`);
+    isAway = false;
+    complained.delete("away");
+  });
+  return (error: unknown): void => {
+    const { about, level, text } = complaintOf(error, connection);
+    isAway ||= about === "away" && connection.redis.status !== "ready";
+    const last = complained.get(about);
+    if (last !== undefined && clock.now() - last < COMPLAIN_EVERY_MS) return;
+    complained.set(about, clock.now());
+    log(level, scrubber.scrub(text));
+  };
+};
 
 /** Time limit for what waits for Redis when the worker stops, ms. */
 export const CLOSING_MS = 500;

@@ -3,9 +3,8 @@ import { z } from "zod";
 import type { Sql } from "../../warehouse/duckdb/statements.ts";
 import { INDUSTRIES } from "../content/industries.ts";
 import { personNames } from "../content/person-names.ts";
-import { PLACES } from "../content/places.ts";
 import { hash, type Random } from "../random.ts";
-import { type Firm, slotsFor } from "./firms.ts";
+import { type Firm, PLACES, slotsFor } from "./firms.ts";
 
 /** Statements of one transaction. */
 export type Draw = Pick<Sql, "query" | "run" | "append">;

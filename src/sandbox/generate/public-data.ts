@@ -4,9 +4,9 @@ import { INSIGHT_LINES } from "../content/events.ts";
 import { INVESTORS, PUBLISHERS } from "../content/industries.ts";
 import { fill, sentences } from "../content/prose.ts";
 import { DEPARTMENTS, EMPLOYMENT_TYPES, SENIORITIES } from "../content/roles.ts";
+import { article, filingText, jobDescription, transcript } from "../content/speech.ts";
 import { createRandom, type Random } from "../random.ts";
 import type { Firm } from "./firms.ts";
-import { article, filingText, jobDescription, transcript } from "./long-texts.ts";
 import { DAY_MS, day, HOUR_MS, iso, type Row } from "./rows.ts";
 import { type BusinessEvent, businessEvent } from "./signals.ts";
 

@@ -1,11 +1,89 @@
 // Limits on connections: time for a request to arrive, and number of connections in total and per network
-// (connection-room.ts). Nobody can block the server by holding connections.
+// (connection-limits.ts). Nobody can block the server by holding connections.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { Socket } from "node:net";
 import type { TlsFiles } from "../../core/config/secrets/tls-files.ts";
-import { createRoom, type Guest } from "./connection-room.ts";
-import { networkOf } from "./network.ts";
+
+// The network that an address belongs to: what one person can have of addresses without effort counts as one. Pure.
+
+/** An IPv4 address; of an IPv6 address its /64, as its first four groups. */
+export const networkOf = (address: string): string => {
+  const [bare = ""] = address.replace(/^::ffff:(?=\d+\.)/i, "").split("%");
+  if (!bare.includes(":")) return bare;
+  const [head = "", tail = ""] = bare.split("::");
+  const groups = (text: string) => text.split(":").filter((group) => group !== "");
+  const gap = bare.includes("::") ? 8 - groups(head).length - groups(tail).length : 0;
+  const all = [...groups(head), ...Array.from({ length: gap }, () => "0"), ...groups(tail)];
+  return all.slice(0, 4).join(":");
+};
+
+// Who may stay connected when there are too many connections: the oldest one that brought no whole request makes room, of
+// the network that holds the most. So a newcomer is answered while others hold all connections. Pure but for `close`.
+
+interface Guest {
+  readonly network: string;
+  /** Somebody waits for an answer on it: a request has come whole. */
+  isBusy(): boolean;
+  /** Ends the connection. */
+  close(): void;
+}
+
+interface RoomLimits {
+  readonly connections: number;
+  readonly perNetwork: number;
+}
+
+interface Room {
+  /** Lets a connection in; another may have to go for it. False: there is no room. */
+  enter(guest: Guest): boolean;
+  leave(guest: Guest): void;
+}
+
+export const createRoom = ({ connections, perNetwork }: RoomLimits): Room => {
+  /** In the order of their beginning. */
+  const present = new Set<Guest>();
+  const counts = new Map<string, number>();
+  const countOf = (network: string) => counts.get(network) ?? 0;
+
+  const leave = (guest: Guest): void => {
+    if (!present.delete(guest)) return;
+    const left = countOf(guest.network) - 1;
+    if (left > 0) counts.set(guest.network, left);
+    else counts.delete(guest.network);
+  };
+
+  /** An idle one goes for a network that holds as many at most, a busy one only for a network that holds two fewer. */
+  const weakest = (network: string): Guest | null => {
+    const own = countOf(network);
+    let found: { readonly guest: Guest; readonly busy: boolean; readonly count: number } | null = null;
+    for (const guest of present) {
+      const count = countOf(guest.network);
+      const busy = guest.isBusy();
+      const mayGo =
+        own >= perNetwork ? guest.network === network && !busy : busy ? count >= own + 2 : count >= Math.max(own, 1);
+      if (!mayGo) continue;
+      const isWeaker = found === null || (busy === found.busy ? count > found.count : found.busy);
+      if (isWeaker) found = { guest, busy, count };
+    }
+    return found?.guest ?? null;
+  };
+
+  return {
+    enter: (guest) => {
+      if (present.size >= connections || countOf(guest.network) >= perNetwork) {
+        const goes = weakest(guest.network);
+        if (goes === null) return false;
+        leave(goes);
+        goes.close();
+      }
+      present.add(guest);
+      counts.set(guest.network, countOf(guest.network) + 1);
+      return true;
+    },
+    leave,
+  };
+};
 
 export interface ConnectionLimits {
   /** Time limit for head and body of a request, ms. */

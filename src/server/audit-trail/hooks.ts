@@ -4,12 +4,117 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { isStreamName } from "../../catalog/streams.ts";
+import { matchRoute } from "../../replica/query/route-match.ts";
+import { Refusal } from "../../replica/refusal.ts";
+import type { Action } from "../../warehouse/audit/audit-line.ts";
 import type { AuditTrail, Deed, Result } from "../../warehouse/audit/trail.ts";
+import { isSafe } from "../access/access-checks.ts";
 import { errorAnswer } from "../refusals.ts";
 import type { Mirror, ServerContext } from "../server-context.ts";
-import { actionOf, BEGUN, placeOf } from "./recorded.ts";
-import { createLineCounts } from "./refusal-lines.ts";
 import { notesOf, type RequestNotes } from "./request-notes.ts";
+
+// Limits lines of the audit trail that are alike, so that nobody fills the disk: of refused requests, and of the same reads by
+// the same key. The next line has the number of those without one. Pure but for its own counts.
+
+const MINUTE_MS = 60_000;
+/** Kinds whose counts are kept; the oldest is written and forgotten first. */
+const MOST_KINDS = 1_000;
+
+interface Count {
+  readonly since: number;
+  readonly lines: number;
+  readonly unwritten: number;
+}
+const NONE: Count = { since: 0, lines: 0, unwritten: 0 };
+
+interface LineCounts<T> {
+  /** Counts one request of a kind, which has at most `most` lines in a minute. null: it gets no line; else the number of those before it that got none. */
+  next(kind: { readonly name: string; readonly most: number }, now: number, last: T): number | null;
+  /** The last request of every kind that has some without a line, and their number. */
+  left(): readonly { readonly last: T; readonly unwritten: number }[];
+}
+
+export const createLineCounts = <T>(): LineCounts<T> => {
+  const counts = new Map<string, Count & { readonly last: T }>();
+  return {
+    next: ({ name, most }, now, last) => {
+      const { since, lines, unwritten } = counts.get(name) ?? NONE;
+      counts.delete(name);
+      const isNew = now - since >= MINUTE_MS;
+      const writes = isNew || lines < most;
+      if (isNew) counts.set(name, { since: now, lines: 1, unwritten: 0, last });
+      else if (writes) counts.set(name, { since, lines: lines + 1, unwritten: 0, last });
+      else counts.set(name, { since, lines, unwritten: unwritten + 1, last });
+      for (const [oldest, { unwritten: open }] of counts) {
+        if (counts.size <= MOST_KINDS) break;
+        if (open === 0) counts.delete(oldest);
+      }
+      return writes ? unwritten : null;
+    },
+    left: () => [...counts.values()].flatMap(({ last, unwritten }) => (unwritten === 0 ? [] : [{ last, unwritten }])),
+  };
+};
+
+// Which requests have a line in the audit trail, and what the line says of their address: the path's template and
+// known names of parameters, never a value. Pure.
+
+/** Method and template → action. A logout changes nothing that needs a line. */
+const ACTIONS: Readonly<Record<string, Action | null>> = {
+  "POST /api/query": "query",
+  "POST /api/syncs": "sync",
+  "DELETE /api/syncs/:id": "cancel",
+  "POST /api/verifications": "verify",
+  "POST /api/feedback": "feedback",
+  "POST /api/following": "follow",
+  "DELETE /api/following": "unfollow",
+  "POST /login": "login",
+  "POST /logout": null,
+};
+/** Actions that have a line when they begin, so that none is done without one. */
+export const BEGUN: readonly Action[] = ["query", "sync", "cancel", "verify", "feedback", "follow", "unfollow"];
+
+const V1 = /^(\/profiles\/:profile)?\/v1\/\*$/;
+/** Routes whose addresses may name records. */
+const READS = ["/api/runs/:id/requests", "/api/changes", "/api/search"];
+const OWN_PARAMETERS = ["profile", "before", "stream", "offset", "after", "limit", "tables", "q", "in", "since"];
+
+/** The action of a request; null: it has no line. `template`: as registered; null: no such route. */
+export const actionOf = (method: string, template: string | null): Action | null => {
+  const named = ACTIONS[`${method} ${template}`];
+  if (named !== undefined) return named;
+  if (template !== null && (V1.test(template) || READS.includes(template))) return "read";
+  return isSafe(method) ? null : "request";
+};
+
+const matched = (method: string, path: string) => {
+  try {
+    return matchRoute(method === "HEAD" ? "GET" : method, path).route;
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+};
+
+interface Place {
+  readonly route: string | null;
+  readonly parameters: readonly string[];
+}
+
+/** Address of a request without values. */
+export const placeOf = (method: string, url: string, template: string | null): Place => {
+  const [path = "", query = ""] = url.split(/\?(.*)/s);
+  const names = [...new Set(new URLSearchParams(query).keys())];
+  const shown = (known: readonly string[]) => [...new Set(names.map((name) => (known.includes(name) ? name : "?")))];
+  const prefix = V1.exec(template ?? "");
+  if (prefix === null)
+    return { route: template?.replace(/:(\w+)/g, "{$1}") ?? null, parameters: shown(OWN_PARAMETERS) };
+  const inProfile = prefix[1] !== undefined;
+  const route = matched(method, inProfile ? path.replace(/^\/profiles\/[^/]*/, "") : path);
+  return {
+    route: `${inProfile ? "/profiles/{profile}" : ""}${route?.path ?? "/v1/?"}`,
+    parameters: shown(route?.query.map(({ name }) => name) ?? []),
+  };
+};
 
 const named = z.object({ profile: z.string() });
 const requestBody = z.object({ sql: z.string().optional(), streams: z.array(z.string()).optional() });

@@ -4,8 +4,18 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Fleet } from "../../core/report/fleet.ts";
 import { createProver, nonceSchema, PROOF_PATH } from "../access/key-proof.ts";
+import type { MetricsPage } from "../metrics/metrics.ts";
 import type { ServerContext } from "../server-context.ts";
 import { perSnapshot } from "../snapshot.ts";
+
+// GET /metrics for Prometheus.
+
+export const metricsRoutes = (app: FastifyInstance, metrics: MetricsPage): void => {
+  app.get("/metrics", async (_request, reply) => {
+    reply.header("content-type", metrics.contentType);
+    return metrics.text();
+  });
+};
 
 /** A probe does not wait longer for Redis, ms. */
 const FLEET_WAIT_MS = 500;

@@ -2,20 +2,119 @@
 // it already.
 import { createHash, randomUUID } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
 import { type Coding, codingFor, compressed } from "../../replica/compress.ts";
 import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
 import { createFilledColumns } from "../../replica/kept/filled-columns.ts";
 import { createKept } from "../../replica/kept/kept.ts";
 import { createListOrders, type KnownOrder } from "../../replica/kept/list-orders.ts";
-import { matchRoute } from "../../replica/query/route-match.ts";
+import { matchRoute, type RouteMatch } from "../../replica/query/route-match.ts";
 import { createReplica, type ReplicaRequest } from "../../replica/replica.ts";
+import type { RouteSpec } from "../../replica/routes.ts";
 import { lastQuota, quotaOf } from "../../replica/usage.ts";
-import { type AnswerCache, createAnswerCache, type KeptAnswer } from "../answer-cache.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import { dataTime } from "../figures/data-time.ts";
+import { lastRunAt, readFreshness } from "../figures/overview.ts";
 import { isKnown } from "../known-answer.ts";
 import type { Mirror, ServerContext } from "../server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
+
+// Worst-case age of the data behind a route: the time when its lists were last compared with the service.
+
+/** Streams that supply a route's rows; the first one ever checked counts. */
+const STREAMS: Readonly<Record<RouteSpec["name"], readonly string[]>> = {
+  accountInsight: ["account_insights"],
+  accounts: ["accounts"],
+  account: ["accounts"],
+  contacts: ["contacts"],
+  contact: ["contacts"],
+  signals: ["signals"],
+  signalCounts: ["signals"],
+  signal: ["signals"],
+  // Profiles of tracked companies are embedded in their accounts.
+  companyByInput: ["companies", "accounts"],
+  company: ["companies", "accounts"],
+  newsArticles: ["news_articles"],
+  jobOpenings: ["job_openings"],
+  earningsCalls: ["earnings_calls"],
+  filings: ["filings"],
+  usage: ["usage"],
+  usageRequests: ["usage"],
+  usageLimits: ["usage"],
+  feedback: [],
+};
+
+const checkedRow = z.object({ stream: z.string(), scope: z.string(), checked_at: z.number() });
+
+/** Stream → time when its stalest list was checked; `stream scope` → time when that list was checked. */
+const readChecked = perSnapshot(async (snapshot) => {
+  const oldest = new Map<string, number>();
+  const lists = new Map<string, number>();
+  for (const { stream, oldest_checked_at: checkedAt } of await readFreshness(snapshot)) {
+    if (checkedAt !== null) oldest.set(stream, checkedAt);
+  }
+  for (const row of await snapshot.query(sqlText("server/checked.sql"), [], checkedRow)) {
+    lists.set(`${row.stream} ${row.scope}`, row.checked_at);
+  }
+  return { oldest, lists };
+});
+
+/** Time of a route's data, ms since the epoch: no record in the response was checked earlier. */
+const dataTime = async (snapshot: Snapshot, { route, path }: RouteMatch): Promise<number> => {
+  const { oldest, lists } = await readChecked(snapshot);
+  for (const stream of STREAMS[route.name]) {
+    const list = path.companyId === undefined ? undefined : lists.get(`${stream} ${path.companyId}`);
+    // Looks since the snapshot have the time of each stream, not that of each company's list.
+    const known = list ?? oldest.get(stream) ?? lists.get(`${stream} `);
+    if (known !== undefined) return known;
+  }
+  return lastRunAt(snapshot);
+};
+
+// Answers of `/v1` that stay true: a snapshot never changes, so neither does what it answers to an address. Bounded in
+// bytes; the answers that were sent longest ago go first.
+
+/** Bytes of an answer, and what its headers and its line in the audit trail need. */
+export interface KeptAnswer {
+  readonly bytes: Buffer;
+  readonly rows: number;
+}
+
+interface AnswerCache {
+  /** The answer under this key; `write` is called once for all who ask for it at the same time. */
+  get(key: string, write: () => Promise<KeptAnswer>): Promise<KeptAnswer>;
+}
+
+/** What an entry takes beside its bytes: key, objects, place in the map. */
+const ENTRY_BYTES = 512;
+
+/** A cache of at most `mostBytes`. A failed `write` is not kept. */
+export const createAnswerCache = (mostBytes: number): AnswerCache => {
+  const kept = createKept<KeptAnswer>(mostBytes);
+  const pending = new Map<string, Promise<KeptAnswer>>();
+
+  const written = async (key: string, write: () => Promise<KeptAnswer>): Promise<KeptAnswer> => {
+    try {
+      const answer = await write();
+      kept.set(key, answer, answer.bytes.length + ENTRY_BYTES);
+      return answer;
+    } finally {
+      pending.delete(key);
+    }
+  };
+
+  return {
+    get: async (key, write) => {
+      const known = kept.get(key);
+      if (known !== undefined) return known;
+      const started = pending.get(key);
+      if (started !== undefined) return started;
+      const writing = written(key, write);
+      pending.set(key, writing);
+      return writing;
+    },
+  };
+};
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 /** Most rows per page; higher than the service's, because pages cost nothing here. */

@@ -2,6 +2,89 @@
 // literal becomes `?`, every other name a number (`n1`, `n2`), comments are left out. Even if SQL is split wrongly, no value
 // is written. Pure.
 
+import { createHmac, randomBytes } from "node:crypto";
+import { linkSync, unlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { catalogTables } from "../../catalog/dictionary.ts";
+import { VIEW_NAMES } from "../../catalog/tables.ts";
+import { hasSystemCode } from "../../core/errors.ts";
+import { makeOwnFolder, readOwnSync, writeNewSync } from "../../core/files/own-files.ts";
+import { listProgram, programFile } from "../../core/program-files.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { SQL_WORDS } from "./sql-words.ts";
+
+// Hash of a statement's whole text, with a key of this data directory (`state/audit/key`): equal statements have equal
+// hashes, and without the key nobody can test which address a statement named.
+
+const KEY_BYTES = 32;
+
+const readKey = (file: string): Buffer | null => {
+  try {
+    return readOwnSync(file);
+  } catch (error) {
+    if (hasSystemCode(error, "ENOENT")) return null;
+    throw error;
+  }
+};
+
+/** The key; created if missing. Of two processes that create it at once, one wins, and both use that one's key. */
+const keyOf = (dir: string): Buffer => {
+  makeOwnFolder(dirname(dir));
+  makeOwnFolder(dir);
+  const file = join(dir, "key");
+  const known = readKey(file);
+  if (known !== null) return known;
+  const fresh = `${file}.${randomBytes(6).toString("hex")}`;
+  writeNewSync(fresh, randomBytes(KEY_BYTES));
+  try {
+    linkSync(fresh, file);
+  } catch (error) {
+    if (!hasSystemCode(error, "EEXIST")) throw error;
+  } finally {
+    unlinkSync(fresh);
+  }
+  return readOwnSync(file);
+};
+
+/** HMAC-SHA-256 of the text, hex. `dir`: folder of the trail. Throws the error of the file system. */
+export const sqlHash = (dir: string, sql: string): string => createHmac("sha256", keyOf(dir)).update(sql).digest("hex");
+
+// Words that a redacted statement may hold: those of SQL, and the names of schemas, tables, columns and views that
+// duckmirror itself defines. No name of a user's is among them.
+
+const SCHEMAS = ["main", "history", "marts", "sync", "information_schema"];
+const views = programFile("sql/views/");
+
+/** Names in the views' own texts, comments and literals aside. */
+const namesInViews = (): readonly string[] =>
+  listProgram(views)
+    .filter((name) => name.endsWith(".sql"))
+    .flatMap((name) => {
+      const code = sqlText(`views/${name}`).replace(/--.*|'[^']*'/g, " ");
+      return code.toLowerCase().match(/[a-z_]\w*/g) ?? [];
+    });
+
+interface KnownWords {
+  /** Words of SQL, and the names. */
+  readonly words: ReadonlySet<string>;
+  /** Names that the mirror defines. In quotes only these stay: DuckDB reads other quoted text as a value. */
+  readonly names: ReadonlySet<string>;
+}
+
+let known: KnownWords | null = null;
+
+/** Every known word, in lower case. */
+export const knownWords = (): KnownWords => {
+  if (known !== null) return known;
+  const names = [
+    ...SCHEMAS,
+    ...VIEW_NAMES,
+    ...catalogTables().flatMap(({ name, columns }) => [name, ...columns.map((column) => column.name)]),
+  ];
+  known = { names: new Set(names), words: new Set([...SQL_WORDS, ...names, ...namesInViews()]) };
+  return known;
+};
+
 type Kind = "space" | "literal" | "word" | "quoted" | "mark";
 interface Token {
   readonly kind: Kind;

@@ -5,9 +5,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type Action, type AuditLine, lineText, STARTED, type WAYS } from "./audit-line.ts";
-import { knownWords } from "./known-words.ts";
-import { redactSql } from "./redact-sql.ts";
-import { sqlHash } from "./sql-hash.ts";
+import { knownWords, redactSql, sqlHash } from "./redact-sql.ts";
 import { appendLine, trailDir } from "./trail-files.ts";
 
 /** Most characters of a redacted statement in a line; its length and hash cover the whole. */

@@ -4,8 +4,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { fileError, isOutOfMemory } from "./duck-errors.ts";
 import { createQueue } from "./gate.ts";
 import type { DatabaseOptions } from "./instance.ts";
-import { createMemory, type Effort } from "./memory.ts";
-import { openFileOf } from "./open-file.ts";
+import { createMemory, type Effort, openFileOf } from "./open-file.ts";
 import { type Sql, statementsOn } from "./statements.ts";
 
 export interface TransactionOptions {

@@ -2,8 +2,7 @@
 
 import { sqlName } from "../../catalog/dictionary.ts";
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
-import { hasScopeMark, TABLE_NAMES, tableSpec } from "../../catalog/tables.ts";
-import { VIEW_NAMES } from "../../catalog/view-names.ts";
+import { hasScopeMark, TABLE_NAMES, tableSpec, VIEW_NAMES } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { quoted } from "../../core/text/sql-text.ts";

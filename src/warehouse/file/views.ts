@@ -5,14 +5,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { catalogTables, commentOf, type DictionaryTable } from "../../catalog/dictionary.ts";
-import { VIEW_NAMES, type ViewName } from "../../catalog/view-names.ts";
+import { VIEW_NAMES, type ViewName } from "../../catalog/tables.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { readMigrations, sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
-import { asOfStatements } from "./generated/as-of.ts";
-import { NAMES_MARK, recentNames, recentVersions, VERSIONS_MARK } from "./generated/recent-versions.ts";
+import { asOfStatements, NAMES_MARK, recentNames, recentVersions, VERSIONS_MARK } from "./generated/recent-versions.ts";
 import { migrate } from "./migrate.ts";
 
 /** Text of a view; parts that repeat for each table come from the catalog. */

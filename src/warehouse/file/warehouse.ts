@@ -25,8 +25,8 @@ import {
 import * as walks from "../load/walks.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
 import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
-import { adoptSnapshot } from "./baseline/adopt-snapshot.ts";
 import { type ArchiveLimits, type ArchivePruned, keepWithinLimits } from "./baseline/archive-limits.ts";
+import { adoptSnapshot } from "./baseline/baseline.ts";
 import { startPendingFeed } from "./feed-check.ts";
 import { removeLeftovers } from "./publish/publish.ts";
 import { type PublishedFile, type PublishPlace, type PublishPolicy, publishNews, publishNow } from "./publish-news.ts";

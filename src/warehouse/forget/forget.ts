@@ -1,15 +1,20 @@
 // Erases contacts from archive, tables, snapshot and exports, keeps a keyed hash of each id, and searches every file
 // for remains as proof. Each step can be repeated: after a crash, `forget --resume` repeats all of them.
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { BACKUP_ON_ITS_WAY, DELIVERING } from "../../core/data-dir.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { listOwn } from "../../core/files/own-files.ts";
 import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
+import { timeMs } from "../../core/time.ts";
 import { type ForgottenList, keyedForgotten, readForgotten, writeForgotten } from "../archive/forgotten-list.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { exportSnapshot, settleExport } from "../export/export.ts";
+import { MANIFEST_NAME, readManifest, tablesOf } from "../export/manifest.ts";
+import { exportFolders, isInside } from "../export/registry.ts";
 import { makeBaseline, readBaseline } from "../file/baseline/baseline.ts";
 import { startPendingFeed } from "../file/feed-check.ts";
 import { isFreshFolder } from "../file/publish/fresh-folder.ts";
@@ -18,12 +23,63 @@ import { rewriteFile } from "../file/publish/rewrite-file.ts";
 import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
 import { openJournal } from "../journal/journal.ts";
 import { type ArchiveBodies, cleanArchive } from "./archive.ts";
-import { assertExports, refreshExports } from "./exports.ts";
 import { type FeedTraces, findInFeed, redactInFeed } from "./feed.ts";
 import { removeMessages } from "./messages.ts";
 import { gatherPeople, idsByEmail } from "./people.ts";
 import { type ForgottenRows, forgetRows, type Person } from "./rows.ts";
 import { type Hit, type Scan, scanFor } from "./scan.ts";
+
+// Brings exports up to date after an erasure: each is written again without the person, and what a killed export left goes.
+
+/** False: nothing is there. Throws the system's error: a folder that cannot be reached may hold the person. */
+const isFolder = async (dir: string): Promise<boolean> => {
+  try {
+    return (await stat(dir)).isDirectory();
+  } catch (error) {
+    if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return false;
+    throw error;
+  }
+};
+
+/** Refuses a folder without an export: it would not be cleaned, and the report would not say so. Throws USAGE. */
+const assertExports = async (dirs: readonly string[]): Promise<void> => {
+  for (const dir of dirs) {
+    if ((await isFolder(dir)) && (await readManifest(dir)) !== null) continue;
+    throw new DuckmirrorError("USAGE", {
+      detail: `--export-dir: ${dir} holds no export, as there is no ${MANIFEST_NAME}`,
+    });
+  }
+};
+
+interface RefreshedExports {
+  /** Folders that are up to date. */
+  readonly refreshed: readonly string[];
+  /** Folders outside the data directory to which exports went, and which are not there now. */
+  readonly missing: readonly string[];
+}
+
+/** `named`: folders that the data directory does not know. Throws the errors of `exportSnapshot`. */
+const refreshExports = async (
+  { dataDir, snapshot, memory }: { readonly dataDir: string; readonly snapshot: string; readonly memory: MemoryPlan },
+  named: readonly string[],
+): Promise<RefreshedExports> => {
+  const refreshed: string[] = [];
+  const missing: string[] = [];
+  for (const dir of new Set([...(await exportFolders(dataDir)), ...named])) {
+    if (!(await isFolder(dir))) {
+      if (!isInside(dataDir, dir)) missing.push(dir);
+      continue;
+    }
+    await settleExport(dir);
+    const manifest = await readManifest(dir);
+    if (manifest === null) continue;
+    const { format, guardFormulas } = manifest;
+    const since = manifest.since === null ? null : timeMs(manifest.since);
+    await exportSnapshot({ snapshot, dir, memory, format, tables: tablesOf(manifest), since, guardFormulas });
+    refreshed.push(dir);
+  }
+  return { refreshed, missing };
+};
 
 /** The people to erase, in the form that cleaning bodies needs. */
 export interface Forgetting {

@@ -1,10 +1,18 @@
 // Writes the change feed inside the transaction that makes the changes: gives each changed row its number, and stores
 // what consecutive changes have in common once. The values of a change are in main and history.
 // SQL is generated because the table varies; numbers and names come from the catalog and from this file.
-import { BIGINT, type DuckDBValue, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
+import {
+  BIGINT,
+  DuckDBTimestampTZValue,
+  type DuckDBType,
+  type DuckDBValue,
+  TIMESTAMPTZ,
+  VARCHAR,
+} from "@duckdb/node-api";
 import { z } from "zod";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
+import { CHUNK_ROWS } from "../duckdb/append.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import {
@@ -15,7 +23,40 @@ import {
   numberSql,
   type RedactedChanges,
 } from "./change-numbers.ts";
-import { append, at, whole } from "./sync-rows.ts";
+
+// Writes rows into the tables of schema sync.
+
+/** A time in ms since the epoch as an appended cell. */
+export const at = (ms: number | null): DuckDBValue =>
+  ms === null ? null : new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
+/** A whole number as an appended cell. */
+export const whole = (value: number | null): DuckDBValue => (value === null ? null : BigInt(Math.round(value)));
+
+type Rows = readonly (readonly DuckDBValue[])[];
+
+/** Appends rows to a table. */
+export const append = (tx: Sql, table: string, types: readonly DuckDBType[], rows: Rows): Promise<void> => {
+  const chunks: DuckDBValue[][][] = [];
+  for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
+    const part = rows.slice(from, from + CHUNK_ROWS);
+    chunks.push(types.map((_, column) => part.map((row) => row[column] ?? null)));
+  }
+  return tx.append(table, types, chunks);
+};
+
+/** Inserts rows into a table of schema sync with a statement that reads them from `incoming`. */
+export const writeThrough = async (
+  tx: Sql,
+  table: string,
+  types: readonly DuckDBType[],
+  rows: Rows,
+  statement: string,
+) => {
+  if (rows.length === 0) return;
+  await tx.run(`CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM sync.${table} LIMIT 0`);
+  await append(tx, "incoming", types, rows);
+  await tx.run(sqlText(statement));
+};
 
 /** The change feed inside one transaction. */
 export interface ChangeLog {

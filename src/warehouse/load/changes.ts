@@ -17,8 +17,7 @@ import { jsonText } from "../record/json-text.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
 import { openChangeLog, readFeedState } from "./change-log.ts";
 import { forgottenKind, NOTHING_REDACTED, type RedactedChanges, redactedUpTo } from "./change-numbers.ts";
-import { writeCheckpoint } from "./commit.ts";
-import { writeScopeStates } from "./scope-states.ts";
+import { writeCheckpoint, writeScopeStates } from "./commit.ts";
 import { startFeed } from "./start-feed.ts";
 import * as walks from "./walks.ts";
 

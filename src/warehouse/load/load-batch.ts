@@ -4,8 +4,7 @@
 import { BIGINT, BOOLEAN, DuckDBTimestampTZValue, INTEGER, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
 import { z } from "zod";
 import { type TableSpec, tableSpec } from "../../catalog/tables.ts";
-import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
-import { rangesOf } from "../duckdb/row-ranges.ts";
+import { CHUNK_ROWS, type ColumnChunk, rangesOf } from "../duckdb/append.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { DUCK_TYPES, duckCell } from "../record/duck-cells.ts";

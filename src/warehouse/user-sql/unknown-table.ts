@@ -1,8 +1,7 @@
 // Replaces DuckDB's suggestion for an unknown table by one of the mirror's tables, because DuckDB may suggest one of
 // its internal tables. Pure.
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";
-import { TABLE_NAMES } from "../../catalog/tables.ts";
-import { VIEW_NAMES } from "../../catalog/view-names.ts";
+import { TABLE_NAMES, VIEW_NAMES } from "../../catalog/tables.ts";
 import { closest } from "../../core/text/did-you-mean.ts";
 
 /** Names as in SQL: tables of main without schema, others with it. */

@@ -2,7 +2,7 @@
 // time, and can be killed without harm. duckmirror's own statements run in its own process instead (read/query.ts).
 import { resolve } from "node:path";
 import { timerMs } from "../../core/clock.ts";
-import type { UserSqlSetting } from "../../core/config/user-sql-setting.ts";
+import type { UserSqlSetting } from "../../core/config/settings.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { fileError, isOutOfMemory } from "../duckdb/duck-errors.ts";
 import type { OutValue } from "../duckdb/out-values.ts";

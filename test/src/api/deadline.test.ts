@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { withDeadline } from "../../../src/api/deadline.ts";
+import { withDeadline } from "../../../src/api/client.ts";
 
 afterEach(() => {
   vi.useRealTimers();

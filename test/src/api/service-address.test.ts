@@ -1,6 +1,6 @@
 // Address and token as a user may write them, and what must not leave this machine.
 import { expect, test } from "vitest";
-import { parseBase, parseToken, targetOf } from "../../../src/api/service-address.ts";
+import { parseBase, parseToken, targetOf } from "../../../src/api/transport.ts";
 import { Secret } from "../../../src/core/secret.ts";
 
 const codeOf = (work: () => unknown): unknown => {

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../bench/rates/manual-clock.ts";
 import { type SharedLimiter, startShared } from "../../../src/budget/rate/flights.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
-import { createMemoryState } from "../../../src/budget/store/in-memory.ts";
 import type { StateStore } from "../../../src/budget/store/state-store.ts";
+import { createMemoryState } from "../../../src/budget/store/state-store.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { type CountingService, fixedWindow, slidingWindow } from "./counting-service.ts";
 

@@ -1,7 +1,7 @@
 // The flags that delay V8's optimizing compilers. V8 writes a line to standard error for a flag that it does not know.
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { compilerFlags } from "../../../src/cli/compile-less.ts";
+import { compilerFlags } from "../../../src/cli/recorded-job.ts";
 
 const complaint = (flags: readonly string[]): string => {
   const code = flags.map((flag) => `require("node:v8").setFlagsFromString("${flag}");`).join("");

@@ -1,7 +1,7 @@
 // The configuration file that `init` writes.
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { configTemplate } from "../../../src/cli/config-template.ts";
+import { configTemplate } from "../../../src/cli/commands/start/init.ts";
 import { settingList } from "../../../src/core/config/settings.ts";
 
 test("what was given is active, everything else a comment", () => {

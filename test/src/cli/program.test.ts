@@ -1,11 +1,40 @@
 // The shell around the commands: help, mistyped words, exit codes, where things are written.
-
 import { existsSync, readdirSync } from "node:fs";
+import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
 import { COMMAND_GROUPS, COMMANDS } from "../../../src/cli/command-table.ts";
+import { refuseMissingValues } from "../../../src/cli/program.ts";
 import { readMigrations } from "../../../src/warehouse/duckdb/sql-files.ts";
 import { aFolder, cli } from "../../support/cli.ts";
+
+// An option that swallowed the next one.
+
+const parsed = (...argv: string[]) => {
+  const command = new Command()
+    .option("--data-dir <dir>")
+    .option("--table <name...>")
+    .option("--color [when]")
+    .option("-j, --json");
+  command.exitOverride().parse(argv, { from: "user" });
+  refuseMissingValues(command);
+  return command.opts();
+};
+
+test.each([
+  [["--data-dir", "--json"], "--json is an option"],
+  [["--data-dir", "-j"], "-j is an option"],
+  [["--table", "a", "--table", "--json"], "--json is an option"],
+])("%j is refused", (argv, words) => {
+  expect(() => parsed(...argv)).toThrow(words);
+});
+
+test("a value that only looks like an option is one, and an option may go without a value where it need have none", () => {
+  expect(parsed("--data-dir", "--other")).toEqual({ dataDir: "--other" });
+  expect(parsed("--color", "--json")).toEqual({ color: true, json: true });
+  expect(parsed("--color=--json")).toEqual({ color: "--json" });
+  expect(parsed("--data-dir", "json")).toEqual({ dataDir: "json" });
+});
 
 describe("help", () => {
   test("names every command on stdout and ends with 0", async () => {

@@ -1,8 +1,8 @@
 // GET /v1/signals/counts over a few rows.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Params } from "../../../src/replica/query/params.ts";
+import { signalCounts } from "../../../src/replica/replica.ts";
 import { routeSpec } from "../../../src/replica/routes.ts";
-import { signalCounts } from "../../../src/replica/signal-counts.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 
 let database: Database;

@@ -7,8 +7,7 @@ import { parseDuration } from "../../../core/text/units.ts";
 import { audited } from "../../audited.ts";
 import { defineCommand } from "../../command.ts";
 import { withError } from "../../problem.ts";
-import { lookupJson } from "../../terminal/lookup-json.ts";
-import { lookupLines } from "../../terminal/lookup-lines.ts";
+import { lookupJson, lookupLines } from "../../terminal/lookup-json.ts";
 import { withSharedLimits } from "../../worker/shared-limits.ts";
 
 const inputSchema = z.object({

@@ -10,7 +10,7 @@ import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
 import { readGiven } from "../../../core/files/given-files.ts";
 import { counted, parseBytes, parseDuration } from "../../../core/text/units.ts";
 import { visible } from "../../../core/text/visible.ts";
-import { queryDestination } from "../../../deliver/query-destination.ts";
+import { queryDestination } from "../../../deliver/open-destination.ts";
 import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts";
 import type { QueryCursor } from "../../../warehouse/user-sql/query-result.ts";
 import { assertReadable } from "../../../warehouse/user-sql/readable.ts";

@@ -5,7 +5,7 @@ import { type ContentField, contentFields } from "../../../catalog/vocabulary.ts
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { didYouMean } from "../../../core/text/did-you-mean.ts";
 import { ENGINES, type Engine, externalTables, NOTES } from "../../../deliver/kinds/parquet/external-tables.ts";
-import { engineLocation } from "../../../deliver/stores/azure-address.ts";
+import { engineLocation } from "../../../deliver/stores/azure-client.ts";
 import { describeViews } from "../../../warehouse/file/views.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { renderTable } from "../../terminal/table.ts";

@@ -1,7 +1,7 @@
 // duckmirror status: shows rows, freshness and cost of the mirror. Reads the snapshot only.
 import { z } from "zod";
 import { STREAM_NAMES, streamSpec } from "../../../catalog/streams.ts";
-import type { UserSqlSetting } from "../../../core/config/user-sql-setting.ts";
+import type { UserSqlSetting } from "../../../core/config/settings.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { type Verdict, verdictOf } from "../../../core/report/verdict.ts";
@@ -13,10 +13,8 @@ import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usag
 import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
 import { type Box, offeredBox } from "../../../warehouse/user-sql/process-pool.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { creditJson, creditLines } from "../../terminal/status/credit-account.ts";
-import { deliveryJson, deliveryLines } from "../../terminal/status/delivery-lines.ts";
-import { diskJson, diskLines } from "../../terminal/status/disk-lines.ts";
-import { forecastLines, medianError } from "../../terminal/status/forecast-lines.ts";
+import { creditJson, creditLines, forecastLines, medianError } from "../../terminal/status/credit-account.ts";
+import { deliveryJson, deliveryLines, diskJson, diskLines } from "../../terminal/status/delivery-lines.ts";
 import { renderTable, right } from "../../terminal/table.ts";
 
 const inputSchema = z.object({ runs: z.string().default("5") });

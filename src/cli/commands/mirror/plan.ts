@@ -8,9 +8,8 @@ import { DEFAULT_PAGE } from "../../../sync/plan/candidate.ts";
 import { priceText } from "../../../sync/plan/forecast/price-text.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
-import { creditLinesOf, projectionOf, unknownLinesOf } from "../../terminal/plan/outlook-lines.ts";
+import { creditLinesOf, projectionOf, unknownLinesOf, waitingLines } from "../../terminal/plan/outlook-lines.ts";
 import { renderTable } from "../../terminal/table.ts";
-import { waitingLines } from "../../terminal/waiting-lines.ts";
 
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),

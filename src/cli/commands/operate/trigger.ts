@@ -13,13 +13,11 @@ import type { AskedSync, SyncAsk } from "../../../core/report/triggers.ts";
 import { parseDuration } from "../../../core/text/units.ts";
 import { errorOf, type ProfileStart } from "../../../queue/asking/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { addParts } from "../../options/part-options.ts";
-import { addStreams, streamsOf } from "../../options/streams-argument.ts";
+import { addParts, addStreams, streamsOf } from "../../options/streams-argument.ts";
 import { withError } from "../../problem.ts";
 import { renderSummary } from "../../terminal/summary.ts";
 import { renderTable } from "../../terminal/table.ts";
-import { untilEnded } from "../../worker/asking/await-sync.ts";
-import { recordedStarts } from "../../worker/asking/recorded-starts.ts";
+import { recordedStarts, untilEnded } from "../../worker/asking/await-sync.ts";
 import { connectWorker, type WorkerConnection } from "../../worker/worker-connection.ts";
 
 /** Syncs of --all-profiles whose end is awaited at once; the others are asked for later, and may have ended by then. */

@@ -1,19 +1,34 @@
 // duckmirror worker: syncs by schedule and on request until it is stopped; with Redis, together with other workers.
+
+import { once } from "node:events";
+import { hostname } from "node:os";
 import { Option } from "commander";
 import { z } from "zod";
 import type { Config } from "../../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../../core/config/listen-address.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/log.ts";
+import type { MemberIdentity } from "../../../core/report/fleet.ts";
 import type { Tracer } from "../../../core/tracing.ts";
 import type { RunningWorker } from "../../../queue/asking/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { resolveAccess, type ServerAccess } from "../../worker/access-keys.ts";
-import { identityOf } from "../../worker/identity.ts";
 import { createWorkerLog, faultLog } from "../../worker/log.ts";
-import { type ProfileWatch, watchProfiles } from "../../worker/profile-watch.ts";
-import { servedProfile } from "../../worker/served-profile.ts";
-import { untilStopped } from "../../worker/until-stopped.ts";
+import { type ProfileWatch, servedProfile, watchProfiles } from "../../worker/served-profile.ts";
+
+// Waits until the user or the system asks the program to stop.
+
+const untilStopped = async (signal: AbortSignal): Promise<void> => {
+  if (!signal.aborted) await once(signal, "abort");
+};
+
+// How this process appears in the register of the fleet.
+
+const identityOf = (version: string): MemberIdentity => ({
+  version,
+  host: hostname(),
+  pid: process.pid,
+});
 
 const inputSchema = z.object({
   /** Of older versions, with fetchers on other machines. */

@@ -15,7 +15,7 @@ import { waitingJson } from "../../../core/state/unusable-answers.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { isoTimeOrNull, minuteText } from "../../../core/time.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { waitingLines } from "../../terminal/waiting-lines.ts";
+import { waitingLines } from "../../terminal/plan/outlook-lines.ts";
 
 const inputSchema = z
   .object({

@@ -4,8 +4,7 @@ import { z } from "zod";
 import { STREAM_NAMES } from "../../../catalog/streams.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { type CommandEntry, defineCommand } from "../../command.ts";
-import { type CompletedCommand, completionScript, SHELLS } from "../../completion.ts";
-import { addShared } from "../../options/shared-options.ts";
+import { addShared, type CompletedCommand, completionScript, SHELLS } from "../../completion.ts";
 
 const inputSchema = z.object({
   args: z.tuple([z.enum(SHELLS, { error: `name a shell: ${SHELLS.join(", ")}` })], {

@@ -2,19 +2,50 @@
 // asks what to follow and for a budget, and offers the first sync.
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
+import { stringify } from "yaml";
 import { z } from "zod";
 import { planJob } from "../../../../jobs/plan.ts";
 import { vocabulary } from "../../../catalog/vocabulary.ts";
-import { type FlagValues, namedFile, resolveConfig } from "../../../core/config/config.ts";
+import { envName, type FlagValues, namedFile, resolveConfig } from "../../../core/config/config.ts";
 import { CONFIG_FILE_NAME, parseConfigFile } from "../../../core/config/config-file.ts";
-import { settingsJsonSchema } from "../../../core/config/settings.ts";
+import { settingList, settingsJsonSchema } from "../../../core/config/settings.ts";
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
 import { makeFolders } from "../../../core/files/make-folders.ts";
 import { writeNewSync } from "../../../core/files/own-files.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { configTemplate } from "../../config-template.ts";
 import { contextFor } from "../../context.ts";
 import { testService } from "./check.ts";
+
+// The commented duckmirror.yaml of `init`: every setting, generated from the schema so that none is missing.
+
+const HEAD = `# duckmirror configuration. Flags and environment variables override it; it overrides the defaults.
+# A line that begins with "# name:" shows the default of a setting, or an example if it has no default.
+# Relative paths start at this file. Durations: 90s, 12h, 7d. Sizes: 64MiB.
+`;
+
+const yamlOf = (name: string, value: unknown): string =>
+  stringify({ [name]: value }, { flowCollectionPadding: false, lineWidth: 0, collectionStyle: "flow" });
+
+/** A setting as YAML, commented out or not. */
+const block = (name: string, value: unknown, active: boolean): string => {
+  // Only values use flow style: `companies: [a, b]`.
+  const line = yamlOf(name, value).trim().replace(/^\{/, "").replace(/\}$/, "");
+  return active ? line : `# ${line}`;
+};
+
+/** Text of the file; `given`: settings to write as active. It never contains the token itself. */
+export const configTemplate = (given: FlagValues): string => {
+  const active: Readonly<Record<string, unknown>> = given;
+  const blocks = settingList()
+    .filter((setting) => setting.name !== "token")
+    .map(({ name, description, fallback, example }) => {
+      const shown = active[name] ?? (fallback === null || isEmpty(fallback) ? (example ?? fallback) : fallback);
+      return `# ${description} (${envName(name)})\n${block(name, shown, active[name] !== undefined)}\n`;
+    });
+  return [HEAD, ...blocks].join("\n");
+};
+
+const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
 const inputSchema = z.object({
   baseUrl: z.string().optional(),

@@ -1,7 +1,19 @@
 // Lines of `plan` on the credits: what is left, how long it lasts, what is not known. Pure.
 import type { PlanReport } from "../../../../jobs/plan.ts";
+import type { Waiting } from "../../../core/state/unusable-answers.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
+import { isoTime, minuteText } from "../../../core/time.ts";
 import { renderTable, right } from "../table.ts";
+
+// Lists and records that wait because their answers could not be used, for people.
+
+/** One line for each stream: `contacts: 1 request waits until 2026-11-21 05:00 UTC, ...`. */
+export const waitingLines = (waiting: readonly Waiting[]): readonly string[] =>
+  waiting.map(({ stream, places, until }) => {
+    const requests = `${counted(places, "request")} ${places === 1 ? "waits" : "wait"}`;
+    const why = "it was refused, or the answer could not be used";
+    return `${stream}: ${requests} until ${minuteText(isoTime(until))}: ${why}; \`duckmirror sync ${stream}\` asks at once`;
+  });
 
 /** What happens to unused credits at the reset, and how that is known. */
 const ROLLS_OVER = {

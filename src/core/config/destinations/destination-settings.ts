@@ -1,9 +1,79 @@
 // Setting `destinations`: where the mirror is delivered to after each publish.
 import { z } from "zod";
 import { Secret } from "../../secret.ts";
-import { ducklakeSettings } from "./ducklake-settings.ts";
-import { parquetSettings } from "./parquet-settings.ts";
-import { postgresSettings } from "./postgres-settings.ts";
+import { duration, yesNo } from "../setting-parsers.ts";
+import { answerTimeout, oneOf, sharedParts, textLike } from "./destination-parts.ts";
+
+// Settings of a destination of kind postgres.
+
+const postgresSettings = z.strictObject({
+  ...sharedParts,
+  kind: z.literal("postgres"),
+  /** Schema that holds the tables; made if there is none. */
+  schema: textLike("the name of a schema", /^[^\0"]{1,63}$/).default("duckmirror"),
+  /** Longest time of one statement; a COPY may take longer while it goes on. */
+  answer_timeout: answerTimeout("1h"),
+});
+
+// Settings of a destination of kind parquet.
+
+const parquetSettings = z
+  .strictObject({
+    ...sharedParts,
+    kind: z.literal("parquet"),
+    /** How long files of earlier sets stay, so that readers can finish, ms. */
+    keep_old_parts: duration.prefault("24h"),
+    /** Longest time in which a request to object storage moves no byte; then it is sent again. */
+    answer_timeout: answerTimeout("1m"),
+    /** The bucket's region; unset: AWS_REGION or the AWS configuration. */
+    region: textLike("a region", /^[\w-]+$/).optional(),
+    /**
+     * Address of a service that speaks S3's protocol, or of an account's blobs for az://; unset: Amazon's, Google's or
+     * Azure's.
+     */
+    endpoint: textLike("an http address", /^https?:\/\/\S+$/).optional(),
+    /** The bucket is in the path of the address, not in its host name. */
+    path_style: yesNo.optional(),
+    /** Storage account of an az:// address; unset: AZURE_STORAGE_ACCOUNT. */
+    account: textLike("a storage account", /^[a-z0-9]{3,24}$/).optional(),
+    /** Encryption at the service. */
+    sse: oneOf(["AES256", "aws:kms"]).optional(),
+    kms_key_id: textLike("the id of a key", /^\S+$/).optional(),
+  })
+  .refine(({ sse, kms_key_id: key }) => key === undefined || sse === "aws:kms", {
+    path: ["kms_key_id"],
+    error: "needs sse: aws:kms",
+  });
+
+// Settings of a destination of kind ducklake.
+
+export const ducklakeSettings = z.strictObject({
+  ...sharedParts,
+  kind: z.literal("ducklake"),
+  /** Folder or s3:// address of the lake's files; unset: where the catalog says, or beside a new local catalog. */
+  data_path: textLike("a path", /\S/).optional(),
+  /** Schema of the tables; each mirror in one lake has its own. The analysts' views are in `marts` or `<schema>_marts`. */
+  schema: textLike("the name of a schema", /^[A-Za-z]\w{0,62}$/).default("main"),
+  /**
+   * Name of this mirror's organization: its rows share the tables of the schema with those of other organizations, in a
+   * column `organization`. Unset: the tables are this mirror's alone.
+   */
+  organization: textLike("a name of letters, digits, - and _", /^[A-Za-z0-9][\w-]{0,62}$/).optional(),
+  /** Folder with files NAME.duckdb_extension; unset: DuckDB's own, where it installs them from the internet. */
+  extension_directory: textLike("a folder", /\S/).optional(),
+  /** The bucket's region; unset: AWS_REGION or AWS_DEFAULT_REGION. */
+  region: textLike("a region", /^[\w-]+$/).optional(),
+  /** Address of a service that speaks S3's protocol; unset: Amazon's. */
+  endpoint: textLike("an http address", /^https?:\/\/\S+$/).optional(),
+  /** The bucket is in the path of the address, not in its host name. */
+  path_style: yesNo.optional(),
+  /** How long the lake's earlier snapshots can be read, ms. */
+  keep_snapshots: duration.prefault("7d"),
+  /** Least time between two cleanings of the lake: small files merged, old snapshots and files removed, ms; 0: never. */
+  maintain_every: duration.prefault("24h"),
+  /** Longest time of one statement. */
+  answer_timeout: answerTimeout("1h"),
+});
 
 const destinationSchema = z.discriminatedUnion("kind", [postgresSettings, parquetSettings, ducklakeSettings], {
   error: "is no kind of destination: kind is postgres, parquet or ducklake",

@@ -10,7 +10,7 @@ import { makeFolders } from "../../../core/files/make-folders.ts";
 import { literal } from "../../../core/text/sql-text.ts";
 import { formatDuration } from "../../../core/text/units.ts";
 import { type ExtendedDuckdb, openExtended } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";
-import { createMemory, type Effort } from "../../../warehouse/duckdb/memory.ts";
+import { createMemory, type Effort } from "../../../warehouse/duckdb/open-file.ts";
 import {
   type Delivered,
   type DeliverySource,
@@ -20,7 +20,7 @@ import {
   type Position,
 } from "../../destination.ts";
 import { type BroughtTable, bringTable } from "./bring-table.ts";
-import { LAKE, lakeAddress } from "./lake-address.ts";
+import { LAKE, lakeAddress, maintain, purge } from "./lake-address.ts";
 import {
   COMPRESS_SQL,
   COMPRESSION_SQL,
@@ -36,7 +36,6 @@ import {
   writeStateSql,
 } from "./lake-state.ts";
 import { NO_VIEWS, readViews, viewsSchema } from "./lake-views.ts";
-import { maintain, purge } from "./maintenance.ts";
 import { type LakePlace, SNAPSHOT } from "./table-sql.ts";
 
 type Settings = SettingsOf<"ducklake">;
@@ -204,7 +203,7 @@ const tidy = async (lake: ExtendedDuckdb, settings: Settings, state: LakeState):
 };
 
 const deliverOnce = async (lake: ExtendedDuckdb, settings: Settings, source: DeliverySource): Promise<Delivered> => {
-  // In this delivery's own folder: what a kill leaves there goes with it (pinned-snapshot.ts).
+  // In this delivery's own folder: what a kill leaves there goes with it (source.ts).
   await lake.run(`SET temp_directory = ${literal(join(dirname(source.snapshot), "spill"))}`);
   const held = await readHeld(lake, settings.schema);
   const state = await readState(lake, placeOf(settings), held);

@@ -12,11 +12,27 @@ import { type Part, partsOf } from "../../../warehouse/export/parts.ts";
 import { exportTables } from "../../../warehouse/export/tables.ts";
 import { eachPart, lastRun, openSnapshot, WHOLE_PARQUET, writePart } from "../../../warehouse/export/write-parts.ts";
 import type { Delivered, DeliveredRows, DeliverySource, Destination } from "../../destination.ts";
-import type { ObjectStore } from "../../stores/object-store.ts";
-import { assertConditional } from "./conditional-writes.ts";
-import { updateLists } from "./lists.ts";
-import { isSweepDue, partKey, sortRetired, sweep } from "./old-parts.ts";
+import { type ObjectStore, unconditional } from "../../stores/object-store.ts";
+import { isSweepDue, partKey, sortRetired, sweep, updateLists } from "./lists.ts";
 import { commitSet, type ReadSet, readSet, type SetEntry, type SetManifest } from "./set-manifest.ts";
+
+// Tries whether a store keeps conditions of writes. Servers exist that ignore them; there, two deliveries at once would mix
+// their sets.
+
+/** Throws DESTINATION_UNCONDITIONAL. Costs five requests, once, before the first delivery. */
+export const assertConditional = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
+  const key = `_conditions-${randomUUID()}`;
+  await store.put(key, "1", null, signal);
+  try {
+    const isKept = async () => {
+      if (await store.put(key, "2", { ifNoneMatch: "*" }, signal)) return false;
+      return !(await store.put(key, "3", { ifMatch: '"00000000000000000000000000000000"' }, signal));
+    };
+    if (!(await isKept())) throw unconditional(store.name);
+  } finally {
+    await store.delete([key], signal);
+  }
+};
 
 export interface ParquetOptions {
   /** How long parts stay after their set was replaced, ms. */

@@ -12,12 +12,11 @@ import {
   isUpToDate,
   type Position,
 } from "../../destination.ts";
-import { connect, postgresError } from "./connect.ts";
-import { readLeftOut } from "./left-out.ts";
 import { loadPackages } from "./packages.ts";
 import type { Session } from "./session.ts";
-import { changedLinesSql, copyLines, stagedLinesSql, wholeLinesSql } from "./stage-rows.ts";
+import { connect, postgresError } from "./session.ts";
 import * as sql from "./statements.ts";
+import { changedLinesSql, copyLines, readLeftOut, stagedLinesSql, wholeLinesSql } from "./statements.ts";
 
 /** What is in the schema. */
 interface Held {

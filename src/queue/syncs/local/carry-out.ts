@@ -13,7 +13,7 @@ import { inSpan, type Tracer } from "../../../core/tracing.ts";
 import type { LocalAlerts } from "../../alerts/local.ts";
 import type { LocalDeliveries } from "../../deliveries/local.ts";
 import { endEvent, step } from "../sync-life.ts";
-import { type Entry, hasEnded, timeLeft } from "./entry.ts";
+import { type Entry, hasEnded, timeLeft } from "./known-syncs.ts";
 
 /** Delay before trying again while another process writes to the mirror, ms. */
 const BUSY_MS = 2_000;

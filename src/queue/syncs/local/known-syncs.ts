@@ -1,10 +1,34 @@
 // Syncs that the local worker was asked for: those under way, the last ended ones, and the keys of their callers.
+
+import type { SyncOutcome } from "../../../../jobs/publish.ts";
 import type { Clock } from "../../../core/clock.ts";
+import type { Config } from "../../../core/config/config.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import type { SyncAsk } from "../../../core/report/triggers.ts";
 import { askDigest, joins, KEY_LASTS_S } from "../../asking/asks.ts";
 import type { SyncPayload } from "../../asking/payloads.ts";
-import { type Entry, hasEnded } from "./entry.ts";
+import { type Life, timeLeftOf } from "../sync-life.ts";
+
+// A sync that the local worker was asked for, from the ask to its end.
+
+export interface Entry {
+  readonly sync: SyncPayload;
+  readonly config: Config;
+  readonly cancel: AbortController;
+  /** See sync-life.ts. */
+  life: Life;
+  /** Deadline set by its callers, ms since the epoch; null: none. */
+  dueAt: number | null;
+  /** Start of its run, ms since the epoch. */
+  startedAt: number | null;
+  outcome: SyncOutcome | null;
+}
+
+export const hasEnded = ({ outcome }: Entry): boolean => outcome !== null;
+
+/** What is left of its time at `now`, by its deadline and the profile's `sync_timeout`. */
+export const timeLeft = ({ config, startedAt, dueAt }: Entry, now: number) =>
+  timeLeftOf({ now, startedAt, dueAt }, config.syncTimeoutMs);
 
 /** Number of ended syncs kept in memory; older ones are read from the mirror. */
 const REMEMBERED = 1_000;

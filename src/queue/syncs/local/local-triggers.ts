@@ -2,14 +2,47 @@
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
+import { problemOf } from "../../../core/report/problem.ts";
 import type { SyncProgress } from "../../../core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../../core/report/triggers.ts";
 import { endedState, laterOf, payloadOf, profileOf, type Triggers } from "../../asking/asks.ts";
-import { findStored } from "../../asking/stored-syncs.ts";
-import { shownState, step } from "../sync-life.ts";
-import { type Entry, hasEnded, timeLeft } from "./entry.ts";
-import type { createOrder } from "./in-order.ts";
-import type { KnownSyncs } from "./known-syncs.ts";
+import { findStored } from "../../asking/failures.ts";
+import { LATE, shownState, step } from "../sync-life.ts";
+import type { Carrier } from "./carry-out.ts";
+import { type Entry, hasEnded, type KnownSyncs, timeLeft } from "./known-syncs.ts";
+
+// Runs the syncs of a profile one after another, and ends one whose deadline passes while it waits.
+
+export const createOrder = (
+  { carryOut, endWith }: Carrier,
+  { clock, stopping }: { readonly clock: Clock; readonly stopping: AbortSignal },
+) => {
+  /** The last sync of each profile; the next one waits for it. */
+  const tails = new Map<string | null, Promise<void>>();
+
+  /** A sync that still waits at its deadline never starts; a running one is ended by its session. */
+  const watchDeadline = async (entry: Entry): Promise<void> => {
+    while (entry.dueAt !== null && entry.life === "waiting" && !stopping.aborted) {
+      if (entry.cancel.signal.aborted) return;
+      const leftMs = entry.dueAt - clock.now();
+      if (leftMs <= 0) return endWith(entry, LATE);
+      await clock.sleep(leftMs, stopping).catch(() => undefined);
+    }
+  };
+
+  return {
+    add: (entry: Entry): void => {
+      const { profile } = entry.config;
+      const before = tails.get(profile) ?? Promise.resolve();
+      // A fault of duckmirror ends this sync, but not later ones.
+      const mine = before.then(() => carryOut(entry)).catch((error: unknown) => endWith(entry, problemOf(error)));
+      void watchDeadline(entry);
+      tails.set(profile, mine);
+    },
+    /** Resolves when every sync has ended. */
+    allEnded: () => Promise.all(tails.values()),
+  };
+};
 
 interface TriggerDeps {
   readonly profiles: readonly Config[];

@@ -3,7 +3,7 @@ import { exportAll } from "../../../../jobs/export.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { isCode } from "../../../core/errors.ts";
-import { ABORT, BUSY_MS, HANDED_ON_MS } from "../../asking/interruptions.ts";
+import { ABORT, BUSY_MS, HANDED_ON_MS } from "../../asking/failures.ts";
 import { exportPayload, type SyncPayload, WRITTEN } from "../../asking/payloads.ts";
 import { JOB_OPTIONS, type Queues } from "../../redis/queues.ts";
 import { knownProfile, putOff, readPayload, type Taken } from "../../redis/taken-job.ts";

@@ -4,7 +4,7 @@ import type { Redis } from "ioredis";
 import { z } from "zod";
 import { isStreamName } from "../../../catalog/streams.ts";
 import { runIdSchema } from "../../../core/text/run-id.ts";
-import type { SyncExtent } from "../../asking/extents.ts";
+import type { SyncExtent } from "../../asking/asks.ts";
 import { isForOthers, type SyncPayload, versions } from "../../asking/payloads.ts";
 import { cancelledOf, timesOfAll } from "../../redis/marks.ts";
 import { keyOf, type Queues } from "../../redis/queues.ts";

@@ -7,8 +7,7 @@ import { z } from "zod";
 import type { Clock } from "../../../core/clock.ts";
 import { problemOf } from "../../../core/report/problem.ts";
 import { errorOf } from "../../asking/asks.ts";
-import { storedProblem } from "../../asking/failures.ts";
-import { BUSY_MS } from "../../asking/interruptions.ts";
+import { BUSY_MS, storedProblem } from "../../asking/failures.ts";
 import {
   keptSync,
   parsePayload,

@@ -10,8 +10,7 @@ import type { Problem } from "../../../core/report/problem.ts";
 import type { Scrubber } from "../../../core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../../../core/tracing.ts";
 import { errorOf } from "../../asking/asks.ts";
-import { scrubbed } from "../../asking/failures.ts";
-import { ABORT, BUSY_MS, HANDED_ON_MS } from "../../asking/interruptions.ts";
+import { ABORT, BUSY_MS, HANDED_ON_MS, scrubbed } from "../../asking/failures.ts";
 import {
   isForOthers,
   keptSync,

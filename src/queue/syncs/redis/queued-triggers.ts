@@ -1,15 +1,43 @@
 // Triggers on BullMQ: a request becomes a job, or joins one that covers it. Any process with the same Redis
 // and configuration can request a sync; a worker runs it.
+
+import type { Clock } from "../../../core/clock.ts";
 import { profileOf, type Triggers } from "../../asking/asks.ts";
 import { markCancelled } from "../../redis/marks.ts";
 import { atRedis } from "../../redis/queue-connections.ts";
 import { createQueuedVerifications } from "../../verifications/redis.ts";
 import { createFinder, type FinderDeps } from "./find-sync.ts";
 import { isLive, openSyncs } from "./live-syncs.ts";
-import { createTurns } from "./one-after-another.ts";
-import { LOCK_MS } from "./profile-lock.ts";
-import { bringForward } from "./put-off-jobs.ts";
-import { createStart } from "./start-sync.ts";
+import { bringForward, createStart, LOCK_MS } from "./start-sync.ts";
+
+// Requests of one profile in this process, one after the other: then only one of them waits for its turn at Redis. Many that
+// ask there at once keep Redis busy with asking.
+
+/** `mostMs`: nobody waits longer for those before. */
+const createTurns = (clock: Clock, mostMs: number) => {
+  const last = new Map<string, Promise<void>>();
+
+  const waitFor = async (before: Promise<void>): Promise<void> => {
+    const over = new AbortController();
+    await Promise.race([before, clock.sleep(mostMs, over.signal).catch(() => undefined)]);
+    over.abort();
+  };
+
+  /** Runs `work` when the earlier ones of the same name have ended, and answers as it does. */
+  return <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const before = last.get(name);
+    const mine = before === undefined ? work() : waitFor(before).then(work);
+    const ended: Promise<void> = mine.then(
+      () => undefined,
+      () => undefined,
+    );
+    last.set(name, ended);
+    void ended.then(() => {
+      if (last.get(name) === ended) last.delete(name);
+    });
+    return mine;
+  };
+};
 
 export interface QueuedTriggersDeps extends FinderDeps {
   readonly random: () => number;

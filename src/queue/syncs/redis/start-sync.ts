@@ -1,19 +1,111 @@
 // Starts a requested sync: joins a waiting one that covers it, or adds its job. Requests of the same moment share
 // their waits for Redis.
+
+import { randomUUID } from "node:crypto";
+import type { Job } from "bullmq";
 import type { Redis } from "ioredis";
+import { z } from "zod";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
+import { DuckmirrorError } from "../../../core/errors.ts";
 import type { Started, SyncAsk } from "../../../core/report/triggers.ts";
-import { joins, laterOf, payloadOf, profileOf } from "../../asking/asks.ts";
+import { runIdSchema } from "../../../core/text/run-id.ts";
+import { askDigest, joins, KEY_LASTS_S, keyDigest, laterOf, payloadOf, profileOf } from "../../asking/asks.ts";
 import type { SyncPayload } from "../../asking/payloads.ts";
 import { settingDue } from "../../redis/marks.ts";
-import { type Queues, SCHEDULED_PRIORITY, SYNC_OPTIONS } from "../../redis/queues.ts";
+import { keyOf, type Queues, SCHEDULED_PRIORITY, SYNC_OPTIONS } from "../../redis/queues.ts";
 import { redisNow } from "../../redis/redis-now.ts";
-import { createAddJob, createSend } from "../../redis/together.ts";
-import { askedBefore, keyReads, keyWrites } from "./asked-keys.ts";
+import { createAddJob, createSend, type RedisCommand, type Send } from "../../redis/together.ts";
 import { announcing, dropSync, type LiveSync, liveAmong, noteAsked, readingEntries } from "./live-syncs.ts";
-import { createProfileLock } from "./profile-lock.ts";
-import { raisePriority } from "./put-off-jobs.ts";
+
+// Changes the waiting job of a sync: makes a postponed one due at once, so that it sees a cancellation or the end of a pause;
+// raises its priority when a person joins a sync that a schedule asked for.
+
+type SyncQueue = Pick<Queues, "sync">;
+
+/** Gives the sync's job the priority of those that persons ask for. A job that has ended is not affected. */
+const raisePriority = async ({ sync }: SyncQueue, syncId: string): Promise<void> => {
+  const job: Job | undefined = await sync.getJob(syncId);
+  await job?.changePriority({ priority: 0 });
+};
+
+/** Makes the sync's job due, if it is delayed. */
+export const bringForward = async ({ sync }: SyncQueue, syncId: string): Promise<void> => {
+  const job: Job | undefined = await sync.getJob(syncId);
+  if (job === undefined || !(await job.isDelayed())) return;
+  try {
+    await job.promote();
+  } catch (error) {
+    // It became due meanwhile.
+    if (await job.isDelayed()) throw error;
+  }
+};
+
+// A lock per profile in Redis: two requests for a sync of one profile must not both find nothing to join. After five seconds
+// a request goes on without the lock, which costs a second sync at worst.
+
+/** How long the lock is held at most, and how long a request waits for it, ms. */
+export const LOCK_MS = 5_000;
+const LOCK_POLL_MS = 20;
+const FREE_LOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
+
+/**
+ * A function that does `work` under the lock of a profile. `reads` are sent with the request for the lock; Redis carries them
+ * out after it, and `work` gets their results.
+ */
+const createProfileLock =
+  (send: Send, clock: Clock) =>
+  async <T>(
+    profile: string,
+    reads: readonly RedisCommand[],
+    work: (found: readonly unknown[]) => Promise<T>,
+  ): Promise<T> => {
+    const key = keyOf("asking", profile);
+    const token = randomUUID();
+    const deadline = clock.now() + LOCK_MS;
+    try {
+      for (;;) {
+        const [locked, ...found] = await send([["set", key, token, "PX", LOCK_MS, "NX"], ...reads]);
+        if (locked !== null || clock.now() >= deadline) return await work(found);
+        await clock.sleep(LOCK_POLL_MS);
+      }
+    } finally {
+      // Not awaited: the connection keeps the order, so the next request of this process finds the lock free.
+      send([["eval", FREE_LOCK, 1, key, token]]).catch(() => undefined);
+    }
+  };
+
+// Idempotency keys of requests for syncs. Redis keeps each for a day, with the sync that it started. This file makes the Redis
+// commands; start-sync.ts sends them.
+
+const remembered = z.string().transform((text) => {
+  const [runId = "", digest = ""] = text.split(" ");
+  return { runId: runIdSchema.safeParse(runId).data ?? null, digest };
+});
+
+const keyFor = (profile: string, idempotencyKey: string) => keyOf("asked", profile, keyDigest(idempotencyKey));
+
+/** Commands that read the idempotency key of a request, for `askedBefore`; empty: the request has no key. */
+export const keyReads = (profile: string, { idempotencyKey }: SyncAsk): readonly RedisCommand[] =>
+  idempotencyKey === null ? [] : [["get", keyFor(profile, idempotencyKey)]];
+
+/**
+ * The sync that an earlier request with this key started; null: none. `found`: result of `keyReads`. Throws
+ * IDEMPOTENCY_REUSED.
+ */
+export const askedBefore = (found: unknown, ask: SyncAsk): string | null => {
+  if (found === null || found === undefined) return null;
+  const { runId, digest } = remembered.parse(found);
+  if (runId === null) return null;
+  if (digest !== askDigest(ask)) throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: runId });
+  return runId;
+};
+
+/** Commands that store the sync of a request under its key; empty: the request has no key. */
+export const keyWrites = (profile: string, ask: SyncAsk, runId: string): readonly RedisCommand[] =>
+  ask.idempotencyKey === null
+    ? []
+    : [["set", keyFor(profile, ask.idempotencyKey), `${runId} ${askDigest(ask)}`, "EX", KEY_LASTS_S]];
 
 interface StartDeps {
   readonly connection: { readonly redis: Redis };

@@ -1,12 +1,46 @@
 // Program of the process that runs DuckDB 1.5.5 with extensions (docs/decisions/lakes.md). It ends with the process
 // that started it,
 // and leaves what was not committed.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { DuckDBConnection } from "duckdb-with-extensions";
 import { literal } from "../../../core/text/sql-text.ts";
 import { type OutValue, readerOf } from "../out-values.ts";
 import { answersOf, TooLarge } from "../row-answers.ts";
-import { ExtensionMissing, loadExtensions } from "./extensions.ts";
 import type { FromExtended, ObjectStore, Opening, Question, ToExtended } from "./messages.ts";
+
+// Loads extensions of DuckDB; no other file does. It runs in the separate process of extended/program.ts. The mirror's own
+// databases and the processes of users' SQL load none.
+
+type Run = (sql: string) => Promise<unknown>;
+
+/** The extension is not in the folder, and DuckDB cannot download it. */
+export class ExtensionMissing extends Error {
+  readonly extension: string;
+
+  constructor(extension: string, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.extension = extension;
+  }
+}
+
+/** Loads a file of `folder`, else an extension that DuckDB has installed; else DuckDB downloads it. Throws ExtensionMissing. */
+const loadExtension = async (run: Run, name: string, folder: string | undefined): Promise<void> => {
+  const file = folder === undefined ? null : join(folder, `${name}.duckdb_extension`);
+  try {
+    if (file !== null && existsSync(file)) await run(`LOAD ${literal(file)}`);
+    else await run(`LOAD ${name}`).catch(() => run(`INSTALL ${name}`).then(() => run(`LOAD ${name}`)));
+  } catch (error) {
+    throw new ExtensionMissing(name, error);
+  }
+};
+
+/** Loads extensions in this order. `folder`: files NAME.duckdb_extension, or DuckDB's layout. Throws ExtensionMissing. */
+export const loadExtensions = async (run: Run, names: readonly string[], folder: string | undefined): Promise<void> => {
+  if (folder !== undefined) await run(`SET extension_directory = ${literal(folder)}`);
+  for (const name of names) await loadExtension(run, name, folder);
+};
 
 const secretSql = ({ region, endpoint, pathStyle }: ObjectStore, env: NodeJS.ProcessEnv): string => {
   const parts: (readonly [name: string, value: string | undefined])[] = [

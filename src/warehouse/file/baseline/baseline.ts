@@ -1,11 +1,12 @@
 // The baseline: a proven copy of a snapshot from which `replay` starts. What the archive holds from before it may be
 // removed, because the copy has every row and version that came of it (docs/decisions/baseline-and-backup.md).
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
-import { DuckmirrorError } from "../../../core/errors.ts";
+import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import {
   assertOwnFile,
   copyOwn,
@@ -20,6 +21,46 @@ import { openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { sqlText } from "../../duckdb/sql-files.ts";
 import { readApplied } from "../../journal/journal.ts";
+import { assertForeignCatalog } from "../../user-sql/own-snapshot.ts";
+
+// A data directory whose `state/` is gone: the mirror goes on from its snapshot, as after a restore. A new mirror would be
+// published over the snapshot, and every row paid for again.
+
+/** Of a data directory. */
+interface Paths {
+  readonly state: string;
+  readonly archiveDir: string;
+  readonly snapshot: string;
+  readonly working: string;
+}
+
+/** Throws CATALOG_REFUSED. */
+const isWhole = async (snapshot: string): Promise<boolean> => {
+  try {
+    await assertForeignCatalog(snapshot);
+    await readThrough(snapshot);
+    return true;
+  } catch (error) {
+    if (isCode(error, "CATALOG_REFUSED")) throw error;
+    return false;
+  }
+};
+
+/**
+ * Makes the snapshot the working file, if there is none, and nothing that `replay` could build it from. Returns whether it
+ * did. A snapshot that cannot be read has nothing to go on from. The caller holds the writer's lock. Throws CATALOG_REFUSED, DISK_FULL.
+ */
+export const adoptSnapshot = async ({ state, archiveDir, snapshot, working }: Paths, now: number): Promise<boolean> => {
+  if (existsSync(working) || existsSync(`${working}.wal`) || !existsSync(snapshot)) return false;
+  if ((await listOwn(archiveDir)).length > 0 || !(await isWhole(snapshot))) return false;
+  // First, so that the working file is never without what it came from.
+  await makeBaseline(state, snapshot, now);
+  const fresh = `${working}.new`;
+  await rm(fresh, { force: true });
+  await copyDurably(snapshot, fresh);
+  await rename(fresh, working);
+  return true;
+};
 
 const baselineSchema = z.object({
   v: z.literal(1),

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openSharedLedger } from "../../../../src/budget/credits/leases.ts";
 import { createOrganizationLedger, LEASE_MS, RENEW_MS } from "../../../../src/budget/credits/organization-ledger.ts";
-import { createMemoryState } from "../../../../src/budget/store/in-memory.ts";
+import { createMemoryState } from "../../../../src/budget/store/state-store.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 
 const LIMITS = { maxCredits: null, reserve: 0, pace: "greedy", runEveryMs: 60_000 } as const;

@@ -1,8 +1,8 @@
 // Updates of one process at the same time: one read and one write of the shared state, in their order.
 import { expect, test } from "vitest";
 import { combined } from "../../../../src/budget/store/combined.ts";
-import { createMemoryState } from "../../../../src/budget/store/in-memory.ts";
 import type { StateStore } from "../../../../src/budget/store/state-store.ts";
+import { createMemoryState } from "../../../../src/budget/store/state-store.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 
 /** A store of a list of names whose updates wait for `go`, and are counted. */

@@ -1,7 +1,7 @@
 // The estimate of a server's time between its replies: never ahead of it, and not far behind.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createLatestReply } from "../../../../src/budget/store/latest-reply.ts";
+import { createLatestReply } from "../../../../src/budget/store/in-redis.ts";
 
 const SEED = 20261125;
 

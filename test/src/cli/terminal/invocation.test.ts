@@ -1,6 +1,6 @@
 // How the program was started.
 import { expect, test } from "vitest";
-import { invocationOf } from "../../../../src/cli/terminal/invocation.ts";
+import { invocationOf } from "../../../../src/cli/start.ts";
 
 test.each([
   [

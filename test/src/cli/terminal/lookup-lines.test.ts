@@ -1,6 +1,6 @@
 // A lookup's result for people.
 import { expect, test } from "vitest";
-import { lookupLines } from "../../../../src/cli/terminal/lookup-lines.ts";
+import { lookupLines } from "../../../../src/cli/terminal/lookup-json.ts";
 import { nothingFound } from "../../../../src/sync/lookup/mirror-answer.ts";
 
 type Result = Parameters<typeof lookupLines>[0];

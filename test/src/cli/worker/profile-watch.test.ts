@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
-import { watchProfiles } from "../../../../src/cli/worker/profile-watch.ts";
+import { watchProfiles } from "../../../../src/cli/worker/served-profile.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { aFolder } from "../../../support/cli.ts";

@@ -1,7 +1,7 @@
 // Settings of what is kept and published.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { publishSettings } from "../../../../src/core/config/publish-settings.ts";
+import { publishSettings } from "../../../../src/core/config/settings.ts";
 
 const settings = z.object(publishSettings);
 const { parse } = settings;

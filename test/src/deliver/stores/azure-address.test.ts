@@ -1,6 +1,6 @@
 // Addresses of containers, as people and engines write them.
 import { expect, test } from "vitest";
-import { engineLocation, parseAzure } from "../../../../src/deliver/stores/azure-address.ts";
+import { engineLocation, parseAzure } from "../../../../src/deliver/stores/azure-client.ts";
 
 test.each([
   ["lake", "lake", ""],

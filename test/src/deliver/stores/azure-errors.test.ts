@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { isCode } from "../../../../src/core/errors.ts";
-import { failureOf, isLost, storeError } from "../../../../src/deliver/stores/azure-errors.ts";
+import { failureOf, isLost, storeError } from "../../../../src/deliver/stores/azure-client.ts";
 
 const azureRefusal = (code: string, statusCode: number | null, message = "No.") =>
   Object.assign(new Error(message), { name: "RestError", code, ...(statusCode === null ? {} : { statusCode }) });

@@ -1,9 +1,8 @@
 // Addresses of stores, and a package that is missing.
 import { expect, test } from "vitest";
-import { azureAddress } from "../../../../src/deliver/stores/azure-address.ts";
-import { loadAzureStorage } from "../../../../src/deliver/stores/azure-packages.ts";
+import { azureAddress, loadAzureStorage } from "../../../../src/deliver/stores/azure-client.ts";
 import { openStore, parsePlace } from "../../../../src/deliver/stores/open-store.ts";
-import { loadS3 } from "../../../../src/deliver/stores/s3-packages.ts";
+import { loadS3 } from "../../../../src/deliver/stores/s3-store.ts";
 
 test("an address names a folder, or a bucket and a prefix", () => {
   expect(parsePlace("out/set", "/etc/duckmirror", "a")).toEqual({ folder: "/etc/duckmirror/out/set" });

@@ -1,7 +1,7 @@
 // Errors of S3 as errors of this program.
 import { expect, test } from "vitest";
 import { isCode } from "../../../../src/core/errors.ts";
-import { failureOf, isLost, storeError } from "../../../../src/deliver/stores/s3-errors.ts";
+import { failureOf, isLost, storeError } from "../../../../src/deliver/stores/s3-store.ts";
 
 const refused = (name: string, status: number | null, message = "no") =>
   Object.assign(new Error(message), { name, ...(status === null ? {} : { $metadata: { httpStatusCode: status } }) });

@@ -1,6 +1,6 @@
 // What stores of object storage have in common.
 import { expect, test } from "vitest";
-import { loadPackages, pieceBytes, storeCall } from "../../../../src/deliver/stores/store-calls.ts";
+import { loadPackages, pieceBytes, storeCall } from "../../../../src/deliver/stores/object-store.ts";
 
 const MIB = 2 ** 20;
 

@@ -1,6 +1,6 @@
 // Failed calls of object storage, whatever the service.
 import { expect, test } from "vitest";
-import { detailed, failureError, messageOf } from "../../../../src/deliver/stores/store-errors.ts";
+import { detailed, failureError, messageOf } from "../../../../src/deliver/stores/object-store.ts";
 
 const codeOf = (name: string, status: number | null) =>
   failureError({ name, status, detail: "d" }, /^Expired/, "lake", null).code;

@@ -1,9 +1,41 @@
 // Requests for a sync: what is stored of one, what is refused, and its digest.
 import { expect, test } from "vitest";
 import type { SyncAsk } from "../../../../src/core/report/triggers.ts";
-import { askDigest } from "../../../../src/queue/asking/asks.ts";
+import { askDigest, covers } from "../../../../src/queue/asking/asks.ts";
 import { readability } from "../../../../src/queue/asking/payloads.ts";
 import { anAsk, syncOf } from "./an-ask.ts";
+
+// Which requests a queued sync covers.
+
+test.each<[string, Partial<SyncAsk>, Partial<SyncAsk>, boolean]>([
+  ["all that is due covers a stream of it", {}, { streams: ["signals"] }, true],
+  ["what is due does not cover a list anew", {}, { reset: ["signals"] }, false],
+  ["nor does a complete walk", { full: true }, { reset: ["signals"] }, false],
+  ["a list anew covers nothing that is due", { reset: ["signals"] }, { streams: ["signals"] }, false],
+  ["a list anew covers itself", { reset: ["signals", "accounts"] }, { reset: ["signals"] }, true],
+  ["a stream anew covers one list of it", { reset: ["filings"] }, { reset: ["filings:7"] }, true],
+  ["one list of a stream does not cover the stream", { reset: ["filings:7"] }, { reset: ["filings"] }, false],
+  ["an earlier day covers a later one", { since: "2026-11-01" }, { since: "2026-11-02", streams: ["signals"] }, true],
+  ["a later day covers no earlier one", { since: "2026-11-02" }, { since: "2026-11-01" }, false],
+  ["another stream is not covered", { since: "2026-11-01", streams: ["signals"] }, { since: "2026-11-01" }, false],
+  ["what is due does not cover a day", {}, { since: "2026-11-01" }, false],
+  ["a day covers nothing that is due", { since: "2026-11-01" }, { streams: ["signals"] }, false],
+])("%s", (_, sync, other, expected) => {
+  expect(covers(syncOf(sync), syncOf(other))).toBe(expected);
+});
+
+test.each<[Partial<SyncAsk>, string]>([
+  [{ reset: ["signal"] }, "--reset signal: signal is not a stream. Did you mean signals?"],
+  [{ reset: ["signals"], streams: ["accounts"] }, "--reset already names its streams: leave out the other ones"],
+  [
+    { reset: ["signals"], since: "2026-11-01" },
+    "--since reads a part of a list, so it cannot be combined with --full or --reset",
+  ],
+  [{ since: "soon" }, '--since: "soon" is not a date like 2026-11-01'],
+  [{ since: "2026-11-01", streams: ["accounts"] }, "accounts"],
+])("refused as by sync: %o", (ask, message) => {
+  expect(() => syncOf(ask)).toThrow(message);
+});
 
 test("a sync of all that is due names no part", () => {
   const { since: plain, ...rest } = syncOf({ full: true });

@@ -6,9 +6,9 @@ import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
 import { createSteering } from "../../../../src/queue/letters/steering.ts";
-import { leftFor } from "../../../../src/queue/redis/left-jobs.ts";
-import { schedulesOf } from "../../../../src/queue/schedules/configured.ts";
+import { leftFor } from "../../../../src/queue/redis/take-jobs.ts";
 import { settleSchedules } from "../../../../src/queue/schedules/redis.ts";
+import { schedulesOf } from "../../../../src/queue/schedules/start.ts";
 import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 
 const DAY_MS = 86_400_000;

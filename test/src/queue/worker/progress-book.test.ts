@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { SessionDeps } from "../../../../jobs/session.ts";
 import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
-import { createProgressBook } from "../../../../src/queue/worker/progress-book.ts";
+import { createProgressBook } from "../../../../src/queue/worker/run-engine.ts";
 import { aReport } from "../../../support/reports.ts";
 import { config } from "../asking/an-ask.ts";
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openSharedLedger } from "../../../../src/budget/credits/leases.ts";
 import { createOrganizationLedger, LEASE_MS } from "../../../../src/budget/credits/organization-ledger.ts";
-import { createMemoryState } from "../../../../src/budget/store/in-memory.ts";
+import { createMemoryState } from "../../../../src/budget/store/state-store.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { organizationCredits } from "../../../../src/queue/worker/shared-access.ts";
 

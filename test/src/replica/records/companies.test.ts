@@ -1,6 +1,6 @@
 // The company that an input names: by id, symbol, profile address, domain or website.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { resolveCompany } from "../../../../src/replica/records/companies.ts";
+import { resolveCompany } from "../../../../src/replica/records/records.ts";
 import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 
 let database: Database;

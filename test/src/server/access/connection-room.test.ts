@@ -1,6 +1,6 @@
 // Which connection goes when there are too many.
 import { expect, test } from "vitest";
-import { createRoom } from "../../../../src/server/access/connection-room.ts";
+import { createRoom } from "../../../../src/server/access/connection-limits.ts";
 
 const aRoom = (connections: number, perNetwork = connections) => {
   const room = createRoom({ connections, perNetwork });

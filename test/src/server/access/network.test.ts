@@ -1,6 +1,6 @@
 // Addresses that count as one.
 import { expect, test } from "vitest";
-import { networkOf } from "../../../../src/server/access/network.ts";
+import { networkOf } from "../../../../src/server/access/connection-limits.ts";
 
 test.each([
   ["192.0.2.7", "192.0.2.7"],

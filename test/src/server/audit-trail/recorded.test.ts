@@ -1,6 +1,6 @@
 // Which requests have a line in the audit trail, and what it says of their address.
 import { expect, test } from "vitest";
-import { actionOf, BEGUN, placeOf } from "../../../../src/server/audit-trail/recorded.ts";
+import { actionOf, BEGUN, placeOf } from "../../../../src/server/audit-trail/hooks.ts";
 
 test.each([
   ["POST", "/api/query", "query"],

@@ -1,6 +1,6 @@
 // Which requests get a line of their own in the audit trail, and which are only counted.
 import { expect, test } from "vitest";
-import { createLineCounts } from "../../../../src/server/audit-trail/refusal-lines.ts";
+import { createLineCounts } from "../../../../src/server/audit-trail/hooks.ts";
 
 const KIND = { name: "refused", most: 60 };
 

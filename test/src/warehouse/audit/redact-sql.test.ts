@@ -1,10 +1,52 @@
 // SQL in the audit trail: its shape stays, no value does.
+
+import { mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { knownWords } from "../../../../src/warehouse/audit/known-words.ts";
-import { redactSql } from "../../../../src/warehouse/audit/redact-sql.ts";
+import { knownWords, redactSql, sqlHash } from "../../../../src/warehouse/audit/redact-sql.ts";
 import { SQL_WORDS } from "../../../../src/warehouse/audit/sql-words.ts";
+import { trailDir } from "../../../../src/warehouse/audit/trail-files.ts";
+import { tempDir } from "../temp-dir.ts";
+
+// Hashes of statements: equal for equal texts in one data directory, and of no use in another.
+
+test("the key is made once, for its owner alone, and nothing is left beside it", () => {
+  const dir = trailDir(tempDir());
+  const hash = sqlHash(dir, "SELECT 1");
+  expect(hash).toMatch(/^[0-9a-f]{64}$/);
+  expect(sqlHash(dir, "SELECT 1")).toBe(hash);
+  expect(sqlHash(dir, "SELECT 2")).not.toBe(hash);
+  expect(sqlHash(trailDir(tempDir()), "SELECT 1")).not.toBe(hash);
+  expect(readdirSync(dir)).toEqual(["key"]);
+  expect(statSync(join(dir, "key")).mode & 0o777).toBe(0o600);
+});
+
+test("a link in place of the key is refused: its owner would know the key", () => {
+  const [dir, theirs] = [trailDir(tempDir()), trailDir(tempDir())];
+  sqlHash(theirs, "SELECT 1");
+  mkdirSync(dir, { recursive: true });
+  symlinkSync(join(theirs, "key"), join(dir, "key"));
+  expect(() => sqlHash(dir, "SELECT 1")).toThrow(expect.objectContaining({ code: "DATA_DIR_UNWRITABLE" }));
+});
+
+// Words that a redacted statement may hold: SQL's, and names that the mirror defines; no user's.
+
+test.each(["select", "accounts", "company_id", "marts", "freshness", "regexp_extract"])("%s is known", (word) => {
+  expect(knownWords().words.has(word)).toBe(true);
+});
+
+test("names that the mirror defines are known inside quotes, too; words of SQL are not, since quoted text may be a value", () => {
+  const { names } = knownWords();
+  expect(["accounts", "company_id", "freshness"].filter((name) => !names.has(name))).toEqual([]);
+  expect(["select", "regexp_extract"].filter((word) => names.has(word))).toEqual([]);
+});
+
+test("values and comments of the views' texts are not known", () => {
+  const { words } = knownWords();
+  expect(["newjoiner", "grain"].filter((word) => words.has(word))).toEqual([]);
+});
 
 const known = knownWords();
 const redacted = (sql: string) => redactSql(sql, known);

@@ -1,7 +1,7 @@
 // Ranges of row ids: they cover every row, and a gap between them is worth a scan of its own.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { rangesOf } from "../../../../src/warehouse/duckdb/row-ranges.ts";
+import { rangesOf } from "../../../../src/warehouse/duckdb/append.ts";
 
 test("every row lies in one range, each range begins and ends with a row, and large gaps lie between them", () => {
   fc.assert(

@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
-import { copyEmptyMirror, dateCopiedMirror } from "../../../../src/warehouse/file/new-file.ts";
 import { applyViews } from "../../../../src/warehouse/file/views.ts";
+import { copyEmptyMirror, dateCopiedMirror } from "../../../../src/warehouse/file/working-file.ts";
 
 /** Paths of a working file and of the build's empty mirror, in a new folder. */
 const paths = () => {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { catalogTables } from "../../../../src/catalog/dictionary.ts";
 import { LEDGER_TABLES } from "../../../../src/catalog/ledger-tables.ts";
-import { VIEW_NAMES } from "../../../../src/catalog/view-names.ts";
+import { VIEW_NAMES } from "../../../../src/catalog/tables.ts";
 import { openWorld } from "../../../../src/sandbox/world-file.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { readMigrations } from "../../../../src/warehouse/duckdb/sql-files.ts";

@@ -2,7 +2,7 @@
 import { BIGINT, DuckDBTimestampTZValue, VARCHAR } from "@duckdb/node-api";
 import { expect, test } from "vitest";
 import type { Sql } from "../../../../src/warehouse/duckdb/statements.ts";
-import { append, at, whole } from "../../../../src/warehouse/load/sync-rows.ts";
+import { append, at, whole } from "../../../../src/warehouse/load/change-log.ts";
 
 /** Statements that only note what is appended. */
 const noting = () => {

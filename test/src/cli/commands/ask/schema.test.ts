@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { contentFields } from "../../../../../src/catalog/vocabulary.ts";
-import { configTemplate } from "../../../../../src/cli/config-template.ts";
+import { configTemplate } from "../../../../../src/cli/commands/start/init.ts";
 import { settingList } from "../../../../../src/core/config/settings.ts";
 import { cli } from "../../../../support/cli.ts";
 

@@ -1,8 +1,7 @@
 // Setting `destinations`: a list in the file or JSON in the environment; what is wrong is named, addresses are never shown.
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { azureSecrets } from "../../../../../src/core/config/destinations/azure-environment.ts";
-import { secretsIn } from "../../../../../src/core/config/destinations/secrets-in.ts";
+import { azureSecrets, secretsIn } from "../../../../../src/core/config/destinations/secrets-in.ts";
 import { configOf } from "../../../../support/given-config.ts";
 
 test("without the section there is none", () => {

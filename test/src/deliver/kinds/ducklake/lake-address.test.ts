@@ -1,7 +1,9 @@
 // Addresses of lakes: catalogs, files, and the extensions that reach them.
 import { expect, test } from "vitest";
-import { resolveDestinations } from "../../../../../src/core/config/destinations/destination-settings.ts";
-import { ducklakeSettings } from "../../../../../src/core/config/destinations/ducklake-settings.ts";
+import {
+  ducklakeSettings,
+  resolveDestinations,
+} from "../../../../../src/core/config/destinations/destination-settings.ts";
 import { lakeAddress } from "../../../../../src/deliver/kinds/ducklake/lake-address.ts";
 
 const address = (url: string, more: Record<string, unknown> = {}, exists = false) => {

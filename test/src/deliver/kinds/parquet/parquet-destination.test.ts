@@ -4,12 +4,35 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
 import { isCode } from "../../../../../src/core/errors.ts";
-import { parquetDestination } from "../../../../../src/deliver/kinds/parquet/parquet-destination.ts";
+import { assertConditional, parquetDestination } from "../../../../../src/deliver/kinds/parquet/parquet-destination.ts";
 import { folderStore } from "../../../../../src/deliver/stores/folder-store.ts";
 import { change } from "../../../../support/change-mirror.ts";
 import { tempDir } from "../../../warehouse/temp-dir.ts";
 import { deleteSignals, signalsOf } from "../../moving-mirror.ts";
+import { aMemoryStore } from "../../stores/a-memory-store.ts";
 import { contentOf, deliver, expectSnapshot, filesIn, manifestOf } from "./a-set.ts";
+
+// A store that ignores conditions is found out before the first delivery.
+
+const { signal } = new AbortController();
+
+test("a store that keeps conditions is accepted, and nothing is left in it", async () => {
+  const store = aMemoryStore();
+  await assertConditional(store, signal);
+  expect(store.texts.size).toBe(0);
+});
+
+test.each(["ifMatch", "ifNoneMatch"] as const)(
+  "a store that ignores %s is refused, and nothing is left in it",
+  async (ignores) => {
+    const store = aMemoryStore({ ignores });
+    await expect(assertConditional(store, signal)).rejects.toMatchObject({
+      code: "DESTINATION_UNCONDITIONAL",
+      context: { name: "files" },
+    });
+    expect(store.texts.size).toBe(0);
+  },
+);
 
 const HOUR_MS = 3_600_000;
 const failsWith = (code: Parameters<typeof isCode>[1]) => (error: unknown) => isCode(error, code);

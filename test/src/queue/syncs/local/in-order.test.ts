@@ -1,8 +1,8 @@
 // Syncs of a worker in one process: one after another for each profile, and never after their deadline.
 import { expect, test } from "vitest";
 import { createManualClock, settled } from "../../../../../bench/rates/manual-clock.ts";
-import type { Entry } from "../../../../../src/queue/syncs/local/entry.ts";
-import { createOrder } from "../../../../../src/queue/syncs/local/in-order.ts";
+import type { Entry } from "../../../../../src/queue/syncs/local/known-syncs.ts";
+import { createOrder } from "../../../../../src/queue/syncs/local/local-triggers.ts";
 import { config, syncOf } from "../../asking/an-ask.ts";
 
 const rig = () => {

@@ -1,6 +1,6 @@
 // Idempotency keys as they are kept in Redis: what is read of what was written.
 import { expect, test } from "vitest";
-import { askedBefore, keyReads, keyWrites } from "../../../../../src/queue/syncs/redis/asked-keys.ts";
+import { askedBefore, keyReads, keyWrites } from "../../../../../src/queue/syncs/redis/start-sync.ts";
 import { anAsk } from "../../asking/an-ask.ts";
 
 const ask = anAsk({ idempotencyKey: "nightly 2026-11-21", streams: ["accounts"] });

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ExtensionMissing, loadExtensions } from "../../../../../src/warehouse/duckdb/extended/extensions.ts";
+import { ExtensionMissing, loadExtensions } from "../../../../../src/warehouse/duckdb/extended/program.ts";
 import { aFolder } from "../../../../support/cli.ts";
 
 /** A DuckDB that has these extensions and can install those; the statements that it was given. */

@@ -1,7 +1,7 @@
 // Retention of the ledger: what it removes, what it keeps whatever its age, and sums that do not fall.
 import { expect, onTestFinished, test } from "vitest";
 import { sqlText } from "../../../../../src/warehouse/duckdb/sql-files.ts";
-import { pruneLedger } from "../../../../../src/warehouse/file/upkeep/ledger-retention.ts";
+import { pruneLedger } from "../../../../../src/warehouse/file/upkeep/history-retention.ts";
 import { allChanges, applyChanges } from "../../../../support/feed.ts";
 import { aCheckpoint, aLoad, aWarehouse, oneRow, rowsOf, T0 } from "../../builders.ts";
 

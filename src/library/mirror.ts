@@ -32,6 +32,7 @@ import { type Alerts, createAlerts } from "./alerts.ts";
 export type { AlertEvent } from "../alerts/message.ts";
 export type { RulePass } from "../alerts/run-rule.ts";
 export type { RollOver } from "../budget/credits/roll-over.ts";
+export type { SettingValue } from "../core/config/config.ts";
 export type { SettingName } from "../core/config/settings.ts";
 export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 export { ExactNumber, type JsonObject, type JsonValue } from "../core/json.ts";

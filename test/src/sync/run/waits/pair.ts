@@ -96,9 +96,9 @@ export interface Stage {
   readonly clock: StandingClock;
   readonly config: Config;
   readonly connect: OpenAccess;
-  /** Resolves once the run waits. The first request is on the wire then, unanswered. */
+  /** Resolves once the run waits. The held request is on the wire then, unanswered. */
   waits(): Promise<void>;
-  /** Its clock goes on until it waits: shared limits let the first request wait a little, too. */
+  /** Its clock goes on until it waits: shared limits let the held request wait a little, too. */
   readonly goesOn?: boolean;
   /** Requests that another process may send before it hears of the end; unset: none. */
   readonly mayFollow?: number;
@@ -108,18 +108,31 @@ export interface Place {
   readonly clock: StandingClock;
   readonly url: string;
   readonly dataDir: string;
-  /** The first request has reached the service. */
+  /** The held request has reached the service. */
   readonly arrived: Promise<void>;
-  /** How every request but the first is answered from now on. */
+  /**
+   * The first request is answered with these headers, so that more may follow, and the second one is held. Otherwise the
+   * first is held.
+   */
+  answerFirst(headers?: Readonly<Record<string, string>>): void;
+  /** How every request after the held one is answered. */
   answerOthers(answer: FakeAnswer): void;
 }
 
 export type Enter = (place: Place) => Promise<Stage>;
 
+/** Headers of the first answer, and how all requests after the held one are answered. */
+interface Said {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly others: FakeAnswer;
+}
+
 /** In one process, with this environment; it waits once a wait of this length stands. */
 export const alone =
-  (env: Record<string, string>, isIt: (ms: number) => boolean, others?: FakeAnswer): Enter =>
-  async ({ clock, url, dataDir, arrived, answerOthers }) => {
+  (env: Record<string, string>, isIt: (ms: number) => boolean, said: Partial<Said> = {}): Enter =>
+  async ({ clock, url, dataDir, arrived, answerFirst, answerOthers }) => {
+    answerFirst(said.headers);
+    const { others } = said;
     if (others !== undefined) answerOthers(others);
     return {
       clock,
@@ -128,6 +141,11 @@ export const alone =
       waits: () => arrived.then(() => clock.stands(isIt)),
     };
   };
+
+/** Resolves when all that needs no timer has happened. */
+export const allIsAsked = async (): Promise<void> => {
+  for (let turns = 0; turns < 200; turns++) await new Promise((resolve) => setImmediate(resolve));
+};
 
 export const CODES: Partial<Record<EndName, number>> = {
   stop: EXIT.interrupted,
@@ -165,23 +183,35 @@ const letASecondPass = (clock: StandingClock): (() => void) => {
   return () => clearInterval(ticking);
 };
 
-/** A service whose first request is held until the test says how to answer it. */
+/** A service that holds one request until the test says how to answer it. */
 const heldService = async () => {
   const source = service();
-  const answers: { first?: FakeAnswer | undefined; others?: FakeAnswer } = {};
-  let first: string | null = null;
+  const answers: { held?: FakeAnswer | undefined; others?: FakeAnswer } = {};
+  let held: string | null = null;
+  let firstHeaders: Readonly<Record<string, string>> | undefined;
   const arrived = deferred();
   const released = deferred();
-  source.options = { ...source.options, before: ({ path }) => (path === first ? answers.first : answers.others) };
-  const server = await startFakeServer(source, async (path) => {
-    if (first !== null) return;
-    first = path;
+  source.options = {
+    ...source.options,
+    before: ({ path }) => (held === null ? undefined : path === held ? answers.held : answers.others),
+  };
+  const answer: FakeService["answer"] = (...request) => {
+    const plain = source.answer(...request);
+    return source.log.length === 1 ? { ...plain, headers: { ...plain.headers, ...firstHeaders } } : plain;
+  };
+  const server = await startFakeServer({ ...source, answer }, async (path) => {
+    if (held !== null) return;
+    if (firstHeaders !== undefined && source.log.length === 0) return;
+    held = path;
     arrived.resolve();
     await released.promise;
   });
   onTestFinished(() => server.close());
   onTestFinished(() => released.resolve());
-  return { source, url: server.url, arrived: arrived.promise, release: released.resolve, answers };
+  const answerFirst = (headers: Readonly<Record<string, string>> = {}) => {
+    firstHeaders = headers;
+  };
+  return { source, url: server.url, arrived: arrived.promise, release: released.resolve, answers, answerFirst };
 };
 
 /** What cuts the way to the service, as a fault of the machine or of duckmirror would. */
@@ -230,12 +260,12 @@ export const runInSession = async (
 
 /** Runs a sync into its wait, ends it, and measures. `onTheWire`: the wait is for an answer, as long as the grace is. */
 export const runPair = async (dataDir: string, enter: Enter, end: EndName, onTheWire = false): Promise<void> => {
-  const { source, url, arrived, release, answers } = await heldService();
   const clock = standingClock(SHORT_MS);
+  const { source, url, arrived, release, answers, answerFirst } = await heldService();
   const answerOthers = (answer: FakeAnswer) => {
     answers.others = answer;
   };
-  const stage = await enter({ clock, url, dataDir, arrived, answerOthers });
+  const stage = await enter({ clock, url, dataDir, arrived, answerFirst, answerOthers });
   const { fault, cut, connect } = breakable(stage.connect);
   const signal = new AbortController();
   const request: SyncRequest = {
@@ -265,13 +295,13 @@ export const runPair = async (dataDir: string, enter: Enter, end: EndName, onThe
       signal.abort(new DuckmirrorError("INTERRUPTED"));
       break;
     case "quota":
-      answers.first = refused(429, { "retry-after": "10800" });
+      answers.held = refused(429, { "retry-after": "10800" });
       break;
     case "budget":
-      answers.first = undefined;
+      answers.held = undefined;
       break;
     case "credentials":
-      answers.first = refused(401);
+      answers.held = refused(401);
       break;
     case "time limit":
       clock.over(TIME_LIMIT_MS);
@@ -293,6 +323,6 @@ export const runPair = async (dataDir: string, enter: Enter, end: EndName, onThe
   over();
   if (end === "fault") expect(error).toBe(fault);
   else expect(error).toMatchObject({ exitCode: CODES[end] });
-  // The first one was on the wire; nothing follows that knows of the end.
+  // The held one was on the wire; nothing follows that knows of the end.
   expect(source.log.length - sentBefore).toBeLessThanOrEqual(1 + (stage.mayFollow ?? 0));
 };

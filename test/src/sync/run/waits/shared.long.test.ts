@@ -28,8 +28,7 @@ import { runnable, type WaitName } from "./table.ts";
 
 const aMirror = useCompleteMirror();
 const RESETS_AT = Date.parse("2026-12-01T00:00:00.000Z");
-/** One credit is left. */
-const ONE_LEFT = { limit: 100, used: 99, remaining: 1, resetsAt: RESETS_AT };
+const left = (remaining: number) => ({ limit: 100, used: 100 - remaining, remaining, resetsAt: RESETS_AT });
 const PATIENCE = { timeout: 120_000, interval: 5 };
 /** No command fails by itself: only the end of the run ends its wait. */
 const NEVER_MS = 600_000;
@@ -76,12 +75,13 @@ const counting = (connect: OpenAccess) => {
 };
 
 const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
-  "credits of other processes": async ({ clock, url, dataDir, arrived }) => {
+  "credits of other processes": async ({ clock, url, dataDir, arrived, answerFirst }) => {
+    answerFirst();
     const redis = await aRedis();
     const connection = await aConnection(redis);
     const config = configOf(url, dataDir, { ...FAST, REDIS_URL: redis.url });
-    // The first request takes the last one.
-    await ledgerOf(connection, config, clock).observe(ONE_LEFT, clock.now(), false);
+    // The held request takes the last one.
+    await ledgerOf(connection, config, clock).observe(left(2), clock.now(), false);
     const connect = sharedAccess(connection);
     return { clock, config, connect, waits: () => arrived.then(() => clock.stands((ms) => ms === 200)), goesOn: true };
   },
@@ -128,7 +128,7 @@ for (const [wait, connectOf] of Object.entries(BUDGET)) {
     onTestFinished(() => server.close());
     const config = configOf(server.url, await aMirror(), { ...FAST, REDIS_URL: redis.url });
     const ledger = ledgerOf(await aConnection(redis), config, systemClock);
-    await ledger.observe(ONE_LEFT, Date.now(), false);
+    await ledger.observe(left(1), Date.now(), false);
     const running = syncJob(config, SYNC, {
       ...contextOf(standingClock(SHORT_MS)),
       clock: systemClock,
@@ -137,7 +137,7 @@ for (const [wait, connectOf] of Object.entries(BUDGET)) {
     });
     await asked.promise;
     // Said again after the run began: it is believed.
-    await ledger.observe(ONE_LEFT, Date.now(), false);
+    await ledger.observe(left(1), Date.now(), false);
     release.resolve();
     const { error } = await running;
     expect(error).toMatchObject({ exitCode: EXIT.budget });

@@ -1,7 +1,7 @@
 // Case along-month: how old fields of contacts get that have no change date (an email's status, talking points). A look
 // at what changed does not bring them; walks do, and insights, which carry the contacts of their account (decision
 // 0116). Both ages come from the same simulated month, because what comes along costs nothing.
-import { PLANS, type PlanName } from "../src/sandbox/limits/plans.ts";
+import { PLANS, type PlanName } from "../src/sandbox/limits/credits.ts";
 import type { Candidate } from "../src/sync/plan/candidate.ts";
 import type { BenchCase, Figure } from "./case.ts";
 import { DAY, randomFrom, START, simulate, WORLD } from "./simulated-month.ts";

@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { VIEW_NAMES } from "../src/catalog/tables.ts";
-import { openWorld } from "../src/sandbox/world-file.ts";
+import { openWorld } from "../src/sandbox/sandbox.ts";
 import { openDatabase } from "../src/warehouse/duckdb/database.ts";
 import { exportSnapshot } from "../src/warehouse/export/export.ts";
 import { migrate } from "../src/warehouse/file/migrate.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type SyncRequest, syncJob } from "../jobs/sync.ts";
-import { vocabulary } from "../src/catalog/vocabulary.ts";
+import { vocabulary } from "../src/catalog/field-rules.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { resolveConfig } from "../src/core/config/config.ts";
 import type { SyncReport } from "../src/core/report/sync-report.ts";

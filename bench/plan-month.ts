@@ -1,5 +1,5 @@
 // Case plan-month: how fresh a mirror stays on each plan, by a month in simulated time.
-import { PLANS, type PlanName } from "../src/sandbox/limits/plans.ts";
+import { PLANS, type PlanName } from "../src/sandbox/limits/credits.ts";
 import { atMost, type BenchCase, type Figure, median } from "./case.ts";
 import { DAY, HOUR, type Month, type Spending, simulate } from "./simulated-month.ts";
 

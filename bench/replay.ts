@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { replayJob } from "../jobs/replay.ts";
-import { vocabulary } from "../src/catalog/vocabulary.ts";
+import { vocabulary } from "../src/catalog/field-rules.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { resolveConfig } from "../src/core/config/config.ts";
 import { atMost, type BenchCase, type Figure, ofRounds } from "./case.ts";

@@ -4,7 +4,7 @@ import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";
 import { accessOf, type KnownTier, tierAfter } from "../src/core/state/tier.ts";
-import { PLANS, type PlanName } from "../src/sandbox/limits/plans.ts";
+import { PLANS, type PlanName } from "../src/sandbox/limits/credits.ts";
 import {
   type AccountFact,
   type Candidate,

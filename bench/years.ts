@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { replayJob } from "../jobs/replay.ts";
 import { syncJob } from "../jobs/sync.ts";
-import { vocabulary } from "../src/catalog/vocabulary.ts";
+import { vocabulary } from "../src/catalog/field-rules.ts";
 import type { Clock } from "../src/core/clock.ts";
 import { resolveConfig } from "../src/core/config/config.ts";
 import { Secret } from "../src/core/secret.ts";

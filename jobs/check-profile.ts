@@ -1,6 +1,6 @@
 // Job check-profile: finds faults of a profile's configuration that would keep it from syncing. Sends no request, costs no credit.
 import type { Config } from "../src/core/config/config.ts";
-import { resolveHashKey } from "../src/core/config/secrets/hash-key.ts";
+import { resolveHashKey } from "../src/core/config/secrets/server-key.ts";
 import { resolveToken } from "../src/core/config/secrets/token.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";

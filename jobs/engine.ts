@@ -6,7 +6,7 @@ import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import { fieldPath } from "../src/catalog/field-rules.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
-import { resolveHashKey } from "../src/core/config/secrets/hash-key.ts";
+import { resolveHashKey } from "../src/core/config/secrets/server-key.ts";
 import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { learnTier, readTier } from "../src/core/state/tier.ts";

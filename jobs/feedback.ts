@@ -1,7 +1,7 @@
 // Job feedback: reports wrong or missing data to the service (API.md, "POST /v1/feedback"). A 200 costs a credit.
 // Sends once, after at most one wait for the rate limit: a second attempt could store the feedback twice.
 import type { ApiOutcome, OkOutcome } from "../src/api/outcome.ts";
-import { causeOf } from "../src/api/outcome-text.ts";
+import { causeOf } from "../src/api/outcome.ts";
 import { chargeOf, verdictOf } from "../src/api/retry-policy.ts";
 import type { FEEDBACK_CATEGORIES } from "../src/catalog/resources.ts";
 import type { Config } from "../src/core/config/config.ts";

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import type { RollOver } from "../src/budget/credits/roll-over.ts";
-import { vocabulary } from "../src/catalog/vocabulary.ts";
+import { vocabulary } from "../src/catalog/field-rules.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";

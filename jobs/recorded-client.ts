@@ -2,7 +2,7 @@
 // call in a call file; the next process that holds the warehouse books them in the ledger.
 import type { Client } from "../src/api/client.ts";
 import type { ApiCall, ApiOutcome } from "../src/api/outcome.ts";
-import { causeOf } from "../src/api/outcome-text.ts";
+import { causeOf } from "../src/api/outcome.ts";
 import { verdictOf } from "../src/api/retry-policy.ts";
 import { type LedgerStream, streamOfRoute } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";

@@ -12,7 +12,7 @@ import { totalsWithin } from "../src/sync/plan/forecast/checked-totals.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/run/state/ending.ts";
 import type { SyncOptions } from "../src/sync/run/state/run-state.ts";
-import { noteRules } from "../src/warehouse/file/baseline/field-rules.ts";
+import { noteRules } from "../src/warehouse/file/baseline/baseline.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { removeOutdated } from "../src/warehouse/file/upkeep/leftovers.ts";

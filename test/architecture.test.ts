@@ -174,7 +174,9 @@ describe("the checker allows", () => {
 
 // A link, pipe or device in place of a file must not be followed, nor waited for: only these modules open files.
 const OPENERS = [
-  ...["files/own-files", "files/given-files", "program-files", "machine-memory"].map((name) => `src/core/${name}.ts`),
+  ...["files/own-files", "files/given-files", "program-files", "config/memory-plan"].map(
+    (name) => `src/core/${name}.ts`,
+  ),
   // These open descriptors that they were given, and files that must refuse.
   ...["program", "fence/launcher", "fence/proof"].map((name) => `src/warehouse/user-sql/${name}.ts`),
 ];

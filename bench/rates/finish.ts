@@ -1,7 +1,8 @@
 // How long a number of requests takes, and how many are refused: the program's own limiter, header parser and refusals
 // against a service on virtual time, so that an hour takes a moment.
+
+import { type RefusalCause, refusalCause } from "../../src/api/limits/quota-signs.ts";
 import { parseRateHeaders } from "../../src/api/limits/rate-headers.ts";
-import { type RefusalCause, refusalCause } from "../../src/api/limits/refusal-cause.ts";
 import type { RefusedOutcome } from "../../src/api/outcome.ts";
 import type { SharedLimiter } from "../../src/budget/rate/flights.ts";
 import { startShared } from "../../src/budget/rate/flights.ts";

@@ -9,17 +9,15 @@ import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { readGiven } from "../core/files/given-files.ts";
 import { makeOwnFolder } from "../core/files/own-files.ts";
 import { createScrubber } from "../core/secret.ts";
-import { HISTORY_ID, lastingId } from "../core/state/lasting-id.ts";
+import { HISTORY_ID, lastingId } from "../core/state/shared-file.ts";
 import { openError } from "../warehouse/duckdb/duck-errors.ts";
 import { takeWriterLock } from "../warehouse/file/writer-lock.ts";
 import { fileVersion } from "../warehouse/read/looks.ts";
 import { type RunQuery, readChangeEvents } from "./events/change-events.ts";
-import { readConditions } from "./events/conditions.ts";
-import { stateEvents } from "./events/state-events.ts";
+import { readConditions, stateEvents } from "./events/conditions.ts";
 import { type AlertEvent, type Message, messagesOf } from "./message.ts";
-import { type Post, postOnce, type Resolve } from "./sending/post.ts";
+import { keysIn, type Post, postOnce, type Resolve, signedHeaders } from "./sending/post.ts";
 import { isAttemptDue, verdictOf } from "./sending/retry.ts";
-import { keysIn, signedHeaders } from "./sending/signature.ts";
 import { openRuleStore, type Position, type RuleStore, ruleFolder, type StoredMessage } from "./store/rule-store.ts";
 
 // A message as text for chats that take Slack's incoming webhooks. Pure.

@@ -2,7 +2,6 @@
 // time and randomness are arguments. No other code decides retries. docs/ERRORS.md shows the same table.
 import { ENDPOINTS } from "../catalog/endpoints.ts";
 import type { ErrorCode } from "../core/errors.ts";
-import { isGone, isProse, lacksRoute, namesOneThing } from "./gone.ts";
 import {
   creditsReturnAt,
   isEndless,
@@ -12,7 +11,21 @@ import {
   openAgainAt,
 } from "./limits/quota-signs.ts";
 import type { ApiOutcome, BrokenOutcome, FailContext, Verdict, VerdictContext } from "./outcome.ts";
-import { causeOf, endpointOf } from "./outcome-text.ts";
+import { causeOf, endpointOf } from "./outcome.ts";
+
+// Decides what a 404 or 410 means, by its route and body. Pure.
+
+const isGone = (outcome: ApiOutcome): boolean => outcome.kind === "refused" && [404, 410].includes(outcome.status);
+
+/** Text in place of JSON. "All bodies are JSON" (API.md), so a gateway may have sent it; a service may leave out the body. */
+export const isProse = (outcome: ApiOutcome): boolean =>
+  outcome.kind === "refused" && outcome.excerpt !== "" && !/^[{["]/.test(outcome.excerpt);
+
+/** Routes with a record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
+export const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");
+
+/** A 404 of a list means that its route is missing; one of a single account's insight need not (API.md does not say). */
+const lacksRoute = (outcome: ApiOutcome): boolean => isGone(outcome) && outcome.call.query.accountId === undefined;
 
 const DEFAULT_MAX_ATTEMPTS = 6;
 /** Attempts at a response that was, or may have been, charged, and at what a gateway may call gone. */

@@ -1,5 +1,5 @@
 // Loads the configuration for a command: shared options as flags, the catalog as vocabulary, secrets hidden at once.
-import { vocabulary } from "../catalog/vocabulary.ts";
+import { vocabulary } from "../catalog/field-rules.ts";
 import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config/config.ts";
 import { azureSecrets, secretsIn } from "../core/config/destinations/secrets-in.ts";
 import type { CliDeps, SharedOptions } from "./command.ts";

@@ -2,7 +2,7 @@
 import { CommanderError } from "commander";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
-import { visible } from "../core/text/visible.ts";
+import { visible } from "../core/text/forms.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** Codes of Node for a file that this user may not use, or a path that leads to none. */

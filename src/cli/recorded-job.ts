@@ -1,13 +1,35 @@
 // Runs a job on the service for a command: token, progress, traces, limits shared over Redis, lines in the audit trail.
-
 import { setFlagsFromString } from "node:v8";
 import { COMMAND_GRACE_MS, type JobContext } from "../../jobs/engine.ts";
+import type { OpenAccess } from "../../jobs/service-access.ts";
 import type { Config } from "../core/config/config.ts";
 import { resolveToken } from "../core/config/secrets/token.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { audited } from "./audited.ts";
 import type { CommandContext } from "./command.ts";
-import { withSharedLimits } from "./worker/shared-limits.ts";
+
+// Lets commands beside a worker use the rate and credits that all processes share through Redis.
+
+/**
+ * Runs `work` with the configured connection: shared limits with `redis_url`, else none. Throws REDIS_UNAVAILABLE and
+ * the other refusals of Redis; warnings go to stderr unless --quiet.
+ */
+export const withSharedLimits = async <T>(
+  config: Config,
+  { shared, terminal, signal }: CommandContext,
+  work: (limits: { readonly connect?: OpenAccess }) => Promise<T>,
+): Promise<T> => {
+  if (config.redisUrl === null) return work({});
+  const { openAsking } = await import("../queue/redis/queue-connections.ts");
+  const { sharedAccess } = await import("../queue/worker/shared-access.ts");
+  const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
+  const connection = await openAsking(config.redisUrl, warn, signal);
+  try {
+    return await work({ connect: sharedAccess(connection) });
+  } finally {
+    await connection.close();
+  }
+};
 
 // Makes V8 optimize fewer functions in a command that ends within minutes. In a sync of 600 requests its optimizing
 // compiler took a fifth of all processor time, more than the faster code saved (docs/PERFORMANCE.md).

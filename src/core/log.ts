@@ -2,7 +2,7 @@
 import { type Logger, pino } from "pino";
 import { PinoPretty } from "pino-pretty";
 import type { Scrubber } from "./secret.ts";
-import { visible } from "./text/visible.ts";
+import { visible } from "./text/forms.ts";
 
 export type { Logger } from "pino";
 

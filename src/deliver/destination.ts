@@ -28,7 +28,7 @@ export interface DeliveredTable {
   /** In order; `type` is DuckDB's. */
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   /**
-   * `changes`: rows whose keys changed after the destination's position (changed-keys.ts). `whole`: every row, because the
+   * `changes`: rows whose keys changed after the destination's position (marks.ts). `whole`: every row, because the
    * destination lacks the table or a column of it, its position is older than the changes that are kept, the feed began
    * anew, a contact was erased (the feed does not name whom), or rows changed without a number.
    */

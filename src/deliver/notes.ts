@@ -7,9 +7,8 @@ import { z } from "zod";
 import type { Config } from "../core/config/config.ts";
 import type { DestinationKind } from "../core/config/destinations/destination-settings.ts";
 import { DELIVERIES } from "../core/data-dir.ts";
-import { makeOwnFolder, readOwnText } from "../core/files/own-files.ts";
+import { makeOwnFolder, readOwnText, replaceFile } from "../core/files/own-files.ts";
 import { counted } from "../core/text/units.ts";
-import { replaceFile } from "../warehouse/archive/replace-file.ts";
 import type { Delivered } from "./destination.ts";
 
 const noteSchema = z.object({

@@ -69,7 +69,7 @@ export const openDestination = async (
       return openPostgres(settings);
     }
     case "parquet": {
-      const { openParquet } = await import("./kinds/parquet/open-parquet.ts");
+      const { openParquet } = await import("./kinds/parquet/parquet-destination.ts");
       return openParquet(settings, context);
     }
     case "ducklake": {

@@ -8,7 +8,7 @@ import type { MemoryPlan } from "../core/config/memory-plan.ts";
 import { DELIVERING, snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { copyOwn, listOwn, makeOwnFolder } from "../core/files/own-files.ts";
-import { HISTORY_ID, lastingId } from "../core/state/lasting-id.ts";
+import { HISTORY_ID, lastingId } from "../core/state/shared-file.ts";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
 import { fileError } from "../warehouse/duckdb/duck-errors.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";

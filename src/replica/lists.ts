@@ -3,10 +3,8 @@
 import { z } from "zod";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
-import type { FilledColumns } from "./kept/filled-columns.ts";
+import type { FilledColumns } from "./kept/kept.ts";
 import type { ListOrders, PageKeys } from "./kept/list-orders.ts";
-import type { FindRecords } from "./lookups.ts";
-import { chooseFields } from "./query/field-choice.ts";
 import { Binds, type Conditions, FILTERS } from "./query/filters.ts";
 import {
   hasKeyOfOneColumn,
@@ -18,6 +16,8 @@ import {
   type RecordText,
 } from "./query/list-query.ts";
 import type { Params } from "./query/params.ts";
+import { chooseFields } from "./query/params.ts";
+import type { FindRecords } from "./reader.ts";
 import { type Reader, readStatement } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
 import { LINK_COLUMNS, readLinked } from "./related.ts";

@@ -2,10 +2,10 @@
 
 import { z } from "zod";
 import { tableSpec } from "../catalog/tables.ts";
-import { memberJson, objectJson, valueJson } from "../warehouse/read/row-json.ts";
+import { memberJson, objectJson, valueJson } from "../warehouse/read/record-text.ts";
 import type { Embedded } from "./envelope.ts";
-import { defaultFields } from "./query/field-choice.ts";
 import type { Params } from "./query/params.ts";
+import { defaultFields } from "./query/params.ts";
 import { amongTexts, embedded, type Reader, readRecords } from "./reader.ts";
 
 /** Value of `include` → column of the parent that names the related record. */

@@ -1,7 +1,7 @@
 // Options of a sandbox with their defaults; parses the command line's text for some of them.
 import { type Clock, systemClock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
-import { PLANS, type PlanName } from "./limits/plans.ts";
+import { PLANS, type PlanName } from "./limits/credits.ts";
 import type { RateHeaderOptions } from "./limits/rate-headers.ts";
 import type { Quirks } from "./quirks.ts";
 

@@ -3,10 +3,8 @@
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance } from "fastify";
 import { recordRequests } from "./audit-trail/hooks.ts";
-import { createRunFigures } from "./figures/run-figures.ts";
 import { guardedApp } from "./guarded-app.ts";
-import { createMetrics } from "./metrics/metrics.ts";
-import { changeRoutes } from "./routes/changes.ts";
+import { createMetrics, createRunFigures } from "./metrics/metrics.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { explorerRoutes } from "./routes/explorer.ts";
 import { destinationRoutes, fleetRoutes, followingRoutes } from "./routes/fleet.ts";
@@ -14,7 +12,7 @@ import { healthRoutes, metricsRoutes } from "./routes/health.ts";
 import { mirrorApiRoutes } from "./routes/mirror-api.ts";
 import { pageRoutes } from "./routes/page.ts";
 import { pageApiRoutes } from "./routes/page-api.ts";
-import { searchRoutes } from "./routes/search.ts";
+import { changeRoutes, searchRoutes } from "./routes/search.ts";
 import { syncRoutes } from "./routes/syncs.ts";
 import { contextOf, type ServerOptions } from "./server-context.ts";
 

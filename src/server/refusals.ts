@@ -2,7 +2,19 @@
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
-import { firstProblem } from "./parse-body.ts";
+
+// Checks the body of a request against the route's schema; a body that does not fit is refused (USAGE, 400).
+
+/** The first problem as one line: the field, and what is wrong with it. */
+const firstProblem = ({ issues: [issue] }: z.ZodError): string =>
+  `${issue?.path.join(".") || "body"}: ${issue?.message ?? "invalid"}`;
+
+/** The body as the schema reads it; no body counts as an empty object. Throws USAGE with the first problem. */
+export const parseBody = <T>(schema: z.ZodType<T>, body: unknown): T => {
+  const parsed = schema.safeParse(body ?? {});
+  if (parsed.success) return parsed.data;
+  throw new DuckmirrorError("USAGE", { detail: firstProblem(parsed.error) });
+};
 
 export class HttpRefusal extends Error {
   readonly status: number;

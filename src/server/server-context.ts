@@ -2,14 +2,14 @@
 import type { AlertFigures } from "../../jobs/alerts.ts";
 import { briefly } from "../core/async/when-free.ts";
 import type { Clock } from "../core/clock.ts";
-import type { TlsFiles } from "../core/config/secrets/tls-files.ts";
+import type { TlsFiles } from "../core/config/secrets/server-key.ts";
 import type { UserSqlSetting } from "../core/config/settings.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Fleet, UnableProfile } from "../core/report/fleet.ts";
 import type { SyncTriggers } from "../core/report/triggers.ts";
 import type { Secret } from "../core/secret.ts";
 import type { DeliveryState } from "../deliver/notes.ts";
-import type { Feedback } from "../replica/feedback.ts";
+import type { Feedback } from "../replica/refusal.ts";
 import type { AuditTrail } from "../warehouse/audit/trail.ts";
 import { type Box, offeredBox } from "../warehouse/user-sql/process-pool.ts";
 import type { ConnectionLimits } from "./access/connection-limits.ts";

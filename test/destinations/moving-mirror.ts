@@ -6,7 +6,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { JsonObject, JsonValue } from "../../src/core/json.ts";
 import type { Warehouse } from "../../src/warehouse/file/warehouse.ts";
 import { forgetContacts } from "../../src/warehouse/forget/forget.ts";
-import { startFeed } from "../../src/warehouse/load/start-feed.ts";
+import { startFeed } from "../../src/warehouse/load/walks.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { aCheckpoint, aLoad, aSignal } from "../src/warehouse/checkpoints.ts";
 import { change } from "../support/change-mirror.ts";

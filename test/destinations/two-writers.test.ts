@@ -1,6 +1,6 @@
 // Two deliveries to one lake: one brings its snapshot, the other changes nothing and says so.
 import { expect, onTestFinished, test } from "vitest";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { openDestination } from "../../src/deliver/open-destination.ts";
 import { withSource } from "../src/deliver/moving-mirror.ts";

@@ -16,7 +16,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { backupJob, restoreJob } from "../../jobs/backup.ts";
 import { followJob } from "../../jobs/following.ts";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { keyedForgotten, readForgotten, writeForgotten } from "../../src/warehouse/archive/forgotten-list.ts";

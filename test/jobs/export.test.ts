@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { exportJob } from "../../jobs/export.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
-import { exportFolders } from "../../src/warehouse/export/registry.ts";
+import { exportFolders } from "../../src/warehouse/export/parts.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { change } from "../support/change-mirror.ts";
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eraseAsked, followingJob, followJob, unfollowJob } from "../../jobs/following.ts";
 import { planJob } from "../../jobs/plan.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { openWarehouse } from "../../src/warehouse/file/warehouse.ts";

@@ -8,7 +8,7 @@ import { afterEach, expect, test } from "vitest";
 import { exportJob } from "../../jobs/export.ts";
 import { forgetJob } from "../../jobs/forget.ts";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { isCode } from "../../src/core/errors.ts";

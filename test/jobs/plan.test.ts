@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { openDatabase } from "../../src/warehouse/duckdb/database.ts";

@@ -2,8 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { publishJob } from "../../jobs/publish.ts";
 import { openOwnAccess } from "../../jobs/service-access.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../src/catalog/streams.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { exportJob } from "../../jobs/export.ts";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { makeBaseline } from "../../src/warehouse/file/baseline/baseline.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { aFolder } from "../support/cli.ts";

@@ -1,7 +1,7 @@
 // Two ways to run duckmirror as its users do: the library's job in this process, and the built program as a child.
 import { spawn } from "node:child_process";
 import type { syncJob } from "../../jobs/sync.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../src/core/errors.ts";

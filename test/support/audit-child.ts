@@ -2,8 +2,7 @@
 // Arguments: data directory, actor, number of actions, `killed` or nothing.
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { openTrail } from "../../src/warehouse/audit/trail.ts";
-import { trailDir } from "../../src/warehouse/audit/trail-files.ts";
+import { openTrail, trailDir } from "../../src/warehouse/audit/trail.ts";
 
 const [dataDir = "", actor = "", times = "0", end = ""] = process.argv.slice(2);
 const trail = openTrail({

@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { expect } from "vitest";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { warehousePaths } from "../../src/warehouse/file/working-file.ts";

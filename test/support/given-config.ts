@@ -1,5 +1,5 @@
 // The configuration that a file's text and an environment give.
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { type Config, resolveConfig } from "../../src/core/config/config.ts";
 import { parseConfigFile } from "../../src/core/config/config-file.ts";
 

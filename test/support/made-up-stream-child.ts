@@ -2,8 +2,8 @@
 // Run by test/src/catalog/made-up-stream.test.ts.
 import { exportJob } from "../../jobs/export.ts";
 import { planJob } from "../../jobs/plan.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../src/catalog/streams.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { anOrganization } from "./fake-data.ts";
 import { createFakeService } from "./fake-service.ts";

@@ -3,8 +3,8 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SyncRequest } from "../../jobs/sync.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import type { TableName } from "../../src/catalog/tables.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../src/core/report/progress-events.ts";

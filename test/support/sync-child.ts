@@ -3,7 +3,7 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { syncJob } from "../../jobs/sync.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { Secret } from "../../src/core/secret.ts";
 

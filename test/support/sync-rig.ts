@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { OpenAccess } from "../../jobs/service-access.ts";
 import { type SyncRequest, syncJob } from "../../jobs/sync.ts";
 import { type VerifyRequest, verifyJob } from "../../jobs/verify.ts";
-import { vocabulary } from "../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../src/core/report/progress-events.ts";

@@ -1,6 +1,40 @@
 // Distinguishes a refusal for lack of credits from one for speed (429) or rights (403), by several signs, because API.md
 // documents none. Pure.
-import type { ApiOutcome, RefusedOutcome } from "../outcome.ts";
+import type { ApiOutcome, RateInfo, RefusedOutcome, Verdict } from "../outcome.ts";
+
+// What a refusal for speed counts: requests per time, or requests in flight. Pure. API.md shows neither.
+
+/** `unclear`: it says nothing of it. */
+export type RefusalCause = "rate" | "in-flight" | "unclear";
+
+const IN_FLIGHT = /concurren|simultaneous|in[ _-]?flight|\bparallel|at the same time/i;
+const PER_TIME = /\brate\b|\bper[ _-]?(second|minute|hour)\b/i;
+
+/** A longer wait is that for a window. */
+const SHORT_MS = 5_000;
+
+/** The cause that the text of a refusal names, else the one that its headers show. */
+export const refusalCause = (outcome: ApiOutcome, now: number): RefusalCause => {
+  const text = outcome.kind === "refused" ? outcome.excerpt : "";
+  if (IN_FLIGHT.test(text)) return "in-flight";
+  const waitMs = (openAgainAt(outcome) ?? now) - now;
+  const isUsedUp = outcome.kind === "refused" && outcome.rate?.remaining === 0;
+  return PER_TIME.test(text) || isUsedUp || waitMs > SHORT_MS ? "rate" : "unclear";
+};
+
+// Selects the rate information of a response that the limiter should use. Pure.
+
+/**
+ * Rate information for the limiter. A refusal that ends the run carries none: credits return in their own time, and
+ * waiting for them in the limiter would delay this run and later ones. The Retry-After of a refusal counts only if
+ * its verdict is to wait. Throws nothing.
+ */
+export const rateSaid = (outcome: ApiOutcome, verdict: Verdict, now: number): RateInfo | null => {
+  if (outcome.kind === "broken" || outcome.rate === null || verdict.kind === "stop") return null;
+  const { retryAt } = outcome.rate;
+  const waits = verdict.kind === "wait" || (outcome.kind === "ok" && (retryAt ?? now) - now <= LONGEST_RATE_WAIT_MS);
+  return waits ? outcome.rate : { ...outcome.rate, retryAt: null };
+};
 
 /** A rate recovers within the hour (API.md, "Limits": per minute). A later time belongs to a quota. */
 export const LONGEST_RATE_WAIT_MS = 3_600_000;

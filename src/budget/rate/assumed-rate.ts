@@ -1,6 +1,6 @@
 // The rate that is assumed while neither the user nor the service names one: after a refusal a slower published plan, and the
 // earlier one again if its requests do not explain the refusal. Pure.
-import { PLAN_RATES } from "../../core/config/planning/rate-setting.ts";
+import { PLAN_RATES } from "../../core/config/setting-parsers.ts";
 
 // Published plans (API.md, "Limits") as steps: the start of an unknown rate, and the next rate after one that was too
 // fast.

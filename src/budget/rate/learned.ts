@@ -66,7 +66,7 @@ const NOTHING: Learned = { burst: null, window: null, inFlight: null, isNamed: f
 /** A refusal of a request. Times in ms since the epoch. */
 export interface Refusal {
   readonly untilMs: number;
-  /** What it counts, as src/api/limits/refusal-cause.ts finds it. */
+  /** What it counts, as src/api/limits/quota-signs.ts finds it. */
   readonly cause: "rate" | "in-flight" | "unclear";
   /** The service named `untilMs`. */
   readonly isNamed: boolean;

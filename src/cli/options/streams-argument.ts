@@ -1,7 +1,47 @@
 // The argument `[streams...]` of sync, plan and verify; `--help` lists their names.
 import type { Command } from "commander";
+import { z } from "zod";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { parseDuration } from "../../core/text/units.ts";
+import { parseTime } from "../../core/time.ts";
+import type { StoreSettings } from "../../deliver/stores/open-store.ts";
+
+// Options of commands that read or write object storage.
+
+export const bucketInput = {
+  account: z.string().optional(),
+  endpoint: z.string().optional(),
+  region: z.string().optional(),
+  pathStyle: z.boolean().optional(),
+};
+
+export const withBucketOptions = (cli: Command): Command =>
+  cli
+    .option("--endpoint <url>", "address of another service than Amazon's, Google's or Azure's")
+    .option("--account <name>", "storage account of az:// (default: AZURE_STORAGE_ACCOUNT)")
+    .option("--region <name>", "region of the bucket (default: as AWS tools find it)")
+    .option("--path-style", "the bucket is in the path of the address, not in the host name");
+
+export const bucketOf = (input: z.output<z.ZodObject<typeof bucketInput>>): StoreSettings => ({
+  account: input.account,
+  endpoint: input.endpoint,
+  region: input.region,
+  pathStyle: input.pathStyle,
+});
+
+// The option --since: a time, or a duration before now.
+
+/** `2025-01-31`, `2025-01-31T12:00Z` or `24h` ago → ms since the epoch. Throws USAGE. */
+export const sinceOf = (text: string, now: number): number => {
+  const ago = parseDuration(text);
+  if (ago !== null) return now - ago;
+  const time = parseTime(text);
+  if (time === null) {
+    throw new DuckmirrorError("USAGE", { detail: `--since: "${text}" is neither a time like 2025-01-31 nor 24h` });
+  }
+  return Number(time.micros) / 1000;
+};
 
 // Options of commands that can read a part of the mirror: one list anew, or what is dated after a day.
 

@@ -1,7 +1,7 @@
 // Tables for people: as wide as the terminal, numbers right-aligned, one record per block if the terminal is too
 // narrow. Drawn here: cli-table3 took 0.4 ms a row, and no table of more than 120,000 rows.
 import stringWidth from "string-width";
-import { visible } from "../../core/text/visible.ts";
+import { visible } from "../../core/text/forms.ts";
 
 export interface TableColumn {
   readonly name: string;

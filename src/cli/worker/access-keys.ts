@@ -4,14 +4,13 @@ import { randomBytes } from "node:crypto";
 import { link, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
-import { keyProblem } from "../../core/config/key-text.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
-import { resolveServerKey } from "../../core/config/secrets/server-key.ts";
-import { resolveTls } from "../../core/config/secrets/tls-files.ts";
+import { keyProblem } from "../../core/config/listen-address.ts";
+import { resolveServerKey, resolveTls } from "../../core/config/secrets/server-key.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { createDurably, makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";
 import { type Scrubber, Secret } from "../../core/secret.ts";
-import { unwritable } from "../../core/state/unwritable.ts";
+import { unwritable } from "../../core/state/shared-file.ts";
 import { keysPath, readKeys } from "../../server/access/key-store.ts";
 
 interface AccessKeys {

@@ -1,15 +1,35 @@
 // One HTTP exchange with a worker. Over TLS the worker shows its certificate; over plain HTTP it proves that it knows the
 // key before the key is sent, on the same connection.
-import { randomBytes } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
-import type { ListenAddress } from "../../core/config/listen-address.ts";
-import { listenText } from "../../core/config/listen-address.ts";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { type ListenAddress, listenText } from "../../core/config/listen-address.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import type { Secret } from "../../core/secret.ts";
 import { PROOF_PATH, proofSchema, provesKey } from "../../server/access/key-proof.ts";
-import { connectPinned } from "./pinned-tls.ts";
+
+// A TLS connection to a server that must have exactly one certificate: the one in the configuration of this machine. So a
+// certificate that no authority signed is safe, and its name need not be that of the address.
+
+/** Rejects with the error of the connection, or where the server shows another certificate. */
+export const connectPinned = (
+  { host, port }: { readonly host: string; readonly port: number },
+  cert: string,
+  signal: AbortSignal,
+): Promise<TLSSocket> =>
+  new Promise((resolve, reject) => {
+    const wanted = new X509Certificate(cert).fingerprint256;
+    const socket = connectTls({ host, port, rejectUnauthorized: false });
+    const onAbort = () => void socket.destroy(new Error("no answer in time"));
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.once("error", reject).once("close", () => signal.removeEventListener("abort", onAbort));
+    socket.once("secureConnect", () => {
+      if (socket.getPeerX509Certificate()?.fingerprint256 === wanted) return resolve(socket);
+      socket.destroy(new Error("the server shows another certificate than tls_cert_file holds"));
+    });
+  });
 
 export interface WorkerPlace {
   readonly address: ListenAddress;

@@ -2,7 +2,7 @@
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { CommandContext } from "../command.ts";
-import { recorded } from "./recorded.ts";
+import { recorded } from "./steer.ts";
 import type { WorkerConnection } from "./worker-connection.ts";
 
 export type LetterAction = "retry" | "drop";

@@ -1,12 +1,66 @@
 // Shared code of `pause` and `resume`: their options, and the work on each target.
 import type { Command } from "commander";
 import { z } from "zod";
+import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
-import type { Pause } from "../../core/report/fleet.ts";
+import type { Fleet, Pause } from "../../core/report/fleet.ts";
+import { visible } from "../../core/text/forms.ts";
+import { formatDuration } from "../../core/text/units.ts";
+import { isoTime } from "../../core/time.ts";
+import type { Deed, Result } from "../../warehouse/audit/trail.ts";
+import { audited } from "../audited.ts";
 import type { CommandContext } from "../command.ts";
-import { pauseName } from "../terminal/fleet-tables.ts";
-import { recorded } from "./recorded.ts";
-import { connectWorker } from "./worker-connection.ts";
+import { renderTable, right } from "../terminal/table.ts";
+import { connectWorker, type WorkerConnection } from "./worker-connection.ts";
+
+// Queues, members and pauses of the fleet as tables for people. Pure.
+
+export const pauseName = ({ kind, name }: Pick<Pause, "kind" | "name">): string =>
+  kind === "fleet" ? "the fleet" : `${kind} ${visible(name ?? "?")}`;
+
+/** One line for each pause; empty: nothing is paused. */
+export const renderPauses = ({ paused }: Fleet): string =>
+  paused
+    .map((pause) => `Paused${pause.since === null ? "" : ` since ${isoTime(pause.since)}`}: ${pauseName(pause)}\n`)
+    .join("");
+
+export const renderQueues = ({ queues }: Fleet, columns: number): string => {
+  const heads = [{ name: "queue" }, ...["waiting", "active", "delayed", "failed", "oldest waits"].map(right)];
+  const rows = queues.map(({ name, paused, waiting, active, delayed, failed, oldest_waiting_ms }) => [
+    `${name}${paused ? " (paused)" : ""}`,
+    ...[waiting, active, delayed, failed].map(String),
+    oldest_waiting_ms === null ? "" : formatDuration(oldest_waiting_ms),
+  ]);
+  return `${renderTable(heads, rows, columns)}\n`;
+};
+
+export const renderMembers = ({ members }: Fleet, columns: number): string => {
+  if (members.length === 0) return "No worker is registered.\n";
+  const heads = [
+    ...["version", "host"].map((name) => ({ name })),
+    ...["process", "in flight"].map(right),
+    { name: "since" },
+    { name: "last seen" },
+  ];
+  const rows = members.map((member) => {
+    const { version, host, pid, in_flight, since, silent_ms } = member;
+    const seen = silent_ms === null ? "now" : `silent for ${formatDuration(silent_ms)}`;
+    return [version, host, String(pid), String(in_flight), isoTime(since), seen];
+  });
+  return `${renderTable(heads, rows, columns)}\n`;
+};
+
+// Changes of the queue with their lines in the audit trail. Over HTTP, the worker's server writes the line.
+
+/** Does `work`; `resultOf` says what it came to. Throws AUDIT_UNWRITABLE where the trail is required. */
+export const recorded = async <T>(
+  deed: Pick<Deed, "action" | "subject">,
+  worker: WorkerConnection,
+  config: Config,
+  context: CommandContext,
+  work: () => Promise<T>,
+  resultOf: (value: T) => Partial<Result>,
+): Promise<T> => (worker.queues === null ? work() : audited(config, context, deed, work, resultOf));
 
 export const steerInput = z.object({ queue: z.string().optional(), fleet: z.boolean().default(false) });
 

@@ -3,17 +3,17 @@
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
 import { listenText } from "../../core/config/listen-address.ts";
-import { resolveTls } from "../../core/config/secrets/tls-files.ts";
+import { resolveTls } from "../../core/config/secrets/server-key.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
 import { problemSchema } from "../../core/report/problem.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
+import { visible, withTexts } from "../../core/text/forms.ts";
 import { runIdSchema } from "../../core/text/run-id.ts";
-import { visible, withTexts } from "../../core/text/visible.ts";
 import { errorOf, type ProfileStart, type Triggers } from "../../queue/asking/asks.ts";
-import type { Steering } from "../../queue/letters/steering.ts";
+import type { Steering } from "../../queue/letters/dead-letters.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
 import type { CommandContext } from "../command.ts";
 import { keyForWorker } from "./access-keys.ts";
@@ -173,7 +173,7 @@ export const connectWorker = async (
   const queues = openQueues(connection.redis, onError);
   const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random });
   const { readFleet } = await import("../../queue/fleet/fleet.ts");
-  const { createSteering } = await import("../../queue/letters/steering.ts");
+  const { createSteering } = await import("../../queue/letters/dead-letters.ts");
   const asking = createSteering(connection.redis, queues);
   const steering: Steering = {
     pause: (target) => atRedis(connection, () => asking.pause(target)),

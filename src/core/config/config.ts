@@ -3,7 +3,6 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { withoutLinks } from "../data-dir.ts";
 import { DuckmirrorError } from "../errors.ts";
-import { machineMemory } from "../machine-memory.ts";
 import { Secret } from "../secret.ts";
 import { closest, didYouMean } from "../text/did-you-mean.ts";
 import { resolveAlerts } from "./alerts/alert-settings.ts";
@@ -11,7 +10,7 @@ import { type ConfigFile, type FileSettings, readConfigFile } from "./config-fil
 import { resolveDestinations } from "./destinations/destination-settings.ts";
 import { azureEnvironment } from "./destinations/secrets-in.ts";
 import { undocumentedFields } from "./field-settings.ts";
-import { memoryPlan } from "./memory-plan.ts";
+import { machineMemory, memoryPlan } from "./memory-plan.ts";
 import { PROGRAM_WIDE, type SettingName, settingList, settingsSchema, type Vocabulary } from "./settings.ts";
 
 // Names of settings, in the file and in the environment, and what is said of unknown and mistyped ones. PURE.
@@ -238,7 +237,7 @@ export const resolveConfig = (
     /** `table.field`, with API names. */
     excludeFields: setting.exclude_fields,
     hashFields: setting.hash_fields,
-    /** Source of the key for hashed fields; `resolveHashKey` (hash-key.ts) reads it. null: none. */
+    /** Source of the key for hashed fields; `resolveHashKey` (server-key.ts) reads it. null: none. */
     hashKey: keyOf("hash_key"),
     /** Table, or `*` for all → strictness; see `strictnessOf`. */
     strictness: setting.strictness,
@@ -288,7 +287,7 @@ export const resolveConfig = (
     serverKey: keyOf("server_key"),
     userSql: setting.user_sql,
     requireKey: setting.require_key,
-    /** Read by `resolveTls` (tls-files.ts). null: none. */
+    /** Read by `resolveTls` (server-key.ts). null: none. */
     tlsCertFile: setting.tls_cert_file === undefined ? null : path("tls_cert_file", setting.tls_cert_file),
     tlsKeyFile: setting.tls_key_file === undefined ? null : path("tls_key_file", setting.tls_key_file),
     logLevel: setting.log_level,

@@ -6,11 +6,9 @@ import { parseBytes, parseDuration } from "../text/units.ts";
 import { alertsSetting } from "./alerts/alert-settings.ts";
 import { destinationsSetting } from "./destinations/destination-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
-import { keyProblem } from "./key-text.ts";
-import { parseListen } from "./listen-address.ts";
+import { keyProblem, parseListen } from "./listen-address.ts";
 import { parseMemory } from "./memory-plan.ts";
 import { budgetsSetting } from "./planning/budget-settings.ts";
-import { rateLimit } from "./planning/rate-setting.ts";
 import { scopeSetting } from "./planning/scope-settings.ts";
 import { parseSchedules, type Schedule } from "./schedules/schedules.ts";
 import {
@@ -22,6 +20,7 @@ import {
   one,
   pairs,
   plainText,
+  rateLimit,
   retentionDays,
   shown,
   some,

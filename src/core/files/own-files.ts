@@ -18,10 +18,44 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { copyFile, type FileHandle, open, readdir } from "node:fs/promises";
+import { copyFile, type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { DuckmirrorError, hasSystemCode } from "../errors.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
 import { makeFolders } from "./make-folders.ts";
+
+const FULL = /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large/i;
+/** Whether a message says that a disk, a quota or a file's limit is full. */
+export const saysFull = (detail: string): boolean => FULL.test(detail);
+
+/** Error of a write: DISK_FULL where that is the cause, else the error itself. */
+export const diskError = (error: unknown): unknown => {
+  if (error instanceof DuckmirrorError || !saysFull(detailOf(error))) return error;
+  return new DuckmirrorError("DISK_FULL", { detail: detailOf(error) }, { cause: error });
+};
+
+// Replaces a file as a whole: a crash, a kill or a full disk leaves the old content or the new one, never a part.
+
+/**
+ * Replaces a file atomically and durably by what `write` puts into the new one; only its owner can read it. Throws the
+ * errors of `write`, and DISK_FULL.
+ */
+export const rewriteWith = async (file: string, write: (fresh: FileHandle) => Promise<void>): Promise<void> => {
+  const fresh = `${file}.new`;
+  try {
+    // A file of that name was left by a crash, or planted; creating a new file follows no link.
+    await rm(fresh, { force: true });
+    await createDurably(fresh, write);
+    await rename(fresh, file);
+    await flushToDisk(dirname(file));
+  } catch (error) {
+    await rm(fresh, { force: true }).catch(() => undefined);
+    throw diskError(error);
+  }
+};
+
+/** Replaces a file's content, as `rewriteWith`. */
+export const replaceFile = (file: string, content: Buffer | string): Promise<void> =>
+  rewriteWith(file, (fresh) => fresh.writeFile(content));
 
 /** Folder of a data directory that only duckmirror writes to. */
 const STATE = "state";

@@ -1,12 +1,67 @@
 // A small JSON file in the data directory that several processes read and change (keys, followed companies, tier).
 // It is replaced as a whole, so that readers see the old or the new version; one process changes it at a time.
-import { rename, stat, unlink } from "node:fs/promises";
-import { dirname } from "node:path";
+
+import { randomBytes } from "node:crypto";
+import { link, rename, stat, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { z } from "zod";
 import { systemClock } from "../clock.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
-import { createOwn, flushToDisk, makeOwnFolder, readOwnText } from "../files/own-files.ts";
-import { unwritable } from "./unwritable.ts";
+import {
+  createDurably,
+  createOwn,
+  flushToDisk,
+  makeOwnFolder,
+  readOwnIfThere,
+  readOwnText,
+} from "../files/own-files.ts";
+
+// The error for a file or folder of the mirror that could not be written.
+
+/** System errors of a full disk, and of a user who has used up a share of it. */
+const FULL: readonly unknown[] = ["ENOSPC", "EDQUOT"];
+
+/** DISK_FULL if that is the cause, else DATA_DIR_UNWRITABLE for `dir`. */
+export const unwritable = (dir: string, cause: unknown): DuckmirrorError => {
+  const detail = detailOf(cause);
+  return cause instanceof Error && "code" in cause && FULL.includes(cause.code)
+    ? new DuckmirrorError("DISK_FULL", { detail }, { cause })
+    : new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail }, { cause });
+};
+
+// An id in a file of state/, made once: random, and kept beside the working database, so that it moves with it.
+
+/** File with the id of the mirror's history, which destinations keep (docs/decisions/destinations.md). */
+export const HISTORY_ID = "history-id";
+
+/** Null: there is none. Throws the system's error: an id that cannot be read for a moment must not be replaced. */
+const read = async (path: string, bytes: number): Promise<string | null> => {
+  const id = ((await readOwnIfThere(path)) ?? "").trim();
+  return id.length === 2 * bytes && /^[0-9a-f]+$/.test(id) ? id : null;
+};
+
+/** The id in the file `name`, of `bytes` bytes; made if there is none. Throws DATA_DIR_UNWRITABLE, and the error of a file that cannot be read. */
+export const lastingId = async (dataDir: string, name: string, bytes = 8): Promise<string> => {
+  const folder = join(dataDir, "state");
+  const path = join(folder, name);
+  const known = await read(path, bytes);
+  if (known !== null) return known;
+  const id = randomBytes(bytes).toString("hex");
+  const half = `${path}.${randomBytes(8).toString("hex")}`;
+  try {
+    makeOwnFolder(folder);
+    await createDurably(half, (file) => file.writeFile(`${id}\n`));
+    // Another process may write at the same moment; the first one counts. A file that holds no id is replaced.
+    await link(half, path).catch(() => undefined);
+    const stored = await read(path, bytes);
+    if (stored === null) await rename(half, path);
+    else await unlink(half);
+    return stored ?? id;
+  } catch (cause) {
+    await unlink(half).catch(() => undefined);
+    throw unwritable(dataDir, cause);
+  }
+};
 
 const WAIT_MS = 20;
 const MOST_WAITS = 100;

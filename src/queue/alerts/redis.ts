@@ -9,7 +9,7 @@ import { ABORT, HANDED_ON_MS } from "../asking/failures.ts";
 import { type AlertPayload, alertPayload, WRITTEN } from "../asking/payloads.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
 import { knownProfile, putOff, readPayload, type Taken } from "../redis/taken-job.ts";
-import { type AlertingDeps, CHECK_MS, type Logged, passOf } from "./alert-pass.ts";
+import { type AlertingDeps, CHECK_MS, type Logged, passOf } from "./local.ts";
 
 /** Asks for one pass of a rule. */
 export const askAlert = async (

@@ -8,7 +8,7 @@ import { ABORT, HANDED_ON_MS } from "../asking/failures.ts";
 import { type DeliverPayload, deliverPayload, WRITTEN } from "../asking/payloads.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
 import { knownProfile, putOff, readPayload, type Taken } from "../redis/taken-job.ts";
-import { ATTEMPTS, type DeliveryDeps, deliverTo, FIRST_WAIT_MS } from "./delivery.ts";
+import { ATTEMPTS, type DeliveryDeps, deliverTo, FIRST_WAIT_MS } from "./local.ts";
 
 type Ask = Pick<DeliverPayload, "syncId" | "profile" | "destination">;
 

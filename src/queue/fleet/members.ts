@@ -5,8 +5,8 @@ import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import type { Member, MemberIdentity, UnableProfile } from "../../core/report/fleet.ts";
 import { VERSION } from "../asking/payloads.ts";
+import { redisNow } from "../redis/queue-connections.ts";
 import { keyOf } from "../redis/queues.ts";
-import { redisNow } from "../redis/redis-now.ts";
 
 const RENEW_MS = 5_000;
 /** Lifetime of an entry without renewal: a killed member is listed with its last sign of life until then. */

@@ -2,9 +2,17 @@
 // hangs; workers wait until it is back.
 import { Redis } from "ioredis";
 import { checkRedis, connectRedis, type RedisConnection } from "../../budget/store/redis-connection.ts";
+import { untilAborted } from "../../core/async/when-free.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { untilAborted } from "../../core/until-aborted.ts";
+
+// The clock of the fleet: Redis's own, because machines differ.
+
+/** Redis's clock, which all machines share, ms since the epoch. */
+export const redisNow = async (redis: Redis): Promise<number> => {
+  const [seconds = 0, micros = 0] = await redis.time();
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+};
 
 const LONGEST_RETRY_MS = 2_000;
 

@@ -5,11 +5,58 @@ import type { Config } from "../../core/config/config.ts";
 import { parseCron } from "../../core/config/schedules/cron.ts";
 import { nextRun } from "../../core/config/schedules/next-run.ts";
 import type { Schedule } from "../../core/config/schedules/schedules.ts";
-import { detailOf } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/severity.ts";
-import { profileOf, type Triggers } from "../asking/asks.ts";
-import type { schedulesOf } from "./start.ts";
-import { startScheduled } from "./start.ts";
+import type { Started, SyncAsk } from "../../core/report/triggers.ts";
+import { openTrail, type Result } from "../../warehouse/audit/trail.ts";
+import { keyDigest, profileOf, type Triggers } from "../asking/asks.ts";
+
+// Starts the sync of a schedule, with its lines in the audit trail of the profile.
+
+// The schedules of the configuration, each with an id that its content decides.
+
+/** Schedules of all profiles. */
+export const schedulesOf = (profiles: readonly Config[]) =>
+  profiles.flatMap(({ profile, schedules }) =>
+    schedules.map((schedule) => ({
+      id: `${profile}.${keyDigest(JSON.stringify(schedule))}`,
+      profile,
+      schedule,
+    })),
+  );
+
+export interface ScheduledStart {
+  readonly triggers: Pick<Triggers, "start">;
+  readonly clock: Pick<Clock, "now">;
+  readonly warn: (text: string) => void;
+}
+
+/** Throws AUDIT_UNWRITABLE where the trail is required, and errors of the triggers. */
+export const startScheduled = async (
+  ask: Omit<SyncAsk, "scheduled">,
+  config: Config,
+  { triggers, clock, warn }: ScheduledStart,
+): Promise<Started> => {
+  const trail = openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn });
+  const subject = ask.streams.join(",") || null;
+  const end = trail.begin({ actor: "schedule", way: "schedule", action: "sync", subject });
+  // The sync is started or refused already: what cannot be written changes nothing.
+  const note = (result: Result) => {
+    try {
+      end(result);
+    } catch (error) {
+      warn(detailOf(error));
+    }
+  };
+  try {
+    const started = await triggers.start({ ...ask, scheduled: true });
+    note({ outcome: "ok", runId: started.runId });
+    return started;
+  } catch (error) {
+    note({ outcome: error instanceof DuckmirrorError ? error.code : "UNEXPECTED" });
+    throw error;
+  }
+};
 
 /** Calls `tick` at the times of a schedule until it is stopped. */
 export type Scheduler = (schedule: Pick<Schedule, "cron" | "timeZone">, tick: () => void) => { stop(): void };

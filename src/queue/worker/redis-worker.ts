@@ -12,10 +12,10 @@ import { cancelledOf, keepProgress } from "../redis/marks.ts";
 import { atRedis } from "../redis/queue-connections.ts";
 import { createTaking, endTaking, type Taking, takeAtOnce } from "../redis/take-jobs.ts";
 import { settleSchedules } from "../schedules/redis.ts";
+import type { WorkerDeps } from "./open-worker.ts";
 import { CLOSING_MS, type OpenWorker, openWorker } from "./open-worker.ts";
 import { createProgressBook, type ProgressBook } from "./run-engine.ts";
 import { type TakenQueues, takeQueues } from "./take-queues.ts";
-import type { WorkerDeps } from "./worker-deps.ts";
 
 // Work that a worker with Redis repeats at intervals: schedules, alerts, a check of Redis's settings, cancelled syncs, and
 // reports that the worker still runs.

@@ -12,7 +12,7 @@ import { progressAfter, progressAtStart, type SyncProgress } from "../../core/re
 import type { Scrubber } from "../../core/secret.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import { orBroken } from "../../sync/run/sync-result.ts";
-import type { SeenMirrors } from "../../warehouse/file/seen-mirrors.ts";
+import type { SeenMirrors } from "../../warehouse/file/older-snapshot.ts";
 import type { Verify } from "../verifications/verification.ts";
 
 // Progress of the syncs that run in this process.

@@ -14,10 +14,10 @@ import { redisLedger, redisLimiter } from "../../budget/limits-in-redis.ts";
 import { createThrottle } from "../../budget/rate/throttle.ts";
 import { organizationKey } from "../../budget/store/in-redis.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
+import { untilAborted } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { untilAborted } from "../../core/until-aborted.ts";
 import { createLocalSender, type SharedCredits } from "../../sync/request/sender.ts";
 
 /** Delay before trying again while requests in flight may still refund credits, ms. */

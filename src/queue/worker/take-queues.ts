@@ -1,22 +1,159 @@
 // The queues that a worker takes jobs from, and the function that runs each kind of job.
-import type { Worker } from "bullmq";
+import type { Job, Worker } from "bullmq";
+import type { Redis } from "ioredis";
+import { z } from "zod";
+import { exportAll } from "../../../jobs/export.ts";
 import { publishJob } from "../../../jobs/publish.ts";
 import type { Sessions } from "../../../jobs/session.ts";
-import { endLine } from "../../core/report/sync-end.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
+import { isCode } from "../../core/errors.ts";
+import { problemOf } from "../../core/report/problem.ts";
+import { endLine } from "../../core/report/severity.ts";
 import { askAlerts, processAlert } from "../alerts/redis.ts";
+import { errorOf } from "../asking/asks.ts";
+import { ABORT, BUSY_MS, HANDED_ON_MS, storedProblem } from "../asking/failures.ts";
+import {
+  exportPayload,
+  keptSync,
+  parsePayload,
+  type StoredOutcome,
+  type SyncPayload,
+  syncOutcome,
+  syncPayload,
+  VERSION,
+  WRITTEN,
+} from "../asking/payloads.ts";
 import { askDeliveries, processDeliver } from "../deliveries/redis.ts";
+import { isPaused } from "../fleet/fleet.ts";
 import { oldestReader } from "../fleet/members.ts";
-import { dropTimes } from "../redis/marks.ts";
+import { createSend, dropTimes } from "../redis/marks.ts";
 import { atRedis } from "../redis/queue-connections.ts";
+import { JOB_OPTIONS, type Queues, SYNC_OPTIONS } from "../redis/queues.ts";
 import type { Taking } from "../redis/take-jobs.ts";
+import { knownProfile, leaveToOthers, putOff, readPayload, type Taken } from "../redis/taken-job.ts";
 import { processTick } from "../schedules/redis.ts";
-import { askExport, processExport } from "../syncs/redis/exports.ts";
-import { holdBackBy } from "../syncs/redis/hold-back.ts";
-import { endOlder, handOn, isOlderFlow, OLDER_QUEUE } from "../syncs/redis/older-flows.ts";
-import { processSync, type SyncJobDeps } from "../syncs/redis/process-sync.ts";
+import { announcing, isScheduled, liveSyncs } from "../syncs/redis/live-syncs.ts";
+import { type HeldBack, processSync, type SyncJobDeps } from "../syncs/redis/process-sync.ts";
 import { processVerify } from "../verifications/redis.ts";
-import type { OpenWorker } from "./open-worker.ts";
-import type { WorkerDeps } from "./worker-deps.ts";
+import type { OpenWorker, WorkerDeps } from "./open-worker.ts";
+
+// Syncs that versions 1 and 2 queued: a flow of a job for each family of streams, whose parent in the queue `publish` ends the
+// sync. Once no worker of these versions is left, this one hands a flow on as one job with the same id, and ends the flow as
+// that job ends, so that callers of the older version find their report.
+
+/** The queue of the parents. */
+export const OLDER_QUEUE = "publish";
+
+const olderSync = z.object({ v: z.int().min(1).max(2), families: z.array(z.string()) });
+
+/** Whether it is a job of such a flow. */
+const isOlderFlow = (payload: unknown): boolean => olderSync.safeParse(payload).success;
+
+interface OlderDeps {
+  readonly redis: Redis;
+  readonly queues: Pick<Queues, "sync">;
+  readonly clock: Pick<Clock, "now">;
+  /** The oldest version of payloads that a worker of the fleet reads. */
+  readonly oldestReader: () => Promise<number>;
+}
+
+/** Adds the job of the flow's sync, if it is not there. */
+const addSync = async ({ job }: Taken, { redis, queues }: OlderDeps): Promise<void> => {
+  const { v: _, since: __, ...asked } = z.record(z.string(), z.unknown()).parse(job.data);
+  const sync = parsePayload(syncPayload, job.id ?? "", { ...asked, ...WRITTEN.sync });
+  await queues.sync.add("sync", sync, { ...SYNC_OPTIONS, jobId: sync.syncId });
+  await createSend(redis)([announcing(sync, false)]);
+};
+
+/** Leaves the job to a worker of the older version, while there is one. */
+const leaveToOlder = async (taken: Taken, { oldestReader, clock }: OlderDeps): Promise<void> => {
+  if ((await oldestReader()) < VERSION) await leaveToOthers(taken, clock.now());
+};
+
+/** The job of a family: hands its sync on. */
+const handOn = async (taken: Taken, deps: OlderDeps): Promise<null> => {
+  await leaveToOlder(taken, deps);
+  await addSync(taken, deps);
+  return null;
+};
+
+/** The parent: ends as the sync's job did. Throws its failure. */
+const endOlder = async (taken: Taken, deps: OlderDeps): Promise<StoredOutcome> => {
+  await leaveToOlder(taken, deps);
+  const { queues, clock } = deps;
+  const { syncId } = z.object({ syncId: z.string() }).parse(taken.job.data);
+  const state = await queues.sync.getJobState(syncId);
+  const job: Job | undefined = await queues.sync.getJob(syncId);
+  if (job === undefined) await addSync(taken, deps);
+  if (job === undefined || (state !== "completed" && state !== "failed")) return putOff(taken, BUSY_MS, clock.now());
+  if (state === "completed") return parsePayload(syncOutcome, syncId, job.returnvalue);
+  const kept = keptSync.safeParse(job.progress).data?.outcome;
+  if (kept != null) return kept;
+  throw errorOf(storedProblem(job.failedReason) ?? problemOf(new Error(job.failedReason)));
+};
+
+// Whether a sync may start now: not while it is paused, and not before one of its profile that a person asked for.
+
+type SyncId = Pick<SyncPayload, "syncId" | "profile">;
+
+/** Whether schedules alone asked for the sync, and it has not started while one waits that a person asked for. */
+const isBehind = async (redis: Redis, queues: Queues, { profile, syncId }: SyncId): Promise<boolean> => {
+  // What a person asked for is never behind, and its own entry is enough to know.
+  if (!(await isScheduled(redis, profile, syncId))) return false;
+  const live = await liveSyncs(redis, queues, profile);
+  const own = live.find((sync) => sync.syncId === syncId);
+  if (own === undefined || own.started) return false;
+  return live.some((other) => !other.scheduled && !other.started && other.readable);
+};
+
+export const holdBackBy =
+  (redis: Redis, queues: Queues) =>
+  async (sync: SyncId): Promise<HeldBack | null> => {
+    if (await isPaused(redis, sync.profile)) return "paused";
+    return (await isBehind(redis, queues, sync)) ? "behind" : null;
+  };
+
+// Exports on BullMQ: one job per sync, asked for after its publish.
+
+/** Asks for the exports of a profile, where it has any. */
+const askExport = async (
+  { export: queue }: Pick<Queues, "export">,
+  { syncId, profile, traceparent }: SyncPayload,
+  { exportFormats }: Config,
+): Promise<void> => {
+  if (exportFormats.length === 0) return;
+  const traced = traceparent === undefined ? {} : { traceparent };
+  await queue.add(
+    "export",
+    { ...WRITTEN.ask, syncId, profile, ...traced },
+    { ...JOB_OPTIONS, jobId: `${syncId}.export` },
+  );
+};
+
+interface ExportDeps {
+  readonly profiles: readonly Config[];
+  readonly clock: Pick<Clock, "now">;
+  /** Called with the written formats. */
+  readonly onExported: (formats: readonly string[], ms: number, run: { runId: string; profile: string }) => void;
+}
+
+/** Writes the profile's exports; returns the formats. */
+const processExport = async (taken: Taken, deps: ExportDeps): Promise<readonly string[]> => {
+  const { signal } = taken;
+  const { profile: name, syncId: runId } = await readPayload(exportPayload, taken, deps);
+  const profile = await knownProfile(taken, name, deps);
+  const startedAt = performance.now();
+  try {
+    const formats = await exportAll(profile, signal);
+    deps.onExported(formats, performance.now() - startedAt, { runId, profile: name });
+    return formats;
+  } catch (error) {
+    if (isCode(error, "WRITER_BUSY")) return putOff(taken, BUSY_MS, deps.clock.now());
+    if (signal.aborted && signal.reason === ABORT.stopping) return putOff(taken, HANDED_ON_MS, deps.clock.now());
+    throw error;
+  }
+};
 
 const EXPORTS_AT_ONCE = 2;
 const DELIVERIES_AT_ONCE = 4;

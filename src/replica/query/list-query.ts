@@ -4,8 +4,7 @@ import type { FieldSpec } from "../../catalog/fields.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
-import { recordWriter } from "../../warehouse/read/record-text.ts";
-import { columnOf } from "../../warehouse/read/row-json.ts";
+import { columnOf, recordWriter } from "../../warehouse/read/record-text.ts";
 import { Binds } from "./filters.ts";
 
 // Of the rows of a page, those that lie near each other in the table. DuckDB reads them together in a third to an eighth of

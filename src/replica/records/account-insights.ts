@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { tableSpec } from "../../catalog/tables.ts";
 import { domainCandidates } from "../../core/text/domain-names.ts";
-import { memberJson, objectJson, valueJson } from "../../warehouse/read/row-json.ts";
+import { memberJson, objectJson, valueJson } from "../../warehouse/read/record-text.ts";
 import type { Answer } from "../envelope.ts";
 import type { Params } from "../query/params.ts";
 import type { Reader } from "../reader.ts";

@@ -4,8 +4,7 @@ import type { ColumnType } from "../../catalog/fields.ts";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../../warehouse/duckdb/append.ts";
 import type { Sql } from "../../warehouse/duckdb/statements.ts";
-import { type Cell, convertCell } from "../../warehouse/record/convert-cell.ts";
-import { DUCK_TYPES, duckCell } from "../../warehouse/record/duck-cells.ts";
+import { type Cell, convertCell, DUCK_TYPES, duckCell } from "../../warehouse/record/convert-cell.ts";
 import type { Row } from "./rows.ts";
 
 /** The part of a transaction that loading needs. */

@@ -3,7 +3,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { Socket } from "node:net";
-import type { TlsFiles } from "../../core/config/secrets/tls-files.ts";
+import type { TlsFiles } from "../../core/config/secrets/server-key.ts";
 
 // The network that an address belongs to: what one person can have of addresses without effort counts as one. Pure.
 

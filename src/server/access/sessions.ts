@@ -6,7 +6,7 @@ import type { KeyHolder, Keyring } from "./keyring.ts";
 import { sameText } from "./same-text.ts";
 
 // Counts wrong keys by network. The right key is always accepted, so nobody can lock others out;
-// core/config/key-text.ts ensures that a key is hard to guess.
+// core/config/listen-address.ts ensures that a key is hard to guess.
 
 /** Number of wrong keys from an address within a minute before it must wait. */
 const MOST_WRONG = 20;

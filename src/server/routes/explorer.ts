@@ -3,14 +3,12 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { parseFeedback } from "../../replica/feedback.ts";
-import { Refusal } from "../../replica/refusal.ts";
+import { parseFeedback, Refusal } from "../../replica/refusal.ts";
 import { savedQueries } from "../../warehouse/read/saved-queries.ts";
 import type { QueryCursor } from "../../warehouse/user-sql/query-result.ts";
 import { createQueryProcesses } from "../../warehouse/user-sql/user-query.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import { parseBody } from "../parse-body.ts";
-import { HttpRefusal, notFound } from "../refusals.ts";
+import { HttpRefusal, notFound, parseBody } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
 const MOST_ROWS = 5000;

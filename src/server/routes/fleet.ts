@@ -3,8 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { deliveryFigures } from "../../deliver/notes.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import { parseBody } from "../parse-body.ts";
-import { notFound } from "../refusals.ts";
+import { notFound, parseBody } from "../refusals.ts";
 import type { FollowedCompanies, Mirror, ServerContext } from "../server-context.ts";
 
 // Followed companies: GET /api/following lists them, POST adds inputs, DELETE removes some.

@@ -2,7 +2,7 @@
 // only, JSON, times in ms since the epoch. `?profile=` names the mirror; the default is the first.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { contentFields } from "../../catalog/vocabulary.ts";
+import { contentFields } from "../../catalog/field-rules.ts";
 import { readFindings } from "../figures/findings.ts";
 import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns, readVerdict } from "../figures/overview.ts";
 import { createPlans } from "../figures/plans.ts";

@@ -8,8 +8,7 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import type { AskedSync, Started, SyncTriggers } from "../../core/report/triggers.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import { parseBody } from "../parse-body.ts";
-import { notFound } from "../refusals.ts";
+import { notFound, parseBody } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
 const timeoutSchema = z

@@ -6,7 +6,7 @@ import { ENDPOINTS, pathOf } from "../../catalog/endpoints.ts";
 import { streamSpec } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { unwritable } from "../../core/state/unwritable.ts";
+import { unwritable } from "../../core/state/shared-file.ts";
 import { type Archive, openArchive } from "../../warehouse/archive/archive.ts";
 import { warehousePaths } from "../../warehouse/file/working-file.ts";
 import { appendCallLine } from "../../warehouse/journal/call-files.ts";

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.t
 import { bareAddress, domainCandidates } from "../../core/text/domain-names.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { rowJson } from "../../warehouse/read/row-json.ts";
+import { rowJson } from "../../warehouse/read/record-text.ts";
 import type { LookupQuestion, LookupStatus } from "../rows/lookup-outcome.ts";
 
 /** What a lookup shows. */

@@ -2,9 +2,9 @@
 // nothing has shown that, its one route that answers every request is asked without parameters: 400, and free (API.md,
 // "Errors"). An organization without Full Access may pay a credit for it, once (docs/decisions/unusable-answers.md).
 
-import { rateSaid } from "../../api/limits/rate-said.ts";
+import { rateSaid } from "../../api/limits/quota-signs.ts";
 import type { ApiCall, ApiOutcome, Verdict } from "../../api/outcome.ts";
-import { causeOf, endpointOf } from "../../api/outcome-text.ts";
+import { causeOf, endpointOf } from "../../api/outcome.ts";
 import { pathOf } from "../../catalog/endpoints.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { requestRow } from "./ledger-rows.ts";

@@ -1,13 +1,10 @@
 // Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
 // policy decides what follows. A verdict that ends the run ends it here, at once.
 
-import { isProse, namesOneThing } from "../../api/gone.ts";
-import { openAgainAt } from "../../api/limits/quota-signs.ts";
-import { rateSaid } from "../../api/limits/rate-said.ts";
-import { refusalCause } from "../../api/limits/refusal-cause.ts";
+import { openAgainAt, rateSaid, refusalCause } from "../../api/limits/quota-signs.ts";
 import type { ApiOutcome, OkOutcome, RefusedOutcome, Verdict } from "../../api/outcome.ts";
-import { causeOf } from "../../api/outcome-text.ts";
-import { chargeOf, verdictOf } from "../../api/retry-policy.ts";
+import { causeOf } from "../../api/outcome.ts";
+import { chargeOf, isProse, namesOneThing, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { isStreamName, type LedgerStream, namesContent, streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";

@@ -1,5 +1,5 @@
 // After a refusal (400, or of heavy fields): the same request in another form, or the end of its list.
-import { causeOf } from "../../api/outcome-text.ts";
+import { causeOf } from "../../api/outcome.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import {

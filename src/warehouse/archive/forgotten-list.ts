@@ -5,8 +5,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
-import { readOwn } from "../../core/files/own-files.ts";
-import { replaceFile } from "./replace-file.ts";
+import { readOwn, replaceFile } from "../../core/files/own-files.ts";
 
 const KEY_BYTES = 32;
 const LIST_NAME = "forgotten.json";

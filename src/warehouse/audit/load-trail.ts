@@ -12,7 +12,7 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { type AuditLine, lastOfEach } from "./audit-line.ts";
 import { isSettled, readParts } from "./read-trail.ts";
-import { dayOf, trailDir, trailFiles } from "./trail-files.ts";
+import { dayOf, trailDir, trailFiles } from "./trail.ts";
 
 const DAY_MS = 86_400_000;
 

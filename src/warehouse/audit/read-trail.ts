@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { detailOf } from "../../core/errors.ts";
 import { openOwn } from "../../core/files/own-files.ts";
 import { type AuditLine, readLines } from "./audit-line.ts";
-import { dayOf, trailDir, trailFiles } from "./trail-files.ts";
+import { dayOf, trailDir, trailFiles } from "./trail.ts";
 
 /** Bytes read at once; a longer piece without a line end is no line. */
 const CHUNK_BYTES = 4 * 1024 * 1024;

@@ -2,8 +2,8 @@
 // (user-sql/unknown-table.ts only rewrites a suggestion in one.)
 import { dirname } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { diskError, saysFull } from "../../core/files/own-files.ts";
 
-const FULL = /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large/i;
 const LOCKED = /could not set lock on file|conflicting lock is held/i;
 const REFUSED = /permission denied|read-only file system|cannot open file .*(permission|read-only)/i;
 const NEWER = /created with a newer version of duckdb|we can only read versions? /i;
@@ -26,10 +26,8 @@ export const isOutOfMemory = (error: unknown): boolean =>
 
 /** Error of a statement or a write: DISK_FULL or NO_MEMORY where that is the cause, else the error itself. */
 export const statementError = (error: unknown): unknown => {
-  if (error instanceof DuckmirrorError) return error;
-  const detail = detailOf(error);
-  if (FULL.test(detail)) return new DuckmirrorError("DISK_FULL", { detail }, { cause: error });
-  return NO_MEMORY.test(detail) ? new DuckmirrorError("NO_MEMORY", { detail }, { cause: error }) : error;
+  if (!isOutOfMemory(error) || saysFull(detailOf(error))) return diskError(error);
+  return new DuckmirrorError("NO_MEMORY", { detail: detailOf(error) }, { cause: error });
 };
 
 /**
@@ -38,7 +36,7 @@ export const statementError = (error: unknown): unknown => {
  */
 export const fileError = (error: unknown, file: string, readOnly: boolean): unknown => {
   const detail = detailOf(error);
-  if (!(error instanceof DuckmirrorError || readOnly || FULL.test(detail)) && REFUSED.test(detail)) {
+  if (!(error instanceof DuckmirrorError || readOnly || saysFull(detail)) && REFUSED.test(detail)) {
     return new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dirname(file), detail }, { cause: error });
   }
   if (error instanceof DuckmirrorError || !CORRUPT.test(detail)) return statementError(error);
@@ -51,7 +49,7 @@ export const openError = (error: unknown, file: string, dir: string): Duckmirror
   const detail = detailOf(error);
   const cause = { cause: error };
   if (LOCKED.test(detail)) return new DuckmirrorError("WRITER_BUSY", { dir }, cause);
-  if (FULL.test(detail)) return new DuckmirrorError("DISK_FULL", { detail }, cause);
+  if (saysFull(detail)) return new DuckmirrorError("DISK_FULL", { detail }, cause);
   if (REFUSED.test(detail)) return new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail }, cause);
   if (isOutOfMemory(error)) return new DuckmirrorError("NO_MEMORY", { detail }, cause);
   if (NEWER.test(detail)) {

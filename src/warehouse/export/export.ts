@@ -8,7 +8,7 @@ import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { makeFolders } from "../../core/files/make-folders.ts";
 import { flushToDisk } from "../../core/files/own-files.ts";
-import { unwritable } from "../../core/state/unwritable.ts";
+import { unwritable } from "../../core/state/shared-file.ts";
 import type { Database } from "../duckdb/database.ts";
 import { lockError, statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";

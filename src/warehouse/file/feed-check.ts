@@ -9,7 +9,7 @@ import type { JournalEntry } from "../journal/journal-event.ts";
 import { readForgottenEntries } from "../journal/read-journal.ts";
 import { readFeedState } from "../load/change-log.ts";
 import type { RedactedChange, RedactedChanges } from "../load/change-numbers.ts";
-import { startFeed } from "../load/start-feed.ts";
+import { startFeed } from "../load/walks.ts";
 
 /** A new start continues at a multiple of this, beyond what an unrecorded end of a run can have reached. */
 const START_STEP = 1_000_000;

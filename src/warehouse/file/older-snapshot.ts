@@ -1,11 +1,86 @@
 // Reads a published snapshot, also one that an older version of this program wrote and no sync has replaced yet: columns and
 // tables that it lacks are shown with their defaults. The file itself is not changed.
 import { z } from "zod";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { readMigrations, sqlText } from "../duckdb/sql-files.ts";
 import { type MirrorReader, mirrorReader, readSnapshot } from "../read/mirror-reader.ts";
+import { isUnused } from "./empty-mirror.ts";
 import { migrate } from "./migrate.ts";
+
+// Mirrors that a worker has seen. One that vanishes while the worker lives (deleted, or its volume unmounted) is not made
+// anew: that would pay for every row again without anybody having asked for it.
+
+const LOOK_EVERY_MS = 60_000;
+
+/** Result of work on a mirror. */
+interface Ended {
+  /** null: all is done. */
+  readonly error: DuckmirrorError | null;
+}
+
+export interface SeenMirrors {
+  /**
+   * Runs `work` on the mirror in `dataDir`. Throws MIRROR_GONE before it if the files of a mirror that was seen are gone;
+   * after it, puts MIRROR_GONE in place of its error.
+   */
+  guard<T extends Ended>(dataDir: string, work: () => Promise<T>): Promise<T>;
+}
+
+interface Looking extends SeenMirrors {
+  /** Notes which of these directories hold a mirror now. */
+  look(dataDirs: readonly string[]): void;
+}
+
+/** Whether the directory holds a mirror; null: the file system does not say, as a volume that is away for a moment. */
+const holdsMirror = (dir: string): boolean | null => {
+  try {
+    return !isUnused(dir);
+  } catch {
+    return null;
+  }
+};
+
+export const createSeenMirrors = (): Looking => {
+  const seen = new Set<string>();
+  const look = (dataDirs: readonly string[]) => {
+    for (const dir of dataDirs) if (holdsMirror(dir) === true) seen.add(dir);
+  };
+  const isGone = (dir: string) => seen.has(dir) && holdsMirror(dir) === false;
+  const gone = (dir: string, cause?: unknown) => new DuckmirrorError("MIRROR_GONE", { dir }, { cause });
+  return {
+    look,
+    guard: async (dataDir, work) => {
+      if (isGone(dataDir)) throw gone(dataDir);
+      try {
+        const result = await work();
+        return result.error !== null && isGone(dataDir) ? { ...result, error: gone(dataDir, result.error) } : result;
+      } catch (error) {
+        throw isGone(dataDir) ? gone(dataDir, error) : error;
+      } finally {
+        look([dataDir]);
+      }
+    },
+  };
+};
+
+/** Looks at the directories now and every minute, because other processes make mirrors, too. */
+export const watchMirrors = (
+  dataDirs: readonly string[],
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): SeenMirrors => {
+  const mirrors = createSeenMirrors();
+  const keepChecking = async () => {
+    while (!signal.aborted) {
+      mirrors.look(dataDirs);
+      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    }
+  };
+  void keepChecking();
+  return mirrors;
+};
 
 const columnRow = z.object({
   database: z.string(),

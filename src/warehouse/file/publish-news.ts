@@ -3,8 +3,7 @@
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { appendOwn } from "../../core/files/own-files.ts";
-import { replaceFile } from "../archive/replace-file.ts";
+import { appendOwn, replaceFile } from "../../core/files/own-files.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";

@@ -1,13 +1,12 @@
 // Erases people from the archive: bodies, request records, the journal. Each file is rewritten beside the old one and
 // renamed over it, so a crash leaves one of the two, whole. A record that an earlier crash cut off is dropped.
 
-import { readOwnText } from "../../core/files/own-files.ts";
+import { readOwnText, replaceFile, rewriteWith } from "../../core/files/own-files.ts";
 import type { IdEraser } from "../../core/forgotten.ts";
 import { mapTexts } from "../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { type ArchiveHeader, INTENTS, RESPONSES, responseRecord } from "../archive/archive.ts";
 import { archiveFiles, records } from "../archive/read-archive.ts";
-import { replaceFile, rewriteWith } from "../archive/replace-file.ts";
 import { journalFiles } from "../journal/read-journal.ts";
 
 /** Functions of the layers above that understand bodies. */

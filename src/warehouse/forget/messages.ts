@@ -4,10 +4,9 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { ALERTS } from "../../core/data-dir.ts";
-import { allEntriesOfOwn, readOwnText } from "../../core/files/own-files.ts";
+import { allEntriesOfOwn, readOwnText, replaceFile } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { formsOf, isWord } from "../../core/text/forms.ts";
-import { replaceFile } from "../archive/replace-file.ts";
 import { takeWriterLock } from "../file/writer-lock.ts";
 import type { Person } from "./rows.ts";
 

@@ -18,8 +18,8 @@ import type { TableStrictness } from "../record/strict-rows.ts";
 import { openChangeLog, readFeedState } from "./change-log.ts";
 import { forgottenKind, NOTHING_REDACTED, type RedactedChanges, redactedUpTo } from "./change-numbers.ts";
 import { writeCheckpoint, writeScopeStates } from "./commit.ts";
-import { startFeed } from "./start-feed.ts";
 import * as walks from "./walks.ts";
+import { startFeed } from "./walks.ts";
 
 export interface RunStart {
   readonly runId: string;

@@ -10,8 +10,7 @@ import { exactNumber } from "../../core/text/exact-number.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import type { Sql } from "../duckdb/statements.ts";
-import { convertCell } from "../record/convert-cell.ts";
-import { DUCK_TYPES, duckCell } from "../record/duck-cells.ts";
+import { convertCell, DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
 import { joinExtra, splitExtra } from "../record/json-text.ts";
 
 const SCHEMAS = ["main", "history"] as const;

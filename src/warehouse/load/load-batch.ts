@@ -7,7 +7,7 @@ import { type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { CHUNK_ROWS, type ColumnChunk, rangesOf } from "../duckdb/append.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
-import { DUCK_TYPES, duckCell } from "../record/duck-cells.ts";
+import { DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
 import { joinExtra, saysTheSame, splitExtra } from "../record/json-text.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { ChangeKind } from "./change-numbers.ts";

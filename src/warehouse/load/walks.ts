@@ -2,12 +2,36 @@
 // history as deleted. SQL is generated because the table varies; every value is bound. A row is in the walk's scope (a table,
 // or a company's part of it), and expected there unless it is outside the row scope (`_in_scope`).
 import { z } from "zod";
-import { isScopedTable, type TableName, tableSpec } from "../../catalog/tables.ts";
+import { isScopedTable, TABLE_NAMES, type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { instant, type SqlValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
-import type { ChangeLog } from "./change-log.ts";
+import { type ChangeLog, openChangeLog } from "./change-log.ts";
+import { NOTHING_REDACTED, type RedactedChanges } from "./change-numbers.ts";
+
+// Starts the change feed with the rows that exist, as inserts: in a warehouse that is older than the feed, and after a
+// replay whose changes are no longer those that the numbers were given to.
+
+/** A feed that starts after the number `after`. */
+interface FeedStart {
+  readonly after: number;
+  /** ms since the epoch: time of the inserts. */
+  readonly now: number;
+}
+
+/** Empties the feed and starts it with the present rows, table by table, in the order of their keys. */
+export const startFeed = async (tx: Sql, { after, now }: FeedStart, past: RedactedChanges = NOTHING_REDACTED) => {
+  await tx.run("DELETE FROM sync.changes; DELETE FROM sync.change_batches");
+  await tx.run(sqlText("warehouse/change-feed-started.sql"), [after]);
+  const log = openChangeLog(tx, past);
+  for (const table of TABLE_NAMES) {
+    await tx.run(`UPDATE history.${quoted(table)} SET change_n = NULL WHERE change_n IS NOT NULL`);
+    const rows = await countRows(tx, table);
+    if (rows > 0) await log.add({ table, change: "insert", runId: null, at: now }, rows, `main.${quoted(table)}`);
+  }
+  await log.end();
+};
 
 /** Scope of one walk: a whole table, or one company in a table that is kept per company. */
 export interface WalkScope {

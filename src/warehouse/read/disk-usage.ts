@@ -3,7 +3,7 @@ import { type Dirent, lstatSync } from "node:fs";
 import { basename, join } from "node:path";
 import { entriesOfOwn } from "../../core/files/own-files.ts";
 import { INTENTS, RESPONSES } from "../archive/archive.ts";
-import { trailDir } from "../audit/trail-files.ts";
+import { trailDir } from "../audit/trail.ts";
 import { JOURNAL } from "../journal/read-journal.ts";
 
 /** Parts of a data directory, in the order in which they are shown. */

@@ -1,13 +1,30 @@
 // Reads one run from the published snapshot: its status and its report. Needs no network and no lock.
 import { statSync } from "node:fs";
 import { z } from "zod";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type SyncReport, syncReportSchema } from "../../core/report/sync-report.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
-import { readError } from "../duckdb/duck-errors.ts";
+import { fileError, readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
 import { assertReadable } from "../user-sql/readable.ts";
 import { looksSince } from "./looks.ts";
+
+// Opens the published snapshot for the program's own statements.
+
+const MEMORY_LIMIT = "1GB";
+
+/** Opens the snapshot for statements of the program itself, read-only, in this process. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, QUERY_FAILED. The caller closes it. */
+export const openSnapshot = async (snapshot: string): Promise<Database> => {
+  assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
+  return openDatabase(snapshot, { readOnly: true, lockedDown: true, memoryLimit: MEMORY_LIMIT }).catch(
+    (raw: unknown) => {
+      const error = fileError(raw, snapshot, true);
+      throw error instanceof DuckmirrorError ? error : new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) });
+    },
+  );
+};
 
 export interface StoredRun {
   /** As in `sync.runs`: `running` until it ends. */

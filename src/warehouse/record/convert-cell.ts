@@ -1,11 +1,46 @@
 // Converts one JSON value to the value of one column. Pure.
 // A value that does not fit becomes NULL with `exact: false`, and the caller keeps the original in `_extra`.
+
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  DuckDBTimestampTZValue,
+  type DuckDBType,
+  type DuckDBValue,
+  INTEGER,
+  LIST,
+  listValue,
+  TIMESTAMPTZ,
+  VARCHAR,
+} from "@duckdb/node-api";
 import type { ColumnType } from "../../catalog/fields.ts";
 import { ExactNumber, type JsonValue } from "../../core/json.ts";
 import { isStorable, storable } from "../../core/text/exact-json.ts";
 import { exactNumber, isDouble } from "../../core/text/exact-number.ts";
 import { parseTime } from "../../core/time.ts";
 import { jsonText } from "./json-text.ts";
+
+// Cells of rows in the form of DuckDB's appender.
+
+/** DuckDB types of appended cells. */
+export const DUCK_TYPES: Record<ColumnType, DuckDBType> = {
+  VARCHAR,
+  BIGINT,
+  INTEGER,
+  DOUBLE,
+  BOOLEAN,
+  TIMESTAMPTZ,
+  // Appended as text: jsonText has ensured that DuckDB can parse it, so it is not parsed again.
+  JSON: VARCHAR,
+  "VARCHAR[]": LIST(VARCHAR),
+};
+
+/** A cell in the appender's form. */
+export const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
+  if (type === "TIMESTAMPTZ") return typeof cell === "bigint" ? new DuckDBTimestampTZValue(cell) : null;
+  return typeof cell === "object" && cell !== null ? listValue([...cell]) : cell;
+};
 
 /** Value of a column: BIGINT as bigint, TIMESTAMPTZ as microseconds since the epoch (bigint), JSON as canonical text. */
 export type Cell = null | boolean | number | bigint | string | readonly (string | null)[];

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { alertFigures, alertsJob, listAlerts, replayAlert, testAlert } from "../../../jobs/alerts.ts";
 import type { AlertEvent } from "../../../src/alerts/message.ts";
 import { slackBody } from "../../../src/alerts/run-rule.ts";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { EXAMPLE_RULES } from "../../../src/core/config/alerts/alert-settings.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";

@@ -1,7 +1,7 @@
 // A process that evaluates and sends alerts until it is killed. Arguments: data directory, rules as JSON, start of its clock,
 // which runs a thousand times as fast, so that waits take milliseconds.
 import { alertsJob } from "../../../jobs/alerts.ts";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { SECRET } from "./a-receiver.ts";

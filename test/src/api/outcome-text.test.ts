@@ -1,7 +1,7 @@
 // A request and its failure in words for messages.
 import { expect, test } from "vitest";
 import type { ApiOutcome, RefusedOutcome } from "../../../src/api/outcome.ts";
-import { causeOf, endpointOf } from "../../../src/api/outcome-text.ts";
+import { causeOf, endpointOf } from "../../../src/api/outcome.ts";
 
 const aRefusal = (excerpt: string, page?: string): RefusedOutcome => ({
   kind: "refused",

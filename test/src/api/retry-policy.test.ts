@@ -1,11 +1,42 @@
 // The table of verdicts: one case per row, then what must hold for any outcome whatever.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ApiOutcome, BrokenOutcome, Quota, RateInfo, VerdictContext } from "../../../src/api/outcome.ts";
-import { backoffMs, chargeOf, rowFor, VERDICT_ROWS, verdictOf } from "../../../src/api/retry-policy.ts";
+import type {
+  ApiOutcome,
+  BrokenOutcome,
+  Quota,
+  RateInfo,
+  RefusedOutcome,
+  VerdictContext,
+} from "../../../src/api/outcome.ts";
+import { backoffMs, chargeOf, isProse, rowFor, VERDICT_ROWS, verdictOf } from "../../../src/api/retry-policy.ts";
 import { ENDPOINTS, type EndpointName } from "../../../src/catalog/endpoints.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { said } from "../../support/rate-info.ts";
+
+// What the body of a 404 says about its sender.
+
+const gone = (excerpt: string): RefusedOutcome => ({
+  kind: "refused",
+  call: { endpoint: "listFilings", path: "/v1/companies/c1/filings", query: {} },
+  status: 404,
+  sentAt: 0,
+  durationMs: 1,
+  bytes: 1,
+  rate: null,
+  excerpt,
+  usage: null,
+});
+
+test.each([
+  ['{"error":"no such company"}', false],
+  ['"not found"', false],
+  ["404 page not found", true],
+  ["<html>", true],
+  ["", false],
+])("%j is text in place of JSON: %s", (body, text) => {
+  expect(isProse(gone(body))).toBe(text);
+});
 
 const NOW = Date.UTC(2026, 0, 5, 10);
 const HOUR = 3_600_000;

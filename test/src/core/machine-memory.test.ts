@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { machineMemory } from "../../../src/core/machine-memory.ts";
+import { machineMemory } from "../../../src/core/config/memory-plan.ts";
 
 const GIB = 2 ** 30;
 

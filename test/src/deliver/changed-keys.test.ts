@@ -1,7 +1,7 @@
 // Keys that changed after a position, read from a change feed.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { changedKeysSql } from "../../../src/deliver/changed-keys.ts";
+import { changedKeysSql } from "../../../src/deliver/marks.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 
 const accounts = {

@@ -1,6 +1,5 @@
 // A destination that is a map: takes what the source offers, as every kind must.
 import { z } from "zod";
-import { changedKeysSql } from "../../../src/deliver/changed-keys.ts";
 import {
   type DeliveredTable,
   type DeliverySource,
@@ -8,6 +7,7 @@ import {
   isSamePosition,
   type Position,
 } from "../../../src/deliver/destination.ts";
+import { changedKeysSql } from "../../../src/deliver/marks.ts";
 import { openSource, type Recipient } from "../../../src/deliver/source.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 

@@ -7,7 +7,7 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { openSource } from "../../../src/deliver/source.ts";
 import { pruneHistory } from "../../../src/warehouse/file/upkeep/history-retention.ts";
 import { forgetContacts } from "../../../src/warehouse/forget/forget.ts";
-import { startFeed } from "../../../src/warehouse/load/start-feed.ts";
+import { startFeed } from "../../../src/warehouse/load/walks.ts";
 import { change } from "../../support/change-mirror.ts";
 import { aCheckpoint, aLoad, aSignal, T0 } from "../warehouse/checkpoints.ts";
 import { tempDir } from "../warehouse/temp-dir.ts";

@@ -11,7 +11,7 @@ import { openPurse, type PurseLimits } from "../../../src/mcp/purse.ts";
 import { createMcpServer } from "../../../src/mcp/server.ts";
 import { openWarehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { streamQuery } from "../../../src/warehouse/read/query.ts";
-import { openSnapshot } from "../../../src/warehouse/read/readable.ts";
+import { openSnapshot } from "../../../src/warehouse/read/read-run.ts";
 import { aCheckpoint, aLoad, aSignal } from "../warehouse/checkpoints.ts";
 import { tempDir } from "../warehouse/temp-dir.ts";
 

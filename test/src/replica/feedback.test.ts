@@ -1,6 +1,6 @@
 // The body of feedback.
 import { expect, test } from "vitest";
-import { parseFeedback } from "../../../src/replica/feedback.ts";
+import { parseFeedback } from "../../../src/replica/refusal.ts";
 
 test("a message is enough", () => {
   expect(parseFeedback({ message: "good", rating: 5 })).toEqual({ message: "good", rating: 5 });

@@ -1,8 +1,8 @@
 // Records by key: read together, each by whom it was asked for.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { tableSpec } from "../../../src/catalog/tables.ts";
-import { createLookups } from "../../../src/replica/lookups.ts";
 import type { Reader } from "../../../src/replica/reader.ts";
+import { createLookups } from "../../../src/replica/reader.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../src/warehouse/file/migrate.ts";
 

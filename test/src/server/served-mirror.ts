@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { type Config, resolveConfig } from "../../../src/core/config/config.ts";
 import { Secret } from "../../../src/core/secret.ts";

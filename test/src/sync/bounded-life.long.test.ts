@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { replayJob } from "../../../jobs/replay.ts";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { replayJob } from "../../../jobs/replay.ts";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { forgetJob } from "../../../jobs/forget.ts";
 import { replayJob } from "../../../jobs/replay.ts";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import { replayJob } from "../../../jobs/replay.ts";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { isCode } from "../../../src/core/errors.ts";

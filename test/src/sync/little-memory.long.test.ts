@@ -10,7 +10,7 @@ import { forgetJob } from "../../../jobs/forget.ts";
 import { replayJob } from "../../../jobs/replay.ts";
 import { syncJob } from "../../../jobs/sync.ts";
 import { verifyJob } from "../../../jobs/verify.ts";
-import { vocabulary } from "../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { openWorld } from "../../../src/sandbox/world-file.ts";
+import { openWorld } from "../../../src/sandbox/sandbox.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { exportSnapshot } from "../../../src/warehouse/export/export.ts";
 import { MANIFEST_NAME, readManifest } from "../../../src/warehouse/export/manifest.ts";

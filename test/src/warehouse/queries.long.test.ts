@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { openWorld } from "../../../src/sandbox/world-file.ts";
+import { openWorld } from "../../../src/sandbox/sandbox.ts";
 import { applyViews } from "../../../src/warehouse/file/views.ts";
 import { cli } from "../../support/cli.ts";
 import { tempDir } from "./temp-dir.ts";

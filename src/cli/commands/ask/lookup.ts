@@ -7,8 +7,8 @@ import { parseDuration } from "../../../core/text/units.ts";
 import { audited } from "../../audited.ts";
 import { defineCommand } from "../../command.ts";
 import { withError } from "../../problem.ts";
+import { withSharedLimits } from "../../recorded-job.ts";
 import { lookupJson, lookupLines } from "../../terminal/lookup-json.ts";
-import { withSharedLimits } from "../../worker/shared-limits.ts";
 
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),

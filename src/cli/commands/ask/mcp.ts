@@ -13,13 +13,12 @@ import type { Bought, MirrorDoor } from "../../../mcp/door.ts";
 import { openPurse, parsePurse } from "../../../mcp/purse.ts";
 import { createMcpServer } from "../../../mcp/server.ts";
 import { orBroken } from "../../../sync/run/sync-result.ts";
-import { openSnapshot } from "../../../warehouse/read/readable.ts";
+import { openSnapshot } from "../../../warehouse/read/read-run.ts";
 import { createQueryProcesses } from "../../../warehouse/user-sql/user-query.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { withError } from "../../problem.ts";
-import { recordedJob } from "../../recorded-job.ts";
+import { recordedJob, withSharedLimits } from "../../recorded-job.ts";
 import { lookupJson } from "../../terminal/lookup-json.ts";
-import { withSharedLimits } from "../../worker/shared-limits.ts";
 
 const inputSchema = z.object({ http: z.string().optional(), purse: z.string().optional() });
 

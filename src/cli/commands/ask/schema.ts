@@ -1,7 +1,7 @@
 // duckmirror schema: shows the meaning of every table and column. Needs no warehouse.
 import { z } from "zod";
 import { catalogTables, type DictionaryTable, sqlName } from "../../../catalog/dictionary.ts";
-import { type ContentField, contentFields } from "../../../catalog/vocabulary.ts";
+import { type ContentField, contentFields } from "../../../catalog/field-rules.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { didYouMean } from "../../../core/text/did-you-mean.ts";
 import { ENGINES, type Engine, externalTables, NOTES } from "../../../deliver/kinds/parquet/external-tables.ts";

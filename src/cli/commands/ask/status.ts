@@ -13,8 +13,16 @@ import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usag
 import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
 import { type Box, offeredBox } from "../../../warehouse/user-sql/process-pool.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { creditJson, creditLines, forecastLines, medianError } from "../../terminal/status/credit-account.ts";
-import { deliveryJson, deliveryLines, diskJson, diskLines } from "../../terminal/status/delivery-lines.ts";
+import {
+  creditJson,
+  creditLines,
+  deliveryJson,
+  deliveryLines,
+  diskJson,
+  diskLines,
+  forecastLines,
+  medianError,
+} from "../../terminal/status/credit-account.ts";
 import { renderTable, right } from "../../terminal/table.ts";
 
 const inputSchema = z.object({ runs: z.string().default("5") });

@@ -9,7 +9,7 @@ import { formatBytes, formatDuration } from "../../../core/text/units.ts";
 import { isStored } from "../../../deliver/stored-backup.ts";
 import { audited } from "../../audited.ts";
 import { defineCommand } from "../../command.ts";
-import { bucketInput, bucketOf, withBucketOptions } from "../../options/bucket-options.ts";
+import { bucketInput, bucketOf, withBucketOptions } from "../../options/streams-argument.ts";
 
 const inputSchema = z.object({
   args: z.tuple([z.string().min(1)], { error: "name the folder or address of the backup" }),

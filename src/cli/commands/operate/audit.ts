@@ -6,7 +6,7 @@ import { timeMs } from "../../../core/time.ts";
 import { type AuditLine, lastOfEach } from "../../../warehouse/audit/audit-line.ts";
 import { readTrail } from "../../../warehouse/audit/read-trail.ts";
 import { defineCommand } from "../../command.ts";
-import { sinceOf } from "../../options/since-option.ts";
+import { sinceOf } from "../../options/streams-argument.ts";
 import { renderTable, right, type TableColumn } from "../../terminal/table.ts";
 
 const DEFAULT_SINCE = "7d";

@@ -5,10 +5,9 @@ import type { AskedSync } from "../../../core/report/triggers.ts";
 import { isoTime } from "../../../core/time.ts";
 import type { DeadLetter } from "../../../queue/letters/dead-letters.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { renderMembers, renderPauses, renderQueues } from "../../terminal/fleet-tables.ts";
 import { renderTable } from "../../terminal/table.ts";
 import { actOnLetters, chosenLetters, type LetterAction } from "../../worker/letters.ts";
-import { recorded } from "../../worker/recorded.ts";
+import { recorded, renderMembers, renderPauses, renderQueues } from "../../worker/steer.ts";
 import { connectWorker, type WorkerConnection } from "../../worker/worker-connection.ts";
 
 const ACTIONS: readonly LetterAction[] = ["retry", "drop"];

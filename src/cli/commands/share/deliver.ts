@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { type DeliveryReport, deliverJob } from "../../../../jobs/deliver.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { visible } from "../../../core/text/forms.ts";
 import { formatBytes, formatCount, formatDuration } from "../../../core/text/units.ts";
-import { visible } from "../../../core/text/visible.ts";
 import type { LeftOut, Position } from "../../../deliver/destination.ts";
 import { leftOutText } from "../../../deliver/notes.ts";
 import { audited } from "../../audited.ts";

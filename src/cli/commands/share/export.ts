@@ -8,7 +8,7 @@ import type { ExportReport } from "../../../warehouse/export/export.ts";
 import { EXPORT_FORMATS } from "../../../warehouse/export/tables.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { sinceOf } from "../../options/since-option.ts";
+import { sinceOf } from "../../options/streams-argument.ts";
 import { renderTable, right } from "../../terminal/table.ts";
 
 const inputSchema = z.object({

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, resolve } from "node:path";
 import { stringify } from "yaml";
 import { z } from "zod";
 import { planJob } from "../../../../jobs/plan.ts";
-import { vocabulary } from "../../../catalog/vocabulary.ts";
+import { vocabulary } from "../../../catalog/field-rules.ts";
 import { envName, type FlagValues, namedFile, resolveConfig } from "../../../core/config/config.ts";
 import { CONFIG_FILE_NAME, parseConfigFile } from "../../../core/config/config-file.ts";
 import { settingList, settingsJsonSchema } from "../../../core/config/settings.ts";

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
 import { readGiven } from "../../../core/files/given-files.ts";
 import { type FaultProxyOptions, startFaultProxy } from "../../../sandbox/faults/proxy.ts";
-import { isPlanName, PLANS } from "../../../sandbox/limits/plans.ts";
+import { isPlanName, PLANS } from "../../../sandbox/limits/credits.ts";
 import { startSandbox } from "../../../sandbox/sandbox.ts";
 import { defineCommand } from "../../command.ts";
 

@@ -6,8 +6,13 @@ import type { Config } from "../../../core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import type { AskedSync, Started, SyncAsk } from "../../../core/report/triggers.ts";
 import { noTracer } from "../../../core/tracing.ts";
-import { type ProfileStart, profileOf, STARTS_AT_ONCE, type Triggers } from "../../../queue/asking/asks.ts";
-import { tracedTriggers } from "../../../queue/asking/traced-triggers.ts";
+import {
+  type ProfileStart,
+  profileOf,
+  STARTS_AT_ONCE,
+  type Triggers,
+  tracedTriggers,
+} from "../../../queue/asking/asks.ts";
 import { audited } from "../../audited.ts";
 import type { CommandContext } from "../../command.ts";
 import type { WorkerConnection } from "../worker-connection.ts";

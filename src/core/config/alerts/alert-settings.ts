@@ -2,7 +2,7 @@
 import { isAbsolute, resolve } from "node:path";
 import { z } from "zod";
 import { Secret } from "../../secret.ts";
-import { oneOf, textLike } from "../destinations/destination-parts.ts";
+import { oneOf, textLike } from "../destinations/secrets-in.ts";
 import { duration, one, whole, yesNo } from "../setting-parsers.ts";
 
 /** What a rule waits for: rows of its query over the changes, or a state of the program. */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { Secret } from "../../secret.ts";
 import { duration, yesNo } from "../setting-parsers.ts";
-import { answerTimeout, oneOf, sharedParts, textLike } from "./destination-parts.ts";
+import { answerTimeout, oneOf, sharedParts, textLike } from "./secrets-in.ts";
 
 // Settings of a destination of kind postgres.
 

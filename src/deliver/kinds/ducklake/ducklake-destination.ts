@@ -19,9 +19,10 @@ import {
   isUpToDate,
   type Position,
 } from "../../destination.ts";
-import { type BroughtTable, bringTable } from "./bring-table.ts";
 import { LAKE, lakeAddress, maintain, purge } from "./lake-address.ts";
 import {
+  type BroughtTable,
+  bringTable,
   COMPRESS_SQL,
   COMPRESSION_SQL,
   createStateSql,
@@ -35,8 +36,7 @@ import {
   stateTable,
   writeStateSql,
 } from "./lake-state.ts";
-import { NO_VIEWS, readViews, viewsSchema } from "./lake-views.ts";
-import { type LakePlace, SNAPSHOT } from "./table-sql.ts";
+import { type LakePlace, NO_VIEWS, readViews, SNAPSHOT, viewsSchema } from "./table-sql.ts";
 
 type Settings = SettingsOf<"ducklake">;
 

@@ -5,16 +5,32 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../../core/clock.ts";
+import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import type { Database } from "../../../warehouse/duckdb/database.ts";
 import { statementError } from "../../../warehouse/duckdb/duck-errors.ts";
 import { type Part, partsOf } from "../../../warehouse/export/parts.ts";
 import { exportTables } from "../../../warehouse/export/tables.ts";
 import { eachPart, lastRun, openSnapshot, WHOLE_PARQUET, writePart } from "../../../warehouse/export/write-parts.ts";
-import type { Delivered, DeliveredRows, DeliverySource, Destination } from "../../destination.ts";
+import type { Delivered, DeliveredRows, DeliverySource, Destination, DestinationContext } from "../../destination.ts";
 import { type ObjectStore, unconditional } from "../../stores/object-store.ts";
+import { openStore, parsePlace } from "../../stores/open-store.ts";
 import { isSweepDue, partKey, sortRetired, sweep, updateLists } from "./lists.ts";
 import { commitSet, type ReadSet, readSet, type SetEntry, type SetManifest } from "./set-manifest.ts";
+
+// Opens a destination of kind parquet from its settings.
+
+/** Sends nothing yet. Throws CONFIG_INVALID, DESTINATION_PACKAGE_MISSING. */
+export const openParquet = async (
+  settings: SettingsOf<"parquet">,
+  { memory, azure, clock }: DestinationContext,
+): Promise<Destination> => {
+  const { name, url, folder, account, region, endpoint, path_style: pathStyle, sse, kms_key_id: kmsKeyId } = settings;
+  const { keep_old_parts: keepOldPartsMs, answer_timeout: answerMs } = settings;
+  const place = parsePlace(url.reveal(), folder, name);
+  const store = await openStore(name, place, { account, region, endpoint, pathStyle, sse, kmsKeyId, azure, answerMs });
+  return parquetDestination(store, { keepOldPartsMs, memory, clock });
+};
 
 // Tries whether a store keeps conditions of writes. Servers exist that ignore them; there, two deliveries at once would mix
 // their sets.

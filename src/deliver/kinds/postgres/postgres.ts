@@ -12,9 +12,8 @@ import {
   isUpToDate,
   type Position,
 } from "../../destination.ts";
-import { loadPackages } from "./packages.ts";
 import type { Session } from "./session.ts";
-import { connect, postgresError } from "./session.ts";
+import { connect, loadPackages, postgresError } from "./session.ts";
 import * as sql from "./statements.ts";
 import { changedLinesSql, copyLines, readLeftOut, stagedLinesSql, wholeLinesSql } from "./statements.ts";
 

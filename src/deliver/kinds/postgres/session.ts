@@ -8,7 +8,20 @@ import { timerMs } from "../../../core/clock.ts";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { formatDuration } from "../../../core/text/units.ts";
-import type { Packages } from "./packages.ts";
+
+// The packages of this kind are optional: they are loaded when a destination of it is opened.
+
+/** The packages of this kind. Throws DESTINATION_PACKAGE_MISSING. */
+export const loadPackages = async (name: string) => {
+  try {
+    const [{ default: pg }, copies] = await Promise.all([import("pg"), import("pg-copy-streams")]);
+    return { Client: pg.Client, copyFrom: copies.from };
+  } catch (cause) {
+    const packages = "pg pg-copy-streams";
+    throw new DuckmirrorError("DESTINATION_PACKAGE_MISSING", { name, kind: "postgres", packages }, { cause });
+  }
+};
+type Packages = Awaited<ReturnType<typeof loadPackages>>;
 
 // Connects to Postgres, and says what its errors mean.
 

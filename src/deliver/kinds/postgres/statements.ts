@@ -4,8 +4,8 @@
 import { z } from "zod";
 import { quoted } from "../../../core/text/sql-text.ts";
 import { runQuery, streamQuery } from "../../../warehouse/read/query.ts";
-import { changedKeysSql } from "../../changed-keys.ts";
 import type { DeliveredTable, LeftOut, Position } from "../../destination.ts";
+import { changedKeysSql } from "../../marks.ts";
 import { lineSql, postgresType, rowLineSql } from "./cells.ts";
 import type { Session } from "./session.ts";
 

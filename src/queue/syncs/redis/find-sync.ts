@@ -9,7 +9,7 @@ import type { AskedSync } from "../../../core/report/triggers.ts";
 import { endedState } from "../../asking/asks.ts";
 import { findStored, storedProblem } from "../../asking/failures.ts";
 import { keptSync, parsePayload, syncHead, syncOutcome, syncPayload } from "../../asking/payloads.ts";
-import { isPaused } from "../../fleet/pauses.ts";
+import { isPaused } from "../../fleet/fleet.ts";
 import { cancelledOf, readProgress, timesOf } from "../../redis/marks.ts";
 import type { Queues } from "../../redis/queues.ts";
 import { LATE, lifeOf, shownState, timeLeftOf } from "../sync-life.ts";

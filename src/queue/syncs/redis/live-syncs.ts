@@ -6,9 +6,9 @@ import { isStreamName } from "../../../catalog/streams.ts";
 import { runIdSchema } from "../../../core/text/run-id.ts";
 import type { SyncExtent } from "../../asking/asks.ts";
 import { isForOthers, type SyncPayload, versions } from "../../asking/payloads.ts";
+import type { RedisCommand } from "../../redis/marks.ts";
 import { cancelledOf, timesOfAll } from "../../redis/marks.ts";
 import { keyOf, type Queues } from "../../redis/queues.ts";
-import type { RedisCommand } from "../../redis/together.ts";
 
 const extent = z
   .string()

@@ -12,10 +12,9 @@ import type { Started, SyncAsk } from "../../../core/report/triggers.ts";
 import { runIdSchema } from "../../../core/text/run-id.ts";
 import { askDigest, joins, KEY_LASTS_S, keyDigest, laterOf, payloadOf, profileOf } from "../../asking/asks.ts";
 import type { SyncPayload } from "../../asking/payloads.ts";
-import { settingDue } from "../../redis/marks.ts";
+import { createAddJob, createSend, type RedisCommand, type Send, settingDue } from "../../redis/marks.ts";
+import { redisNow } from "../../redis/queue-connections.ts";
 import { keyOf, type Queues, SCHEDULED_PRIORITY, SYNC_OPTIONS } from "../../redis/queues.ts";
-import { redisNow } from "../../redis/redis-now.ts";
-import { createAddJob, createSend, type RedisCommand, type Send } from "../../redis/together.ts";
 import { announcing, dropSync, type LiveSync, liveAmong, noteAsked, readingEntries } from "./live-syncs.ts";
 
 // Changes the waiting job of a sync: makes a postponed one due at once, so that it sees a cancellation or the end of a pause;

@@ -1,7 +1,7 @@
 // Outlook: long-term cost of keeping the mirror fresh, per stream, and what a plan leaves until the reset. Pure.
 import { type RollOver, UNKNOWN_ROLL_OVER } from "../../../budget/credits/roll-over.ts";
+import { vocabulary } from "../../../catalog/field-rules.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../../catalog/streams.ts";
-import { vocabulary } from "../../../catalog/vocabulary.ts";
 import { type Candidate, type Context, maxAge } from "../candidate.ts";
 import { askable } from "../due.ts";
 import { type Credits, ROLL_OVER_CYCLES } from "./credits-now.ts";

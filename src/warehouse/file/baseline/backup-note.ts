@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { readGiven } from "../../../core/files/given-files.ts";
-import { readOwnIfThere } from "../../../core/files/own-files.ts";
-import { lastingId } from "../../../core/state/lasting-id.ts";
-import { replaceFile } from "../../archive/replace-file.ts";
+import { readOwnIfThere, replaceFile } from "../../../core/files/own-files.ts";
+import { lastingId } from "../../../core/state/shared-file.ts";
 
 /** Name of the note in a backup; written last. */
 export const NOTE = "backup.json";

@@ -5,10 +5,9 @@ import { dirname, join } from "node:path";
 import type { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { makeFolders } from "../../../core/files/make-folders.ts";
-import { listOwn, readOwnIfThere } from "../../../core/files/own-files.ts";
+import { listOwn, readOwnIfThere, replaceFile } from "../../../core/files/own-files.ts";
 import { jsonOrNull } from "../../../core/json.ts";
-import { HISTORY_ID } from "../../../core/state/lasting-id.ts";
-import { replaceFile } from "../../archive/replace-file.ts";
+import { HISTORY_ID } from "../../../core/state/shared-file.ts";
 import { fileError } from "../../duckdb/duck-errors.ts";
 import {
   assertProven,

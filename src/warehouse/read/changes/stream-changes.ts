@@ -1,7 +1,7 @@
 // Streams the change feed page by page from the published snapshot, and on request waits for the next snapshot.
 import { statSync } from "node:fs";
 import type { Clock } from "../../../core/clock.ts";
-import { openSnapshot } from "../readable.ts";
+import { openSnapshot } from "../read-run.ts";
 import type { Change, ChangePage } from "./change.ts";
 import { type ChangesRequest, readChanges } from "./read-changes.ts";
 

@@ -1,6 +1,6 @@
 // Which rate information of a response the limiter uses.
 import { expect, test } from "vitest";
-import { rateSaid } from "../../../../src/api/limits/rate-said.ts";
+import { rateSaid } from "../../../../src/api/limits/quota-signs.ts";
 import type { ApiOutcome, RefusedOutcome } from "../../../../src/api/outcome.ts";
 import { said } from "../../../support/rate-info.ts";
 

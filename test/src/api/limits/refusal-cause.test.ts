@@ -1,6 +1,6 @@
 // What a refusal counts: requests per time, or requests in flight.
 import { expect, test } from "vitest";
-import { type RefusalCause, refusalCause } from "../../../../src/api/limits/refusal-cause.ts";
+import { type RefusalCause, refusalCause } from "../../../../src/api/limits/quota-signs.ts";
 import type { RateInfo, RefusedOutcome } from "../../../../src/api/outcome.ts";
 import { said } from "../../../support/rate-info.ts";
 

@@ -1,6 +1,6 @@
 // Updates of one process at the same time: one read and one write of the shared state, in their order.
 import { expect, test } from "vitest";
-import { combined } from "../../../../src/budget/store/combined.ts";
+import { combined } from "../../../../src/budget/store/in-redis.ts";
 import type { StateStore } from "../../../../src/budget/store/state-store.ts";
 import { createMemoryState } from "../../../../src/budget/store/state-store.ts";
 import { systemClock } from "../../../../src/core/clock.ts";

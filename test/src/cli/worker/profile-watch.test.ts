@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { watchProfiles } from "../../../../src/cli/worker/served-profile.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";

@@ -1,6 +1,6 @@
 // Settings about fields and tables: names are checked, because a slip of the pen would let through what was to stay out.
 import { describe, expect, test } from "vitest";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { strictnessOf } from "../../../../src/core/config/field-settings.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";

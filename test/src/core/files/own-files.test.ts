@@ -1,6 +1,6 @@
 // Files and folders that only duckmirror makes: a link or another kind in their place stops it.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -18,10 +18,50 @@ import {
   readOwnIfThere,
   readOwnSync,
   readOwnText,
+  replaceFile,
+  rewriteWith,
   streamOwn,
   writeNewSync,
 } from "../../../../src/core/files/own-files.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
+
+// A file is replaced as a whole, or stays as it was.
+
+test("the new content is there, for its owner alone, and nothing else", async () => {
+  const dir = tempDir();
+  const file = join(dir, "list.json");
+  writeFileSync(file, "old");
+  await replaceFile(file, "new");
+  expect(readFileSync(file, "utf8")).toBe("new");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(dir)).toEqual(["list.json"]);
+});
+
+test("a failure while it is written leaves the old content, and no leftover", async () => {
+  const dir = tempDir();
+  const file = join(dir, "list.json");
+  writeFileSync(file, "old");
+  const failing = rewriteWith(file, async (fresh) => {
+    await fresh.writeFile("ne");
+    throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+  });
+  await expect(failing).rejects.toMatchObject({ code: "DISK_FULL" });
+  expect(readFileSync(file, "utf8")).toBe("old");
+  expect(readdirSync(dir)).toEqual(["list.json"]);
+});
+
+test("what an earlier crash left under the new name is no hindrance, and a link there is not followed", async () => {
+  const dir = tempDir();
+  const theirs = join(dir, "theirs");
+  writeFileSync(theirs, "theirs");
+  symlinkSync(theirs, join(dir, "list.json.new"));
+  await replaceFile(join(dir, "list.json"), "new");
+  expect(readFileSync(theirs, "utf8")).toBe("theirs");
+  expect(readFileSync(join(dir, "list.json"), "utf8")).toBe("new");
+  mkdirSync(join(dir, "none"));
+  await expect(replaceFile(join(dir, "none", "deeper", "x"), "new")).rejects.toThrow();
+  expect(existsSync(join(dir, "none", "deeper"))).toBe(false);
+});
 
 const refused = (detail: RegExp) =>
   expect.objectContaining({ code: "DATA_DIR_UNWRITABLE", message: expect.stringMatching(detail) });

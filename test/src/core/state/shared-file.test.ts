@@ -1,12 +1,73 @@
 // A small file that several processes change: no change is lost, also where one takes another's for abandoned.
-import { readFileSync, renameSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { changeShared, readShared } from "../../../../src/core/state/shared-file.ts";
+import { changeShared, lastingId, readShared, unwritable } from "../../../../src/core/state/shared-file.ts";
 import { afterTest } from "../../../support/after-test.ts";
+import { asNobody } from "../../../support/as-nobody.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
+
+// The error of a file that could not be written says what to do: free space, or look at permissions.
+
+const systemError = (code: string) => Object.assign(new Error(`${code}: no luck, write`), { code });
+
+test.each([
+  ["ENOSPC", "DISK_FULL", 1],
+  ["EDQUOT", "DISK_FULL", 1],
+  ["EROFS", "DATA_DIR_UNWRITABLE", 2],
+  ["EACCES", "DATA_DIR_UNWRITABLE", 2],
+])("%s is %s", (code, error, exitCode) => {
+  const cause = systemError(code);
+  expect(unwritable("/data", cause)).toMatchObject({ code: error, exitCode, cause });
+  expect(unwritable("/data", cause).message).toContain(cause.message);
+});
+
+// An id that is made once and stays.
+
+test("the same for ever, also if several ask for it at once", async () => {
+  const dataDir = tempDir();
+  const ids = await Promise.all(Array.from({ length: 5 }, () => lastingId(dataDir, "id")));
+  expect(new Set(ids).size).toBe(1);
+  expect(ids[0]).toMatch(/^[0-9a-f]{16}$/);
+  expect(await lastingId(dataDir, "id")).toBe(ids[0]);
+  expect(await lastingId(dataDir, "other")).not.toBe(ids[0]);
+  expect(readdirSync(join(dataDir, "state")).sort()).toEqual(["id", "other"]);
+});
+
+test("a file that holds no id is replaced; a link in its place stops", async () => {
+  const dataDir = tempDir();
+  mkdirSync(join(dataDir, "state"));
+  writeFileSync(join(dataDir, "state", "id"), "");
+  const id = await lastingId(dataDir, "id");
+  expect(readFileSync(join(dataDir, "state", "id"), "utf8")).toBe(`${id}\n`);
+  symlinkSync(join(dataDir, "state", "id"), join(dataDir, "state", "linked"));
+  await expect(lastingId(dataDir, "linked")).rejects.toMatchObject({ code: "DATA_DIR_UNWRITABLE" });
+});
+
+test("an id that cannot be read for a moment stays what it is, because destinations know the mirror by it", async () => {
+  const dataDir = tempDir();
+  const id = await lastingId(dataDir, "id");
+  const [state, file] = [join(dataDir, "state"), join(dataDir, "state", "id")];
+  chmodSync(dataDir, 0o755);
+  chmodSync(state, 0o777);
+  chmodSync(file, 0);
+  await expect(asNobody(() => lastingId(dataDir, "id"))).rejects.toMatchObject({ code: "EACCES" });
+  chmodSync(file, 0o600);
+  expect(await lastingId(dataDir, "id")).toBe(id);
+});
 
 const aFile = async () => {
   const dir = await mkdtemp(join(tmpdir(), "duckmirror-shared-"));

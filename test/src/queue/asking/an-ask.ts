@@ -1,5 +1,5 @@
 // A request for a sync, and what is queued of it.
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import type { SyncAsk } from "../../../../src/core/report/triggers.ts";
 import { payloadOf } from "../../../../src/queue/asking/asks.ts";

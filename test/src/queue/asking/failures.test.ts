@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { DuckmirrorError, ERRORS } from "../../../../src/core/errors.ts";

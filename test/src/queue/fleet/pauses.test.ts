@@ -1,7 +1,7 @@
 // Pauses of the fleet, of profiles and of queues, as Redis keeps them.
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { dropPause, isPaused, notePause, readPauses } from "../../../../src/queue/fleet/pauses.ts";
+import { dropPause, isPaused, notePause, readPauses } from "../../../../src/queue/fleet/fleet.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 
 let server: TestRedis;

@@ -4,11 +4,10 @@
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
-import { createSteering } from "../../../../src/queue/letters/steering.ts";
+import { createSteering, deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
 import { leftFor } from "../../../../src/queue/redis/take-jobs.ts";
+import { schedulesOf } from "../../../../src/queue/schedules/local.ts";
 import { settleSchedules } from "../../../../src/queue/schedules/redis.ts";
-import { schedulesOf } from "../../../../src/queue/schedules/start.ts";
 import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 
 const DAY_MS = 86_400_000;

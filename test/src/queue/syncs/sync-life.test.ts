@@ -2,7 +2,7 @@
 // emptied, and cancels, under virtual time. Every sync asked for ends, with one result, and it is true.
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { untilEnded } from "../../../../src/cli/worker/asking/await-sync.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { isCode } from "../../../../src/core/errors.ts";

@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeEnvelope } from "../../../../src/replica/envelope.ts";
-import { createFilledColumns, type FilledColumns } from "../../../../src/replica/kept/filled-columns.ts";
+import { createFilledColumns, type FilledColumns } from "../../../../src/replica/kept/kept.ts";
 import { matchRoute } from "../../../../src/replica/query/route-match.ts";
 import type { Reader } from "../../../../src/replica/reader.ts";
 import { createReplica } from "../../../../src/replica/replica.ts";

@@ -4,10 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { callWorker } from "../../../../src/cli/worker/call-worker.ts";
-import { connectPinned } from "../../../../src/cli/worker/pinned-tls.ts";
+import { callWorker, connectPinned } from "../../../../src/cli/worker/call-worker.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { resolveTls } from "../../../../src/core/config/secrets/tls-files.ts";
+import { resolveTls } from "../../../../src/core/config/secrets/server-key.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { type RunningServer, startServer } from "../../../../src/server/listen.ts";
 

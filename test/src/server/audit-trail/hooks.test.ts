@@ -8,8 +8,7 @@ import { type RunningServer, startServer } from "../../../../src/server/listen.t
 import type { ServerOptions } from "../../../../src/server/server-context.ts";
 import { lastOfEach } from "../../../../src/warehouse/audit/audit-line.ts";
 import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
-import { openTrail } from "../../../../src/warehouse/audit/trail.ts";
-import { trailDir } from "../../../../src/warehouse/audit/trail-files.ts";
+import { openTrail, trailDir } from "../../../../src/warehouse/audit/trail.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";
 import { type ServedMirror, serveMirror } from "../served-mirror.ts";
 

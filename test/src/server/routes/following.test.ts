@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { followingJob, followJob, unfollowJob } from "../../../../jobs/following.ts";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { systemClock as clock } from "../../../../src/core/clock.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { createServer, type Server } from "../../../../src/server/app.ts";

@@ -2,7 +2,7 @@ import { cpSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } 
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { replayJob } from "../../../../jobs/replay.ts";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { isCode } from "../../../../src/core/errors.ts";

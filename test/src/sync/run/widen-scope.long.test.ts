@@ -2,7 +2,7 @@
 // prove the rest.
 import { expect, test } from "vitest";
 import { planJob } from "../../../../jobs/plan.ts";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAccount, aSignal } from "../../../support/fake-data.ts";

@@ -1,7 +1,7 @@
 // Verify: other shapes of a service, and a replay of what was repaired.
 import { expect, test } from "vitest";
 import { replayJob } from "../../../../jobs/replay.ts";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { aContact, anOrganization } from "../../../support/fake-data.ts";

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readParts, readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
-import { trailDir } from "../../../../src/warehouse/audit/trail-files.ts";
+import { trailDir } from "../../../../src/warehouse/audit/trail.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const DAY = 86_400_000;

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { knownWords, redactSql, sqlHash } from "../../../../src/warehouse/audit/redact-sql.ts";
 import { SQL_WORDS } from "../../../../src/warehouse/audit/sql-words.ts";
-import { trailDir } from "../../../../src/warehouse/audit/trail-files.ts";
+import { trailDir } from "../../../../src/warehouse/audit/trail.ts";
 import { tempDir } from "../temp-dir.ts";
 
 // Hashes of statements: equal for equal texts in one data directory, and of no use in another.

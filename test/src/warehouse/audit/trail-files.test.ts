@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { appendLine, dayOf, trailDir, trailFiles } from "../../../../src/warehouse/audit/trail-files.ts";
+import { appendLine, dayOf, trailDir, trailFiles } from "../../../../src/warehouse/audit/trail.ts";
 import { tempDir } from "../temp-dir.ts";
 
 test.each([

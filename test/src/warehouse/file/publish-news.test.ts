@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { publishJob } from "../../../../jobs/publish.ts";
-import { vocabulary } from "../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { catalogTables } from "../../../../src/catalog/dictionary.ts";
 import { LEDGER_TABLES } from "../../../../src/catalog/ledger-tables.ts";
 import { VIEW_NAMES } from "../../../../src/catalog/tables.ts";
-import { openWorld } from "../../../../src/sandbox/world-file.ts";
+import { openWorld } from "../../../../src/sandbox/sandbox.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { readMigrations } from "../../../../src/warehouse/duckdb/sql-files.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { isCode } from "../../../../src/core/errors.ts";
 import { exportSnapshot } from "../../../../src/warehouse/export/export.ts";
-import { rememberExport } from "../../../../src/warehouse/export/registry.ts";
+import { rememberExport } from "../../../../src/warehouse/export/parts.ts";
 import { type ForgetRequest, forgetContacts } from "../../../../src/warehouse/forget/forget.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { readParquet } from "../export-set.ts";

@@ -6,8 +6,7 @@ import { tableSpec } from "../../../../src/catalog/tables.ts";
 import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { instant } from "../../../../src/warehouse/duckdb/duck-values.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
-import { recordWriter } from "../../../../src/warehouse/read/record-text.ts";
-import { rowJson } from "../../../../src/warehouse/read/row-json.ts";
+import { recordWriter, rowJson } from "../../../../src/warehouse/read/record-text.ts";
 
 let database: Database;
 beforeAll(async () => {

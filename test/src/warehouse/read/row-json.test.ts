@@ -4,7 +4,7 @@ import { z } from "zod";
 import { DATE_ONLY, type FieldSpec } from "../../../../src/catalog/fields.ts";
 import { tableSpec } from "../../../../src/catalog/tables.ts";
 import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
-import { objectJson, rowJson, valueJson } from "../../../../src/warehouse/read/row-json.ts";
+import { objectJson, rowJson, valueJson } from "../../../../src/warehouse/read/record-text.ts";
 
 let database: Database;
 beforeAll(async () => {

@@ -1,7 +1,25 @@
 // Each column takes the values that it holds exactly; of all others it says what it lost.
+
+import { DuckDBTimestampTZValue, listValue } from "@duckdb/node-api";
 import { describe, expect, test } from "vitest";
 import { ExactNumber, type JsonValue } from "../../../../src/core/json.ts";
-import { type Cell, convertCell, isBeyondBigint, jsonTypeOf } from "../../../../src/warehouse/record/convert-cell.ts";
+import {
+  type Cell,
+  convertCell,
+  duckCell,
+  isBeyondBigint,
+  jsonTypeOf,
+} from "../../../../src/warehouse/record/convert-cell.ts";
+
+// Cells in the form of DuckDB's appender.
+
+test("a time is microseconds since the epoch, a list a list, all else itself", () => {
+  expect(duckCell("TIMESTAMPTZ", 7n)).toEqual(new DuckDBTimestampTZValue(7n));
+  expect(duckCell("TIMESTAMPTZ", null)).toBeNull();
+  expect(duckCell("VARCHAR[]", ["a", "b"])).toEqual(listValue(["a", "b"]));
+  expect(duckCell("VARCHAR[]", null)).toBeNull();
+  expect([duckCell("BIGINT", 7n), duckCell("VARCHAR", ""), duckCell("BOOLEAN", false)]).toEqual([7n, "", false]);
+});
 
 const fits = (cell: Cell) => ({ cell, exact: true, otherType: false });
 const lost = { cell: null, exact: false, otherType: false };

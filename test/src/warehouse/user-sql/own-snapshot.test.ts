@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
-import { openSnapshot } from "../../../../src/warehouse/read/readable.ts";
+import { openSnapshot } from "../../../../src/warehouse/read/read-run.ts";
 import { assertForeignCatalog, assertOwnCatalog } from "../../../../src/warehouse/user-sql/own-snapshot.ts";
 import { tempDir } from "../temp-dir.ts";
 

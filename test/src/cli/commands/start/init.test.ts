@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../../src/catalog/field-rules.ts";
 import { loadConfig } from "../../../../../src/core/config/config.ts";
 import { settingList } from "../../../../../src/core/config/settings.ts";
 import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";

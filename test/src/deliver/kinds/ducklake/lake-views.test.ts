@@ -1,6 +1,6 @@
 // Which of the analysts' views a lake can have.
 import { expect, test } from "vitest";
-import { possibleViews } from "../../../../../src/deliver/kinds/ducklake/lake-views.ts";
+import { possibleViews } from "../../../../../src/deliver/kinds/ducklake/table-sql.ts";
 
 const view = (name: string, from: string) => ({
   view_name: name,

@@ -1,8 +1,8 @@
 // Deadlines against a real Redis: a sync ends when its time is over, wherever it is, keeps what it has committed, and
 // says so.
 import { describe, expect, test } from "vitest";
+import { untilAborted } from "../../../../../src/core/async/when-free.ts";
 import { type Clock, systemClock } from "../../../../../src/core/clock.ts";
-import { untilAborted } from "../../../../../src/core/until-aborted.ts";
 import { liveSyncs } from "../../../../../src/queue/syncs/redis/live-syncs.ts";
 import { afterTest } from "../../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";

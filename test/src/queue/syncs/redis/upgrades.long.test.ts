@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { readability, WRITTEN } from "../../../../../src/queue/asking/payloads.ts";
 import { deadLetters } from "../../../../../src/queue/letters/dead-letters.ts";
 import { PREFIX } from "../../../../../src/queue/redis/queues.ts";
-import { schedulesOf } from "../../../../../src/queue/schedules/start.ts";
-import { OLDER_QUEUE } from "../../../../../src/queue/syncs/redis/older-flows.ts";
+import { schedulesOf } from "../../../../../src/queue/schedules/local.ts";
+import { OLDER_QUEUE } from "../../../../../src/queue/worker/take-queues.ts";
 import { afterTest } from "../../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../../worker-rig.ts";
 

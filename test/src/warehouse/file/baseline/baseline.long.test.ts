@@ -3,7 +3,7 @@ import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, 
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { replayJob } from "../../../../../jobs/replay.ts";
-import { vocabulary } from "../../../../../src/catalog/vocabulary.ts";
+import { vocabulary } from "../../../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../../../src/core/config/config.ts";
 import { readBaseline } from "../../../../../src/warehouse/file/baseline/baseline.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";

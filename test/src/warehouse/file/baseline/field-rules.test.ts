@@ -1,6 +1,6 @@
 // Whether the mirror holds values that were stored before a rule of today existed.
 import { expect, test } from "vitest";
-import { holdsOlderValues, noteRules, settleRules } from "../../../../../src/warehouse/file/baseline/field-rules.ts";
+import { holdsOlderValues, noteRules, settleRules } from "../../../../../src/warehouse/file/baseline/baseline.ts";
 import { tempDir } from "../../temp-dir.ts";
 
 test("a new mirror has none, whatever its rules", async () => {

@@ -2,8 +2,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DEFAULT_MEMORY, memoryPlan } from "../../../../../src/core/config/memory-plan.ts";
-import { machineMemory } from "../../../../../src/core/machine-memory.ts";
+import { DEFAULT_MEMORY, machineMemory, memoryPlan } from "../../../../../src/core/config/memory-plan.ts";
 import { openDatabase } from "../../../../../src/warehouse/duckdb/database.ts";
 import { copyContents } from "../../../../../src/warehouse/file/publish/rewrite-file.ts";
 import { tempDir } from "../../temp-dir.ts";

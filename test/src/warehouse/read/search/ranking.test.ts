@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { scoreOf, snippetOf } from "../../../../../src/warehouse/read/search/search.ts";
-import { searchWords } from "../../../../../src/warehouse/read/search/search-sql.ts";
+import { scoreOf, searchWords, snippetOf } from "../../../../../src/warehouse/read/search/search.ts";
 
 const collection = { rows: 1000, matching: [10, 500], meanLength: 200 };
 const candidate = (inTitle: number[], inBody: number[], length = 200) =>

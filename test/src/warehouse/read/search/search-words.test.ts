@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { folded, searchWords } from "../../../../../src/warehouse/read/search/search-sql.ts";
+import { folded, searchWords } from "../../../../../src/warehouse/read/search/search.ts";
 
 const finds = (search: string, text: string) =>
   searchWords(search).every(({ stem, pattern }) => {

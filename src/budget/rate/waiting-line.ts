@@ -1,7 +1,8 @@
 // Waiting requests of a process, served one after the other: first come, first served.
+
+import { untilAborted } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import { isCode } from "../../core/errors.ts";
-import { untilAborted } from "../../core/async/when-free.ts";
 import type { Fence } from "../store/state-store.ts";
 import type { LimiterView } from "./limiter-view.ts";
 

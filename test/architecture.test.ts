@@ -177,8 +177,8 @@ const OPENERS = [
   ...["files/own-files", "files/given-files", "program-files", "config/memory-plan"].map(
     (name) => `src/core/${name}.ts`,
   ),
-  // These open descriptors that they were given, and files that must refuse.
-  ...["program", "fence/launcher", "fence/proof"].map((name) => `src/warehouse/user-sql/${name}.ts`),
+  // These open descriptors that they were given, files of /proc, and files that must refuse.
+  ...["program", "process-limits", "fence/launcher", "fence/proof"].map((name) => `src/warehouse/user-sql/${name}.ts`),
 ];
 const OPENS = /^(?:open|read|create|write|append|copy|cp|truncate|opendir|glob|watch)(?!Durably)/;
 

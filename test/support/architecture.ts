@@ -88,6 +88,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 /** Files that start, or are, a process of their own, and so touch `process`. */
 const PROGRAMS = [
   "src/warehouse/user-sql/sql-process.ts",
+  "src/warehouse/user-sql/process-limits.ts",
   "src/warehouse/user-sql/fence/launcher.ts",
   "src/warehouse/user-sql/fence/proof.ts",
   "src/warehouse/user-sql/program.ts",

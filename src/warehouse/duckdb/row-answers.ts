@@ -2,14 +2,14 @@
 import type { OutValue, ValueReader } from "./out-values.ts";
 
 /** Most characters per answer (or one row), so that the reader's event loop is busy for a few ms only. */
-const ANSWER_CHARACTERS = 256 * 1024;
+export const ANSWER_CHARACTERS = 256 * 1024;
 
 /** What each value counts beside its characters: two million empty lists are few characters, and busy the reader for seconds. */
-const VALUE_CHARACTERS = 16;
+export const VALUE_CHARACTERS = 32;
 
 const sizeOf = (value: OutValue): number => {
-  if (typeof value === "string") return value.length + 2;
-  if (value === null || typeof value !== "object") return 8;
+  if (typeof value === "string") return value.length + VALUE_CHARACTERS;
+  if (value === null || typeof value !== "object") return VALUE_CHARACTERS;
   const parts: readonly OutValue[] = Array.isArray(value) ? value : Object.values(value);
   return parts.reduce<number>((sum, part) => sum + sizeOf(part), VALUE_CHARACTERS);
 };

@@ -1,5 +1,5 @@
 // Frames: messages as JSON texts over plain pipes. The process of a user's SQL may be in the hands of that SQL: its bytes become plain
-// values only, and are limited in size.
+// values only, and are limited in size, number of values and depth before they are parsed.
 
 /** First character of a text for a value that JSON lacks: `b` bigint, `n` number, `s` a text that begins with MARK. */
 const MARK = "\u0001";
@@ -14,12 +14,26 @@ const packed = (value: unknown): unknown => {
   return `${MARK}n${Object.is(value, -0) ? "-0" : value}`;
 };
 
-const unpacked = (_name: string, value: unknown): unknown => {
-  if (typeof value !== "string" || !value.startsWith(MARK)) return value;
-  const rest = value.slice(2);
+const unmarked = (text: string): unknown => {
+  const rest = text.slice(2);
   // A longer one is none of DuckDB's, and takes minutes to convert.
-  if (value[1] === "b") return rest.length <= MOST_DIGITS ? BigInt(rest) : rest;
-  return value[1] === "n" ? Number(rest) : rest;
+  if (text[1] === "b") return rest.length <= MOST_DIGITS ? BigInt(rest) : rest;
+  return text[1] === "n" ? Number(rest) : rest;
+};
+
+/** Replaces marks in place. A reviver of `JSON.parse` would take ten times as long. The depth is limited by then. */
+const unpacked = (value: unknown): unknown => {
+  if (typeof value === "string") return value.startsWith(MARK) ? unmarked(value) : value;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) value[index] = unpacked(value[index]);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [name, part] of Object.entries(value)) {
+      const found = unpacked(part);
+      // An assignment to `__proto__` would change the object's prototype.
+      if (found !== part) Object.defineProperty(value, name, { value: found });
+    }
+  }
+  return value;
 };
 
 const PLAIN = 0;
@@ -42,28 +56,81 @@ export const frameOf = (message: object): Buffer => {
   return frame;
 };
 
+/** What one frame may hold. Parsing it keeps the reader's event loop busy, and the sender may be in others' hands. */
+export interface FrameLimits {
+  readonly bytes: number;
+  /** Values in it, those of lists and objects among them. */
+  readonly values: number;
+}
+
+/** Frames of duckmirror itself. */
+export const ANY_FRAME: FrameLimits = { bytes: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
+
+/** Most levels of lists and objects in a value of a row. */
+export const MOST_LEVELS = 100;
+/** A frame is an object with rows of cells. */
+const LEVELS_AROUND = 4;
+
+const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [34, 92, 44, 91, 93, 123, 125];
+
+/** The place behind the text that begins at `from`. */
+const behindText = (json: Buffer, from: number): number => {
+  let at = from + 1;
+  while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+  return at;
+};
+
+/** Throws RangeError for a JSON text of too many values, or nested too deep, at a fraction of what parsing it costs. */
+const assertSimple = (json: Buffer, most: number): void => {
+  let values = 0;
+  let level = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at];
+    if (byte === QUOTE) at = behindText(json, at);
+    else if (byte === COMMA) values += 1;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      values += 1;
+      level += 1;
+      if (level > MOST_LEVELS + LEVELS_AROUND) throw new RangeError("the frame is nested too deep");
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) level -= 1;
+  }
+  if (values > most) throw new RangeError("the frame has too many values");
+};
+
 /** Collects bytes and calls `take` with each message. */
-export const frameReader = <T>(mostBytes: number, take: (message: T) => void) => {
-  let pieces: Buffer[] = [];
-  let held = 0;
-  const next = (): boolean => {
-    if (held < HEAD_BYTES) return false;
-    if ((pieces[0]?.length ?? 0) < HEAD_BYTES) pieces = [Buffer.concat(pieces)];
-    const [first = Buffer.alloc(0)] = pieces;
-    const end = HEAD_BYTES + first.readUInt32LE(0);
-    if (end > mostBytes) throw new RangeError("the frame is too large");
-    if (held < end) return false;
-    const all = pieces.length === 1 ? first : Buffer.concat(pieces);
-    pieces = [all.subarray(end)];
-    held -= end;
-    const text = all.toString("utf8", HEAD_BYTES, end);
-    take(all[4] === WITH_MARKS ? JSON.parse(text, unpacked) : JSON.parse(text));
-    return true;
+export const frameReader = <T>(most: FrameLimits, take: (message: T) => void) => {
+  // One buffer that grows, because many small pieces would take more memory than they hold.
+  let held = Buffer.alloc(0);
+  let used = 0;
+  const hold = (bytes: Buffer): void => {
+    if (used + bytes.length > held.length) {
+      const larger = Buffer.allocUnsafe(Math.max(used + bytes.length, 2 * held.length));
+      held.copy(larger, 0, 0, used);
+      held = larger;
+    }
+    used += bytes.copy(held, used);
   };
-  /** Throws for bytes that are no frames; nothing may be fed after that. */
+  const messageIn = (frame: Buffer): T => {
+    const json = frame.subarray(HEAD_BYTES);
+    if (Number.isFinite(most.values)) assertSimple(json, most.values);
+    const message = JSON.parse(json.toString("utf8"));
+    if (frame[4] === WITH_MARKS) unpacked(message);
+    return message;
+  };
+  /** Throws for bytes that are no frames within the limits; nothing may be fed after that. */
   return (bytes: Buffer): void => {
-    pieces.push(bytes);
-    held += bytes.length;
-    while (next());
+    hold(bytes);
+    let start = 0;
+    while (used - start >= HEAD_BYTES) {
+      const end = start + HEAD_BYTES + held.readUInt32LE(start);
+      if (end - start > most.bytes) throw new RangeError("the frame is too large");
+      if (end > used) break;
+      const frame = held.subarray(start, end);
+      start = end;
+      take(messageIn(frame));
+    }
+    held.copy(held, 0, start, used);
+    used -= start;
+    if (used === 0) held = Buffer.alloc(0);
   };
 };

@@ -22,6 +22,12 @@ export type ToProcess =
   | { readonly kind: "inspect"; readonly snapshot: string; readonly memoryLimit: string }
   | { readonly kind: "next" };
 
+/** One check for all: of a million wrong rows, each would become a complaint of its own. */
+const isRows = (value: unknown): boolean => Array.isArray(value) && value.every((row) => Array.isArray(row));
+
+/** An error quotes its statement. */
+const detail = z.string().transform((text) => text.slice(0, 20_000));
+
 /**
  * Answers. `ready` comes first, unasked: the process is fenced (fence/proof.ts). `rows` is empty at the end. `failed`: the statement
  * failed. `refused`: it did not pass the gate. `tooLarge`: one row has too many characters.
@@ -29,10 +35,10 @@ export type ToProcess =
 export const fromProcessSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("ready") }),
   z.object({ kind: z.literal("columns"), columns: z.array(z.object({ name: z.string(), type: z.string() })) }),
-  z.object({ kind: z.literal("rows"), rows: z.array(z.array(z.custom<OutValue>())) }),
+  z.object({ kind: z.literal("rows"), rows: z.custom<OutValue[][]>(isRows) }),
   z.object({ kind: z.literal("inspected"), foreign: z.array(z.string()) }),
-  z.object({ kind: z.literal("failed"), detail: z.string() }),
-  z.object({ kind: z.literal("refused"), detail: z.string() }),
+  z.object({ kind: z.literal("failed"), detail }),
+  z.object({ kind: z.literal("refused"), detail }),
   z.object({ kind: z.literal("tooLarge") }),
 ]);
 export type FromProcess = z.output<typeof fromProcessSchema>;

@@ -11,6 +11,8 @@ import { createProcessPool, endOf } from "./process-pool.ts";
 import type { SqlProcess } from "./sql-process.ts";
 
 const SNAPSHOT_MIB = 512;
+/** A long WAL takes minutes. */
+const INSPECTION_MS = 600_000;
 const MIB = 1024 * 1024;
 const SHOWN = 3;
 
@@ -42,14 +44,17 @@ interface Inspection {
 
 const inspect = async (file: string, { memoryMiB, withWal, errorOf }: Inspection): Promise<readonly string[]> => {
   const options = { spare: false, onCrash: () => {}, mayDoWithoutFence: true, withWal };
-  const pool = createProcessPool({ memoryMiB }, options);
+  const pool = createProcessPool({ memoryMiB, timeMs: INSPECTION_MS }, options);
   const held: SqlProcess[] = [];
+  const late = new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${INSPECTION_MS / 1000} seconds` });
+  const timer = setTimeout(() => held.forEach((one) => void one.end(late)), INSPECTION_MS);
   try {
     const sqlProcess = await pool.take(file, (one) => held.push(one));
     const answer = await sqlProcess.request({ kind: "inspect", snapshot: file, memoryLimit: `${memoryMiB}MiB` });
     if (answer.kind === "inspected") return answer.foreign;
     throw errorOf(new Error(answer.kind === "failed" ? answer.detail : answer.kind));
   } finally {
+    clearTimeout(timer);
     await Promise.all(held.map(endOf));
   }
 };

@@ -1,7 +1,8 @@
 // Processes for users' statements: one per statement, fenced for the snapshot of that moment; one may wait for the next statement.
 import { statSync } from "node:fs";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { type ProcessLimits, type SqlProcess, startSqlProcess } from "./sql-process.ts";
+import type { ProcessLimits } from "./process-limits.ts";
+import { type SqlProcess, startSqlProcess } from "./sql-process.ts";
 
 export interface ProcessPool {
   /** A ready process for the snapshot. `hold` gets each process that is tried. Throws USER_SQL_NO_BOX, QUERY_LIMIT. */
@@ -50,7 +51,8 @@ export const createProcessPool = (limits: ProcessLimits, options: PoolOptions): 
   const waitingFor = (snapshot: string): SqlProcess => {
     const found = waiting;
     waiting = null;
-    if (found !== null && isFor(found, snapshot)) return found;
+    // One that the system ended while it waited would be blamed on this statement.
+    if (found !== null && isFor(found, snapshot) && !found.isOver()) return found;
     found?.end(new DuckmirrorError("INTERRUPTED"));
     return start(snapshot);
   };
@@ -90,7 +92,10 @@ export interface Box {
 
 /** What this system offers: tried, not guessed. */
 export const offeredBox = async (): Promise<Box> => {
-  const sqlProcess = startSqlProcess({ memoryMiB: 64 }, { snapshot: null, fenced: true, onCrash: () => {} });
+  const sqlProcess = startSqlProcess(
+    { memoryMiB: 64, timeMs: 60_000 },
+    { snapshot: null, fenced: true, onCrash: () => {} },
+  );
   try {
     await sqlProcess.ready;
     return { level: "landlock", because: null };

@@ -2,13 +2,13 @@
 // modules, because a query waits for it. DuckDB's settings are no sandbox, so the operating system limits and fences this
 // process. Argument: what the fence must forbid, as JSON; absent: there is no fence.
 import { createReadStream, writeSync } from "node:fs";
-import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from "@duckdb/node-api";
 import { fromDuck } from "../duckdb/duck-values.ts";
 import { threadsFor } from "../duckdb/instance.ts";
 import { answersOf, TooLarge } from "../duckdb/row-answers.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { gapsOf } from "./fence/proof.ts";
-import { frameOf, frameReader } from "./frames.ts";
+import { ANY_FRAME, frameOf, frameReader, MOST_LEVELS } from "./frames.ts";
 import { checkStatement, Refused } from "./gate/check-statement.ts";
 import { foreignEntries } from "./gate/inspect-catalog.ts";
 import type { FromProcess, ToProcess } from "./messages.ts";
@@ -26,7 +26,6 @@ const open = async (snapshot: string, memoryLimit: string): Promise<DuckDBConnec
   return connection;
 };
 
-/** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
 /** The statement of a text that needs no gate. DuckDB would run several, and return the rows of the last one. */
 const onlyOne = async (connection: DuckDBConnection, sql: string): Promise<string> => {
   const { count } = await connection.extractStatements(sql);
@@ -34,6 +33,23 @@ const onlyOne = async (connection: DuckDBConnection, sql: string): Promise<strin
   return sql;
 };
 
+const partsOf = (type: DuckDBType): readonly DuckDBType[] => {
+  if ("entryTypes" in type) return type.entryTypes;
+  if ("memberTypes" in type) return type.memberTypes;
+  if ("keyType" in type) return [type.keyType, type.valueType];
+  return "valueType" in type ? [type.valueType] : [];
+};
+
+/** Throws for a type of more levels than an answer may have: its reader would fail on it, or take minutes. */
+const assertLevels = (types: readonly DuckDBType[]): void => {
+  let level = types;
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MOST_LEVELS) throw new Error(`a column of its result is nested more than ${MOST_LEVELS} levels deep`);
+    level = level.flatMap(partsOf);
+  }
+};
+
+/** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
 async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   if (first.kind === "next") throw new TypeError("the first message must be the statement");
   if (first.kind === "inspect") {
@@ -44,6 +60,7 @@ async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   const connection = await open(snapshot, memoryLimit);
   const result = await connection.stream(await (gated ? checkStatement : onlyOne)(connection, sql));
   const types = result.columnTypes();
+  assertLevels(types);
   const columns = result
     .columnNames()
     .map((name, index) => ({ name, type: types[index]?.alias ?? String(types[index] ?? "") }));
@@ -70,7 +87,7 @@ const sendFailure = (error: unknown): void => {
 
 const listen = (): void => {
   let answers: AsyncGenerator<FromProcess, void> | null = null;
-  const take = frameReader<ToProcess>(Number.POSITIVE_INFINITY, (message) => {
+  const take = frameReader<ToProcess>(ANY_FRAME, (message) => {
     answers ??= answer(message);
     answers
       .next()

@@ -1,4 +1,5 @@
-// Starts the process that runs a user's SQL (program.ts), limited and fenced by the operating system, and ends it with SIGKILL.
+// Starts the process that runs a user's SQL (program.ts), limited and fenced by the operating system, watches it, and ends it with
+// SIGKILL. Native code of that SQL may send anything, so each answer must be one that was asked for, of limited size.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
@@ -6,10 +7,12 @@ import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isFromSources, plainProgram, programFile } from "../../core/program-files.ts";
+import { ANSWER_CHARACTERS, VALUE_CHARACTERS } from "../duckdb/row-answers.ts";
 import type { Launch } from "./fence/launcher.ts";
 import type { Forbidden } from "./fence/proof.ts";
-import { frameOf, frameReader } from "./frames.ts";
+import { type FrameLimits, frameOf, frameReader } from "./frames.ts";
 import { type FromProcess, fromProcessSchema, type ToProcess } from "./messages.ts";
+import { lowerPriority, type ProcessLimits, ROW_CHARACTERS, underLimits, watchProcess } from "./process-limits.ts";
 
 export interface SqlProcess {
   /**
@@ -21,16 +24,10 @@ export interface SqlProcess {
   readonly ready: Promise<void>;
   /** Kills the process at once. The first reason counts. */
   end(reason: Error): void;
+  /** Whether it has ended, or will without an answer. */
+  isOver(): boolean;
   /** Resolves when the process has ended. */
   readonly gone: Promise<void>;
-}
-
-/** Limits of one statement. */
-export interface ProcessLimits {
-  /** Limit of DuckDB, MiB. */
-  readonly memoryMiB: number;
-  /** Most characters of one row; default 100 million. */
-  readonly rowCharacters?: number;
 }
 
 /** What the process may reach. */
@@ -44,23 +41,11 @@ export interface Reach {
   readonly onCrash: () => void;
 }
 
-/** No row of the mirror has as many: by default no response is larger than 64 MiB. */
-export const ROW_CHARACTERS = 100_000_000;
-/** Memory of Node, thread stacks, and vectors that DuckDB's limit does not count, MiB. */
-const BEYOND_DUCKDB_MIB = 768;
-/** What Node reserves at its start without using it, MiB: from version 23 on; the limit of the system counts it. */
-const RESERVED_MIB = Number.parseInt(process.versions.node, 10) >= 23 ? 512 : 0;
 /** Code with which launcher and program end where there is no fence. */
 const NO_FENCE = 78;
 /** Signals of faults in native code. Want of memory ends a process by other ones. */
 const FAULTS: readonly unknown[] = ["SIGSEGV", "SIGBUS", "SIGFPE", "SIGSYS"];
 const MOST_COMPLAINT = 2_000;
-
-/**
- * `ulimit`: -d all writable memory, in KiB; -f no file may grow; -c no core file. Where a limit does not exist (-d
- * outside Linux), the process runs without it.
- */
-const SCRIPT = 'ulimit -c 0; ulimit -f 0; ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
 
 const isReadable = (file: string): boolean => {
   try {
@@ -94,9 +79,10 @@ const argumentsOf = ({ snapshot, fenced, withWal = false }: Reach): readonly str
   return [plainProgram("src/warehouse/user-sql/fence/launcher").file, JSON.stringify(launch)];
 };
 
-const start = ({ memoryMiB }: ProcessLimits, reach: Reach) => {
-  const dataKiB = (memoryMiB + BEYOND_DUCKDB_MIB + RESERVED_MIB) * 1024;
-  const child = spawn("/bin/sh", ["-c", SCRIPT, "sh", String(dataKiB), process.execPath, ...argumentsOf(reach)], {
+const start = (limits: ProcessLimits, reach: Reach) => {
+  const child = spawn("/bin/sh", [...underLimits(limits), process.execPath, ...argumentsOf(reach)], {
+    // A session of its own gets no more of the processor than this one, however many threads it has.
+    detached: true,
     // No environment, so no secrets.
     env: {},
     // Requests go to descriptor 0; answers come from 3, because DuckDB may write to 1.
@@ -105,6 +91,7 @@ const start = ({ memoryMiB }: ProcessLimits, reach: Reach) => {
   const [requests, , complaints, answers] = child.stdio;
   if (requests === null || complaints === null || !(answers instanceof Readable))
     throw new TypeError("the process has no pipes");
+  lowerPriority(child.pid);
   return { child, requests, complaints, answers };
 };
 
@@ -112,7 +99,9 @@ const start = ({ memoryMiB }: ProcessLimits, reach: Reach) => {
 const complaintOf = (complaints: Readable): (() => string) => {
   let text = "";
   complaints.on("data", (bytes: Buffer) => {
-    if (text.length < MOST_COMPLAINT) text += bytes.toString("utf8").slice(0, MOST_COMPLAINT);
+    text += bytes.toString("utf8").slice(0, MOST_COMPLAINT);
+    // Nothing more is read, or a process that writes for ever would keep this one busy.
+    if (text.length >= MOST_COMPLAINT) complaints.destroy();
   });
   return () => text.trim().split("\n")[0] || "its process did not start";
 };
@@ -122,6 +111,30 @@ const endOf = (exitCode: number | null, complaint: () => string, { memoryMiB }: 
   if (exitCode === NO_FENCE) return new DuckmirrorError("USER_SQL_NO_BOX", { detail: complaint() });
   const detail = `it needed more than ${memoryMiB} MiB of memory, or brought its process down`;
   return new DuckmirrorError("QUERY_LIMIT", { detail });
+};
+
+/** The most that an answer holds, its characters escaped. */
+const answerLimits = ({ rowCharacters = ROW_CHARACTERS }: ProcessLimits): FrameLimits => ({
+  bytes: 6 * rowCharacters + 2 ** 20,
+  values: Math.ceil((rowCharacters + ANSWER_CHARACTERS) / VALUE_CHARACTERS) + 2 ** 16,
+});
+
+/** Gives each answer to `take`. What is none, or makes `take` throw, ends the reading. */
+const readAnswers = (
+  answers: Readable,
+  limits: ProcessLimits,
+  misbehaves: (what: string) => void,
+  take: (answer: FromProcess) => void,
+): void => {
+  const read = frameReader<unknown>(answerLimits(limits), (message) => take(fromProcessSchema.parse(message)));
+  answers.on("data", (bytes: Buffer) => {
+    try {
+      read(bytes);
+    } catch {
+      answers.destroy();
+      misbehaves("its process sent what no answer is");
+    }
+  });
 };
 
 interface Waiting {
@@ -146,22 +159,23 @@ export const startSqlProcess = (limits: ProcessLimits, reach: Reach): SqlProcess
     waiting?.reject(reason);
     waiting = null;
   };
-  const take = frameReader<unknown>(6 * (limits.rowCharacters ?? ROW_CHARACTERS) + 2 ** 20, (message) => {
-    const answer = fromProcessSchema.parse(message);
-    waiting?.resolve(answer);
+  /** Native code in it does what no statement does. */
+  const misbehaves = (what: string) => {
+    if (reason !== null) return;
+    reason = new DuckmirrorError("QUERY_LIMIT", { detail: what });
+    reach.onCrash();
+    child.kill("SIGKILL");
+    fail();
+  };
+  readAnswers(answers, limits, misbehaves, (answer) => {
+    if (waiting === null) throw new TypeError("nobody asked for this answer");
+    waiting.resolve(answer);
     waiting = null;
   });
-  answers.on("data", (bytes: Buffer) => {
-    try {
-      take(bytes);
-    } catch {
-      answers.destroy();
-      child.kill("SIGKILL");
-    }
-  });
+  const stopWatching = watchProcess(child.pid, limits, misbehaves);
   // A process that is gone reads nothing; its end is heard below.
   requests.on("error", () => undefined);
-  const gone = once(child, "close").then(fail, fail);
+  const gone = once(child, "close").then(fail, fail).finally(stopWatching);
   child.once("exit", (_code, signal) => {
     if (reason === null && FAULTS.includes(signal)) reach.onCrash();
   });
@@ -179,6 +193,7 @@ export const startSqlProcess = (limits: ProcessLimits, reach: Reach): SqlProcess
       child.kill("SIGKILL");
       fail();
     },
+    isOver: () => reason !== null || child.exitCode !== null || child.signalCode !== null,
     gone,
   };
 };

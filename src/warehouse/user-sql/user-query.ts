@@ -7,10 +7,11 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { fileError, isOutOfMemory } from "../duckdb/duck-errors.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
 import type { FromProcess, ToProcess } from "./messages.ts";
+import { type ProcessLimits, ROW_CHARACTERS } from "./process-limits.ts";
 import { createProcessPool, endOf, type ProcessPool } from "./process-pool.ts";
 import type { QueryCursor, QueryResult } from "./query-result.ts";
 import { assertReadable } from "./readable.ts";
-import { type ProcessLimits, ROW_CHARACTERS, type SqlProcess } from "./sql-process.ts";
+import type { SqlProcess } from "./sql-process.ts";
 import { withOurGuess } from "./unknown-table.ts";
 
 export interface UserQuery {

@@ -24,6 +24,7 @@ const call = (name: string, x64: number | null, arm64: number | null, condition?
 const CLONE_THREAD = 0x1_0000;
 /** CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const NEW_NAMESPACES = 0x7e02_0080;
+const [MAP_SHARED, MAP_PRIVATE, MAP_GROWSDOWN, MAP_HUGETLB] = [0x1, 0x2, 0x100, 0x4_0000];
 /** TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX. */
 const IOCTLS = [0x5401, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451];
 /** F_DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, SETLK, SETLKW, OFD locks, DUPFD_CLOEXEC; not SETOWN, which sends signals. */
@@ -43,7 +44,8 @@ export const SYSCALLS: readonly Syscall[] = [
   call("poll", 7, null),
   call("ppoll", 271, 73),
   call("lseek", 8, 62),
-  call("mmap", 9, 222),
+  // The limit of memory counts only what is private and does not grow by itself.
+  call("mmap", 9, 222, { argument: 3, all: MAP_PRIVATE, none: MAP_SHARED | MAP_GROWSDOWN | MAP_HUGETLB }),
   call("mprotect", 10, 226),
   call("munmap", 11, 215),
   call("brk", 12, 214),

@@ -113,6 +113,12 @@ const refused = (name, number, ...args) =>
     throw Object.assign(new Error(), { code: koffi.errno() === 38 ? "ENOSYS" : `errno ${koffi.errno()}` });
   });
 if (process.arch === "x64") {
+  const [SHARED, PRIVATE, ANONYMOUS, GROWS, HUGE] = [1, 2, 0x20, 0x100, 0x40000];
+  const memory = (name, flags) => refused(`memory that is not counted: ${name}`, 9, 0, 4096, 3, flags, -1);
+  memory("shared", SHARED | ANONYMOUS);
+  memory("shared, checked", SHARED | PRIVATE | ANONYMOUS);
+  memory("that grows", PRIVATE | ANONYMOUS | GROWS);
+  memory("in huge pages", PRIVATE | ANONYMOUS | HUGE);
   refused("make a process", 56, 17);
   refused("make a namespace by clone", 56, 0x10000000 | 0x10000);
   refused("raise a limit", 302, 0, 7, 0x1000);

@@ -1,0 +1,88 @@
+// How much of the machine the process of a user's SQL may take: the limits that it starts under, and what it is watched for.
+import { readFileSync } from "node:fs";
+import { availableParallelism, setPriority } from "node:os";
+
+/** Limits of one statement. */
+export interface ProcessLimits {
+  /** Limit of DuckDB, MiB. */
+  readonly memoryMiB: number;
+  /** Time limit, ms. The asking process enforces it; here it bounds processor time, should that process hang. */
+  readonly timeMs: number;
+  /** Most characters of one row; default 100 million. */
+  readonly rowCharacters?: number;
+}
+
+/** No row of the mirror has as many: by default no response is larger than 64 MiB. */
+export const ROW_CHARACTERS = 100_000_000;
+/** Memory of Node, thread stacks, and vectors that DuckDB's limit does not count, MiB. */
+const BEYOND_DUCKDB_MIB = 768;
+/** What Node reserves at its start without using it, MiB: from version 23 on; the limit of the system counts it. */
+const RESERVED_MIB = Number.parseInt(process.versions.node, 10) >= 23 ? 512 : 0;
+const WATCH_MS = 200;
+/** Threads of Node, and room; DuckDB adds one per core. */
+const MOST_THREADS = 64 + availableParallelism();
+/** Others go first. */
+const LOW_PRIORITY = 10;
+
+/**
+ * The kernel ends this process first where memory is short. `ulimit`: -c no core file; -f no file may grow; -n descriptors, because each
+ * pipe holds memory of the kernel; -t processor time, s; -d all writable memory, KiB. Where a limit does not exist (-d outside Linux),
+ * the process runs without it.
+ */
+const SCRIPT = `{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null
+ulimit -c 0; ulimit -f 0; ulimit -n 256; ulimit -t "$1"; ulimit -d "$2" 2>/dev/null; shift 2; exec "$@"`;
+
+/** All memory that the process may have, KiB. */
+const memoryKiB = ({ memoryMiB }: ProcessLimits): number => (memoryMiB + BEYOND_DUCKDB_MIB + RESERVED_MIB) * 1024;
+
+export const lowerPriority = (pid: number | undefined): void => {
+  try {
+    if (pid !== undefined) setPriority(pid, LOW_PRIORITY);
+  } catch {
+    // It has ended already.
+  }
+};
+
+/** Arguments of /bin/sh before those of the program that it becomes, under these limits. */
+export const underLimits = (limits: ProcessLimits): readonly string[] => {
+  const seconds = Math.ceil((limits.timeMs / 1000) * availableParallelism()) + 10;
+  return ["-c", SCRIPT, "sh", String(seconds), String(memoryKiB(limits))];
+};
+
+const numberIn = (status: string, name: string): number =>
+  Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0);
+
+interface Most {
+  readonly threads: number;
+  readonly memoryKiB: number;
+}
+
+/**
+ * What a process has more of than it may; null: nothing, or the system does not say. Threads are limited by nothing else; memory that
+ * `ulimit -d` does not count would show here.
+ */
+export const excessOf = (pid: number, most: Most): string | null => {
+  let status: string;
+  try {
+    status = readFileSync(`/proc/${pid}/status`, "utf8");
+  } catch {
+    return null;
+  }
+  if (numberIn(status, "Threads") > most.threads) return `it started more than ${most.threads} threads`;
+  const memory = numberIn(status, "RssAnon") + numberIn(status, "RssShmem");
+  return memory > most.memoryKiB ? `it took more than ${Math.round(most.memoryKiB / 1024)} MiB of memory` : null;
+};
+
+/** Calls `onExcess` with what the process has too much of. Returns what ends the watch. */
+export const watchProcess = (
+  pid: number | undefined,
+  limits: ProcessLimits,
+  onExcess: (what: string) => void,
+): (() => void) => {
+  const most = { threads: MOST_THREADS, memoryKiB: memoryKiB(limits) };
+  const watch = setInterval(() => {
+    const excess = pid === undefined ? null : excessOf(pid, most);
+    if (excess !== null) onExcess(excess);
+  }, WATCH_MS).unref();
+  return () => clearInterval(watch);
+};

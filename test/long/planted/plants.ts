@@ -105,7 +105,6 @@ export const PLANTS: readonly Plant[] = [
     "checked.json",
     "field-rules.json",
     "looks.ndjson",
-    "history-id",
     "writer.lock",
   ].flatMap((name) => at([`state/${name}`], "pipe", SYNC, true)),
   ...at(["state/archive/forgotten.json", "state/forget.key"], "pipe", SYNC, true),

@@ -1,5 +1,7 @@
 // Report of one sync: the object printed by `sync --json` (contract of the command line).
+
 import { z } from "zod";
+import { DuckmirrorError } from "../errors.ts";
 import { runIdSchema } from "../text/run-id.ts";
 
 /** `full`: walk every list. `incremental`: read only likely changes. */
@@ -66,3 +68,31 @@ export const syncReportSchema = z.object({
   warehouse: z.string(),
 });
 export type SyncReport = z.output<typeof syncReportSchema>;
+
+/** Report of a run, and the reason if it is incomplete. */
+export interface SyncResult {
+  readonly report: SyncReport;
+  /** null: all due work is done. */
+  readonly error: DuckmirrorError | null;
+}
+
+/** A fault, such as a full disk, with the report of what the run had done by then. */
+export class BrokenRun extends DuckmirrorError {
+  readonly report: SyncReport;
+
+  constructor(fault: DuckmirrorError, report: SyncReport) {
+    const { cause: _, ...context } = fault.context;
+    super(fault.code, context, { cause: fault });
+    this.report = report;
+  }
+}
+
+/** Result of a run, also of one that a fault with a code ended. Rejects on other faults. */
+export const orBroken = async (run: Promise<SyncResult>): Promise<SyncResult> => {
+  try {
+    return await run;
+  } catch (error) {
+    if (error instanceof BrokenRun) return { report: error.report, error };
+    throw error;
+  }
+};

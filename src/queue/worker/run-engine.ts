@@ -9,9 +9,9 @@ import type { Config } from "../../core/config/config.ts";
 import { resolveToken } from "../../core/config/secrets/token.ts";
 import type { ProgressEvent } from "../../core/report/progress-events.ts";
 import { progressAfter, progressAtStart, type SyncProgress } from "../../core/report/sync-progress.ts";
+import { orBroken } from "../../core/report/sync-report.ts";
 import type { Scrubber } from "../../core/secret.ts";
 import type { Tracer } from "../../core/tracing.ts";
-import { orBroken } from "../../sync/run/sync-result.ts";
 import type { SeenMirrors } from "../../warehouse/file/older-snapshot.ts";
 import type { Verify } from "../verifications/verification.ts";
 

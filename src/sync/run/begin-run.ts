@@ -25,7 +25,9 @@ import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { withSizesOfOthers } from "../request/smaller-pages.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
+import { type FirstResults, publishFirstResults } from "./first-results.ts";
 import { createCommitter } from "./state/committer.ts";
+import { readCompleteness } from "./state/completeness.ts";
 import { embeddableLists } from "./state/embeddable-lists.ts";
 import { createEnding } from "./state/ending.ts";
 import { createFormTrials } from "./state/form-trials.ts";
@@ -45,6 +47,8 @@ export interface BegunRun {
   /** Credits that it may spend; null: no known limit. */
   readonly allowance: number | null;
   readonly quota: QuotaRecorder;
+  /** null: an earlier run has finished the mirror, or rows outside the scope are found only at the end. */
+  readonly firstResults: FirstResults | null;
 }
 
 interface Identity {
@@ -73,7 +77,8 @@ const planRun = async (
   deps: SyncDeps,
   { runId, startedAt }: Identity,
 ): Promise<
-  Omit<BegunRun, "run" | "quota"> & Pick<SyncRun, "shapes" | "widening"> & { readonly lastRemaining: number | null }
+  Omit<BegunRun, "run" | "quota" | "firstResults"> &
+    Pick<SyncRun, "shapes" | "widening"> & { readonly lastRemaining: number | null }
 > => {
   const { warehouse, tracer = noTracer } = deps;
   const capabilities = await warehouse.capabilities();
@@ -107,6 +112,10 @@ const fetcherOf = ({ runId }: Identity, deps: Parameters<typeof createFetcher>[0
   return createFetcher({ ...deps, routesDiffer: true }, () => `${runId}-${(++sequence).toString(36)}`);
 };
 
+/** True while no list of the mirror was ever proven complete. */
+const isFirstMirror = async ({ warehouse }: SyncDeps, mode: SyncReport["mode"]): Promise<boolean> =>
+  mode === "full" && ![...(await readCompleteness(warehouse.database)).values()].some(({ complete }) => complete);
+
 /** Begins a run: after it, `ending` of the run must be closed and the run finished. */
 export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<BegunRun> => {
   const { warehouse, clock } = deps;
@@ -121,6 +130,9 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const archive = deps.archive.open({ runId, now: startedAt });
   const capabilities = await warehouse.capabilities();
   const quota = createQuotaRecorder(clock);
+  const committer = createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take });
+  const isEarly = Object.keys(options.rowScope).length === 0 && (await isFirstMirror(deps, planned.mode));
+  const firstResults = isEarly ? publishFirstResults(committer, deps, startedAt) : null;
   const run: SyncRun = {
     ...identity,
     options,
@@ -137,7 +149,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
       archive,
       onQuota: quota.see,
     }),
-    committer: createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take }),
+    committer: firstResults?.committer ?? committer,
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
     unusable: createUnusableBook(unusableIn(capabilities), clock.now),
@@ -161,5 +173,5 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     replan: false,
   };
   noteTier(run);
-  return { ...planned, run, quota };
+  return { ...planned, run, quota, firstResults };
 };

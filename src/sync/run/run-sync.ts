@@ -1,11 +1,11 @@
 // Runs one sync: recovers killed runs, plans, fetches and loads, settles deletes, publishes, reports.
 import { DuckmirrorError } from "../../core/errors.ts";
+import { BrokenRun, type SyncResult } from "../../core/report/sync-report.ts";
 import { beginRun } from "./begin-run.ts";
 import { dispatch } from "./dispatcher.ts";
 import { finishRun, noteFault, reportBroken, settleRest } from "./finish-run.ts";
 import { type End, endOf } from "./how-it-ended.ts";
 import type { SyncDeps, SyncOptions } from "./state/run-state.ts";
-import { BrokenRun, type SyncResult } from "./sync-result.ts";
 
 export type { SyncResult };
 
@@ -15,13 +15,15 @@ export type { SyncResult };
  */
 export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<SyncResult> => {
   const begun = await beginRun(options, deps);
-  const { run, planner, plan } = begun;
+  const { run, planner, plan, firstResults } = begun;
   const work = async (): Promise<End> => {
     try {
       await dispatch(run, planner, plan).finally(run.ending.close);
+      await firstResults?.over();
       await settleRest(run);
       return await endOf(run);
     } catch (fault) {
+      await firstResults?.over();
       await noteFault(run, fault);
       throw fault;
     }

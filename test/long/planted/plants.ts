@@ -99,14 +99,9 @@ export const PLANTS: readonly Plant[] = [
     config: RULE,
   })),
   // A pipe or link in place of any other file of the state.
-  ...[
-    "following.json",
-    "tier.json",
-    "checked.json",
-    "field-rules.json",
-    "looks.ndjson",
-    "writer.lock",
-  ].flatMap((name) => at([`state/${name}`], "pipe", SYNC, true)),
+  ...["following.json", "tier.json", "checked.json", "field-rules.json", "looks.ndjson", "writer.lock"].flatMap(
+    (name) => at([`state/${name}`], "pipe", SYNC, true),
+  ),
   ...at(["state/archive/forgotten.json", "state/forget.key"], "pipe", SYNC, true),
   ...at(["state/archive/MONTH/000000000001.journal.ndjson"], "pipe", SYNC, true),
   ...at(["state/calls"], "folder", SYNC, true),

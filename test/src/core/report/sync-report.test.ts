@@ -1,7 +1,7 @@
 // A fault with a code still has the report of what the run did; any other fault is thrown.
 import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { BrokenRun, orBroken } from "../../../../src/sync/run/sync-result.ts";
+import { BrokenRun, orBroken } from "../../../../src/core/report/sync-report.ts";
 import { aReport } from "../../../support/reports.ts";
 
 const report = aReport({});

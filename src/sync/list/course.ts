@@ -97,9 +97,16 @@ export const readChangesAgain = <L extends Active>(list: L): L => {
   return { ...list, reading: anotherWay(reading, readHeadAgain(reading.progress, startedAt - overlapMs(stream))) };
 };
 
-/** After a walk that did not add up: reads the changes since its start, and the present count of the list. */
+/** Mirrored rows of a walk whose pages came side by side and share no row; null: they share rows, or came one after the other. */
+const stillRows = ({ reading: { progress }, rows }: Active): number | null => {
+  if (progress.kind !== "walk") return null;
+  const { overlap, moved } = progress.coverage;
+  return overlap || moved ? null : rows;
+};
+
+/** After a walk: reads the changes since its start, and the present count of the list. */
 export const closeByChanges = (list: Active, { perPage: size }: ListShape): Closing => ({
-  ...{ ...paged(list), kind: "closing", uncountable: uncountable(list) },
+  ...{ ...paged(list), kind: "closing", uncountable: uncountable(list), still: stillRows(list) },
   reading: {
     ...list.reading,
     progress: startWatermark({ size, since: list.startedAt - overlapMs(list.stream) }),

@@ -9,6 +9,8 @@ import {
   type Deleting,
   isExcerpt,
   type ListState,
+  type Live,
+  progressOf,
   type ReadingList,
   type Single,
   stepOf,
@@ -53,6 +55,31 @@ export const walkInstead = (list: Active, because: string, beginning: Pick<Facts
 const mayHaveLost = ({ reading, rows }: Active, seen: number): boolean =>
   !reading.firstMirror && reading.progress.kind !== "log" && (rows > seen || reading.misfits > 0);
 
+/** Pages that were received within this time count as one moment, ms. */
+const MOMENT_MS = 10_000;
+
+/**
+ * True when the list may have changed while it was read. A row that came behind the reader and one that went there leave the count as it
+ * is; the changes show the new one, where the service sorts by change date (`run/settle/close-gap.ts`).
+ */
+export const mayHaveChanged = ({ reading: { progress, readAt, firstReadAt }, rows }: Active): boolean => {
+  // The head, read at the end, held every new row, and came with the present count.
+  if (progress.kind !== "walk" || progress.headJoined) return false;
+  const { end, size, moved, total } = progress.coverage;
+  const isOfMoment = readAt - firstReadAt <= MOMENT_MS && (total === null || rows >= total);
+  return moved || (end > size && !isOfMoment);
+};
+
+/**
+ * False if rows came while pages were read that came side by side and share no row: one that came and one that went may have hidden a
+ * third, whatever the counts say.
+ */
+export const isBelieved = (list: Live): boolean => {
+  if (list.kind === "closing") return list.still === null || list.rows <= list.still;
+  const progress = progressOf(list);
+  return progress?.kind !== "walk" || progress.coverage.overlap || !progress.grew;
+};
+
 export const deletingOf = (list: Single | Active): Deleting => {
   const { order, stream, before, walkId, startedAt, rows, wantedContent } = list;
   const reading = list.kind === "single" ? null : list.reading;
@@ -69,7 +96,10 @@ export const concluded = (
   const content = { kind: "content", whole } as const;
   const compared = addsUp ? [{ kind: "compared" } as const] : [];
   if (addsUp && mayHaveLost(list, seen)) return stay(deletingOf(list), content, ...compared, { kind: "delete" });
-  if (whole && !addsUp && list.reading.progress.kind !== "log") return stay(list, content, { kind: "close-gap" });
+  const isOpen = whole && !addsUp && list.reading.progress.kind !== "log";
+  const isProven = isBelieved(list) && !(list.stream.watermark !== undefined && mayHaveChanged(list));
+  const isDoubtful = addsUp && !widens(list) && !isProven;
+  if (isOpen || isDoubtful) return stay(list, content, ...compared, { kind: "close-gap" });
   return stay(list, content, ...compared, { kind: "end", verdict: { whole, addsUp } });
 };
 

@@ -28,6 +28,7 @@ const withPage = (reading: Reading, read: PageRead, receivedAt: number): Reading
   return {
     ...reading,
     readAt: Math.max(reading.readAt, receivedAt),
+    firstReadAt: reading.firstReadAt === 0 ? receivedAt : reading.firstReadAt,
     firstNewest: reading.firstNewest ?? newest,
     newest: newest === null ? reading.newest : Math.max(reading.newest ?? newest, newest),
     pages,

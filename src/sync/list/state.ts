@@ -36,6 +36,8 @@ export interface Reading {
   readonly progress: Progress;
   /** When the latest page was received, by our clock; 0: never, or not to be believed. */
   readonly readAt: number;
+  /** When the first one was; 0: never. */
+  readonly firstReadAt: number;
   /** Newest value of the ordering field, in all pages and in the first page. */
   readonly newest: number | null;
   readonly firstNewest: number | null;
@@ -114,6 +116,11 @@ export interface Closing extends Paged {
   readonly kind: "closing";
   /** Records that the service counts and the mirror cannot hold. */
   readonly uncountable: number;
+  /**
+   * Mirrored rows when the walk ended, if its pages are only believed while no row comes: they came side by side and share none, so
+   * a row that came and one that went may have hidden a third. null: the pages prove themselves.
+   */
+  readonly still: number | null;
 }
 
 /** Rows, or a company, that seem to be gone are proven and moved to history. `reading` null: of a record. */
@@ -165,7 +172,7 @@ export const emptyReading = (
   progress: Progress,
   { firstMirror, content }: Pick<Reading, "firstMirror" | "content">,
 ): Reading => ({
-  ...{ progress, firstMirror, content, readAt: 0, newest: null, firstNewest: null },
+  ...{ progress, firstMirror, content, readAt: 0, firstReadAt: 0, newest: null, firstNewest: null },
   ...{ rejected: 0, misfits: 0, forgotten: new Set(), pages: 0, onlyPage: new Set() },
 });
 
@@ -211,6 +218,7 @@ export const openList = (opening: Opening): Single | ReadingList => {
   const resumed = {
     ...{ readAt, newest, firstNewest, rejected, misfits, pages: 2, forgotten: new Set(cursor?.forgotten) },
     content: cursor?.content.filter((name) => content?.includes(name) ?? true) ?? [],
+    firstReadAt: common.startedAt,
   };
   return {
     ...{ ...common, kind: "reading", requests: NO_REQUESTS, negotiation: { accepted: null, later: 0 } },

@@ -6,7 +6,7 @@ import { addRead, type Coverage, emptyCoverage } from "../coverage/coverage.ts";
 import { isDescending } from "../coverage/id-order.ts";
 import { nextReads } from "../coverage/next-reads.ts";
 
-/** Passes over a list that did not change and does not add up: its order is unstable, so it is read twice. */
+/** Passes over a list of one page without a count that seems to have lost rows. */
 const MAX_PASSES = 2;
 /** Reads of the head for rows inserted during the walk. */
 const MAX_HEAD_READS = 2;
@@ -22,7 +22,7 @@ export interface WalkState {
   readonly headReads: number;
   /** The head was read again and contained a known id. */
   readonly headJoined: boolean;
-  /** The head held rows that came during the walk. */
+  /** The head held rows that came during the walk, although no count had changed. */
   readonly grew: boolean;
 }
 
@@ -48,13 +48,14 @@ const descends = (ids: readonly string[]): boolean =>
 /** Adds a page of the head, read again. New rows there show that the list moved, although its count may have stayed the same. */
 const withHead = (state: WalkState, read: PageRead): WalkState => {
   const { head, total, moved } = state.coverage;
-  const grew = state.grew || read.ids[0] !== head[0];
+  const hasMore = read.ids[0] !== head[0];
+  const grew = state.grew || (hasMore && !moved);
   return {
     ...state,
     headReads: state.headReads + 1,
     headJoined: state.headJoined || head.some((id) => read.ids.includes(id)),
     grew,
-    coverage: { ...state.coverage, total: read.total ?? total, head: read.ids.slice(0, 8), moved: moved || grew },
+    coverage: { ...state.coverage, total: read.total ?? total, head: read.ids.slice(0, 8), moved: moved || hasMore },
   };
 };
 
@@ -142,15 +143,6 @@ export const nextWalk = (
   };
 };
 
-/** True when a second pass may find missed rows: the list did not change, or a link stayed unproven. */
-export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =>
-  state.pass < MAX_PASSES &&
-  state.coverage.complete &&
-  isShort(state, facts) &&
-  !state.grew &&
-  (!state.coverage.moved || !state.coverage.proven) &&
-  !repeatsGap(state.coverage, facts);
-
 /**
  * True when a list without a count should be read a second time, because the mirror holds rows that it did not return. Only
  * a list of one page, which costs two credits.
@@ -158,7 +150,7 @@ export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =
 export const wantsComparison = (state: WalkState, facts: MirrorFacts): boolean =>
   state.pass < MAX_PASSES && isOnePage(state.coverage) && facts.rows > facts.seen;
 
-/** The same walk from the head again, with overlapping pages; ids already seen stay. */
+/** The same walk from the head again; ids already seen stay. */
 export const secondPass = (state: WalkState): WalkState => {
   const { size, granted, emptyFrom } = state.coverage;
   const again = startWalk({ size, overlap: true, proof: state.proof });

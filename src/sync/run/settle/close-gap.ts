@@ -1,14 +1,14 @@
-// Closes the gap after a walk that did not add up. It requests rows that are probably gone by id, which costs nothing
-// if they are, and deletes those that return 404. Then it reads the list's changes once more: if the counts agree,
-// the mirror is complete although no walk added up. docs/decisions/gone-rows.md.
+// Closes the gap after a walk that did not add up, or whose list may have changed while it was read. It requests rows that are
+// probably gone by id, which costs nothing if they are, and deletes those that return 404. Then it reads the changes since the
+// walk began, and the present count: rows that came behind the reader are among them. docs/decisions/gone-rows.md.
 //
-//   walk ended ─▶ suspects asked by id ─▶ agrees ─▶ complete
-//                        │                  ▲
-//                        ├─ differs ─▶ changes read ─▶ differs ─▶ unconfirmed
+//   walk ended ─▶ suspects asked by id ─▶ changes read ─▶ agrees ─▶ complete
+//                        │                     └─ differs ─▶ unconfirmed
 //                        └─ unmet rows left, or the 404s are not to be trusted ─▶ unconfirmed
 import { counted } from "../../../core/text/units.ts";
 import type { Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
-import { liveOf, progressOf, readingOf } from "../../list/state.ts";
+import { isBelieved, mayHaveChanged } from "../../list/decide.ts";
+import { isActive, liveOf, readingOf } from "../../list/state.ts";
 import { finishedState, totalOf } from "../../list/stored-state.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import { closeList, commitState } from "../state/list-ends.ts";
@@ -27,6 +27,7 @@ const openIn = async (run: SyncRun, list: OpenList): Promise<Unconfirmed | null>
   const unmet = isFirst(list) ? 0 : (await missingOf(run, list)).missing;
   const live = liveOf(list.state);
   const open = unconfirmedIn({ rows: live.rows, unmet, counted: countedBy(live) });
+  if (open === null && !isBelieved(live)) return { rows: 0, because: "rows came and went while the list was read" };
   if (open !== null || isProven(live)) return open;
   const because =
     totalOf(live) === null
@@ -46,49 +47,39 @@ const end = async (run: SyncRun, list: OpenList, unconfirmed: Unconfirmed | null
   const live = liveOf(list.state);
   await rememberWindow(run, list, unconfirmed !== null);
   const state = finishedState(live, { whole: true, addsUp, unconfirmed, now, runId: run.runId });
-  // Keep the walk's keys: a row that the next walk does not return either is requested by id.
-  await commitState(run, addsUp ? state : { ...state, walkId: live.walkId });
+  // Keep the walk's keys: a row that the next walk does not return either is requested by id. If the counts agree and the pages are not
+  // believed, only another walk shows what is missing.
+  const walkedAt = unconfirmed?.rows === 0 && !isBelieved(live) ? null : state.walkedAt;
+  await commitState(run, addsUp ? state : { ...state, walkId: live.walkId, walkedAt });
   closeList(run, list);
 };
 
-/**
- * True when the list changed during the walk and its changes can be read: they show new rows and the present count.
- * While the list is unchanged, its count would be the same again.
- */
-const canLook = (run: SyncRun, { stream, state }: OpenList): boolean => {
-  const progress = progressOf(state);
-  return (
-    isAskable(stream.name) &&
-    stream.watermark !== undefined &&
-    shapeOf(run, stream.name).changeOrder &&
-    progress?.kind === "walk" &&
-    progress.coverage.moved &&
-    isProven(liveOf(state)) &&
-    !run.deps.signal.aborted
-  );
-};
+/** True when the list may have changed during the walk, and its changes can be read: they show new rows and the present count. */
+const canLook = (run: SyncRun, { stream, state }: OpenList): boolean =>
+  isAskable(stream.name) &&
+  stream.watermark !== undefined &&
+  shapeOf(run, stream.name).changeOrder &&
+  isActive(state) &&
+  mayHaveChanged(state) &&
+  isProven(state) &&
+  !run.deps.signal.aborted;
 
-/** True when the mirror holds more rows than the service counts: changes only add rows. */
-const hasSurplus = ({ state }: OpenList): boolean => {
-  const counted = countedBy(liveOf(state));
-  return counted !== null && liveOf(state).rows > counted;
-};
-
-/** Ends a walk of the whole list that does not add up. Returns whether it continues by reading the changes. */
+/** Ends a walk of the whole list, or lets it go on by reading the changes. */
 export const closeGap = async (run: SyncRun, list: OpenList): Promise<"ended" | "goes on"> => {
   const { name } = list.stream;
   let kept: string | null = null;
   // Rows that a filtered walk did not return may exist outside the scope, where asking costs a credit each.
   if (isAskable(name) && !isFirst(list) && !isFiltered(run, name)) kept = await settleSuspects(run, list, name);
   const open = await openIn(run, list);
-  const onlyCount = open !== null && (isFirst(list) || (await missingOf(run, list)).missing === 0);
-  if (onlyCount && !hasSurplus(list) && canLook(run, list)) return "goes on";
+  const isMet = open === null || isFirst(list) || (await missingOf(run, list)).missing === 0;
+  if (isMet && canLook(run, list)) return "goes on";
   await end(run, list, open === null || kept === null ? open : { ...open, because: `${open.because}; ${kept}` });
   return "ended";
 };
 
 /** Ends the reading of changes after such a walk; `agrees`: the counts agree. */
 export const endLook = async (run: SyncRun, list: OpenList, agrees: boolean): Promise<void> => {
-  const open = agrees ? null : await openIn(run, list);
-  await end(run, list, agrees ? null : (open ?? { rows: 0, because: "the list moved while its changes were read" }));
+  const isProof = agrees && isBelieved(liveOf(list.state));
+  const open = isProof ? null : await openIn(run, list);
+  await end(run, list, isProof ? null : (open ?? { rows: 0, because: "the list moved while its changes were read" }));
 };

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import type { PageRead, ReadRequest } from "../../../../src/sync/list/coverage/contract.ts";
+import { isBelieved } from "../../../../src/sync/list/decide.ts";
 import type { Effect, Facts, ListEvent } from "../../../../src/sync/list/events.ts";
 import { initialShape } from "../../../../src/sync/list/form.ts";
 import { next } from "../../../../src/sync/list/next.ts";
@@ -305,4 +306,29 @@ describe("any events in any order", () => {
       { numRuns: 200 },
     );
   });
+});
+
+/** A first walk of 25 rows, `msAPage` between two pages; the counts agree at its end. */
+const slowWalk = (msAPage: number) => {
+  let state = opened("walk");
+  const ids = newestFirst(25);
+  for (const page of [1, 2, 3]) {
+    const read: ReadRequest = { page, perPage: SIZE, role: "cover" };
+    const received = { kind: "page", read: pageOf(read, ids), receivedAt: T0 + page * msAPage } as const;
+    const loaded = { kind: "loaded", counts: counts(Math.min(SIZE, 25 - (page - 1) * SIZE)), repeated: false } as const;
+    ({ state } = told(state, received, loaded));
+  }
+  return state;
+};
+
+test("a walk that adds up is complete if it was read in a moment; after a time its changes are read, and rows that came with them make it unproven", () => {
+  expect(told(slowWalk(100), goOn({ seen: 25 })).kinds).toEqual(["content", "compared", "end"]);
+  const slow = told(slowWalk(6_000), goOn({ seen: 25 }));
+  expect(slow.kinds).toEqual(["content", "compared", "close-gap"]);
+  const closing = told(slow.state, { kind: "read-changes", shape: SHAPE }).state;
+  expect(closing).toMatchObject({ kind: "closing", still: 25, reading: { progress: { kind: "watermark" } } });
+  if (!isActive(closing)) throw new TypeError("it is closing");
+  expect(isBelieved(closing)).toBe(true);
+  const came = told(closing, { kind: "loaded", counts: counts(1), repeated: false }).state;
+  expect(isBelieved(liveOf(came))).toBe(false);
 });

@@ -8,7 +8,6 @@ import {
   startWalk,
   type WalkState,
   wantsComparison,
-  wantsSecondPass,
 } from "../../../../../src/sync/list/ways/walk.ts";
 import { descending, facts, page } from "./readings.ts";
 
@@ -81,32 +80,5 @@ describe("a list without a count", () => {
     const second = { ...one, pass: 2 };
     expect(nextWalk(second, facts({ seen: 2, rejected: 1 }), [], 4)).toMatchObject({ kind: "done", addsUp: true });
     expect(nextWalk(second, facts({ seen: 2 }), [], 4)).toMatchObject({ kind: "done", addsUp: false });
-  });
-});
-
-describe("a list that ends before its count is read a second time", () => {
-  const early = covered(start("descending"), { end: 3, total: 4, complete: true, proven: false, endsEarly: true });
-
-  test.each([
-    {
-      rule: "not if it lacks as many rows as after the walk before",
-      counts: { rows: 3, seen: 3, acceptedGap: 1 },
-      again: false,
-    },
-    {
-      rule: "nor if it returned rows that the mirror lacks",
-      counts: { rows: 2, seen: 3, acceptedGap: 2 },
-      again: false,
-    },
-    { rule: "if it lacks more rows", counts: { rows: 3, seen: 3, acceptedGap: 0 }, again: true },
-    { rule: "if it lacks fewer rows", counts: { rows: 3, seen: 3, acceptedGap: 2 }, again: true },
-    { rule: "if a row of the mirror was not read", counts: { rows: 3, seen: 2, acceptedGap: 1 }, again: true },
-  ])("$rule", ({ counts, again }) => {
-    expect(wantsSecondPass(early, facts(counts))).toBe(again);
-  });
-
-  test("if nothing shows that it ends there", () => {
-    const gap = facts({ rows: 3, seen: 3, acceptedGap: 1 });
-    expect(wantsSecondPass(covered(early, { endsEarly: false }), gap)).toBe(true);
   });
 });

@@ -56,18 +56,19 @@ const mayHaveLost = ({ reading, rows }: Active, seen: number): boolean =>
   !reading.firstMirror && reading.progress.kind !== "log" && (rows > seen || reading.misfits > 0);
 
 /** Pages that were received within this time count as one moment, ms. */
-const MOMENT_MS = 10_000;
+const MOMENT_MS = 30_000;
 
 /**
  * True when the list may have changed while it was read. A row that came behind the reader and one that went there leave the count as it
  * is; the changes show the new one, where the service sorts by change date (`run/settle/close-gap.ts`).
  */
 export const mayHaveChanged = ({ reading: { progress, readAt, firstReadAt }, rows }: Active): boolean => {
-  // The head, read at the end, held every new row, and came with the present count.
-  if (progress.kind !== "walk" || progress.headJoined) return false;
+  if (progress.kind !== "walk") return false;
   const { end, size, moved, total } = progress.coverage;
-  const isOfMoment = readAt - firstReadAt <= MOMENT_MS && (total === null || rows >= total);
-  return moved || (end > size && !isOfMoment);
+  const isShort = total !== null && rows < total;
+  // The head, read at the end, held every new row, and came with the present count.
+  if (progress.headJoined && !isShort) return false;
+  return moved || (end > size && (isShort || readAt - firstReadAt > MOMENT_MS));
 };
 
 /**

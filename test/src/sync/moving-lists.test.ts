@@ -120,7 +120,7 @@ const differences = (service: Awaited<ReturnType<typeof moving>>) => {
 
 test("contacts of which one comes and one goes with each page: the changes bring what came behind the reader, the rest is counted", async () => {
   for (const seed of [3, 4, 8, 11, 12]) {
-    const service = await moving("contacts", { inserts: 1, deletes: 1, updates: 0 }, seed, 2);
+    const service = await moving("contacts", { inserts: 1, deletes: 1, updates: 0 }, seed, 3);
     const first = await service.sync();
     const { lacking, beyond } = differences(service);
     expect({ seed, lacking, ...first.stream }).toMatchObject({
@@ -140,7 +140,7 @@ test("contacts of which one comes and one goes with each page: the changes bring
 
 test("signals of which one comes and one goes with each page are never called complete while a row differs", async () => {
   for (const seed of [3, 4, 8, 11, 12]) {
-    const service = await moving("signals", { inserts: 1, deletes: 1, updates: 0 }, seed, 2);
+    const service = await moving("signals", { inserts: 1, deletes: 1, updates: 0 }, seed, 3);
     const first = await service.sync();
     const { lacking, beyond } = differences(service);
     expect({ seed, complete: first.stream?.complete }).toEqual({ seed, complete: lacking + beyond === 0 });
@@ -156,6 +156,6 @@ test("a list that rests is read in a moment without a further page, and over a t
   const none = { inserts: 0, deletes: 0, updates: 0 };
   const quick = await moving("signals", none, 1);
   expect(await quick.sync()).toMatchObject({ pages: PAGES, stream: { complete: true } });
-  const slow = await moving("signals", none, 1, 2);
+  const slow = await moving("signals", none, 1, 3);
   expect(await slow.sync()).toMatchObject({ pages: PAGES + 1, stream: { complete: true } });
 });

@@ -323,7 +323,7 @@ const slowWalk = (msAPage: number) => {
 
 test("a walk that adds up is complete if it was read in a moment; after a time its changes are read, and rows that came with them make it unproven", () => {
   expect(told(slowWalk(100), goOn({ seen: 25 })).kinds).toEqual(["content", "compared", "end"]);
-  const slow = told(slowWalk(6_000), goOn({ seen: 25 }));
+  const slow = told(slowWalk(20_000), goOn({ seen: 25 }));
   expect(slow.kinds).toEqual(["content", "compared", "close-gap"]);
   const closing = told(slow.state, { kind: "read-changes", shape: SHAPE }).state;
   expect(closing).toMatchObject({ kind: "closing", still: 25, reading: { progress: { kind: "watermark" } } });

@@ -3,6 +3,7 @@
 import { basename, delimiter, dirname, relative } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import pc from "picocolors";
+import { interruptSoon } from "../core/async/interrupts.ts";
 import { systemClock } from "../core/clock.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
 import { packageVersion } from "../core/program-files.ts";
@@ -87,6 +88,7 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     // The second signal ends the program at once. That is safe: uncommitted pages are fetched again.
     if (stop.signal.aborted) process.exit(EXIT.interrupted);
     stop.abort(new DuckmirrorError("INTERRUPTED"));
+    interruptSoon();
   });
 }
 // `duckmirror query ... | head` closes the pipe, which is no failure.

@@ -422,7 +422,7 @@ export const ERRORS = {
   CATALOG_REFUSED: row(
     EXIT.usage,
     "{file} holds what duckmirror does not make: {detail}.",
-    "SQL in a view, macro or default runs when the file is read, with your rights. Take a backup or snapshot that you trust, and keep others from writing to the data directory.",
+    "SQL in a view, macro or default runs when the file is read, with your rights. Take a backup or snapshot that you trust, and keep others from writing to the data directory. If another version of duckmirror published the file, publish it again with this one (`duckmirror sync`).",
   ),
   SQL_REFUSED: row(
     EXIT.usage,

@@ -51,6 +51,8 @@ const IDLE_MS = 60_000;
 const MEMORY_LIMIT = "1GB";
 /** Statements at once; a thousand of them took 800 MB and no less time. */
 const MOST_AT_ONCE = 8;
+/** Far more than a statement of a request needs. */
+const MOST_STATEMENT_MS = 60_000;
 /** Limit of files spilled beside the snapshot: readers must not fill the disk that the writer needs. */
 const MOST_SPILLED = "1GB";
 
@@ -85,6 +87,7 @@ const openFile = async (path: string): Promise<Database> => {
     lockedDown: true,
     memoryLimit: MEMORY_LIMIT,
     maxTempSize: MOST_SPILLED,
+    statementMs: MOST_STATEMENT_MS,
     // Statements run side by side; a second thread of each would mostly ask whether the first is done.
     threads: 1,
   }).catch((cause: unknown) => {

@@ -73,6 +73,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "file",
     "read",
     "user-sql",
+    "generated",
     "load",
     "journal",
     "archive",
@@ -80,7 +81,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "record",
     "duckdb",
   ],
-  "src/warehouse/file": [ITS_FILES, "upkeep", "baseline", "publish", "generated"],
+  "src/warehouse/file": [ITS_FILES, "upkeep", "baseline", "publish"],
   "src/warehouse/read": ["search", "changes", ITS_FILES],
   "src/warehouse/duckdb": ["extended", ITS_FILES],
 };

@@ -8,6 +8,8 @@ import { sqlText } from "./sql-files.ts";
 
 export interface DatabaseOptions {
   readonly readOnly?: boolean;
+  /** Time limit of a statement of a file that is only read, ms; default: none. */
+  readonly statementMs?: number;
   /** Allows no other file, no extension and no change of settings. For a user's SQL. */
   readonly lockedDown?: boolean;
   /**

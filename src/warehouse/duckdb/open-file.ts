@@ -2,6 +2,7 @@
 // failures that leave the instance unusable.
 import { statSync } from "node:fs";
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { interruptible } from "../../core/async/interrupts.ts";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { isFatal, isOutOfMemory } from "./duck-errors.ts";
@@ -158,6 +159,23 @@ const onConnection = async <T>(
   }
 };
 
+/** Statements that only read end when the program is to end, or after their time. Those that write end by themselves. */
+const endingInTime =
+  <T>({ readOnly = false, statementMs }: DatabaseOptions, work: (connection: DuckDBConnection) => Promise<T>) =>
+  (connection: DuckDBConnection): Promise<T> => {
+    if (!readOnly) return work(connection);
+    const running = async (isLate: () => boolean) => {
+      try {
+        return await work(connection);
+      } catch (error) {
+        if (!isLate()) throw error;
+        const detail = `a statement of duckmirror took longer than ${(statementMs ?? 0) / 1000} seconds`;
+        throw new DuckmirrorError("QUERY_LIMIT", { detail }, { cause: error });
+      }
+    };
+    return interruptible(() => connection.interrupt(), running, statementMs);
+  };
+
 /** Opens the file, creating it if need be. Throws DuckDB's own error when it cannot. */
 export const openFileOf = async (file: string, options: DatabaseOptions, memory: Memory | null): Promise<OpenFile> => {
   const limit = createLimit(memory);
@@ -188,7 +206,7 @@ export const openFileOf = async (file: string, options: DatabaseOptions, memory:
   };
   const run = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
     if (instance === null) throw new TypeError(`${file} is closed`);
-    return onConnection(instance, limit, distrust, work);
+    return onConnection(instance, limit, distrust, endingInTime(options, work));
   };
   return {
     withConnection: async (effort, work) => {

@@ -5,18 +5,15 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { catalogTables, commentOf, type DictionaryTable } from "../../catalog/dictionary.ts";
-import { VIEW_NAMES, type ViewName } from "../../catalog/tables.ts";
+import { VIEW_NAMES } from "../../catalog/tables.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { readMigrations, sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
-import { asOfStatements, NAMES_MARK, recentNames, recentVersions, VERSIONS_MARK } from "./generated/recent-versions.ts";
+import { viewText } from "../generated/own-views.ts";
+import { asOfStatements } from "../generated/recent-versions.ts";
 import { migrate } from "./migrate.ts";
-
-/** Text of a view; parts that repeat for each table come from the catalog. */
-const viewText = (name: ViewName): string =>
-  sqlText(`views/${name}.sql`).replace(VERSIONS_MARK, recentVersions).replace(NAMES_MARK, recentNames);
 
 const commentStatements = (table: DictionaryTable): string => {
   const path = `${quoted(table.schema)}.${quoted(table.name)}`;
@@ -59,11 +56,12 @@ const createAll = async (tx: Sql, texts: readonly string[], checksum: string, no
 
 /**
  * Creates views and comments whose texts differ from this program's. `now`: ms since the epoch. Returns whether it
- * created any. The database must be migrated.
+ * created any. The database must be migrated. `anew`: whatever the file's record says.
  */
-export const applyViews = async (database: Database, now: number): Promise<boolean> => {
+export const applyViews = async (database: Database, now: number, anew = false): Promise<boolean> => {
   const { texts, checksum } = wantedViews();
   await database.run(sqlText("warehouse/views-record.sql"));
+  if (anew) await database.run("DELETE FROM sync.views");
   const isCommitted = async (sql: Sql) =>
     (await sql.query("SELECT checksum FROM sync.views", [], checksumRow))[0]?.checksum === checksum;
   if (await isCommitted(database)) return false;

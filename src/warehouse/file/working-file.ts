@@ -175,7 +175,7 @@ export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
  */
 export const openWorking = async (file: string, options: WarehouseOptions): Promise<Database> => {
   const isCopy = await copyEmptyMirror(file);
-  if (!isCopy) await assertOwnWorking(file, { ...memoryOf(options), dataDir: options.dataDir });
+  const hasOwnViews = isCopy || (await assertOwnWorking(file, { ...memoryOf(options), dataDir: options.dataDir }));
   const database = await openDatabase(file, {
     tempDir: join(options.dataDir, "state", "tmp"),
     ...((await isSmall(file)) ? { threads: 1 } : {}),
@@ -183,7 +183,7 @@ export const openWorking = async (file: string, options: WarehouseOptions): Prom
   });
   try {
     await migrate(database, options.clock.now());
-    await applyViews(database, options.clock.now());
+    await applyViews(database, options.clock.now(), !hasOwnViews);
     if (isCopy) await dateCopiedMirror(database, options.clock.now());
     await keepToOwner(file, 0o600);
     return {

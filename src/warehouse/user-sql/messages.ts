@@ -19,7 +19,13 @@ export interface Ask {
 /** `inspect` reads the catalog of a file, instead of a statement. Each later message requests more rows. */
 export type ToProcess =
   | Ask
-  | { readonly kind: "inspect"; readonly snapshot: string; readonly memoryLimit: string }
+  | {
+      readonly kind: "inspect";
+      readonly snapshot: string;
+      readonly memoryLimit: string;
+      /** What each view and macro of this version selects (generated/own-views.ts). */
+      readonly own: readonly (readonly [name: string, select: string])[];
+    }
   | { readonly kind: "next" };
 
 /** One check for all: of a million wrong rows, each would become a complaint of its own. */
@@ -36,7 +42,7 @@ export const fromProcessSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("ready") }),
   z.object({ kind: z.literal("columns"), columns: z.array(z.object({ name: z.string(), type: z.string() })) }),
   z.object({ kind: z.literal("rows"), rows: z.custom<OutValue[][]>(isRows) }),
-  z.object({ kind: z.literal("inspected"), foreign: z.array(z.string()) }),
+  z.object({ kind: z.literal("inspected"), foreign: z.array(z.string()), unlike: z.array(z.string()) }),
   z.object({ kind: z.literal("failed"), detail }),
   z.object({ kind: z.literal("refused"), detail }),
   z.object({ kind: z.literal("tooLarge") }),

@@ -7,6 +7,8 @@ import { dirname, join, resolve } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { readOwnIfThere, replaceFile, writeNewSync } from "../../core/files/own-files.ts";
 import { fileError, openError } from "../duckdb/duck-errors.ts";
+import { ownSelects } from "../generated/own-views.ts";
+import type { Inspected } from "./gate/inspect-catalog.ts";
 import { createProcessPool, endOf } from "./process-pool.ts";
 import type { SqlProcess } from "./sql-process.ts";
 
@@ -38,11 +40,13 @@ interface Inspection {
   readonly memoryMiB: number;
   /** The WAL belongs to the file; of a snapshot it was planted. */
   readonly withWal: boolean;
+  /** Refuse views that this version makes otherwise. */
+  readonly onlyOwnViews: boolean;
   /** The error for one of DuckDB's. */
   readonly errorOf: (error: Error) => unknown;
 }
 
-const inspect = async (file: string, { memoryMiB, withWal, errorOf }: Inspection): Promise<readonly string[]> => {
+const inspect = async (file: string, { memoryMiB, withWal, errorOf }: Inspection): Promise<Inspected> => {
   const options = { spare: false, onCrash: () => {}, mayDoWithoutFence: true, withWal };
   const pool = createProcessPool({ memoryMiB, timeMs: INSPECTION_MS }, options);
   const held: SqlProcess[] = [];
@@ -50,8 +54,9 @@ const inspect = async (file: string, { memoryMiB, withWal, errorOf }: Inspection
   const timer = setTimeout(() => held.forEach((one) => void one.end(late)), INSPECTION_MS);
   try {
     const sqlProcess = await pool.take(file, (one) => held.push(one));
-    const answer = await sqlProcess.request({ kind: "inspect", snapshot: file, memoryLimit: `${memoryMiB}MiB` });
-    if (answer.kind === "inspected") return answer.foreign;
+    const own = [...ownSelects()];
+    const answer = await sqlProcess.request({ kind: "inspect", snapshot: file, memoryLimit: `${memoryMiB}MiB`, own });
+    if (answer.kind === "inspected") return answer;
     throw errorOf(new Error(answer.kind === "failed" ? answer.detail : answer.kind));
   } finally {
     clearTimeout(timer);
@@ -59,34 +64,49 @@ const inspect = async (file: string, { memoryMiB, withWal, errorOf }: Inspection
   }
 };
 
-/** Throws CATALOG_REFUSED with the names of what else the file holds, and `errorOf` of DuckDB's error. */
-const assertOnlyOwn = async (file: string, inspection: Inspection): Promise<void> => {
-  const foreign = await inspect(file, inspection).catch((error: unknown) => {
-    if (error instanceof DuckmirrorError && error.code !== "QUERY_LIMIT") throw error;
-    throw new DuckmirrorError("CATALOG_REFUSED", { file, detail: `its catalog cannot be read: ${detailOf(error)}` });
-  });
-  const more = foreign.length > SHOWN ? `, and ${foreign.length - SHOWN} more` : "";
-  const detail = `${foreign.slice(0, SHOWN).join(", ")}${more}`;
-  if (foreign.length > 0) throw new DuckmirrorError("CATALOG_REFUSED", { file, detail });
+const refuse = (file: string, names: readonly string[]): void => {
+  const more = names.length > SHOWN ? `, and ${names.length - SHOWN} more` : "";
+  const detail = `${names.slice(0, SHOWN).join(", ")}${more}`;
+  if (names.length > 0) throw new DuckmirrorError("CATALOG_REFUSED", { file, detail });
 };
 
 /**
- * Returns for a file from elsewhere that holds only what duckmirror makes, of this version or another. Throws CATALOG_REFUSED with
- * the names of what else it holds, SNAPSHOT_DAMAGED.
+ * Whether all views are as this version makes them. Others must be made anew before anything binds them. Throws CATALOG_REFUSED with the names of
+ * what else the file holds, and `errorOf` of DuckDB's error.
  */
-export const assertForeignCatalog = async (path: string): Promise<void> => {
+const hasOwnViews = async (file: string, inspection: Inspection): Promise<boolean> => {
+  const { foreign, unlike } = await inspect(file, inspection).catch((error: unknown) => {
+    if (error instanceof DuckmirrorError && error.code !== "QUERY_LIMIT") throw error;
+    throw new DuckmirrorError("CATALOG_REFUSED", { file, detail: `its catalog cannot be read: ${detailOf(error)}` });
+  });
+  refuse(file, foreign);
+  if (inspection.onlyOwnViews)
+    refuse(
+      file,
+      unlike.map((name) => `${name} (unlike this version's)`),
+    );
+  return unlike.length === 0;
+};
+
+const assertForeign = async (path: string, onlyOwnViews: boolean): Promise<void> => {
   const file = resolve(path);
   const identity = identityOf(file);
   if (known.has(identity)) return;
   const errorOf = (error: Error) => fileError(error, file, true);
-  await assertOnlyOwn(file, { memoryMiB: SNAPSHOT_MIB, withWal: false, errorOf });
-  known.add(identity);
+  const isOwn = await hasOwnViews(file, { memoryMiB: SNAPSHOT_MIB, withWal: false, onlyOwnViews, errorOf });
+  if (isOwn) known.add(identity);
 };
 
-/** The same for a snapshot; one that this program published here is known. */
+/**
+ * Returns for a file from elsewhere that is to become a working file, whose views are made anew: it holds only what duckmirror makes, of
+ * this version or another. Throws CATALOG_REFUSED with the names of what else it holds, SNAPSHOT_DAMAGED.
+ */
+export const assertForeignCatalog = (path: string): Promise<void> => assertForeign(path, false);
+
+/** The same for a snapshot, whose views must be this version's; one that this program published here is known. */
 export const assertOwnCatalog = async (snapshot: string): Promise<void> => {
   const noted = await readOwnIfThere(noteOf(snapshot)).catch(() => null);
-  if (noted?.trim() !== identityOf(snapshot)) await assertForeignCatalog(snapshot);
+  if (noted?.trim() !== identityOf(snapshot)) await assertForeign(snapshot, true);
 };
 
 /** A working file with its WAL, which changes the catalog, too. */
@@ -112,15 +132,17 @@ export const noteClosed = async (working: string): Promise<void> => {
 
 /**
  * Returns for a working file that this program closed here, or that holds only what duckmirror makes: after a kill its place on the disk
- * says nothing. `ceilingBytes`: memory that opening it may take. Throws CATALOG_REFUSED, and as `openError`.
+ * says nothing. `ceilingBytes`: memory that opening it may take. The answer: whether its views are known to be this version's own, or those
+ * that it closed. Throws CATALOG_REFUSED, and as `openError`.
  */
 export const assertOwnWorking = async (
   working: string,
   { dataDir, ceilingBytes }: { readonly dataDir: string; readonly ceilingBytes: number },
-): Promise<void> => {
-  if (!existsSync(working) || known.has(workingIdentity(working))) return;
+): Promise<boolean> => {
+  if (!existsSync(working) || known.has(workingIdentity(working))) return true;
   const noted = await readOwnIfThere(closedNoteOf(working)).catch(() => null);
-  if (noted?.trim() === workingIdentity(working)) return;
+  if (noted?.trim() === workingIdentity(working)) return true;
+  const memoryMiB = Math.ceil(ceilingBytes / MIB);
   const errorOf = (error: Error) => openError(error, working, dataDir);
-  await assertOnlyOwn(resolve(working), { memoryMiB: Math.ceil(ceilingBytes / MIB), withWal: true, errorOf });
+  return hasOwnViews(resolve(working), { memoryMiB, withWal: true, onlyOwnViews: false, errorOf });
 };

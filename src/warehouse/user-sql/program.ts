@@ -10,7 +10,7 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import { gapsOf } from "./fence/proof.ts";
 import { ANY_FRAME, frameOf, frameReader, MOST_LEVELS } from "./frames.ts";
 import { checkStatement, Refused } from "./gate/check-statement.ts";
-import { foreignEntries } from "./gate/inspect-catalog.ts";
+import { inspectCatalog } from "./gate/inspect-catalog.ts";
 import type { FromProcess, ToProcess } from "./messages.ts";
 
 const open = async (snapshot: string, memoryLimit: string): Promise<DuckDBConnection> => {
@@ -53,7 +53,7 @@ const assertLevels = (types: readonly DuckDBType[]): void => {
 async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   if (first.kind === "next") throw new TypeError("the first message must be the statement");
   if (first.kind === "inspect") {
-    yield { kind: "inspected", foreign: [...(await foreignEntries(await open(first.snapshot, first.memoryLimit)))] };
+    yield { kind: "inspected", ...(await inspectCatalog(await open(first.snapshot, first.memoryLimit), first.own)) };
     return;
   }
   const { snapshot, sql, gated, memoryLimit, rowCharacters } = first;

@@ -81,6 +81,11 @@ export const TABLE_FUNCTIONS = listed(`
   generate_series json_each json_tree pg_timezone_names pragma_table_info range repeat repeat_row unnest
 `);
 
+/** DuckDB's own views over functions that are not listed: they show paths, settings and statements. */
+export const REFUSED_VIEWS = listed(
+  "duckdb_databases duckdb_logs pg_prepared_statements pg_settings pragma_database_list",
+);
+
 /** Names of types. */
 export const TYPE_NAMES = new Set([
   ...listed(`

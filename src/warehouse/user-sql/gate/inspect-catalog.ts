@@ -1,6 +1,6 @@
 // Reads the catalog of a file that came from elsewhere, in the fenced process, before anything of the program binds it: what a view, macro,
 // default or generated column holds runs wherever it is bound. It may hold tables, views in `marts`, and table macros of the past;
-// their SQL must pass the gate that a user's SQL passes. So files of every version pass, and nothing that a user might not run.
+// their SQL must pass the gate that a user's SQL passes, and be this version's own: a view that passes the gate may still run for ever.
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { sqlText } from "../../duckdb/sql-files.ts";
 import { checkStatement, Refused } from "./check-statement.ts";
@@ -16,12 +16,41 @@ const passes = async (connection: DuckDBConnection, sql: string): Promise<boolea
   }
 };
 
-/** What the open file holds that duckmirror does not make, as `view main.x`; empty: nothing. */
-export const foreignEntries = async (connection: DuckDBConnection): Promise<readonly string[]> => {
-  const found: string[] = [];
-  const result = await connection.runAndReadAll(sqlText("warehouse/catalog-entries.sql"));
-  for (const [name, statement] of result.getRows()) {
-    if (!(await passes(connection, String(statement ?? "")))) found.push(String(name));
+export interface Inspected {
+  /** What duckmirror never makes, as `view main.x`. */
+  readonly foreign: string[];
+  /** Views that this version makes otherwise, or not: of an earlier version, or planted. */
+  readonly unlike: string[];
+}
+
+/** The text that DuckDB keeps of a SELECT. */
+const asKept = async (connection: DuckDBConnection, select: string): Promise<string> => {
+  const sql = "SELECT system.main.json_deserialize_sql(system.main.json_serialize_sql($1::VARCHAR))";
+  return String((await connection.runAndReadAll(sql, [select])).getRows()[0]?.[0]);
+};
+
+/** `own`: what each view and macro of this version selects. */
+export const inspectCatalog = async (
+  connection: DuckDBConnection,
+  own: readonly (readonly [name: string, select: string])[],
+): Promise<Inspected> => {
+  const found: Inspected = { foreign: [], unlike: [] };
+  const selects = new Map(own);
+  // Views and macros first: to name columns, DuckDB may bind a view, and native code behind it would forge the answer.
+  for (const file of ["catalog-views", "catalog-entries"]) {
+    const result = await connection.runAndReadAll(sqlText(`warehouse/${file}.sql`));
+    for (const [entry, text] of result.getRows()) {
+      const [name, statement] = [String(entry), String(text ?? "")];
+      const select = selects.get(name);
+      const isMacro = name.startsWith("macro ");
+      // A macro runs only where somebody calls it, and then behind the gate.
+      if (!(await passes(connection, statement)) || (isMacro && select === undefined)) found.foreign.push(name);
+      else if (isMacro || name.startsWith("view ")) {
+        const isOwn = select !== undefined && (await asKept(connection, select)) === statement.replace(/;$/, "");
+        if (!isOwn) found.unlike.push(name);
+      }
+    }
+    if (found.foreign.length > 0) break;
   }
   return found;
 };

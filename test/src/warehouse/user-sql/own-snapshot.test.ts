@@ -52,6 +52,18 @@ test.each([
   ["CREATE TABLE main.p (a INTEGER, b AS (a + 1))", "table main.p with a check or a generated column"],
   ["CREATE TABLE main.p (a INTEGER CHECK (a > 1))", "table main.p with a check or a generated column"],
   ["CREATE INDEX i ON main.contacts (id)", "index main.i"],
+  ["CREATE VIEW marts.p AS SELECT count(*) AS n FROM range(1000000000000) AS t", "view marts.p (unlike"],
+  [
+    "CREATE OR REPLACE VIEW marts.freshness AS SELECT count(*) AS n FROM range(1000000000000) AS t",
+    "view marts.freshness (unlike",
+  ],
+  [
+    "CREATE OR REPLACE MACRO as_of.contacts(moment) AS TABLE SELECT * FROM main.contacts",
+    "macro as_of.contacts (unlike",
+  ],
+  ["CREATE MACRO as_of.p(moment) AS TABLE SELECT 1 AS x", "macro as_of.p"],
+  ['CREATE TABLE main."a"" AS t, glob(\'/etc/*\') AS ""b" (x INTEGER)', "name a"],
+  ['CREATE TABLE main.p ("x), (SELECT 1" INTEGER)', "name x), (SELECT 1"],
   ["CREATE TYPE main.mood AS ENUM ('a')", "type main.mood"],
 ])("refused with its name: %s", async (sql, name) => {
   const file = await planted(sql);
@@ -68,7 +80,26 @@ test("a note that came along with a file does not vouch for it", async () => {
   await expect(openSnapshot(file)).rejects.toMatchObject({ code: "CATALOG_REFUSED" });
 });
 
-test("more tables, with any name and constant defaults, are no harm", async () => {
+test("a file that is to become a working file may hold other views: they are made anew before anything binds them", async () => {
+  const slow = "SELECT count(*) AS n FROM range(1000000000000) AS t";
+  const file = await planted(`CREATE OR REPLACE VIEW marts.freshness AS ${slow}; CREATE VIEW marts.p AS ${slow}`);
+  await assertForeignCatalog(file);
+  await expect(assertOwnCatalog(file)).rejects.toMatchObject({ code: "CATALOG_REFUSED" });
+  const folder = tempDir();
+  mkdirSync(join(folder, "state"), { mode: 0o700 });
+  copyFileSync(file, join(folder, "state", "working.duckdb"));
+  const warehouse = await openWarehouse({ dataDir: folder, clock: systemClock });
+  await warehouse.publish();
+  await warehouse.close();
+  const published = join(folder, "warehouse.duckdb");
+  const copy = join(tempDir(), "copy.duckdb");
+  copyFileSync(published, copy);
+  const database = await openSnapshot(copy);
+  expect(await database.cells("SELECT count(*) > 10 FROM marts.freshness", [])).toEqual([[true]]);
+  await database.close();
+});
+
+test("more tables, with any plain name and constant defaults, are no harm", async () => {
   const file = await planted("CREATE TABLE main.more (a INTEGER DEFAULT 7, b VARCHAR[], c STRUCT(d JSON))");
   await assertOwnCatalog(file);
   expect(existsSync(`${file}.wal`)).toBe(false);

@@ -7,6 +7,7 @@ import { sqlText } from "../../../../../src/warehouse/duckdb/sql-files.ts";
 import {
   COLLATIONS,
   EXPRESSIONS,
+  REFUSED_VIEWS,
   TABLE_FUNCTIONS,
   TYPE_NAMES,
 } from "../../../../../src/warehouse/user-sql/gate/allowed-names.ts";
@@ -18,7 +19,9 @@ beforeAll(async () => {
   const instance = await DuckDBInstance.create(":memory:");
   connection = await instance.connect();
   await connection.run(`CREATE TABLE t AS SELECT 1 AS a, 'x' AS b; CREATE SCHEMA "asof";
-    CREATE MACRO "asof".t(moment) AS TABLE SELECT * FROM t`);
+    CREATE MACRO "asof".t(moment) AS TABLE SELECT * FROM t;
+    CREATE MACRO "asof".planted(moment := getvariable('x')) AS TABLE SELECT * FROM t;
+    CREATE MACRO "asof".more(moment, x := getvariable('x')) AS TABLE SELECT * FROM t`);
 });
 afterAll(() => connection.closeSync());
 
@@ -44,6 +47,7 @@ test.each([
   "FROM t PIVOT (sum(a) FOR b IN ('x', 'y'))",
   "SELECT * FROM range(3), json_each('[1]'), unnest([1])",
   'FROM "asof".t(now())',
+  "SELECT 1e400, -1e400, '1e400 \\\" Infinity', a FROM t",
   "SELECT unnest([1, 2]), unnest({'a': 1})",
   "SELECT count(*), grouping(a) FROM t GROUP BY CUBE (a)",
   "SELECT column_name FROM duckdb_columns() UNION SELECT table_name FROM information_schema.tables",
@@ -122,10 +126,28 @@ describe("what reaches outside, or takes raw values", () => {
     ["SELECT lead(a, a) OVER () FROM t", "offset of lag"],
     ["SELECT lag(1, 9223372036854775807) OVER ()", "offset of lag"],
     ['FROM "asof".nothing(now())', "no asof.nothing"],
+    ['FROM "asof".planted()', "takes one moment"],
+    ['FROM "asof".more(now())', "no asof.more"],
+    ["FROM pragma_database_list", "view pragma_database_list"],
+    ["SELECT path FROM main.duckdb_databases", "view duckdb_databases"],
+    ["SUMMARIZE duckdb_databases", "view duckdb_databases"],
+    ["SELECT (SELECT value FROM pg_catalog.PG_settings LIMIT 1)", "view pg_settings"],
     ["FROM \"asof\".read_text('x')", "no asof.read_text"],
   ])("%s", async (sql, because) => {
     expect(await outcome(sql)).toMatch(new RegExp(`^refused: .*(${because})`));
   });
+});
+
+test("views of DuckDB over functions that are not listed are refused, or known to show nothing of the machine", async () => {
+  const harmless = new Set(["duckdb_indexes", "duckdb_sequences", "duckdb_dependencies"]);
+  const views = await connection.runAndReadAll("SELECT view_name, sql FROM duckdb_views() WHERE internal");
+  const over = views.getRows().flatMap(([name, sql]) => {
+    const called = [...String(sql).matchAll(/\b(duckdb_\w+|pragma_\w+)\(/g)].map(([, found = ""]) => found);
+    return called.some((found) => !TABLE_FUNCTIONS.has(found) && !harmless.has(found)) ? [String(name)] : [];
+  });
+  expect(over).toContain("pg_settings");
+  // `pg_database` leaves the path out.
+  expect(over.filter((name) => !REFUSED_VIEWS.has(name))).toEqual(["pg_database"]);
 });
 
 test("a text that is no SQL gets the parser's own message", async () => {

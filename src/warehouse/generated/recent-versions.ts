@@ -1,8 +1,8 @@
 // The part of marts.recent_changes that repeats for each table: its versions with their values as text, generated from the
 // catalog. Pure. Readings (usage, counts of signals) are left out, because each of them is new; so is opt-in content.
-import type { FieldSpec } from "../../../catalog/fields.ts";
-import { isUsageTable, TABLE_NAMES, type TableName, tableSpec } from "../../../catalog/tables.ts";
-import { literal, quoted } from "../../../core/text/sql-text.ts";
+import type { FieldSpec } from "../../catalog/fields.ts";
+import { isUsageTable, TABLE_NAMES, type TableName, tableSpec } from "../../catalog/tables.ts";
+import { literal, quoted } from "../../core/text/sql-text.ts";
 
 // The past as SQL: a table macro `as_of.<table>(moment)` for every mirrored table, generated from the catalog. Pure.
 // The contract names the schema `asof`, which is a keyword of DuckDB and needs quotes in each query; so it exists under both

@@ -34,10 +34,15 @@ export const journalFiles = async (dir: string): Promise<readonly string[]> => {
 /** Parsed lines; with `text`, only those that hold it. */
 async function* lines(file: string, text = ""): AsyncIterable<unknown> {
   const input = await streamOwn(file);
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (!line.includes(text)) continue;
-    const value = jsonOrNull(line);
-    if (value !== null) yield value;
+  try {
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      if (!line.includes(text)) continue;
+      const value = jsonOrNull(line);
+      if (value !== null) yield value;
+    }
+  } finally {
+    // A reader that stops early leaves it open.
+    input.destroy();
   }
 }
 

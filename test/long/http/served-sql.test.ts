@@ -39,7 +39,9 @@ const ask = ({ url }: Attacked, sql: string, signal?: AbortSignal) =>
     signal: signal ?? null,
   });
 
-const refusal = z.object({ error: z.object({ code: z.enum(["QUERY_LIMIT", "QUERY_FAILED", "SQL_REFUSED", "USAGE"]) }) });
+const refusal = z.object({
+  error: z.object({ code: z.enum(["QUERY_LIMIT", "QUERY_FAILED", "SQL_REFUSED", "USAGE"]) }),
+});
 const answer = z.object({ rows: z.array(z.array(z.unknown())) });
 
 /** Health is asked for as long as the statement runs; answers with the longest wait, ms. */

@@ -2,6 +2,7 @@
 // malformed parts; other members are passed on unchanged. Pure.
 import { z } from "zod";
 import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
+import { tableSpec } from "../catalog/tables.ts";
 import { ExactNumber, isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { headerTimeMs } from "../core/time.ts";
 import { JsonSyntaxError, parseJson } from "./json/lossless-json.ts";
@@ -107,9 +108,50 @@ const describeKind = (value: JsonValue): string => {
   return Array.isArray(value) ? "an array" : `a ${typeof value}`;
 };
 
-/** True when a body may lack `data`: an insight that matched no account (API.md, GET /v1/account-insights). */
+/** Answers without data are insights that matched no account, or several (API.md, GET /v1/account-insights). */
+const UNMATCHED: readonly JsonValue[] = ["not_found", "multiple_matches"];
+
 const mayLackData = (endpoint: EndpointName, body: JsonObject): boolean =>
-  endpoint === "getAccountInsight" && typeof body.status === "string";
+  endpoint === "getAccountInsight" && UNMATCHED.includes(body.status ?? null);
+
+const FAILURES: readonly string[] = ["error", "fail", "failed", "failure"];
+
+const saysFailure = (status: JsonValue | undefined): boolean =>
+  (typeof status === "string" && FAILURES.includes(status.toLowerCase())) || Number(figure.parse(status)) >= 400;
+
+const holdsNothing = (value: JsonValue | undefined): boolean =>
+  (value ?? null) === null ||
+  value === false ||
+  value === "" ||
+  (typeof value === "object" && !(value instanceof ExactNumber) && Object.keys(value ?? {}).length === 0);
+
+/** True when the body of a 200 says that the request failed. Its data, whatever it holds, are not those that were asked for. */
+const reportsFailure = ({ status, success, ok, error, errors, data }: JsonObject): boolean =>
+  saysFailure(status) ||
+  success === false ||
+  ok === false ||
+  (holdsNothing(data) && !(holdsNothing(error) && holdsNothing(errors)));
+
+const SECTIONS = tableSpec("account_insights").fields.filter(({ name }) => name !== "accountId" && name !== "status");
+
+/** An insight always has its profile (API.md, "Account insight"); one without any section would replace the stored one. */
+const lacksSections = (data: JsonValue): boolean =>
+  !isJsonObject(data) || !SECTIONS.some(({ name }) => Object.hasOwn(data, name));
+
+/** True for a route that returns one record by its id: it has data, or 404. */
+const returnsRecord = (endpoint: EndpointName): boolean =>
+  ENDPOINTS[endpoint].path.includes("{") && !ENDPOINTS[endpoint].paged;
+
+/** The problem of a body that is an object; null: it can be used. */
+const problemOf = (body: JsonObject, endpoint: EndpointName, countsNone: boolean): string | null => {
+  const { data } = body;
+  if (reportsFailure(body)) return `the body says that the request failed`;
+  const isInsight = endpoint === "getAccountInsight";
+  const isMissing = data === undefined || (data === null && (isInsight || returnsRecord(endpoint)));
+  if (isMissing && !countsNone) return mayLackData(endpoint, body) ? null : "the body has no data";
+  if (isInsight && lacksSections(data ?? null) && !mayLackData(endpoint, body)) return "data is no insight";
+  return ENDPOINTS[endpoint].paged && !countsNone && !Array.isArray(data) ? "data is not an array" : null;
+};
 
 /**
  * Parses the body of a 200. `ok: false` has the problem as text for the user. A list whose `data` is not an array is
@@ -130,10 +172,8 @@ export const readEnvelope = (text: string, endpoint: EndpointName): EnvelopeRead
   const { paged } = ENDPOINTS[endpoint];
   // Some languages write an empty list as null, or leave it out.
   const countsNone = paged && (data ?? null) === null && page.totalCount === 0;
-  // An insight of null without a status would replace the stored one by nothing.
-  const isMissing = data === undefined || (data === null && endpoint === "getAccountInsight");
-  if (isMissing && !countsNone && !mayLackData(endpoint, body)) return invalid("the body has no data");
-  if (paged && !countsNone && !Array.isArray(data)) return invalid("data is not an array");
+  const problem = problemOf(body, endpoint, countsNone);
+  if (problem !== null) return invalid(problem);
   return {
     ok: true,
     value: {

@@ -94,7 +94,7 @@ test("a list without an array that counts no rows is empty", () => {
   for (const data of [{}, "none", 0]) expect(read({ data, meta })).toMatchObject({ ok: false });
   for (const totalCount of [1, null, -1])
     expect(read({ data: null, meta: { totalCount } })).toMatchObject({ ok: false });
-  expect(readEnvelope(JSON.stringify({ data: null, meta }), "getAccount")).toMatchObject({ value: { data: null } });
+  expect(readEnvelope(JSON.stringify({ data: null, meta }), "getUsageLimits")).toMatchObject({ value: { data: null } });
 });
 
 test("a list without an array is refused, because empty would read as everything deleted", () => {
@@ -106,7 +106,34 @@ test("only an insight may lack data, and only with a status", () => {
   expect(read({ status: "not_found" }, "getAccountInsight")).toMatchObject({ ok: true, value: { data: null } });
   expect(read({ meta: {} }, "getAccountInsight")).toMatchObject({ ok: false });
   expect(read({ data: null, meta: {} }, "getAccountInsight")).toMatchObject({ ok: false });
-  expect(read({ status: "error" }, "getAccount")).toMatchObject({ ok: false, detail: "the body has no data" });
+  expect(read({ status: "found" }, "getAccountInsight")).toMatchObject({ ok: false, detail: "the body has no data" });
+});
+
+test("a 200 whose body says that the request failed is no answer, whatever its data are", () => {
+  const failures = [
+    { status: "error", message: "upstream timed out" },
+    { status: "Failed", data: { profile: { accountId: 1 } } },
+    { status: 502, data: [] },
+    { success: false, data: [], meta: { totalCount: 0 } },
+    { ok: false, data: { id: 1 } },
+    { error: { code: "UPSTREAM" }, data: null, meta: { totalCount: 0 } },
+    { errors: [{ message: "timeout" }], data: {} },
+  ];
+  for (const body of failures) {
+    for (const endpoint of ["getAccountInsight", "getCompany", "listAccounts", "getSignalCounts"] as const)
+      expect(read(body, endpoint)).toMatchObject({ ok: false, detail: "the body says that the request failed" });
+  }
+  const fine = { status: 200, success: true, error: null, errors: [], data: [{ id: 1 }] };
+  for (const body of [fine, { ...fine, errors: ["deprecated"] }]) expect(read(body)).toMatchObject({ ok: true });
+});
+
+test("an insight has a section, and a record has data", () => {
+  for (const data of [{}, [], "none", { status: "error" }])
+    expect(read({ status: "found", data }, "getAccountInsight")).toMatchObject({ detail: "data is no insight" });
+  for (const status of ["found", "success", undefined])
+    expect(read({ status, data: { profile: {} } }, "getAccountInsight")).toMatchObject({ ok: true });
+  for (const endpoint of ["getAccount", "getContact", "getSignal", "getCompany", "resolveCompany"] as const)
+    expect(read({ data: null }, endpoint)).toMatchObject({ ok: false, detail: "the body has no data" });
 });
 
 test("a body quoted in a problem does not control a terminal", () => {

@@ -43,7 +43,10 @@ wanted AS (
 ),
 -- Without Full Access there is nothing to read in its lists; rows that the mirror holds are of an earlier time.
 tier AS (
-  SELECT value ->> '$.tier' = 'public' AS is_public, left(value ->> '$.since', 10) AS since
+  SELECT
+    value ->> '$.tier' = 'public' AS is_public,
+    left(value ->> '$.since', 10) AS since,
+    coalesce(value ->> '$.proven' = 'true', true) AS proven
   FROM sync.capabilities
   WHERE name = 'tier'
 ),
@@ -97,7 +100,13 @@ live AS (
     tracked
       AND company_id IN (SELECT id FROM main.companies)
       AND coalesce(
-        (SELECT list_contains(CAST(value -> '$.grants' AS VARCHAR[]), 'company') FROM sync.capabilities WHERE name = 'shape.accounts'),
+        (
+          SELECT
+            list_contains(CAST(value -> '$.grants' AS VARCHAR[]), 'company')
+            AND NOT coalesce(list_contains(CAST(value -> '$.partial' AS VARCHAR[]), 'company'), false)
+          FROM sync.capabilities
+          WHERE name = 'shape.accounts'
+        ),
         true
       )
   FROM companies
@@ -209,12 +218,15 @@ verdicts AS (
         CASE
           WHEN tables.row_count > 0 AND tables.stream <> 'signal_counts'
             THEN 'the organization has no Full Access since ' || tier.since || '; the rows are of the time before'
+          WHEN NOT tier.proven THEN 'the account list was empty once; it is asked for again after a day'
         END
       WHEN tables.stream IN ('companies', 'news_articles', 'job_openings', 'earnings_calls', 'filings', 'account_insights') THEN
         CASE
           -- Lists below accounts are known only once the accounts are read.
           WHEN parent.status IS NULL AND streams.scopes IS NULL AND NOT coalesce(tier.is_public, false) THEN 'accounts were never read, and no company is followed'
           WHEN parent.status <> 'idle' AND NOT coalesce(tier.is_public, false) THEN 'accounts are not read to their end'
+          WHEN parent.checked_at IS NULL AND 'accounts' IN (SELECT stream FROM configured) AND NOT coalesce(tier.is_public, false)
+            THEN 'accounts were never read'
           WHEN unresolved.inputs > 0 AND tables.stream <> 'account_insights' THEN unresolved.inputs || ' inputs are not resolved'
           ELSE streams.because
         END

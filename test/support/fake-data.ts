@@ -44,6 +44,15 @@ export const aCompany = (id: string, more: Record<string, unknown> = {}): Row =>
   id,
   name: `Company ${id}`,
   domain: `${id}.example`,
+  websiteUrl: `https://${id}.example`,
+  description: `What ${id} does`,
+  industry: "Software",
+  headquartersLocation: "Oslo",
+  numberOfEmployees: 40,
+  mainStockSymbol: id.toUpperCase(),
+  fundingDataUrl: `https://funding.example/${id}`,
+  professionalNetworkUrl: `https://network.example/${id}`,
+  fiscalYearInfo: { endsIn: 12 },
   ...more,
 });
 

@@ -5,10 +5,10 @@ import { z } from "zod";
 import { changeShared, readShared, type SharedFile } from "./shared-file.ts";
 
 const DAY_MS = 86_400_000;
-/** Time after which the account list is asked for again without Full Access, ms. */
-export const PROBE_EVERY_MS = 30 * DAY_MS;
-/** Lists of a mirror with rows that are empty in two runs this far apart mean a lowered tier, ms. */
-const LOWERED_AFTER_MS = DAY_MS;
+/** Longest time after which the account list is asked for again without Full Access, ms. */
+const PROBE_EVERY_MS = 30 * DAY_MS;
+/** Lists that are empty in two runs this far apart prove that there is no Full Access, ms. */
+const PROVEN_AFTER_MS = DAY_MS;
 
 const DOUBTED = "the account list is empty, for less than a day; syncs still ask for all lists";
 
@@ -45,12 +45,20 @@ export const tierAfter = (known: KnownTier | null, evidence: TierEvidence, now: 
   // The mirror holds rows, so the organization had Full Access: one empty answer is no proof that it ended.
   const full: KnownTier = known ?? { ...fresh, tier: "full", evidence: "the mirror holds its rows" };
   const doubtedAt = full.doubted_at ?? now;
-  return now - doubtedAt >= LOWERED_AFTER_MS ? { ...fresh, since: doubtedAt } : { ...full, doubted_at: doubtedAt };
+  return now - doubtedAt >= PROVEN_AFTER_MS ? { ...fresh, since: doubtedAt } : { ...full, doubted_at: doubtedAt };
 };
 
 /** True when `evidence` says something new, or the known tier was last seen a day ago. */
 export const isNews = (known: KnownTier | null, evidence: TierEvidence, now: number): boolean =>
-  known?.tier !== evidence.shows || known.doubted_at !== null || now - known.seen_at > DAY_MS;
+  known?.tier !== evidence.shows || known.doubted_at !== null || now - known.seen_at >= DAY_MS;
+
+/** True once two answers, a day apart, showed the tier; Full Access needs one. An account list may be empty for another reason. */
+export const isProven = ({ tier, since, seen_at }: KnownTier): boolean =>
+  tier === "full" || seen_at - since >= PROVEN_AFTER_MS;
+
+/** When the account list is asked for again without Full Access: after a day, then in growing intervals. */
+export const probeAt = ({ since, seen_at }: KnownTier): number =>
+  seen_at + Math.min(PROBE_EVERY_MS, Math.max(PROVEN_AFTER_MS, seen_at - since));
 
 /**
  * The tier as the last response showed it. While it is doubted, that is no Full Access, although syncs still ask for all
@@ -69,7 +77,7 @@ export type TierAccess = "open" | "probe" | "closed" | "unknown";
 export const accessOf = (known: KnownTier | null, now: number, acceptsEmpty: boolean): TierAccess => {
   if (known === null) return "unknown";
   if (known.tier === "full" || acceptsEmpty) return "open";
-  return now - known.seen_at >= PROBE_EVERY_MS ? "probe" : "closed";
+  return now >= probeAt(known) ? "probe" : "closed";
 };
 
 const fileSchema = z.object({ v: z.literal(1), known: knownTierSchema.nullable() });

@@ -20,6 +20,8 @@ export interface Candidate extends ReadingOrder {
   readonly forbidden?: true;
   /** Its walk waits, because a page of it cannot be used; only its changes are read. */
   readonly meanwhile?: true;
+  /** Fields that no company embedded in an account holds: this profile shows whether its own route returns them. */
+  readonly compares?: readonly string[];
 }
 
 export interface AccountFact {
@@ -45,6 +47,8 @@ export interface MirrorView {
   readonly sameAccounts: ReadonlySet<string>;
   /** Ids of mirrored companies. */
   readonly companies: ReadonlySet<string>;
+  /** Fields without a value in all companies that only accounts brought; unset: none. */
+  readonly unfilled?: readonly string[];
   readonly inputs: readonly {
     readonly input: string;
     readonly companyId: string | null;

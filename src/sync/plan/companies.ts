@@ -39,11 +39,12 @@ const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, Acco
   return followed;
 };
 
-/** True unless the service refused to embed companies in their accounts, or answered without them. */
+/** True unless the service refused to embed companies in their accounts, answered without them, or embeds them in part. */
 export const embedsCompanies = (accounts: ListShape | undefined): boolean =>
   accounts === undefined ||
   embedsOf(streamSpec("accounts"), accounts).some(
-    ({ table, include }) => table === "companies" && !accounts.lacks.includes(include),
+    ({ table, include }) =>
+      table === "companies" && !accounts.lacks.includes(include) && !accounts.partial.includes(include),
   );
 
 type KnownInput = MirrorView["inputs"][number];
@@ -129,6 +130,8 @@ const profileDue = (
   }
   if (!mirrored) return account === undefined ? "resolved, not yet fetched" : "not embedded in its account";
   if (wantsContent) return "content not yet fetched";
+  if (account !== undefined && options.shapes.get("accounts")?.partial.includes("company"))
+    return "its account holds only a part of it";
   // The profile came with its account. If this run does not read accounts, its age is that of their last complete
   // walk.
   if (embedded && options.streams.includes("accounts")) return null;
@@ -136,13 +139,28 @@ const profileDue = (
   return walkedAt === null && !options.full ? null : staleness(context, stream, { checkedAt: walkedAt });
 };
 
+/** The company whose profile shows whether accounts bring theirs whole; null: that is known, or no field is in doubt. */
+const comparedCompany = (
+  { view: { unfilled = [], companies, states }, options }: Context,
+  followed: ReadonlyMap<string, AccountFact | undefined>,
+): string | null => {
+  if (unfilled.length === 0 || !embedsCompanies(options.shapes.get("accounts"))) return null;
+  const embedded = [...followed].flatMap(([id, account]) => (account !== undefined && companies.has(id) ? [id] : []));
+  const isRead = (id: string) => (states.get(stateKey("companies", id))?.checkedAt ?? null) !== null;
+  return embedded.some(isRead) ? null : (embedded[0] ?? null);
+};
+
 export const companyProfiles = (context: Context): readonly Candidate[] => {
   const stream = streamSpec("companies");
   const resolved = resolvedAt(context);
   const wantsContent = wantedContent(stream, context.options.content).length > 0;
-  return [...followedCompanies(context)].flatMap(([companyId, account]): readonly Candidate[] => {
+  const followed = followedCompanies(context);
+  const compared = comparedCompany(context, followed);
+  return [...followed].flatMap(([companyId, account]): readonly Candidate[] => {
     const profile = { companyId, account, resolved: resolved.get(companyId) ?? null };
-    const because = profileDue(context, profile, wantsContent);
+    const isCompared = companyId === compared;
+    const because =
+      profileDue(context, profile, wantsContent) ?? (isCompared ? "shows whether accounts bring it whole" : null);
     return because === null
       ? []
       : [
@@ -154,6 +172,7 @@ export const companyProfiles = (context: Context): readonly Candidate[] => {
             because,
             requests: 1,
             worth: accountReadWorth(stream.name, account),
+            ...(isCompared ? { compares: context.view.unfilled ?? [] } : {}),
           },
         ];
   });

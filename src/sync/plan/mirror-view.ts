@@ -30,6 +30,22 @@ export const SAME_ACCOUNTS: string = `SELECT CAST(a.id AS VARCHAR) AS id FROM ma
   JOIN history.accounts AS h ON h.id = a.id AND h._synced_at = s.watermark
   WHERE a._synced_at <> s.watermark AND ${sameFields.join(" AND ")}`;
 
+const profileFields = tableSpec("companies").fields.filter(({ optIn, namedOnly }) => !optIn && !namedOnly);
+
+/**
+ * Fields without a value in every company that came with an account only, and was never asked for itself. One row per such field;
+ * none without such a company. Generated from the catalog.
+ */
+export const UNFILLED_FIELDS: string = `SELECT field FROM (
+  SELECT
+    unnest([${profileFields.map(({ name }) => `'${name}'`).join(", ")}]) AS field,
+    unnest([${profileFields.map(({ column }) => `count(${quoted(column)})`).join(", ")}]) AS filled
+  FROM main.companies
+  WHERE id NOT IN (SELECT scope FROM sync.stream_state WHERE stream = 'companies' AND checked_at IS NOT NULL)
+    AND id NOT IN (SELECT company_id FROM main.company_inputs WHERE company_id IS NOT NULL)
+  HAVING count(*) > 0
+) WHERE filled = 0`;
+
 const account = z
   .object({
     id: z.string(),
@@ -41,6 +57,7 @@ const account = z
   .transform(({ company_id, changed_at, ...row }) => ({ ...row, companyId: company_id, changedAt: changed_at }));
 const same = z.object({ id: z.string() });
 const company = z.object({ id: z.string() });
+const unfilledField = z.object({ field: z.string() });
 const input = z
   .object({ input: z.string(), company_id: z.string().nullable(), resolved_at: z.number().nullable() })
   .transform((row) => ({ input: row.input, companyId: row.company_id, resolvedAt: row.resolved_at }));
@@ -87,6 +104,9 @@ export const mirrorViews = (
     const rows = await database.query(sqlText("plan/companies.sql"), [], company);
     return new Set(rows.map((row) => row.id));
   });
+  const unfilled = whileUnchanged(warehouse, ["companies", "company_inputs"], async () =>
+    (await database.query(UNFILLED_FIELDS, [], unfilledField)).map(({ field }) => field),
+  );
   const inputs = whileUnchanged(warehouse, ["company_inputs"], () =>
     database.query(sqlText("plan/inputs.sql"), [], input),
   );
@@ -118,6 +138,7 @@ export const mirrorViews = (
       inputs(),
       hints(),
       signalsWithoutContent(),
+      unfilled(),
     ]);
     return {
       now,
@@ -130,6 +151,7 @@ export const mirrorViews = (
       inputs: rest[2],
       hints: rest[3],
       signalsWithoutContent: rest[4],
+      unfilled: rest[5],
     };
   };
 };

@@ -5,7 +5,7 @@ import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { type Doubt, doubtsSchema } from "../../core/state/doubted-absences.ts";
-import type { KnownTier } from "../../core/state/tier.ts";
+import { isProven, type KnownTier } from "../../core/state/tier.ts";
 import { type Unusable, unusablesSchema } from "../../core/state/unusable-answers.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
@@ -76,7 +76,7 @@ export const rememberTroubles = async (
 export const rememberTier = async (warehouse: Warehouse, tier: KnownTier | null, now: number): Promise<void> => {
   if (tier === null) return;
   const { tier: name, since, evidence } = tier;
-  const value = JSON.stringify({ tier: name, since: new Date(since).toISOString(), evidence });
+  const value = JSON.stringify({ tier: name, since: new Date(since).toISOString(), evidence, proven: isProven(tier) });
   if ((await warehouse.capabilities()).get("tier") !== value) await warehouse.setCapability("tier", value, now);
 };
 

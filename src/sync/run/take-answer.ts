@@ -4,7 +4,7 @@ import type { OkOutcome } from "../../api/outcome.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { JsonValue } from "../../core/json.ts";
+import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { LoadCounts, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
@@ -242,6 +242,13 @@ export const takeEnd = async (
   await goOn(run, list);
 };
 
+/** A profile that holds what no embedded company does: accounts bring companies in part, so the other profiles are due, too. */
+const compareEmbedded = async (run: SyncRun, { candidate: { compares } }: OpenList, data: JsonValue): Promise<void> => {
+  if (compares === undefined || !isJsonObject(data) || compares.every((name) => (data[name] ?? null) === null)) return;
+  await storeShape(run, "accounts", { ...shapeOf(run, "accounts"), partial: ["company"] });
+  run.replan = true;
+};
+
 /** A company, or an input that was resolved before, that the service does not know: decided with the others, behind guards. */
 const leaveAbsent = async (run: SyncRun, list: OpenList, requests: Requests, doubtful: boolean): Promise<void> => {
   await commitLedger(run, requests);
@@ -267,6 +274,7 @@ export const takeSingleAnswer = async (
     await commitLedger(run, requests);
     return failList(run, list, frozen, { resumable: false });
   }
+  if (result.kind === "answer") await compareEmbedded(run, list, result.outcome.data);
   const isSettledLater = mode !== "resolve" || (await isResolved(run, list));
   if (result.kind === "absent" && list.stream.scope === "company" && isSettledLater) {
     return leaveAbsent(run, list, requests, result.doubtful);

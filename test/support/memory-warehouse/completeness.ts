@@ -18,8 +18,8 @@ const wantedValue = z.object({
   max_age_ms: z.record(z.string(), z.unknown()),
   usage: z.array(z.string()).default(["usage", "limits", "requests"]),
 });
-const tierValue = z.object({ tier: z.string(), since: z.string() });
-const grantsValue = z.object({ grants: z.array(z.string()).optional() });
+const tierValue = z.object({ tier: z.string(), since: z.string(), proven: z.boolean().default(true) });
+const grantsValue = z.object({ grants: z.array(z.string()).optional(), partial: z.array(z.string()).default([]) });
 const cursorValue = z.object({
   progress: z.object({ coverage: z.object({ total: z.number().nullish(), end: z.number().nullish() }).optional() }),
 });
@@ -86,7 +86,8 @@ const partsOf = (content: Content, usage: readonly string[], inputs: readonly st
   const tracked = new Set(companyOf("accounts", () => true));
   const companies = new Set([...tracked, ...companyOf("company_inputs", (id) => inputs?.includes(id) ?? true)]);
   const mirrored = new Set([...rows.of("companies").values()].map(({ id }) => id));
-  const embeds = learned(content, "shape.accounts", grantsValue)?.grants?.includes("company") ?? true;
+  const shape = learned(content, "shape.accounts", grantsValue);
+  const embeds = (shape?.grants?.includes("company") ?? true) && shape?.partial.includes("company") !== true;
   const parent = state("accounts", "")?.checkedAt ?? null;
   // A company that was never read by its id came with the response to its input.
   const resolved = (id: string) =>
@@ -132,13 +133,16 @@ export const completenessOf = (content: Content): readonly Verdict[] => {
       const held =
         stream === "account_insights" || stream === "accounts" || stream === "contacts" || stream === "signals";
       const since = `the organization has no Full Access since ${tier.since.slice(0, DAY)}; the rows are of the time before`;
-      return held && rows.of(stream).size > 0 ? since : null;
+      if (held && rows.of(stream).size > 0) return since;
+      return tier.proven ? null : "the account list was empty once; it is asked for again after a day";
     }
     if (BELOW.includes(stream)) {
       if (accounts === undefined && parts.length === 0 && !isPublic)
         return "accounts were never read, and no company is followed";
       if (accounts !== undefined && accounts.status !== "idle" && !isPublic)
         return "accounts are not read to their end";
+      if ((accounts?.checkedAt ?? null) === null && "accounts" in (wanted?.max_age_ms ?? {}) && !isPublic)
+        return "accounts were never read";
       if (unresolved > 0 && stream !== "account_insights") return `${unresolved} inputs are not resolved`;
     }
     return reasonOf(parts);

@@ -1,8 +1,9 @@
 // Answers to the statements of sql/plan, by their text, from tables in memory.
 import { z } from "zod";
+import type { FieldSpec } from "../../../src/catalog/fields.ts";
 import { COMPANY_LISTS, ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
-import type { TableName } from "../../../src/catalog/tables.ts";
-import { SAME_ACCOUNTS } from "../../../src/sync/plan/mirror-view.ts";
+import { type TableName, tableSpec } from "../../../src/catalog/tables.ts";
+import { SAME_ACCOUNTS, UNFILLED_FIELDS } from "../../../src/sync/plan/mirror-view.ts";
 import { ROWS_BY_SCOPE } from "../../../src/sync/plan/rows-by-scope.ts";
 import type { OutValue } from "../../../src/warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
@@ -198,6 +199,19 @@ export const plannerAnswers = ({
       })),
     [sqlText("plan/hints.sql")]: hints,
     [sqlText("plan/signals-without-content.sql")]: withoutContent,
+    [UNFILLED_FIELDS]: () => {
+      const inputs = new Set(all("company_inputs").map((row) => text("company_inputs", row, "company_id")));
+      const embedded = all("companies").filter(
+        ({ id }) => (stateOf("companies", id)?.checkedAt ?? null) === null && !inputs.has(id),
+      );
+      const isUnfilled = ({ column, optIn, namedOnly }: FieldSpec) =>
+        !optIn && !namedOnly && embedded.every((row) => rows.cell("companies", row, column) === null);
+      return embedded.length === 0
+        ? []
+        : tableSpec("companies")
+            .fields.filter(isUnfilled)
+            .map(({ name }) => ({ field: name }));
+    },
     [sqlText("plan/mirrored-companies.sql")]: ([ids]) => {
       const named = namedBy("company_id");
       return textsOf(ids).flatMap((id) =>

@@ -1,6 +1,6 @@
 // A run's knowledge of the organization's tier (API.md, "Access tiers"), which responses change.
 import { ORGANIZATION_LISTS, streamSpec } from "../../../catalog/streams.ts";
-import { accessOf, isNews, PROBE_EVERY_MS, type TierAccess, type TierEvidence } from "../../../core/state/tier.ts";
+import { accessOf, isNews, probeAt, type TierAccess, type TierEvidence } from "../../../core/state/tier.ts";
 import type { PageRead } from "../../list/coverage/contract.ts";
 import { readingOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
@@ -32,7 +32,7 @@ const evidenceOf = (run: SyncRun, list: OpenList, read: PageRead): TierEvidence 
 export const noteTier = ({ tier, options, deps }: SyncRun): void => {
   const left = options.streams.filter((name) => streamSpec(name).tier === "full");
   if (tier?.tier !== "public" || left.length === 0 || options.allowMassDelete) return;
-  const next = new Date(tier.seen_at + PROBE_EVERY_MS).toISOString().slice(0, 10);
+  const next = new Date(probeAt(tier)).toISOString().slice(0, 10);
   const text =
     `No Full Access since ${new Date(tier.since).toISOString().slice(0, 10)} (${tier.evidence}): ` +
     `${left.join(", ")} are asked for again on ${next}; \`duckmirror check\` asks now.`;

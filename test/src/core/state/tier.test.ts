@@ -3,8 +3,9 @@ import { describe, expect, test } from "vitest";
 import {
   accessOf,
   isNews,
+  isProven,
   type KnownTier,
-  PROBE_EVERY_MS,
+  probeAt,
   shownTier,
   tierAfter,
 } from "../../../../src/core/state/tier.ts";
@@ -34,10 +35,24 @@ describe("the tier", () => {
     expect(accessOf(null, NOW, true)).toBe("unknown");
   });
 
-  test("without Full Access allows one probe in 30 days", () => {
-    expect(accessOf(PUBLIC, NOW + PROBE_EVERY_MS - 1, false)).toBe("closed");
-    expect(accessOf(PUBLIC, NOW + PROBE_EVERY_MS, false)).toBe("probe");
+  test("without Full Access allows a probe after a day, then in growing intervals up to 30 days", () => {
+    let known = tierAfter(null, empty, NOW);
+    const days: number[] = [];
+    while (known !== null && days.length < 8) {
+      const at = probeAt(known);
+      expect([accessOf(known, at - 1, false), accessOf(known, at, false)]).toEqual(["closed", "probe"]);
+      expect(isNews(known, empty, at)).toBe(true);
+      days.push((at - NOW) / DAY_MS);
+      known = tierAfter(known, empty, at);
+    }
+    expect(days).toEqual([1, 2, 4, 8, 16, 32, 62, 92]);
     expect(tierAfter(PUBLIC, records, NOW)).toMatchObject({ tier: "full", since: NOW });
+  });
+
+  test("without Full Access is proven by two answers, a day apart", () => {
+    const once = tierAfter(null, empty, NOW);
+    const twice = tierAfter(once, empty, NOW + DAY_MS);
+    expect([FULL, once, twice].map((known) => known !== null && isProven(known))).toEqual([true, false, true]);
   });
 
   test("of a mirror with rows ends only when its lists are empty for a day", () => {

@@ -116,6 +116,39 @@ test("lists under accounts are not complete before the accounts are read to thei
   ).toEqual([[false, "accounts are not read to their end"]]);
 });
 
+test("followed companies are not all there are before the accounts that the mirror wants were read", async () => {
+  const verdict = async (streams: Readonly<Record<string, number>>, more = "") => {
+    const mart = await aMart(`
+      INSERT INTO main.company_inputs (input, company_id, _first_synced_at) VALUES ('one.example', 'c1', now());
+      INSERT INTO main.companies (id) VALUES ('c1');
+      ${wanted(["one.example"], streams)} ${state("companies", "input:one.example", "now()")} ${more}`);
+    return mart.rows("SELECT complete, reason FROM marts.freshness WHERE table_name = 'companies'");
+  };
+  const both = { accounts: DAY, companies: DAY };
+  expect(await verdict(both)).toEqual([[false, "accounts were never read"]]);
+  expect(await verdict({ companies: DAY })).toEqual([[true, null]]);
+  expect(await verdict(both, state("accounts", "", "now()"))).toEqual([[true, null]]);
+  const isPublic = `INSERT INTO sync.capabilities VALUES ('tier', '{"tier": "public", "since": "2026-11-01"}', now());`;
+  expect(await verdict(both, isPublic)).toEqual([[true, null]]);
+});
+
+test("one empty account list does not prove that the lists of Full Access are empty", async () => {
+  const verdict = async (proven: string) => {
+    const tier = `{"tier": "public", "since": "2026-11-01"${proven}}`;
+    const mart = await aMart(`
+      ${wanted([], { accounts: DAY, contacts: DAY })} ${state("accounts", "", "now()")} ${state("contacts", "", "NULL")}
+      INSERT INTO sync.capabilities VALUES ('tier', '${tier}', now());`);
+    return mart.rows("SELECT complete, reason FROM marts.freshness WHERE table_name IN ('accounts', 'contacts')");
+  };
+  const once = [false, "the account list was empty once; it is asked for again after a day"];
+  expect(await verdict(`, "proven": false`)).toEqual([once, once]);
+  for (const proven of [`, "proven": true`, ""])
+    expect(await verdict(proven)).toEqual([
+      [true, null],
+      [true, null],
+    ]);
+});
+
 test.each([
   { grants: ["company", "owner"], fresh: true },
   { grants: [], fresh: false },

@@ -209,6 +209,16 @@ streams AS (
 unresolved AS (
   SELECT count(*) AS inputs FROM inputs WHERE input NOT IN (SELECT input FROM main.company_inputs)
 ),
+-- Signals that the list returns and whose detail is not there yet: it is asked for again.
+contentless AS (
+  SELECT count(*) AS signals
+  FROM (
+    SELECT unnest(json_transform(value, '[{"stream": "VARCHAR", "scope": "VARCHAR", "absent": "BOOLEAN"}]'), recursive := true)
+    FROM sync.capabilities
+    WHERE name = 'unusable'
+  )
+  WHERE absent AND stream = 'signals' AND scope IN (SELECT 'detail:' || id FROM main.signals)
+),
 verdicts AS (
   SELECT
     tables.table_name,
@@ -230,10 +240,13 @@ verdicts AS (
           WHEN unresolved.inputs > 0 AND tables.stream <> 'account_insights' THEN unresolved.inputs || ' inputs are not resolved'
           ELSE streams.because
         END
+      WHEN tables.stream = 'signals' AND streams.because IS NULL AND contentless.signals > 0
+        THEN 'the service does not return the content of ' || contentless.signals || ' signals yet'
       ELSE streams.because
     END AS because
   FROM tables
   CROSS JOIN unresolved
+  CROSS JOIN contentless
   LEFT JOIN tier ON true
   LEFT JOIN streams ON streams.stream = tables.stream
   LEFT JOIN accounts_state AS parent ON true

@@ -29,6 +29,8 @@ const unusableSchema = z.object({
   deep: z.literal(true).optional(),
   /** It was refused, which costs nothing. */
   free: z.literal(true).optional(),
+  /** The list returns the record, and its own route does not know it yet. */
+  absent: z.literal(true).optional(),
 });
 export const unusablesSchema = z.array(unusableSchema);
 export type Unusable = z.output<typeof unusableSchema>;
@@ -55,6 +57,8 @@ export interface Failure {
   readonly deep: boolean;
   /** It cost nothing. */
   readonly free: boolean;
+  /** It was a 404 for a record that its list returns. */
+  readonly absent?: true;
 }
 
 /** The entries after an answer of `place` could not be used. */
@@ -62,11 +66,19 @@ export const withUnusable = (
   known: readonly Unusable[],
   { stream, scope }: Place,
   now: number,
-  { goneOn, deep, free }: Failure,
+  { goneOn, deep, free, absent }: Failure,
 ): readonly Unusable[] => {
   const before = known.find((entry) => isSame(entry, { stream, scope }));
   const times = before === undefined || goneOn ? 1 : before.times + 1;
-  const entry = { stream, scope, times, at: now, ...(deep ? { deep } : {}), ...(free ? { free } : {}) };
+  const entry = {
+    stream,
+    scope,
+    times,
+    at: now,
+    ...(deep ? { deep } : {}),
+    ...(free ? { free } : {}),
+    ...(absent ? { absent } : {}),
+  };
   return [...known.filter((other) => other !== before), entry];
 };
 
@@ -76,7 +88,7 @@ export const waitsDeep = (known: readonly Unusable[], place: Place): boolean =>
 
 /** True when MANY_OF_STREAM lists or records of the stream are unusable: then one of them is tried for all. */
 export const isClosed = (known: readonly Unusable[], stream: string): boolean =>
-  known.filter((entry) => entry.stream === stream && entry.scope !== "").length >= MANY_OF_STREAM;
+  known.filter((entry) => entry.stream === stream && entry.scope !== "" && !entry.absent).length >= MANY_OF_STREAM;
 
 /** The entries after `place` was read. If one was tried for its whole stream, the others may be tried, too. */
 export const withUsable = (known: readonly Unusable[], place: Place): readonly Unusable[] => {
@@ -93,7 +105,10 @@ const waitsUntil = (known: readonly Unusable[], place: Place, now: number, probe
   return until > now || (closed && !probe) ? until : null;
 };
 
-/** Splits due work, most valuable first, into what is asked for now and what waits. */
+/**
+ * Splits due work, most valuable first, into what is asked for now and what waits. A record that its route does not know yet
+ * waits, too, but is no failure: marts.freshness counts it.
+ */
 export const splitWaiting = <T extends Place>(
   candidates: readonly T[],
   known: readonly Unusable[],
@@ -108,6 +123,7 @@ export const splitWaiting = <T extends Place>(
       if (scope !== "") probed.add(stream);
       return true;
     }
+    if (known.some((entry) => entry.absent && isSame(entry, candidate))) return false;
     const others = waiting.get(stream);
     waiting.set(stream, { stream, places: (others?.places ?? 0) + 1, until: Math.min(until, others?.until ?? until) });
     return false;

@@ -25,6 +25,9 @@ import { accountReadWorth, accountWorth, inputWorth } from "./worth.ts";
 /** Wait before an input unknown to the service is tried again; a 404 costs nothing. */
 const UNKNOWN_INPUT_RETRY_MS = 7 * 86_400_000;
 
+/** Wait before a company that may be gone, and was there, is asked for again. */
+const SUSPECT_RETRY_MS = 7 * 86_400_000;
+
 /** Companies to follow: those of tracked accounts, the most valuable account first, then the resolved inputs. */
 const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, AccountFact | undefined> => {
   const followed = new Map<string, AccountFact | undefined>();
@@ -123,6 +126,8 @@ const profileDue = (
   const mirrored = view.companies.has(companyId);
   const checkedAt = later(resolved, view.states.get(stateKey("companies", companyId))?.checkedAt ?? null);
   const embedded = account !== undefined && mirrored && embedsCompanies(options.shapes.get("accounts"));
+  if (options.suspected?.(companyId) === true && view.now - (checkedAt ?? 0) > SUSPECT_RETRY_MS)
+    return "no account embeds it, or a list of it answers 404";
   if (checkedAt !== null) {
     // A company that is embedded in an account and was never requested by id is as fresh as its account.
     const byId = view.states.has(stateKey("companies", companyId));

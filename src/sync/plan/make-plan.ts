@@ -25,7 +25,7 @@ const refusedLast = (candidates: readonly Candidate[], known: readonly Unusable[
 };
 
 /** The part of the configuration that planning needs. */
-export interface PlanOptions extends Omit<DueOptions, "shapes" | "access"> {
+export interface PlanOptions extends Omit<DueOptions, "shapes" | "access" | "suspected"> {
   /** Read these lists anew, and nothing else; empty: everything that is due. */
   readonly reset: readonly ResetList[];
   /** Id of the sync whose earlier run may have begun with that; null or unset: none has. */
@@ -46,7 +46,7 @@ export interface Plan {
 }
 
 /** What is known about the service. */
-export interface Known extends Pick<DueOptions, "shapes" | "access"> {
+export interface Known extends Pick<DueOptions, "shapes" | "access" | "suspected"> {
   /** Lists of which a run reads only what their wider scope adds; unset: decided by the plan. */
   readonly widening?: ReadonlyMap<StreamName, Widening>;
   /** Lists and records whose answers could not be used; unset: what the mirror remembers. */

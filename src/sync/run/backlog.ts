@@ -12,7 +12,7 @@ import { goOn } from "./read-list.ts";
 import { enoughReady } from "./ready-lists.ts";
 import { withholdList } from "./state/embeddable-lists.ts";
 import { createOpenList } from "./state/open-list.ts";
-import { isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
+import { isFiltered, isSuspect, type SyncRun, shapeOf } from "./state/run-state.ts";
 import { accessIn } from "./state/tier-book.ts";
 
 export interface Backlog {
@@ -129,7 +129,8 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       const access = accessIn(run);
       awaitsTier = access === "unknown";
       const { shapes, widening, unusable } = run;
-      const plan = await planner({ shapes, access, widening, unusable: unusable.known() }, deps.clock.now());
+      const suspected = (id: string) => isSuspect(run, id);
+      const plan = await planner({ shapes, access, widening, suspected, unusable: unusable.known() }, deps.clock.now());
       run.waiting = plan.waiting;
       states = plan.view.states;
       const planned = new Map(plan.candidates.map((one) => [stateKey(one.stream, one.scope), one]));

@@ -166,6 +166,8 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     taken: new Set(),
     losing: [],
     absent: [],
+    embedded: { ids: new Set(), whole: false },
+    suspects: new Set(),
     compared: new Map(),
     tier: deps.tier.known,
     tierLowered: false,

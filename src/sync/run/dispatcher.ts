@@ -22,7 +22,7 @@ import { settleDeletes } from "./settle/apply-deletes.ts";
 import { failList, putOff } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
 import { emitPage } from "./state/page-events.ts";
-import { formOf, hasGoneOn, type SyncRun } from "./state/run-state.ts";
+import { formOf, hasGoneOn, isSuspect, type SyncRun } from "./state/run-state.ts";
 import { commitLedger, takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { purposeOf, type WantedCall, wantedCall } from "./wanted-call.ts";
 
@@ -192,6 +192,8 @@ const launch = (run: SyncRun, traffic: Traffic, picked: Pick): Promise<void> =>
 /** With nothing in progress: decides on rows that company lists lost, then checks whether more work became due. */
 const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
   await settleAbsentCompanies(run, run.absent.splice(0));
+  // A company whose list answers 404 is asked for itself first: if it is gone, it is one company, not its rows.
+  if (run.losing.some(({ candidate }) => isSuspect(run, candidate.scope)) && (await backlog.replan())) return true;
   const losing = run.losing.splice(0);
   for (const name of new Set(losing.map((list) => list.stream.name))) {
     const lists = losing.filter((list) => list.stream.name === name);

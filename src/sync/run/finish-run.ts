@@ -1,8 +1,10 @@
 // The end of a run: what it leaves in the mirror, its report, the publish.
 import type { Quota } from "../../api/outcome.ts";
+import { streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { detailOf, type ErrorCode } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
+import type { Unusable } from "../../core/state/unusable-answers.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { isoTime } from "../../core/time.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
@@ -68,6 +70,11 @@ const EVERYWHERE: readonly (ErrorCode | undefined)[] = [
   "SERVICE_FAILING",
   "SERVICE_UNREACHABLE",
 ];
+
+/** A detail that was absent is forgotten with the setting that wanted it, or if none has asked for it for a month. */
+const isOpen = ({ absent, at }: Unusable, { options, deps }: SyncRun): boolean =>
+  !absent ||
+  (wantedContent(streamSpec("signals"), options.content).length > 0 && deps.clock.now() - at < 30 * 86_400_000);
 
 type CreditsLeft = Omit<Quota, "used">;
 
@@ -140,7 +147,11 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
   // A token or a service that fails as a whole says nothing of single lists.
   const unusable = EVERYWHERE.includes(error?.code) ? run.unusable.before : run.unusable.known();
-  await rememberTroubles(warehouse, { unusable, doubts: run.doubts.known() }, clock.now());
+  await rememberTroubles(
+    warehouse,
+    { unusable: unusable.filter((entry) => isOpen(entry, run)), doubts: run.doubts.known() },
+    clock.now(),
+  );
   await run.archive.close();
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());

@@ -15,7 +15,7 @@ import { isExcerpt, type Live, liveOf, readingOf } from "../list/state.ts";
 import { finishedState, walkingState } from "../list/stored-state.ts";
 import { stateKey } from "../plan/candidate.ts";
 import type { FetchResult } from "../request/fetcher.ts";
-import { INPUT_SCOPE, loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
+import { INPUT_SCOPE, idOf, loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
 import { shareForm } from "./ask-differently.ts";
 import { apply, goOn } from "./read-list.ts";
@@ -195,6 +195,11 @@ const failAnswer = async (
   return failList(run, list, error, { resumable: true });
 };
 
+const noteEmbedded = ({ embedded }: SyncRun, loads: readonly TableLoad[]): void => {
+  const companies = loads.filter(({ stream, table }) => stream === "accounts" && table === "companies");
+  for (const record of companies.flatMap(({ records }) => records)) embedded.ids.add(idOf(record) ?? "");
+};
+
 /** Applies a page of a list. */
 export const takeListAnswer = async (
   run: SyncRun,
@@ -216,6 +221,7 @@ export const takeListAnswer = async (
   run.granted.set(name, Math.max(granted, read.rows));
   if (tier === "full" && read.rows > 0) run.fullAccess = true;
   const loads = rowLoads(list, wanted, result);
+  noteEmbedded(run, loads);
   const frozen = frozenError(run, list, loads);
   if (frozen !== null) return failAnswer(run, list, request, requests, frozen);
   // The default response is loaded, too: only it is certain to hold fields that API.md does not know.
@@ -279,6 +285,12 @@ export const takeSingleAnswer = async (
   if (result.kind === "absent" && list.stream.scope === "company" && isSettledLater) {
     return leaveAbsent(run, list, requests, result.doubtful);
   }
+  if (result.kind === "absent" && mode === "detail") {
+    await commitLedger(run, requests);
+    run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true, absent: true });
+    run.active.delete(list.key);
+    return;
+  }
   if (result.kind === "absent" && mode === "resolve") loads = [unknownInputLoad({ scope, requestId, receivedAt })];
   const own = result.kind === "answer" ? timeOf(result.outcome.data, "updatedAt") : null;
   list.tell({ kind: "record", version: (mode === "detail" ? own : null) ?? listed });
@@ -312,6 +324,7 @@ export const takeAbsence = async (
   const endpoint = whereOf(list, wanted, request);
   if (list.stream.scope === "company") {
     const isNew = readingOf(list.state)?.pages === 0 && liveOf(list.state).rows > 0;
+    if (isNew && !result.doubtful) run.suspects.add(list.candidate.scope);
     const doubt = result.doubtful && isNew ? run.doubts.doubt(list.candidate, endpoint) : null;
     return doubt === null ? apply(run, list, { kind: "absent" }) : failList(run, list, doubt, { resumable: false });
   }

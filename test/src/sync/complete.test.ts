@@ -5,7 +5,7 @@ import { afterTest } from "../../support/after-test.ts";
 import { aNewsArticle, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { type SyncRig, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
 
 /** Syncs into files, whose marts say the same as the report. */
 const inFiles = async (...args: Parameters<typeof startSyncRig>) => {
@@ -143,8 +143,15 @@ test.each(["news_articles", "companies", "account_insights"])(
 
 test("an organization without accounts has nothing to read under them, and that is complete", async () => {
   const data = anOrganization(0);
-  const rig = await inMemory(createFakeService(data));
+  const clock = simulatedClock();
+  const rig = await startMemoryRig(createFakeService(data), {}, clock);
+  afterTest(() => rig.close());
   const { report, error } = await rig.sync();
   expect(error).toBeNull();
-  expect(verdicts(report)).toMatchObject({ news_articles: "complete", account_insights: "complete" });
+  expect(verdicts(report)).toMatchObject({ news_articles: "complete", account_insights: 0 });
+  await clock.sleep(86_400_000);
+  expect(verdicts((await rig.sync()).report)).toMatchObject({
+    news_articles: "complete",
+    account_insights: "complete",
+  });
 });

@@ -84,3 +84,80 @@ test("an insight stays when the service answers 200 with an error, and is asked 
   expect((await rig.sync()).report.streams.every(({ complete }) => complete)).toBe(true);
   expect(await insights()).toEqual(before);
 });
+
+test("a signal whose detail answers 404 once keeps asking for its content, and is not complete without it", async () => {
+  const service = createFakeService(anOrganization(3));
+  const late = new Set(["/v1/signals/10", "/v1/signals/21"]);
+  const lagging = changed(service, (path, answer) =>
+    late.has(path) ? { status: 404, body: { message: "no such signal" } } : answer,
+  );
+  const env = { DUCKMIRROR_STREAMS: "signals", DUCKMIRROR_CONTENT: "fullContent" };
+  const { rig, clock } = await start(lagging, env);
+  const asked = () => service.log.filter(({ path }) => late.has(path)).length;
+  const sync = async (request = {}) => {
+    const { error, report } = await rig.sync(request);
+    const { complete, reason } = report.streams.find(({ stream }) => stream === "signals") ?? {};
+    return [error?.code ?? null, complete, reason];
+  };
+  const open = [null, false, "the service does not return the content of 2 signals yet"];
+  expect(await sync()).toEqual(open);
+  expect(asked()).toBe(2);
+  expect(await sync()).toEqual(open);
+  expect(await sync()).toEqual(open);
+  expect(asked()).toBe(4);
+  expect(await sync({ full: true })).toEqual(open);
+  expect(asked()).toBe(6);
+  late.clear();
+  await clock.sleep(86_400_000);
+  expect(await sync()).toEqual([null, true, undefined]);
+  expect(await rig.rows("SELECT count(*)::INT AS n FROM signals WHERE full_content IS NULL")).toEqual([{ n: 0 }]);
+});
+
+test("a signal that is gone from its list, too, holds up nothing", async () => {
+  const service = createFakeService(anOrganization(3));
+  const lagging = changed(service, (path, answer) =>
+    path === "/v1/signals/10" ? { status: 404, body: { message: "no such signal" } } : answer,
+  );
+  const { rig } = await start(lagging, { DUCKMIRROR_STREAMS: "signals", DUCKMIRROR_CONTENT: "fullContent" });
+  await rig.sync();
+  service.data.signals = service.data.signals.filter(({ id }) => id !== 10);
+  expect((await rig.sync({ full: true })).report.streams).toMatchObject([
+    { stream: "signals", complete: true, deleted: 1 },
+  ]);
+});
+
+/** The service without a company, which an account still names: it is embedded nowhere, and every route of it answers 404. */
+const withoutCompany = (service: FakeService, id: string): void => {
+  service.data.companies = service.data.companies.filter((company) => company.id !== id);
+  delete service.data.lists[id];
+};
+
+test("a company that no account embeds any more goes after one free 404, and the others are not asked", async () => {
+  const service = createFakeService(anOrganization(6));
+  const { rig } = await start(service, { DUCKMIRROR_STREAMS: "accounts,companies,filings" });
+  await rig.sync();
+  withoutCompany(service, "c_3");
+  const { error, report } = await rig.sync({ full: true });
+  expect(error).toBeNull();
+  expect(report.streams.map(({ complete }) => complete)).toEqual([true, true, true]);
+  expect(await rig.rows("SELECT id FROM history.companies WHERE change = 'delete'")).toEqual([{ id: "c_3" }]);
+  expect(await rig.rows("SELECT count(*)::INT AS n FROM companies")).toEqual([{ n: 5 }]);
+});
+
+test("a company that is gone takes its rows along, even if they are most of a table", async () => {
+  const data = anOrganization(6);
+  const calls = Array.from({ length: 40 }, (_, at) => ({ id: 1000 + at, year: 2026, quarter: 1 }));
+  data.lists.c_2 = { ...data.lists.c_2, "earnings-calls": calls };
+  const service = createFakeService(data, { maxPerPage: 50 });
+  const { rig, clock } = await start(service, { DUCKMIRROR_STREAMS: "accounts,companies,earnings_calls" });
+  await rig.sync();
+  withoutCompany(service, "c_2");
+  // Not a walk of all accounts: the 404 of the company's list is what shows it.
+  service.data.accounts = service.data.accounts.map((account) => ({ ...account }));
+  await clock.sleep(31 * 86_400_000);
+  const { error } = await rig.sync({ streams: ["companies", "earnings_calls"] });
+  expect(error).toBeNull();
+  const left =
+    "SELECT (SELECT count(*) FROM earnings_calls WHERE company_id = 'c_2')::INT AS calls, (SELECT count(*) FROM companies WHERE id = 'c_2')::INT AS companies";
+  expect(await rig.rows(left)).toEqual([{ calls: 0, companies: 0 }]);
+});

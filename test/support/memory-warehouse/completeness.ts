@@ -19,6 +19,7 @@ const wantedValue = z.object({
   usage: z.array(z.string()).default(["usage", "limits", "requests"]),
 });
 const tierValue = z.object({ tier: z.string(), since: z.string(), proven: z.boolean().default(true) });
+const unusableValue = z.array(z.object({ stream: z.string(), scope: z.string(), absent: z.boolean().default(false) }));
 const grantsValue = z.object({ grants: z.array(z.string()).optional(), partial: z.array(z.string()).default([]) });
 const cursorValue = z.object({
   progress: z.object({ coverage: z.object({ total: z.number().nullish(), end: z.number().nullish() }).optional() }),
@@ -127,6 +128,11 @@ export const completenessOf = (content: Content): readonly Verdict[] => {
   const unresolved = (wanted?.inputs ?? []).filter(
     (input) => ![...rows.of("company_inputs").values()].some(({ id }) => id === input),
   ).length;
+  const signals = new Set([...rows.of("signals").values()].map(({ id }) => `detail:${id}`));
+  const lacking = (learned(content, "unusable", unusableValue) ?? []).filter(
+    ({ stream, scope, absent }) => absent && stream === "signals" && signals.has(scope),
+  ).length;
+  const contentless = lacking === 0 ? null : `the service does not return the content of ${lacking} signals yet`;
   const reason = (stream: string, parts: readonly Part[]): string | null => {
     if (!started.has(stream)) return "never read";
     if (isPublic && FULL_ACCESS.includes(stream)) {
@@ -145,7 +151,7 @@ export const completenessOf = (content: Content): readonly Verdict[] => {
         return "accounts were never read";
       if (unresolved > 0 && stream !== "account_insights") return `${unresolved} inputs are not resolved`;
     }
-    return reasonOf(parts);
+    return reasonOf(parts) ?? (stream === "signals" ? contentless : null);
   };
   return [...all].map(([stream, every]) => {
     const parts = started.has(stream) ? every : [];

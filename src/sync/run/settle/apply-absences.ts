@@ -9,7 +9,7 @@ import { finishedState } from "../../list/stored-state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
 import { closeList, commitState, failList } from "../state/list-ends.ts";
-import { type AbsentCompany, type SyncRun, shapeOf } from "../state/run-state.ts";
+import { type AbsentCompany, isSuspect, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { removeLists } from "./remove-company.ts";
 
@@ -61,7 +61,8 @@ const settleLostInputs = async (run: SyncRun, lost: readonly AbsentCompany[]): P
 };
 
 /**
- * Decides on companies whose profile returned 404. A company embedded in an account still exists; inputs that
+ * Decides on companies whose profile returned 404. A company that accounts embed still exists, unless this run met it in none of
+ * them, or a list of it answered 404, too; inputs that
  * resolved to one of the others are resolved again.
  */
 const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promise<void> => {
@@ -70,7 +71,8 @@ const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promi
   const scopes = JSON.stringify(absent.map(({ list }) => list.candidate.scope));
   const sql = sqlText("plan/mirrored-companies.sql");
   const mirrored = await run.deps.warehouse.database.query(sql, [scopes], mirroredRow);
-  const gone = mirrored.filter(({ named }) => !(named && embedded)).map(({ id }) => id);
+  const stays = (id: string) => embedded && !isSuspect(run, id);
+  const gone = mirrored.filter(({ id, named }) => !(named && stays(id))).map(({ id }) => id);
   const rows = await run.deps.warehouse.countRows("companies");
   const refusal = guardDeletes(streamSpec("companies"), { rows, missing: gone.length }, run.options);
   for (const { list, doubtful } of absent) {

@@ -49,6 +49,10 @@ export const closeList = (run: SyncRun, list: OpenList): void => {
   const { grants, walkedWith } = shapeOf(run, stream.name);
   const unread = liveOf(state).wantedContent.some((name) => grants.includes(name) && !walkedWith.includes(name));
   const progress = progressOf(state);
+  if (stream.name === "accounts" && progress?.kind === "walk" && liveOf(state).startedAt >= run.startedAt) {
+    run.embedded.whole = true;
+    run.replan = true;
+  }
   if (unread && progress !== null && progress.kind !== "walk") run.taken.delete(key);
   // Rows of accounts, signals and resolved inputs make company lists and insights due. Without changes, planning can
   // wait until everything else is done, as it runs then in any case; it reads the whole mirror's state.

@@ -134,6 +134,10 @@ export interface SyncRun {
   readonly losing: OpenList[];
   /** Company profiles answered with 404; decided together. */
   readonly absent: AbsentCompany[];
+  /** Companies that accounts embedded in this run; `whole`: a walk of all accounts, begun in this run, has ended. */
+  readonly embedded: { readonly ids: Set<string>; whole: boolean };
+  /** Companies of which a list that had rows answered 404. */
+  readonly suspects: Set<string>;
   /** Rows of lists that this run read completely, per stream; the share of deletes refers to this number. */
   readonly compared: Map<StreamName, number>;
   /** The organization's tier; null: not yet known. */
@@ -164,6 +168,10 @@ export const settledLists = (run: Pick<SyncRun, "shapes">): readonly ListShape[]
 /** True when the stream's list is read with the filters of the setting `scope`. */
 export const isFiltered = (run: SyncRun, stream: StreamName): stream is ScopedTable =>
   shapeOf(run, stream).filters && filtersOf(run.options.rowScope, stream) !== null;
+
+/** True when a company that accounts embedded before may be gone: its profile is asked for, which costs nothing if it is. */
+export const isSuspect = ({ embedded, suspects }: Pick<SyncRun, "embedded" | "suspects">, companyId: string): boolean =>
+  !embedded.ids.has(companyId) && ((embedded.whole && embedded.ids.size > 0) || suspects.has(companyId));
 
 /** True when this run has read a page of the list. */
 export const hasGoneOn = (run: SyncRun, state: ListState): boolean => (readingOf(state)?.readAt ?? 0) >= run.startedAt;

@@ -46,7 +46,7 @@ export const createUnusableBook = (stored: readonly Unusable[], now: () => numbe
     isShut: (place) => failuresOf(place) >= MANY_OF_STREAM,
     failed: (place, failure) => {
       known = withUnusable(known, place, now(), failure);
-      if (place.scope !== "") inARow.set(place.stream, failuresOf(place) + 1);
+      if (place.scope !== "" && !failure.absent) inARow.set(place.stream, failuresOf(place) + 1);
     },
     read: (place) => {
       const before = known.length;

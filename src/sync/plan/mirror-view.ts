@@ -81,6 +81,20 @@ const whileUnchanged = <T>(
   };
 };
 
+/** Ids of accounts whose insight is due by another version only because of fields that API.md does not know. */
+const readSameAccounts = async (
+  database: Database,
+  states: readonly ScopeState[],
+  known: readonly AccountFact[],
+): Promise<ReadonlySet<string>> => {
+  const versions = new Map(
+    states.flatMap((state) => (state.stream === "account_insights" ? [[state.scope, state.watermark]] : [])),
+  );
+  const isOther = ({ id, changedAt }: AccountFact) => (versions.get(id) ?? changedAt) !== changedAt;
+  if (!known.some(isOther)) return new Set<string>();
+  return new Set((await database.query(SAME_ACCOUNTS, [], same)).map(({ id }) => id));
+};
+
 /**
  * Reads the planner's view of the mirror, for one run: what was read before serves again where its tables did not change.
  * Hints and contents also depend on the states; but what a run checks, it does not take twice. `content`: whether signal
@@ -121,14 +135,6 @@ export const mirrorViews = (
     content ? database.query(chosenContent, [MOST_DETAILS], contentless) : [],
   );
   const quota = whileUnchanged(warehouse, [], () => readLastQuota(database));
-  const sameAccounts = async (states: readonly ScopeState[], known: readonly AccountFact[]) => {
-    const versions = new Map(
-      states.flatMap((state) => (state.stream === "account_insights" ? [[state.scope, state.watermark]] : [])),
-    );
-    const isOther = ({ id, changedAt }: AccountFact) => (versions.get(id) ?? changedAt) !== changedAt;
-    if (!known.some(isOther)) return new Set<string>();
-    return new Set((await database.query(SAME_ACCOUNTS, [], same)).map(({ id }) => id));
-  };
   return async (now) => {
     const reported = await quota();
     const [states, ...rest] = await Promise.all([
@@ -142,7 +148,7 @@ export const mirrorViews = (
     ]);
     return {
       now,
-      sameAccounts: await sameAccounts(states, rest[0]),
+      sameAccounts: await readSameAccounts(database, states, rest[0]),
       creditLimit: reported?.limit ?? null,
       creditsUsed: reported?.used ?? null,
       states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),

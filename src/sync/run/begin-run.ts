@@ -164,6 +164,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     embeddable: embeddableLists(planned.plan.view.states, options),
     active: new Map(),
     taken: new Set(),
+    searching: [],
     losing: [],
     absent: [],
     embedded: { ids: new Set(), whole: false },

@@ -15,7 +15,7 @@ import { askDifferently } from "./ask-differently.ts";
 import { askForLess, attemptsWhileSmaller } from "./ask-for-less.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { beginAnew, readMeanwhile } from "./begin-anew.ts";
-import { goOn } from "./read-list.ts";
+import { goOn, searchOn } from "./read-list.ts";
 import { hasReady, mostValuable, underWayOf } from "./ready-lists.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
@@ -199,6 +199,7 @@ const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
     const lists = losing.filter((list) => list.stream.name === name);
     await settleDeletes(run, streamSpec(name), lists);
   }
+  if (run.searching.length > 0) await searchOn(run);
   if ((await backlog.replan()) || !backlog.isEmpty()) return true;
   const stuck = [...run.active.values()].find((list) => !hasReady(list));
   if (stuck !== undefined) throw new TypeError(`${stuck.key} waits for nothing`);

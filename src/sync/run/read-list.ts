@@ -11,6 +11,7 @@ import { countChangedContacts } from "../plan/mirror-view.ts";
 import { rememberScope, rememberShape } from "../plan/remembered.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { endedAtWindow, rememberWindow } from "./settle/at-window.ts";
+import { settleByAccount, waitsForAccounts } from "./settle/by-account.ts";
 import { settleByCounting } from "./settle/by-counting.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
 import { settleAfterChanges } from "./settle/gone-by-changes.ts";
@@ -113,7 +114,9 @@ const endList = async (run: SyncRun, list: OpenList, { verdict }: Extract<Effect
 
 /** Finds what is gone after changes were read whose counts differ. */
 const findGone = async (run: SyncRun, list: OpenList, because: string): Promise<void> => {
-  const end = (await settleAfterChanges(run, list)) ? "agrees" : await settleByCounting(run, list);
+  if (waitsForAccounts(run, list)) return void run.searching.push(list);
+  const isSettled = (await settleByAccount(run, list)) || (await settleAfterChanges(run, list));
+  const end = isSettled ? "agrees" : await settleByCounting(run, list);
   if (end === "agrees") list.waiting.push({ kind: "go-on" });
   else if (end === "walk" && !(await endedAtWindow(run, list))) list.waiting.push(beginning(run, list, because));
 };
@@ -188,6 +191,12 @@ const decide = async (run: SyncRun, list: OpenList, event: Deciding): Promise<vo
 export const apply = async (run: SyncRun, list: OpenList, event: Deciding): Promise<void> => {
   if (event.kind !== "go-on" || !list.waiting.some(({ kind }) => kind === "go-on")) list.waiting.push(event);
   await list.drain((next) => decide(run, list, next));
+  if (list.stream.name === "accounts" && !run.active.has(list.key)) await searchOn(run);
+};
+
+/** Lists that waited for the accounts look for their gone rows now. */
+export const searchOn = async (run: SyncRun): Promise<void> => {
+  for (const list of run.searching.splice(0)) await goOn(run, list);
 };
 
 /** Decides the next pages of a list, or ends it. Call it after every commit of its pages. */

@@ -12,12 +12,15 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import { type Journal, openJournal } from "../journal/journal.ts";
 import { type Changes, journalledChanges } from "../load/changes.ts";
 import {
+  type AccountSearch,
   type DateField,
   findMet,
   findSuspects,
   type RowsBetween,
+  type RowsOfAccount,
   type RowsOfDay,
   readRowsBetween,
+  readRowsByAccount,
   readRowsPerDay,
   type Suspect,
   type SuspectSearch,
@@ -49,6 +52,8 @@ export interface Warehouse extends Changes, MirrorReader {
   suspects(search: SuspectSearch): Promise<readonly Suspect[]>;
   /** A few rows that the walk returned, so the service must know them by id. */
   metRows(search: Omit<SuspectSearch, "walkBefore">): Promise<readonly string[]>;
+  /** Ids, as text, of mirrored rows by account, those with the most rows first. */
+  rowsByAccount(search: AccountSearch): Promise<readonly RowsOfAccount[]>;
   /** Mirrored rows per day of a date field, the earliest first; rows without a date are in none. */
   rowsPerDay(field: DateField): Promise<readonly RowsOfDay[]>;
   /** Ids, as text, of mirrored rows between two dates. */
@@ -151,6 +156,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     missing: (scope) => walks.findMissing(database, scope),
     suspects: (search) => findSuspects(database, search),
     metRows: (search) => findMet(database, search),
+    rowsByAccount: (search) => readRowsByAccount(database, search),
     rowsPerDay: (field) => readRowsPerDay(database, field),
     rowsBetween: (search) => readRowsBetween(database, search),
     seenCount: (walkId) => walks.countSeen(database, walkId),

@@ -71,6 +71,33 @@ export const findMet = async (
   return rows.map(({ id }) => id);
 };
 
+export interface AccountSearch {
+  readonly table: ScopedTable;
+  /** Rows whose account the mirror holds, or does not hold. */
+  readonly mirrored: boolean;
+  /** Most accounts. */
+  readonly limit: number;
+}
+
+const accountRows = z.object({ account: z.string(), ids: z.array(z.string()) });
+export type RowsOfAccount = z.infer<typeof accountRows>;
+
+/** Rows in scope by account, those with the most rows first. */
+export const readRowsByAccount = async (
+  sql: Sql,
+  { table, mirrored, limit }: AccountSearch,
+): Promise<readonly RowsOfAccount[]> => {
+  if (!hasAccount(table)) return [];
+  const query = `SELECT CAST(t.account_id AS VARCHAR) AS account, list(CAST(t.id AS VARCHAR) ORDER BY t.id) AS ids
+    FROM main.${table} AS t
+    WHERE t._in_scope AND t.account_id IS NOT NULL
+      AND ${mirrored ? "" : "NOT "}EXISTS (FROM main.accounts AS a WHERE a.id = t.account_id)
+    GROUP BY t.account_id
+    ORDER BY count(*) DESC, t.account_id
+    LIMIT ?`;
+  return sql.query(query, [limit], accountRows);
+};
+
 export interface DateField {
   readonly table: ScopedTable;
   /** Name of the field in the API. */

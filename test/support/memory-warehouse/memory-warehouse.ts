@@ -7,7 +7,7 @@ import type { TableName } from "../../../src/catalog/tables.ts";
 import type { Database } from "../../../src/warehouse/duckdb/database.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";
-import type { SuspectSearch } from "../../../src/warehouse/load/suspects.ts";
+import type { AccountSearch, SuspectSearch } from "../../../src/warehouse/load/suspects.ts";
 import type { Checkpoint, RequestRecord, ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
 import { jsonText } from "../../../src/warehouse/record/json-text.ts";
 import { EVOLVING } from "../../../src/warehouse/record/strict-rows.ts";
@@ -81,6 +81,19 @@ const searches = (rows: MemoryRows, states: ReadonlyMap<string, ScopeState>) => 
         )
         .slice(0, limit);
     },
+    rowsByAccount: async ({ table, mirrored, limit }: AccountSearch) => {
+      const known = accounts();
+      const byAccount = new Map<string, string[]>();
+      for (const row of table === "accounts" ? [] : rows.matches(table, undefined)) {
+        const account = rows.cell(table, row, "account_id");
+        if (account == null || known.has(String(account)) !== mirrored) continue;
+        byAccount.set(String(account), [...(byAccount.get(String(account)) ?? []), row.id]);
+      }
+      return [...byAccount]
+        .map(([account, ids]) => ({ account, ids: ids.sort() }))
+        .sort(byParts(({ account, ids }) => [-ids.length, Number(account)]))
+        .slice(0, limit);
+    },
     metRows: ({ table, walkId, limit }: Omit<SuspectSearch, "walkBefore">) => {
       const known = accounts();
       return rows
@@ -117,7 +130,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
   const capabilities = new Map<string, string>();
   const { runs, start, finish } = runBook();
   const changes = new Map<TableName, number>();
-  const { suspects, metRows } = searches(rows, states);
+  const { suspects, metRows, rowsByAccount } = searches(rows, states);
   let dead = false;
 
   const changed = (name: TableName) => void changes.set(name, (changes.get(name) ?? 0) + 1);
@@ -245,6 +258,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
       return suspects(search);
     },
     metRows: async (search) => metRows(search),
+    rowsByAccount,
     ...datedRows(rows),
     seenCount: async (walkId) => {
       alive();

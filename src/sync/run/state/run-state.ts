@@ -130,6 +130,8 @@ export interface SyncRun {
   readonly active: Map<string, OpenList>;
   /** Scopes that this run has started or finished. */
   readonly taken: Set<string>;
+  /** Lists that lost rows and wait for the list of accounts, which shows whose rows may be gone. */
+  readonly searching: OpenList[];
   /** Company lists that lost rows; decided together when their stream is done. */
   readonly losing: OpenList[];
   /** Company profiles answered with 404; decided together. */

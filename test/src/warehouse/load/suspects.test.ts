@@ -1,6 +1,12 @@
 // Rows that were probably deleted, the most probable first.
 import { expect, test } from "vitest";
-import { findMet, findSuspects, readRowsBetween, readRowsPerDay } from "../../../../src/warehouse/load/suspects.ts";
+import {
+  findMet,
+  findSuspects,
+  readRowsBetween,
+  readRowsByAccount,
+  readRowsPerDay,
+} from "../../../../src/warehouse/load/suspects.ts";
 import { aCheckpoint, aLoad, aSignal, aState, aWarehouse, T0 } from "../builders.ts";
 
 test("rows that the walk did not return come first, those missed twice before them; orphans last", async () => {
@@ -31,6 +37,24 @@ test("rows that the walk did not return come first, those missed twice before th
   const once = await findSuspects(database, { ...search, walkBefore: null });
   expect(once.some(({ missedTwice }) => missedTwice)).toBe(false);
   expect(await findMet(database, { table: "signals", walkId: "w2", limit: 9 })).toEqual(["1"]);
+});
+
+test("rows by account, those with the most rows first: of accounts that are mirrored, or that are not", async () => {
+  const { database, commit } = await aWarehouse();
+  const account = { id: 1, organizationId: "org", name: "Acme" };
+  const signals = [1, 1, 7, 7, 7, 8].map((accountId, index) => aSignal(index + 9, { accountId }));
+  await commit(aCheckpoint([aLoad("accounts", [account], { stream: "accounts", requestId: "a" })]));
+  await commit(aCheckpoint([aLoad("signals", signals, { requestId: "s" })]));
+  const search = { table: "signals", mirrored: false, limit: 9 } as const;
+  expect(await readRowsByAccount(database, search)).toEqual([
+    { account: "7", ids: ["11", "12", "13"] },
+    { account: "8", ids: ["14"] },
+  ]);
+  expect(await readRowsByAccount(database, { ...search, limit: 1 })).toHaveLength(1);
+  expect(await readRowsByAccount(database, { ...search, mirrored: true })).toEqual([
+    { account: "1", ids: ["9", "10"] },
+  ]);
+  expect(await readRowsByAccount(database, { ...search, table: "accounts" })).toEqual([]);
 });
 
 const DAY_MS = 86_400_000;

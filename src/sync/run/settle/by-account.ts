@@ -1,0 +1,91 @@
+// Rows of accounts that are gone. If the service counts fewer rows than the mirror holds, rows whose account is no longer mirrored are
+// the likeliest to be gone. The run asks for the account by its id: a 404 is free, and settles all of its rows, once a few of these have
+// answered 404, too, and a row of an account that is there has answered 200. docs/decisions/gone-rows.md.
+import type { ScopedTable } from "../../../catalog/tables.ts";
+import { counted } from "../../../core/text/units.ts";
+import { liveOf } from "../../list/state.ts";
+import { totalOf } from "../../list/stored-state.ts";
+import { stateKey } from "../../plan/candidate.ts";
+import { acceptedGap } from "../../rows/accepted-gap.ts";
+import type { OpenList } from "../state/open-list.ts";
+import { isFiltered, type SyncRun } from "../state/run-state.ts";
+import { askById, type ByIdAnswer, isAskable } from "./ask-by-id.ts";
+import { guardDeletes } from "./delete-guard.ts";
+import { deleteGone } from "./suspects.ts";
+
+/** Accounts that are asked for in one run, those with the most rows first. */
+const MOST_ACCOUNTS = 50;
+/** Rows of such an account that are asked for by their id, free of charge if they are gone; of more rows, some from everywhere. */
+const MOST_PROBES = 25;
+/** Rows of accounts that are there, asked for until one answers. */
+const MOST_CONTROLS = 3;
+
+/** Rows that the mirror holds beyond the service's present count; 0: none, or it does not count. */
+const surplusOf = ({ state }: OpenList): number => {
+  const live = liveOf(state);
+  const progress = live.kind === "reading" ? live.reading.progress : null;
+  const total = progress?.kind === "filter" ? progress.total : totalOf(live);
+  return total === null ? 0 : Math.max(0, live.rows - (total - (acceptedGap(live.before) ?? 0)));
+};
+
+/** True while the list of accounts is read, so which ones are gone is not known yet. */
+export const waitsForAccounts = (run: SyncRun, list: OpenList): boolean =>
+  list.stream.name !== "accounts" && run.active.has(stateKey("accounts", "")) && surplusOf(list) > 0;
+
+/** The answer to the first of these rows that the service does not call gone; "absent": it calls all of them gone. */
+const firstThere = async (run: SyncRun, list: OpenList, name: ScopedTable, ids: readonly string[]) => {
+  let answer: ByIdAnswer = "absent";
+  for (const id of ids) {
+    answer = await askById(run, list, name, id);
+    if (answer !== "absent") break;
+  }
+  return answer;
+};
+
+const spread = (ids: readonly string[]): readonly string[] => {
+  const step = Math.max(1, ids.length / MOST_PROBES);
+  return ids.filter((_, nth) => Math.floor(nth / step) !== Math.floor((nth - 1) / step));
+};
+
+/** Whether a 404 of a row means something: the service knows a row by id whose account is mirrored. */
+const knowsRows = async (run: SyncRun, list: OpenList, name: ScopedTable): Promise<boolean> => {
+  const there = await run.deps.warehouse.rowsByAccount({ table: name, mirrored: true, limit: MOST_CONTROLS });
+  return (
+    (await firstThere(
+      run,
+      list,
+      name,
+      there.flatMap(({ ids }) => ids.slice(0, 1)),
+    )) === "alive"
+  );
+};
+
+/** Deletes the rows of accounts that the service does not know any more, as far as its count allows. Returns whether the counts agree now. */
+export const settleByAccount = async (run: SyncRun, list: OpenList): Promise<boolean> => {
+  const { name } = list.stream;
+  const { warehouse, emit } = run.deps;
+  const gone = surplusOf(list);
+  // With a scope, or without their stream, accounts are missing that exist.
+  const areComplete = run.options.configured.includes("accounts") && !isFiltered(run, "accounts");
+  if (gone === 0 || !isAskable(name) || name === "accounts" || isFiltered(run, name) || !areComplete) return false;
+  if (guardDeletes(list.stream, { rows: liveOf(list.state).rows, missing: gone }, run.options) !== null) return false;
+  let left = gone;
+  let isTrusted = false;
+  for (const { account, ids } of await warehouse.rowsByAccount({
+    table: name,
+    mirrored: false,
+    limit: MOST_ACCOUNTS,
+  })) {
+    // More rows than are gone: some of them are there.
+    if (ids.length > left) continue;
+    if ((await askById(run, list, "accounts", account)) !== "absent") return false;
+    if ((await firstThere(run, list, name, spread(ids))) !== "absent") return false;
+    isTrusted ||= await knowsRows(run, list, name);
+    if (!isTrusted) return false;
+    await deleteGone(run, list, name, ids);
+    left -= ids.length;
+  }
+  if (left < gone)
+    emit({ kind: "note", level: "info", text: `${name}: ${counted(gone - left, "row")} of accounts that are gone` });
+  return left === 0;
+};

@@ -461,11 +461,6 @@ export const ERRORS = {
   ),
   REDIS_TOO_OLD: row(EXIT.usage, "Redis at {address} is version {version}.", "Use Redis 6.2 or newer, or Valkey."),
   REDIS_REPLICA: row(EXIT.usage, "Redis at {address} is a read-only replica.", "Set REDIS_URL to the primary server."),
-  FENCED: row(
-    EXIT.streamsFailed,
-    "Another worker has taken this work over.",
-    "You need to do nothing: the other worker continues the work, and this one sends no more requests.",
-  ),
   JOB_VERSION: row(
     EXIT.unexpected,
     "The queued job {job} has payload version {found}; this program reads version {known}.",

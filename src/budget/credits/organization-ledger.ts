@@ -3,8 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Quota } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
-import { isCode } from "../../core/errors.ts";
-import type { Fence, StateStore } from "../store/state-store.ts";
+import type { StateStore } from "../store/state-store.ts";
 import {
   type Lease,
   lapse,
@@ -29,7 +28,6 @@ export interface ReservationAsk {
   readonly owner: string;
   /** Life of the reservation without renewal, ms. After that its request counts as one without a response. */
   readonly leaseMs: number;
-  readonly fence?: Fence;
   readonly signal?: AbortSignal;
   /**
    * Start of the requesting run, ms since the epoch by this machine's clock: credits may have been bought since an
@@ -42,7 +40,7 @@ export type SharedReservation =
   | { readonly ok: true; readonly id: string }
   | {
       readonly ok: false;
-      readonly code: Denial | "FENCED";
+      readonly code: Denial;
       /** Requests in flight of any process may still refund credits; try again later. */
       readonly settling: boolean;
       /** End of the period, ms since the epoch; null: unknown. */
@@ -100,28 +98,23 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
     }));
 
   return {
-    reserve: async ({ owner, leaseMs, fence, signal, since = -Infinity }) => {
+    reserve: async ({ owner, leaseMs, signal, since = -Infinity }) => {
       const lease = { id: randomUUID(), owner, leaseMs };
-      try {
-        const reservation = await store.update<SharedReservation>(
-          (stored, now) => {
-            const skewMs = now - clock.now();
-            const result = reserveLease(currentOf(stored, now), lease, now, since + skewMs);
-            if (result.ok) return { state: result.state, result: { ok: true, id: lease.id } };
-            const { code, settling } = result;
-            const resetsAt = result.state.ledger.period?.resetsAt ?? null;
-            // A denial is not written, unless a reservation expired.
-            const same = result.state.open.length === stored.open.length;
-            return { state: same ? stored : result.state, result: { ok: false, code, settling, resetsAt } };
-          },
-          { signal, fence },
-        );
-        if (reservation.ok) held.set(lease.id, lease);
-        return reservation;
-      } catch (error) {
-        if (!isCode(error, "FENCED")) throw error;
-        return { ok: false, code: "FENCED", settling: false, resetsAt: null };
-      }
+      const reservation = await store.update<SharedReservation>(
+        (stored, now) => {
+          const skewMs = now - clock.now();
+          const result = reserveLease(currentOf(stored, now), lease, now, since + skewMs);
+          if (result.ok) return { state: result.state, result: { ok: true, id: lease.id } };
+          const { code, settling } = result;
+          const resetsAt = result.state.ledger.period?.resetsAt ?? null;
+          // A denial is not written, unless a reservation expired.
+          const same = result.state.open.length === stored.open.length;
+          return { state: same ? stored : result.state, result: { ok: false, code, settling, resetsAt } };
+        },
+        { signal },
+      );
+      if (reservation.ok) held.set(lease.id, lease);
+      return reservation;
     },
     settle: (id, charge, report) => {
       held.delete(id);

@@ -2,7 +2,7 @@
 // store has not taken yet.
 import type { RateInfo } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { Fence, StateStore } from "../store/state-store.ts";
+import type { StateStore } from "../store/state-store.ts";
 import { countFlight, FLIGHT_MS, inFlight, onEarlierClock, type SharedLimiter } from "./flights.ts";
 import { type Refusal, refuse } from "./learned.ts";
 import { nextSlot, observeRate, type Pacing, type Proof, type Trip, takeSlot } from "./limiter.ts";
@@ -85,8 +85,8 @@ export class LimiterView {
     return { at: at - this.#skewMs, why };
   }
 
-  /** Takes a slot if one is free. Rejects when the store is away or the fence no longer holds. */
-  async takeTurn(signal: AbortSignal, fence: Fence | undefined): Promise<Turn> {
+  /** Takes a slot if one is free. Rejects when the store is away. */
+  async takeTurn(signal: AbortSignal): Promise<Turn> {
     const sent = this.#pending;
     const turn = await this.#options.store.update<Proof | Exclude<Turn, { granted: true }>>(
       (stored, now) => {
@@ -105,7 +105,7 @@ export class LimiterView {
         this.#latest = { limiter, flights };
         return { state: this.#latest, result: proof };
       },
-      { signal, fence },
+      { signal },
     );
     this.#pending = this.#pending.slice(sent.length);
     if ("granted" in turn) return turn;

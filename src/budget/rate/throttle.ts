@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { RateInfo } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { Fence, StateStore } from "../store/state-store.ts";
+import type { StateStore } from "../store/state-store.ts";
 import { createMemoryState } from "../store/state-store.ts";
 import { type SharedLimiter, startShared } from "./flights.ts";
 import type { Refusal } from "./learned.ts";
@@ -24,10 +24,10 @@ interface ThrottleReading {
 
 export interface Throttle {
   /**
-   * Resolves when the caller may send one request. Rejects with the signal's reason, with FENCED when `fence` no
-   * longer holds, and with REDIS_UNAVAILABLE or REDIS_FULL when a shared limiter is not reachable.
+   * Resolves when the caller may send one request. Rejects with the signal's reason, and with REDIS_UNAVAILABLE or
+   * REDIS_FULL when a shared limiter is not reachable.
    */
-  acquire(signal?: AbortSignal, fence?: Fence): Promise<void>;
+  acquire(signal?: AbortSignal): Promise<void>;
   /**
    * Call after every response, also one that never came, with its rate headers (null: none) and the times of
    * request and response. Need not be awaited and never rejects: changes that a shared limiter did not store
@@ -60,7 +60,7 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
   const view = new LimiterView({ clock, configured, pacing, store, process });
   const line = new WaitingLine(clock, view, store.shared);
   return {
-    acquire: (signal, fence) => line.join(signal, fence),
+    acquire: (signal) => line.join(signal),
     observe: async (rate, trip) => {
       await view.observe(rate, trip);
       line.wake();

@@ -1,13 +1,9 @@
 // Waiting requests of a process, served one after the other: first come, first served.
-
 import { untilAborted } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
-import { isCode } from "../../core/errors.ts";
-import type { Fence } from "../store/state-store.ts";
 import type { LimiterView } from "./limiter-view.ts";
 
 interface Waiter {
-  readonly fence: Fence | undefined;
   grant(): void;
   refuse(reason: unknown): void;
 }
@@ -40,7 +36,7 @@ export class WaitingLine {
   }
 
   /** Resolves when the caller may send one request; rejects as `Throttle.acquire`. */
-  join(signal: AbortSignal | undefined, fence: Fence | undefined): Promise<void> {
+  join(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const leave = () => {
@@ -53,7 +49,7 @@ export class WaitingLine {
           signal?.removeEventListener("abort", leave);
           end(value);
         };
-      const waiter: Waiter = { fence, grant: ended<void>(resolve), refuse: ended(reject) };
+      const waiter: Waiter = { grant: ended<void>(resolve), refuse: ended(reject) };
       signal?.addEventListener("abort", leave, { once: true });
       this.#queue.push(waiter);
       if (!this.#serving) void this.#serve();
@@ -74,15 +70,14 @@ export class WaitingLine {
       if (this.#queue.length === 0) abandoned.abort();
     };
     try {
-      const turn = await this.#view.takeTurn(abandoned.signal, waiter.fence);
+      const turn = await this.#view.takeTurn(abandoned.signal);
       if (turn.granted) return this.#grant(waiter);
       if (changed.signal.aborted) return;
       // Rejects only because something changed; the loop then continues.
       await this.#untilRoom(turn.waitMs, changed.signal).catch(() => {});
     } catch (error) {
-      if (!this.#queue.includes(waiter)) return;
-      // Without the store no request gets a turn; with a broken fence only this one gets none.
-      for (const each of isCode(error, "FENCED") ? [waiter] : [...this.#queue]) this.#refuse(each, error);
+      // Without the store no request gets a turn.
+      if (this.#queue.includes(waiter)) for (const each of [...this.#queue]) this.#refuse(each, error);
     } finally {
       this.#wake = () => {};
     }
@@ -96,9 +91,9 @@ export class WaitingLine {
     return this.#clock.sleep(Math.min(Math.ceil(waitMs), this.#shared ? longest : LONGEST_SLEEP_MS), changed);
   }
 
-  /** Grants the slot to its requester. If the requester left, grants it to the next waiter without a fence. */
+  /** Grants the slot to its requester. If the requester left, grants it to the next waiter. */
   #grant(waiter: Waiter): void {
-    const next = this.#queue.includes(waiter) ? waiter : this.#queue.find(({ fence }) => fence === undefined);
+    const next = this.#queue.includes(waiter) ? waiter : this.#queue[0];
     if (next === undefined) return void this.#view.giveBack();
     this.#queue.splice(this.#queue.indexOf(next), 1);
     next.grant();

@@ -5,12 +5,12 @@ import { createHash, randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
-import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import type { RedisConnection } from "./redis-connection.ts";
-import type { Fence, StateStore, Stepped, UpdateOptions } from "./state-store.ts";
+import type { StateStore, Stepped, UpdateOptions } from "./state-store.ts";
 
-// Combines the updates that a process makes at the same time: updates with the same fence become one read and one write of the
+// Combines the updates that a process makes at the same time: they become one read and one write of the
 // shared state. Sent one by one, each would find that another changed the state, and would be tried again and again.
 
 interface Waiting<S> {
@@ -19,9 +19,6 @@ interface Waiting<S> {
   apply(state: S, now: number): { readonly state: S; readonly done: () => void };
   refuse(reason: unknown): void;
 }
-
-const sameFence = (one: Fence | undefined, other: Fence | undefined): boolean =>
-  one?.key === other?.key && one?.value === other?.value;
 
 /** Runs `work` with a signal that aborts once all `signals` have. A missing signal never aborts. */
 const whileWanted = async <T>(
@@ -43,8 +40,6 @@ const whileWanted = async <T>(
 
 /** Stores a batch as one update, without the updates whose caller has left or whose step throws. */
 const updateTogether = async <S>(store: StateStore<S>, batch: readonly Waiting<S>[]): Promise<void> => {
-  const [first] = batch;
-  if (first === undefined) return;
   const step = (start: S, now: number): Stepped<S, readonly (() => void)[]> => {
     let state = start;
     const done: (() => void)[] = [];
@@ -62,13 +57,12 @@ const updateTogether = async <S>(store: StateStore<S>, batch: readonly Waiting<S
   };
   try {
     const signals = batch.map(({ options }) => options.signal);
-    const { fence } = first.options;
-    const stored = await whileWanted(signals, (signal) => store.update(step, { signal, fence }));
+    const stored = await whileWanted(signals, (signal) => store.update(step, { signal }));
     for (const done of stored) done();
   } catch (error) {
     for (const each of batch) {
       const { signal } = each.options;
-      each.refuse(signal?.aborted === true && !isCode(error, "FENCED") ? signal.reason : error);
+      each.refuse(signal?.aborted === true ? signal.reason : error);
     }
   }
 };
@@ -81,9 +75,8 @@ export const combined = <S>(store: StateStore<S>): StateStore<S> => {
   const serve = async (): Promise<void> => {
     busy = true;
     while (waiting.length > 0) {
-      const [first] = waiting;
-      const batch = waiting.filter(({ options }) => sameFence(options.fence, first?.options.fence));
-      waiting = waiting.filter((each) => !batch.includes(each));
+      const batch = waiting;
+      waiting = [];
       await updateTogether(store, batch);
       // Lets callers that just got their result add their next update to the next batch.
       await new Promise((resolve) => setImmediate(resolve));
@@ -171,17 +164,16 @@ const READ = script(`
 local time = redis.call('TIME')
 return {'read', redis.call('GET', KEYS[1]) or '', time[1], time[2]}`);
 
-/** KEYS: state, and fence if there is one. ARGV: expected text, its successor, lifetime in ms, fence. */
+/** KEYS: state. ARGV: expected text, its successor, lifetime in ms. */
 const REPLACE = script(`
 local time = redis.call('TIME')
 local stored = redis.call('GET', KEYS[1]) or ''
-if KEYS[2] and redis.call('GET', KEYS[2]) ~= ARGV[4] then return {'fenced', stored, time[1], time[2]} end
 if stored ~= ARGV[1] then return {'conflict', stored, time[1], time[2]} end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return {'replaced', ARGV[2], time[1], time[2]}`);
 
 const replySchema = z
-  .tuple([z.enum(["read", "fenced", "conflict", "replaced"]), z.string(), z.coerce.number(), z.coerce.number()])
+  .tuple([z.enum(["read", "conflict", "replaced"]), z.string(), z.coerce.number(), z.coerce.number()])
   .transform(([verdict, text, seconds, micros]) => ({
     verdict,
     text,
@@ -213,19 +205,6 @@ const run = async (
     return replySchema.parse(await redis.eval(text, ...call));
   }
 };
-
-interface Replacement {
-  readonly key: string;
-  readonly ttlMs: number;
-  readonly before: string;
-  readonly after: string;
-  readonly fence: Fence | undefined;
-}
-
-const replace = (redis: Redis, { key, ttlMs, before, after, fence }: Replacement): Promise<Reply> =>
-  fence === undefined
-    ? run(redis, REPLACE, [key], [before, after, ttlMs])
-    : run(redis, REPLACE, [key, fence.key], [before, after, ttlMs, fence.value]);
 
 export interface RedisStateOptions<S> {
   readonly connection: RedisConnection;
@@ -270,7 +249,7 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
 
   const update: StateStore<S>["update"] = async <R>(
     step: (state: S, now: number) => Stepped<S, R>,
-    { signal, fence }: { signal?: AbortSignal | undefined; fence?: Fence | undefined } = {},
+    { signal }: UpdateOptions = {},
   ): Promise<R> => {
     const giveUpAt = clock.now() + patienceMs;
     /** Sends once; null: try again, starting with a read. */
@@ -309,9 +288,8 @@ export const createRedisState = <S>(options: RedisStateOptions<S>): StateStore<S
       const text = JSON.stringify({ version: VERSION, mark: randomUUID(), state: next.state });
       const before = found.text;
       sent = { text, result: next.result };
-      found = await tried(() => replace(redis, { key, ttlMs, before, after: text, fence }));
+      found = await tried(() => run(redis, REPLACE, [key], [before, text, ttlMs]));
       if (found?.verdict === "replaced") return next.result;
-      if (found?.verdict === "fenced") throw new DuckmirrorError("FENCED");
     }
   };
 

@@ -1,17 +1,13 @@
 // State store: keeps the states of limiter and ledger, in memory for one process, in Redis for all processes of an
 // organization. The pure functions decide; the store only keeps.
 import type { Clock } from "../../core/clock.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
 
-// State store for one process, in a variable.
-
-/** Keeps the state in memory. `holds` tests a fence; by default every fence holds. */
-export const createMemoryState = <S>(clock: Clock, start: S, holds: (fence: Fence) => boolean = () => true) => {
+/** Keeps the state of one process in memory. */
+export const createMemoryState = <S>(clock: Clock, start: S) => {
   let state = start;
   const store: StateStore<S> = {
     shared: false,
-    update: async (step, { fence } = {}) => {
-      if (fence !== undefined && !holds(fence)) throw new DuckmirrorError("FENCED");
+    update: async (step) => {
       // No await before this line, so a reading right after the call shows the change.
       const next = step(state, clock.now());
       state = next.state;
@@ -21,17 +17,9 @@ export const createMemoryState = <S>(clock: Clock, start: S, holds: (fence: Fenc
   return store;
 };
 
-/** Condition that must hold when a change is written: the Redis key `key` has this value. */
-export interface Fence {
-  readonly key: string;
-  readonly value: string;
-}
-
 export interface UpdateOptions {
   /** Ends the wait for an unreachable store; the update rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** If this no longer holds, the update rejects with FENCED and changes nothing. */
-  readonly fence?: Fence | undefined;
 }
 
 /** Result of one step. A step that returns its input state writes nothing. */
@@ -46,7 +34,7 @@ export interface StateStore<S> {
   /**
    * Changes the state atomically. `now` is the store's own clock, ms since the epoch, the same for every process.
    * `step` must be pure, because it is repeated if another process wrote first. Rejects with REDIS_UNAVAILABLE or
-   * REDIS_FULL after retrying, with FENCED, and with the signal's reason.
+   * REDIS_FULL after retrying, and with the signal's reason.
    */
   update<R>(step: (state: S, now: number) => Stepped<S, R>, options?: UpdateOptions): Promise<R>;
 }

@@ -43,7 +43,6 @@ const PASSING: readonly ErrorCode[] = [
   "SERVICE_FAILING",
   "WRITER_BUSY",
   "REDIS_UNAVAILABLE",
-  "FENCED",
   "INTERRUPTED",
 ];
 

@@ -11,7 +11,7 @@ import { runIdSchema } from "../../core/text/run-id.ts";
 
 /** Counts the changes of what this program writes. */
 export const VERSION = 3;
-/** Payloads of older versions are not readable. Syncs of versions 1 and 2 are flows of jobs (worker/take-queues.ts). */
+/** Payloads of older versions are not readable. */
 const OLDEST = 1;
 /**
  * The versions of each kind, as a payload has them: `since` is the first version that can read it. A change that older

@@ -97,15 +97,9 @@ export const joinFleet = (deps: MembershipDeps): (() => Promise<void>) => {
   };
 };
 
-/** Versions of payloads that the members read; none without a member. */
-const readersOf = async (redis: Redis): Promise<readonly number[]> =>
-  (await readMembers(redis)).map(({ reads }) => reads);
-
 /** The newest version of payloads that a member reads; 0: there is no member. */
-export const newestReader = async (redis: Redis): Promise<number> => Math.max(0, ...(await readersOf(redis)));
-
-/** The oldest one; infinity: there is no member. */
-export const oldestReader = async (redis: Redis): Promise<number> => Math.min(...(await readersOf(redis)));
+export const newestReader = async (redis: Redis): Promise<number> =>
+  Math.max(0, ...(await readMembers(redis)).map(({ reads }) => reads));
 
 /** The members that gave a sign of life lately, the longest-serving first. */
 export const readMembers = async (redis: Redis): Promise<readonly Member[]> => {

@@ -30,7 +30,6 @@ const CLOSING_MS = 300;
 
 /** Error that ends the run when no credit is left. */
 const denialOf = ({ code, resetsAt }: Extract<SharedReservation, { ok: false }>): DuckmirrorError => {
-  if (code === "FENCED") return new DuckmirrorError("FENCED");
   const until = resetsAt === null ? "" : ` until ${new Date(resetsAt).toISOString()}`;
   return code === "QUOTA_SPENT" ? new DuckmirrorError(code, { until }) : new DuckmirrorError(code, { allowance: 0 });
 };

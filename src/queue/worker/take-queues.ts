@@ -1,97 +1,28 @@
 // The queues that a worker takes jobs from, and the function that runs each kind of job.
-import type { Job, Worker } from "bullmq";
+import type { Worker } from "bullmq";
 import type { Redis } from "ioredis";
-import { z } from "zod";
 import { exportAll } from "../../../jobs/export.ts";
 import { publishJob } from "../../../jobs/publish.ts";
 import type { Sessions } from "../../../jobs/session.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { isCode } from "../../core/errors.ts";
-import { problemOf } from "../../core/report/problem.ts";
 import { endLine } from "../../core/report/severity.ts";
 import { askAlerts, processAlert } from "../alerts/redis.ts";
-import { errorOf } from "../asking/asks.ts";
-import { ABORT, BUSY_MS, HANDED_ON_MS, storedProblem } from "../asking/failures.ts";
-import {
-  exportPayload,
-  keptSync,
-  parsePayload,
-  type StoredOutcome,
-  type SyncPayload,
-  syncOutcome,
-  syncPayload,
-  VERSION,
-  WRITTEN,
-} from "../asking/payloads.ts";
+import { ABORT, BUSY_MS, HANDED_ON_MS } from "../asking/failures.ts";
+import { exportPayload, type SyncPayload, WRITTEN } from "../asking/payloads.ts";
 import { askDeliveries, processDeliver } from "../deliveries/redis.ts";
 import { isPaused } from "../fleet/fleet.ts";
-import { oldestReader } from "../fleet/members.ts";
-import { createSend, dropTimes } from "../redis/marks.ts";
+import { dropTimes } from "../redis/marks.ts";
 import { atRedis } from "../redis/queue-connections.ts";
-import { JOB_OPTIONS, type Queues, SYNC_OPTIONS } from "../redis/queues.ts";
+import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
 import type { Taking } from "../redis/take-jobs.ts";
-import { knownProfile, leaveToOthers, putOff, readPayload, type Taken } from "../redis/taken-job.ts";
+import { knownProfile, putOff, readPayload, type Taken } from "../redis/taken-job.ts";
 import { processTick } from "../schedules/redis.ts";
-import { announcing, isScheduled, liveSyncs } from "../syncs/redis/live-syncs.ts";
+import { isScheduled, liveSyncs } from "../syncs/redis/live-syncs.ts";
 import { type HeldBack, processSync, type SyncJobDeps } from "../syncs/redis/process-sync.ts";
 import { processVerify } from "../verifications/redis.ts";
 import type { OpenWorker, WorkerDeps } from "./open-worker.ts";
-
-// Syncs that versions 1 and 2 queued: a flow of a job for each family of streams, whose parent in the queue `publish` ends the
-// sync. Once no worker of these versions is left, this one hands a flow on as one job with the same id, and ends the flow as
-// that job ends, so that callers of the older version find their report.
-
-/** The queue of the parents. */
-export const OLDER_QUEUE = "publish";
-
-const olderSync = z.object({ v: z.int().min(1).max(2), families: z.array(z.string()) });
-
-/** Whether it is a job of such a flow. */
-const isOlderFlow = (payload: unknown): boolean => olderSync.safeParse(payload).success;
-
-interface OlderDeps {
-  readonly redis: Redis;
-  readonly queues: Pick<Queues, "sync">;
-  readonly clock: Pick<Clock, "now">;
-  /** The oldest version of payloads that a worker of the fleet reads. */
-  readonly oldestReader: () => Promise<number>;
-}
-
-/** Adds the job of the flow's sync, if it is not there. */
-const addSync = async ({ job }: Taken, { redis, queues }: OlderDeps): Promise<void> => {
-  const { v: _, since: __, ...asked } = z.record(z.string(), z.unknown()).parse(job.data);
-  const sync = parsePayload(syncPayload, job.id ?? "", { ...asked, ...WRITTEN.sync });
-  await queues.sync.add("sync", sync, { ...SYNC_OPTIONS, jobId: sync.syncId });
-  await createSend(redis)([announcing(sync, false)]);
-};
-
-/** Leaves the job to a worker of the older version, while there is one. */
-const leaveToOlder = async (taken: Taken, { oldestReader, clock }: OlderDeps): Promise<void> => {
-  if ((await oldestReader()) < VERSION) await leaveToOthers(taken, clock.now());
-};
-
-/** The job of a family: hands its sync on. */
-const handOn = async (taken: Taken, deps: OlderDeps): Promise<null> => {
-  await leaveToOlder(taken, deps);
-  await addSync(taken, deps);
-  return null;
-};
-
-/** The parent: ends as the sync's job did. Throws its failure. */
-const endOlder = async (taken: Taken, deps: OlderDeps): Promise<StoredOutcome> => {
-  await leaveToOlder(taken, deps);
-  const { queues, clock } = deps;
-  const { syncId } = z.object({ syncId: z.string() }).parse(taken.job.data);
-  const state = await queues.sync.getJobState(syncId);
-  const job: Job | undefined = await queues.sync.getJob(syncId);
-  if (job === undefined) await addSync(taken, deps);
-  if (job === undefined || (state !== "completed" && state !== "failed")) return putOff(taken, BUSY_MS, clock.now());
-  if (state === "completed") return parsePayload(syncOutcome, syncId, job.returnvalue);
-  const kept = keptSync.safeParse(job.progress).data?.outcome;
-  if (kept != null) return kept;
-  throw errorOf(storedProblem(job.failedReason) ?? problemOf(new Error(job.failedReason)));
-};
 
 // Whether a sync may start now: not while it is paused, and not before one of its profile that a person asked for.
 
@@ -211,11 +142,8 @@ export const takeQueues = (
     onExported: (formats: readonly string[], ms: number, run: { runId: string; profile: string }) =>
       deps.emit({ kind: "exported", formats, ms }, run),
   };
-  const older = { redis: asking.redis, queues, clock, oldestReader: () => oldestReader(asking.redis) };
 
-  const syncs = taking.from<unknown>("sync", most, (taken) =>
-    isOlderFlow(taken.job.data) ? handOn(taken, older) : processSync(taken, syncing),
-  );
+  const syncs = taking.from<unknown>("sync", most, (taken) => processSync(taken, syncing));
   const verifying = taking.from("verify", most, (taken) => processVerify(taken, { ...deps, sessions, verify, marks }));
   // Only now: without its deadline, a sync that is over would be joined.
   const drop = (id: string | undefined) => void dropTimes(asking.redis, id ?? "").catch(complain);
@@ -228,7 +156,6 @@ export const takeQueues = (
     taking.from("deliver", DELIVERIES_AT_ONCE, (taken) => processDeliver(taken, delivering)),
     taking.from("alert", ALERTS_AT_ONCE, (taken) => processAlert(taken, common, logged)),
     taking.from("schedule", 1, (taken) => processTick(taken, { ...common, queues, triggers })),
-    taking.from(OLDER_QUEUE, 1, (taken) => endOlder(taken, older)),
   ];
   return { syncs, verifying, all };
 };

@@ -1,6 +1,5 @@
 // What every state store must keep: the same sentences for memory and for Redis. Time is real here,
 // since a store's own clock decides; what is judged are the moments that clock named.
-import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -9,7 +8,7 @@ import type { Limits } from "../../../src/budget/credits/ledger.ts";
 import { createOrganizationLedger } from "../../../src/budget/credits/organization-ledger.ts";
 import type { SharedLimiter } from "../../../src/budget/rate/flights.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
-import type { Fence, StateStore } from "../../../src/budget/store/state-store.ts";
+import type { StateStore } from "../../../src/budget/store/state-store.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { said } from "../../support/rate-info.ts";
 
@@ -17,8 +16,6 @@ import { said } from "../../support/rate-info.ts";
 export interface SharedOrganization {
   limiter(clock: Clock): StateStore<SharedLimiter>;
   ledger(clock: Clock): StateStore<SharedLedger>;
-  /** Sets the value that fences on `key` are compared with. */
-  hold(key: string, value: string): Promise<void>;
 }
 
 export interface StoreRig {
@@ -260,23 +257,6 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
         },
         { timeout: 120_000, interval: 50 },
       );
-    });
-
-    test("who lost its lock sets no credit aside and takes no slot", async () => {
-      const shared = rig.organization();
-      const fence: Fence = { key: `lock-${randomUUID()}`, value: "mine" };
-      const ledger = ledgerOf(shared);
-      const throttle = createThrottle({ clock: systemClock, configured: 6_000, store: shared.limiter(systemClock) });
-      await shared.hold(fence.key, fence.value);
-      await firstAnswer(ledger, 10);
-      expect(await ledger.reserve({ ...ask, fence })).toMatchObject({ ok: true });
-      await throttle.acquire(undefined, fence);
-      await throttle.observe(null);
-      await shared.hold(fence.key, "another's");
-      expect(await ledger.reserve({ ...ask, fence })).toMatchObject({ ok: false, code: "FENCED", settling: false });
-      expect(await ledger.snapshot()).toMatchObject({ reserved: 1 });
-      await expect(throttle.acquire(undefined, fence)).rejects.toMatchObject({ code: "FENCED" });
-      await throttle.acquire();
     });
 
     test("a new period forgets what the last one left open", async () => {

@@ -6,8 +6,8 @@ import { createMemoryState } from "../../../../src/budget/store/state-store.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 
 /** A store of a list of names whose updates wait for `go`, and are counted. */
-const aStore = (holds: (value: string) => boolean = () => true) => {
-  const memory = createMemoryState<readonly string[]>(systemClock, [], ({ value }) => holds(value));
+const aStore = () => {
+  const memory = createMemoryState<readonly string[]>(systemClock, []);
   const gates: (() => void)[] = [];
   let updates = 0;
   const slow: StateStore<readonly string[]> = {
@@ -30,7 +30,6 @@ const aStore = (holds: (value: string) => boolean = () => true) => {
 };
 
 const adding = (name: string) => (state: readonly string[]) => ({ state: [...state, name], result: state.length });
-const FENCE = { key: "fence" };
 
 test("what is asked for during an update is done by one update after it, in order, each with its own result", async () => {
   const { store, go, updates, names } = aStore();
@@ -54,19 +53,6 @@ test("one whose caller left while it waited is not done, the others are", async 
   await left;
   expect(await Promise.all([first, last])).toEqual([0, 1]);
   expect(await names()).toEqual(["a", "c"]);
-});
-
-test("a broken fence refuses only the updates behind it", async () => {
-  const { store, go, names } = aStore((value) => value === "good");
-  const first = store.update(adding("a"));
-  const broken = expect(store.update(adding("b"), { fence: { ...FENCE, value: "bad" } })).rejects.toMatchObject({
-    code: "FENCED",
-  });
-  const good = store.update(adding("c"), { fence: { ...FENCE, value: "good" } });
-  const free = store.update(adding("d"));
-  for (let n = 0; n < 4; n++) await go();
-  await Promise.all([broken, first, good, free]);
-  expect(await names()).toEqual(["a", "c", "d"]);
 });
 
 test("one whose caller leaves while the store does not answer ends at once, whatever the others wait for", async () => {

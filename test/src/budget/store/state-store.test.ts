@@ -6,15 +6,14 @@ import { redisLedger, redisLimiter } from "../../../../src/budget/limits-in-redi
 import { startShared } from "../../../../src/budget/rate/flights.ts";
 import { organizationKey } from "../../../../src/budget/store/in-redis.ts";
 import { connectRedis, type RedisConnection } from "../../../../src/budget/store/redis-connection.ts";
-import { createMemoryState, type Fence } from "../../../../src/budget/store/state-store.ts";
+import { createMemoryState } from "../../../../src/budget/store/state-store.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { redisForTests } from "../../../support/redis.ts";
 import { GREEDY, storeSuite } from "../store-suite.ts";
 
-// State of one process: each update sees the one before it, and a broken fence changes nothing.
+// State of one process: each update sees the one before it.
 
 const clock = { now: () => 7, sleep: async () => undefined };
-const fence = { key: "k", value: "v" };
 
 test("updates are made in the order of the calls, at the clock's time", async () => {
   const store = createMemoryState(clock, 1);
@@ -27,10 +26,9 @@ test("updates are made in the order of the calls, at the clock's time", async ()
   expect(store.shared).toBe(false);
 });
 
-test("a step that throws, and one behind a broken fence, leave the state as it was", async () => {
-  const store = createMemoryState(clock, 1, () => false);
+test("a step that throws leaves the state as it was", async () => {
+  const store = createMemoryState(clock, 1);
   const step = (state: number) => ({ state: state + 1, result: state });
-  await expect(store.update(step, { fence })).rejects.toMatchObject({ code: "FENCED" });
   const failing = store.update(() => {
     throw new Error("no");
   });
@@ -40,15 +38,12 @@ test("a step that throws, and one behind a broken fence, leave the state as it w
 
 storeSuite("the memory", async () => ({
   organization: () => {
-    const held = new Map<string, string>();
-    const holds = ({ key, value }: Fence) => held.get(key) === value;
     // One process has one clock, so those of its parts are not asked for.
-    const limiter = createMemoryState(systemClock, startShared(), holds);
-    const ledger = createMemoryState(systemClock, openSharedLedger(GREEDY), holds);
+    const limiter = createMemoryState(systemClock, startShared());
+    const ledger = createMemoryState(systemClock, openSharedLedger(GREEDY));
     return {
       limiter: () => limiter,
       ledger: () => ledger,
-      hold: async (key, value) => void held.set(key, value),
     };
   },
   close: async () => undefined,
@@ -69,12 +64,6 @@ storeSuite("the Redis", async () => {
       return {
         limiter: (clock) => redisLimiter({ ...place(), clock }),
         ledger: (clock) => redisLedger({ ...place(), clock }, GREEDY),
-        hold: async (key, value) => {
-          const { redis: client, close } = connectRedis(redis.url);
-          await new Promise<void>((resolve) => client.once("ready", () => resolve()));
-          await client.set(key, value, "PX", 60_000);
-          await close();
-        },
       };
     },
     close: async () => {

@@ -126,7 +126,12 @@ describe("the span of a request", () => {
     ["a status", outcome(refused(503)), "503", "free"],
     ["a broken connection", outcome(broken), "reset", "ambiguous"],
     ["a 404, which is an answer", outcome(refused(404)), null, "free"],
-    ["a denied request", { kind: "denied", error: new DuckmirrorError("FENCED") }, "FENCED", "free"],
+    [
+      "a denied request",
+      { kind: "denied", error: new DuckmirrorError("BUDGET_SPENT", { allowance: 0 }) },
+      "BUDGET_SPENT",
+      "free",
+    ],
     ["the end of the run", { kind: "unsent" }, "INTERRUPTED", "free"],
   ])("says how it ended and what it cost: %s", async (_, sending, failure, charge) => {
     const { span, result } = await sent(sending);

@@ -1,13 +1,10 @@
 // Old and new programs on one Redis: what this one cannot read it leaves to another, and old schedules go on.
 
-import { FlowProducer, Queue } from "bullmq";
 import { expect, test } from "vitest";
 import { readability, WRITTEN } from "../../../../../src/queue/asking/payloads.ts";
 import { deadLetters } from "../../../../../src/queue/letters/dead-letters.ts";
 import { PREFIX } from "../../../../../src/queue/redis/queues.ts";
 import { schedulesOf } from "../../../../../src/queue/schedules/local.ts";
-import { OLDER_QUEUE } from "../../../../../src/queue/worker/take-queues.ts";
-import { afterTest } from "../../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../../worker-rig.ts";
 
 const EVERY_SECOND = "* * * * * *";
@@ -103,51 +100,6 @@ test("a sync that only newer programs read is shown with its state", async () =>
   await publish?.updateData({ ...NEWER, syncId, profile, askedAt, lists: ["accounts"] });
   expect(await triggers.find(runId)).toMatchObject({ runId, state: "queued", profile: "default", error: null });
   expect((await triggers.active()).map((sync) => sync.runId)).toEqual([runId]);
-});
-
-test("a flow that an older program queued is handed on as one sync, and its caller gets the report", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
-  const { queues, redis: client } = await someTriggers(redis, profiles);
-  const flows = new FlowProducer({ connection: client, prefix: PREFIX });
-  afterTest(() => flows.close());
-  const older = new Queue(OLDER_QUEUE, { connection: client, prefix: PREFIX });
-  afterTest(() => older.close());
-  const streams = ["accounts", "contacts"];
-  const asked = { syncId: "older", profile: "default", streams, full: false, named: true, askedAt: Date.now() };
-  const payload = { v: 2, since: 1, families: streams, ...asked };
-  const children = streams.map((family) => ({
-    name: family,
-    queueName: "sync",
-    prefix: PREFIX,
-    data: { ...payload, family },
-    opts: { jobId: `older.${family}`, ignoreDependencyOnFailure: true },
-  }));
-  await flows.add({
-    name: "publish",
-    queueName: OLDER_QUEUE,
-    prefix: PREFIX,
-    data: payload,
-    opts: { jobId: "older" },
-    children,
-  });
-  // A worker of the older version, which would take it.
-  const entry = { version: "0.1.0", host: "old", pid: 1, since: Date.now(), seen_at: Date.now(), in_flight: 0 };
-  await client.set("{duckmirror}:member:old", JSON.stringify(entry), "PX", 60_000);
-  await client.sadd("{duckmirror}:members", "old");
-  const { triggers } = await aWorker(redis, profiles);
-  const attempts = async () => (await queues.sync.getJob("older.accounts"))?.attemptsStarted;
-  await expect.poll(attempts, { timeout: 60_000 }).toBeGreaterThan(1);
-  expect(await queues.sync.getJob("older")).toBeUndefined();
-  await client.del("{duckmirror}:member:old");
-  await expect
-    .poll(async () => (await older.getJob("older"))?.returnvalue, { timeout: 60_000 })
-    .toMatchObject({
-      report: { run_id: "older", status: "done" },
-    });
-  expect(await triggers.find("older")).toMatchObject({ state: "done", report: { run_id: "older" } });
-  expect(await org.rows("SELECT run_id FROM sync.runs")).toEqual([["older"]]);
 });
 
 test("an ask joins no sync that only newer workers run, and leaves it in place", async () => {

@@ -3,13 +3,9 @@
 WITH marks AS (
   SELECT id AS company_id, _in_scope FROM main.companies
   UNION ALL
-  SELECT company_id, _in_scope FROM main.news_articles
-  UNION ALL
-  SELECT company_id, _in_scope FROM main.job_openings
-  UNION ALL
-  SELECT company_id, _in_scope FROM main.earnings_calls
-  UNION ALL
-  SELECT company_id, _in_scope FROM main.filings
+  -- each table (of companies), joined by UNION ALL
+  SELECT company_id, _in_scope FROM main.{table}
+  -- end
 )
 SELECT company_id
 FROM marks

@@ -20,7 +20,10 @@ SELECT
   unconfirmed_because
 FROM marts.freshness
 ORDER BY list_position(
-  ['accounts', 'contacts', 'signals', 'signal_counts', 'companies', 'news_articles', 'job_openings', 'earnings_calls',
-    'filings', 'account_insights', 'owners', 'company_inputs'],
+  [
+  -- each table (streams first), joined by ,
+  '{table}'
+  -- end
+  ],
   table_name
 ) NULLS LAST, table_name;

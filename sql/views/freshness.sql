@@ -6,37 +6,9 @@
 -- sql/server/freshness.sql.
 CREATE OR REPLACE VIEW marts.freshness AS
 WITH tables AS (
-  SELECT 'accounts' AS table_name, 'accounts' AS stream, count(*) AS row_count, max(_synced_at) AS last_change_at FROM main.accounts
-  UNION ALL
-  SELECT 'owners', 'accounts', count(*), max(_synced_at) FROM main.owners
-  UNION ALL
-  SELECT 'contacts', 'contacts', count(*), max(_synced_at) FROM main.contacts
-  UNION ALL
-  SELECT 'signals', 'signals', count(*), max(_synced_at) FROM main.signals
-  UNION ALL
-  SELECT 'signal_counts', 'signal_counts', count(*), max(_synced_at) FROM main.signal_counts
-  UNION ALL
-  SELECT 'companies', 'companies', count(*), max(_synced_at) FROM main.companies
-  UNION ALL
-  SELECT 'company_inputs', 'companies', count(*), max(_synced_at) FROM main.company_inputs
-  UNION ALL
-  SELECT 'news_articles', 'news_articles', count(*), max(_synced_at) FROM main.news_articles
-  UNION ALL
-  SELECT 'job_openings', 'job_openings', count(*), max(_synced_at) FROM main.job_openings
-  UNION ALL
-  SELECT 'earnings_calls', 'earnings_calls', count(*), max(_synced_at) FROM main.earnings_calls
-  UNION ALL
-  SELECT 'filings', 'filings', count(*), max(_synced_at) FROM main.filings
-  UNION ALL
-  SELECT 'account_insights', 'account_insights', count(*), max(_synced_at) FROM main.account_insights
-  UNION ALL
-  SELECT 'usage_snapshots', 'usage', count(*), max(_synced_at) FROM main.usage_snapshots
-  UNION ALL
-  SELECT 'usage_breakdown', 'usage', count(*), max(_synced_at) FROM main.usage_breakdown
-  UNION ALL
-  SELECT 'usage_requests', 'usage', count(*), max(_synced_at) FROM main.usage_requests
-  UNION ALL
-  SELECT 'usage_limits', 'usage', count(*), max(_synced_at) FROM main.usage_limits
+  -- each table (all), joined by UNION ALL
+  SELECT '{table}' AS table_name, '{stream}' AS stream, count(*) AS row_count, max(_synced_at) AS last_change_at FROM main.{table}
+  -- end
 ),
 wanted AS (
   SELECT value FROM sync.capabilities WHERE name = 'wanted'

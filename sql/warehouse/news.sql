@@ -15,13 +15,7 @@ SELECT md5(concat_ws('|',
   (SELECT max(checksum) FROM sync.views),
   (SELECT count(*) FROM sync.runs WHERE status <> 'done'),
   (SELECT count(*) FROM sync.requests WHERE charge = 'ambiguous'),
-  (SELECT count(*) FROM main.accounts WHERE _in_scope),
-  (SELECT count(*) FROM main.contacts WHERE _in_scope),
-  (SELECT count(*) FROM main.signals WHERE _in_scope),
-  (SELECT count(*) FROM main.companies WHERE _in_scope),
-  (SELECT count(*) FROM main.news_articles WHERE _in_scope),
-  (SELECT count(*) FROM main.job_openings WHERE _in_scope),
-  (SELECT count(*) FROM main.earnings_calls WHERE _in_scope),
-  (SELECT count(*) FROM main.filings WHERE _in_scope),
-  (SELECT count(*) FROM main.account_insights WHERE _in_scope)
+  -- each table (scoped), joined by ,
+  (SELECT count(*) FROM main.{table} WHERE _in_scope)
+  -- end
 )) AS news;

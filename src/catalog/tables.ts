@@ -39,13 +39,15 @@ export interface TableSpec {
   readonly grain: string;
   /** Field that is filled from the request's path when the record lacks it. */
   readonly fromPath?: string;
+  /** Column of a company's list that dates its rows: `/v1` returns the newest first, exports sort by it. */
+  readonly datedBy?: string;
 }
 
 const table = (
   grain: string,
   key: readonly string[],
   fields: readonly FieldSpec[],
-  more: Pick<TableSpec, "fromPath"> = {},
+  more: Pick<TableSpec, "fromPath" | "datedBy"> = {},
 ) => ({ grain, key, fields, ...more });
 
 const specs = {
@@ -58,14 +60,20 @@ const specs = {
   company_inputs: table("One row per followed input.", ["input"], resource.companyInput),
   news_articles: table("One row per company and article.", ["company_id", "id"], resource.newsArticle, {
     fromPath: "companyId",
+    datedBy: "date_published",
   }),
   job_openings: table("One row per company and job opening.", ["company_id", "id"], resource.jobOpening, {
     fromPath: "companyId",
+    datedBy: "posted_on",
   }),
   earnings_calls: table("One row per company and earnings call.", ["company_id", "id"], resource.earningsCall, {
     fromPath: "companyId",
+    datedBy: "happened_at",
   }),
-  filings: table("One row per company and filing.", ["company_id", "id"], resource.filing, { fromPath: "companyId" }),
+  filings: table("One row per company and filing.", ["company_id", "id"], resource.filing, {
+    fromPath: "companyId",
+    datedBy: "filing_date",
+  }),
   account_insights: table("One row per account.", ["account_id"], resource.accountInsight, { fromPath: "accountId" }),
   usage_snapshots: table("One row per reading of the quota.", ["captured_at"], resource.usageSnapshot),
   usage_breakdown: table("One row per reading and group.", ["captured_at", "group_by", "key"], resource.usageBreakdown),
@@ -79,19 +87,6 @@ export type TableName = keyof typeof specs;
 export const SCOPED_TABLES = ["accounts", "contacts", "signals"] as const;
 export type ScopedTable = (typeof SCOPED_TABLES)[number];
 export const isScopedTable = (name: string): name is ScopedTable => SCOPED_TABLES.some((table) => table === name);
-
-/** Tables whose rows are inside the scope if their account or company is. */
-const FOLLOWING_TABLES = [
-  "companies",
-  "news_articles",
-  "job_openings",
-  "earnings_calls",
-  "filings",
-  "account_insights",
-] as const;
-/** True for a table with a column `_in_scope`. */
-export const hasScopeMark = (name: string): boolean =>
-  isScopedTable(name) || FOLLOWING_TABLES.some((table) => table === name);
 
 /** Readings of usage, which retention of the ledger removes: src/warehouse/file/upkeep/history-retention.ts. */
 const USAGE_TABLES = ["usage_snapshots", "usage_breakdown", "usage_requests", "usage_limits"] as const;
@@ -110,6 +105,13 @@ export const tableSpec = (name: TableName): TableSpec => {
   made.set(name, spec);
   return spec;
 };
+
+/** True for a list of a company: its rows are inside the row scope if their company is. */
+export const isCompanyTable = (name: TableName): boolean => tableSpec(name).fromPath === "companyId";
+
+/** True for a table with a column `_in_scope`: of rows that the setting `scope` chooses, or that belong to such a row. */
+export const hasScopeMark = (name: string): boolean =>
+  isScopedTable(name) || name === "companies" || (isTableName(name) && tableSpec(name).fromPath !== undefined);
 
 /** True when the text names a table. */
 export const isTableName = (name: string): name is TableName => Object.hasOwn(specs, name);

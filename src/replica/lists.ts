@@ -55,11 +55,16 @@ const LISTS: Readonly<Partial<Record<RouteName, ListSpec>>> = {
   accounts: { table: "accounts", filters: FILTERS.accounts },
   contacts: { table: "contacts", filters: FILTERS.contacts },
   signals: { table: "signals", filters: FILTERS.signals, per: { param: "accountId", column: "account_id" } },
-  newsArticles: { table: "news_articles", order: "datePublished" },
-  jobOpenings: { table: "job_openings", order: "postedOn" },
-  earningsCalls: { table: "earnings_calls", order: "happenedAt" },
-  filings: { table: "filings", order: "filingDate" },
   usageRequests: { table: "usage_requests", order: "id" },
+};
+
+const listSpec = ({ kind, name, table }: RouteSpec): ListSpec => {
+  const spec = kind === "companyList" ? undefined : LISTS[kind];
+  if (spec !== undefined) return spec;
+  if (table === undefined) throw new TypeError(`${name} is no list`);
+  const { fields, datedBy, key } = tableSpec(table);
+  const order = fields.find(({ column }) => column === (datedBy ?? key.at(-1)))?.name;
+  return { table, ...(order === undefined ? {} : { order }) };
 };
 
 /** A page of a list. */
@@ -146,8 +151,7 @@ export const pageAsked = (params: Params, maxPerPage: number): { page: number; p
 /** Response of a list route. Throws 400 refusals for parameters that do not fit the resource. */
 export const listAnswer = async (route: RouteSpec, params: Params, context: ListContext): Promise<Answer> => {
   const { reader, now, slice } = context;
-  const spec = LISTS[route.name];
-  if (spec === undefined) throw new TypeError(`${route.name} is no list`);
+  const spec = listSpec(route);
   const asked = pageAsked(params, context.maxPerPage);
   const { fields, named } = chooseFields(spec.table, params, false);
   const binds = new Binds();

@@ -139,7 +139,7 @@ export const createReplica = (options: ReplicaOptions): Replica => {
     const params = Params.parse(route, match.path, query);
     if (route.tier === "full" && options.tier() === "public") return withoutWorkspace(route, params, maxPerPage);
     if (route.tier === "any") checkOrganization(params, options.organizationId);
-    switch (route.name) {
+    switch (route.kind) {
       case "accountInsight":
         return accountInsight(database, params);
       case "accounts":
@@ -159,10 +159,7 @@ export const createReplica = (options: ReplicaOptions): Replica => {
         return records.company(route, await resolveCompany(database, params.text("companyInputId") ?? ""), params);
       case "company":
         return records.company(route, params.text("companyId"), params);
-      case "newsArticles":
-      case "jobOpenings":
-      case "earningsCalls":
-      case "filings":
+      case "companyList":
         return companyList(route, params);
       case "usage":
         return usage(params);
@@ -171,7 +168,7 @@ export const createReplica = (options: ReplicaOptions): Replica => {
       case "feedback":
         return sendFeedback(body, options.feedback);
       default: {
-        const never: never = route.name;
+        const never: never = route.kind;
         return never;
       }
     }

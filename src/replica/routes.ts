@@ -1,6 +1,8 @@
 // THE table of routes: path, tier, parameters and response of every endpoint of API.md, "Endpoints".
 // The router, the parameter checks and the OpenAPI document all read it.
 import { PRIORITIES } from "../catalog/resources.ts";
+import { STREAM_NAMES, streamSpec } from "../catalog/streams.ts";
+import { isCompanyTable, type TableName } from "../catalog/tables.ts";
 
 type ParamType = "text" | "csv" | "number" | "date" | "choice" | "choices";
 
@@ -20,7 +22,11 @@ export interface ParamSpec {
 type Shape = "list" | "record" | "counts" | "insight" | "usage" | "limits" | "feedback";
 
 export interface RouteSpec {
-  readonly name: RouteName;
+  readonly name: string;
+  /** What answers it. */
+  readonly kind: RouteName | "companyList";
+  /** The table of a company's list. */
+  readonly table?: TableName;
   readonly method: "GET" | "POST";
   /** Path template as API.md writes it. */
   readonly path: string;
@@ -36,7 +42,7 @@ export interface RouteSpec {
   readonly notFound?: string;
 }
 
-type Draft = Omit<RouteSpec, "name">;
+type Draft = Omit<RouteSpec, "name" | "kind">;
 type Extra = Partial<Pick<ParamSpec, "allowed" | "min" | "max" | "default" | "required">>;
 
 const param =
@@ -89,17 +95,23 @@ const companyRoute = (path: string, id: ParamSpec, summary: string, notFound: st
   notFound,
 });
 
-const companyList = (resource: string, summary: string): Draft => ({
-  method: "GET",
-  path: `/v1/companies/{companyId}/${resource}`,
-  summary,
-  tier: "public",
-  pathParams: [companyId],
-  query: [view, ...paging, onlyWithFields],
-  shape: "list",
-  usageBlock: true,
-  notFound: "company not found",
-});
+/** The routes of companies' lists, one per stream of the catalog: `newsArticles`, `filings` and so on. */
+const companyLists: readonly RouteSpec[] = STREAM_NAMES.map(streamSpec)
+  .filter(({ table }) => isCompanyTable(table))
+  .map(({ table, path }) => ({
+    name: table.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    kind: "companyList",
+    table,
+    method: "GET",
+    path,
+    summary: `List a company's ${table.replaceAll("_", " ")}`,
+    tier: "public",
+    pathParams: [companyId],
+    query: [view, ...paging, onlyWithFields],
+    shape: "list",
+    usageBlock: true,
+    notFound: "company not found",
+  }));
 
 const full = (path: string, summary: string, shape: Shape, query: readonly ParamSpec[]): Draft => ({
   method: "GET",
@@ -204,10 +216,6 @@ const table = {
     "no company for the input",
   ),
   company: companyRoute("/v1/companies/{companyId}", companyId, "Get one company", "company not found"),
-  newsArticles: companyList("news-articles", "List a company's news articles"),
-  jobOpenings: companyList("job-openings", "List a company's job openings"),
-  earningsCalls: companyList("earnings-calls", "List a company's earnings calls"),
-  filings: companyList("filings", "List a company's regulatory filings"),
   usage: plain("/v1/usage", "Quota and usage in a window", "usage", [
     ...windowed({ default: "monthly" }),
     choice("groupBy", "Grouping of the breakdown.", { allowed: ["endpoint", "apiKey", "day"] }),
@@ -222,7 +230,7 @@ const table = {
 export type RouteName = keyof typeof table;
 
 /** The spec of a route. */
-export const routeSpec = (name: RouteName): RouteSpec => ({ name, ...table[name] });
+export const routeSpec = (name: RouteName): RouteSpec => ({ name, kind: name, ...table[name] });
 
 /** Fixed segments come before a parameter in the same place: `/v1/signals/counts` before `/v1/signals/{signalId}`. */
 const ORDER: readonly RouteName[] = [
@@ -236,10 +244,6 @@ const ORDER: readonly RouteName[] = [
   "signal",
   "companyByInput",
   "company",
-  "newsArticles",
-  "jobOpenings",
-  "earningsCalls",
-  "filings",
   "usage",
   "usageRequests",
   "usageLimits",
@@ -247,4 +251,6 @@ const ORDER: readonly RouteName[] = [
 ];
 
 /** Every route, in the order in which a path is matched. */
-export const ROUTES: readonly RouteSpec[] = ORDER.map(routeSpec);
+export const ROUTES: readonly RouteSpec[] = ORDER.flatMap((name) =>
+  name === "company" ? [routeSpec(name), ...companyLists] : [routeSpec(name)],
+);

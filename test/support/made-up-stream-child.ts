@@ -1,20 +1,29 @@
 // Plans, syncs, verifies and exports a list of podcasts, in a copy of the program that has one. Prints what came of it.
 // Run by test/src/catalog/made-up-stream.test.ts.
+import { join } from "node:path";
+import { z } from "zod";
 import { exportJob } from "../../jobs/export.ts";
 import { planJob } from "../../jobs/plan.ts";
 import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../src/catalog/streams.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
+import { writeEnvelope } from "../../src/replica/envelope.ts";
+import { openApiDocument } from "../../src/replica/openapi/document.ts";
+import { matchRoute } from "../../src/replica/query/route-match.ts";
+import { createReplica } from "../../src/replica/replica.ts";
+import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
+import { readTraces } from "../../src/warehouse/read/read-run.ts";
+import { readStatus } from "../../src/warehouse/read/read-status.ts";
 import { anOrganization } from "./fake-data.ts";
 import { createFakeService } from "./fake-service.ts";
 import { startSyncRig } from "./sync-rig.ts";
 
-const podcasts: Record<string, { id: string; title: string; airedOn: string }[]> = {
+const podcasts: Record<string, { id: string; title: string; airedOn?: string }[]> = {
   c_1: [
     { id: "p1", title: "First", airedOn: "2026-01-02T00:00:00Z" },
     { id: "p2", title: "Second", airedOn: "2026-01-01T00:00:00Z" },
   ],
-  c_2: [{ id: "p3", title: "Third", airedOn: "2026-01-03T00:00:00Z" }],
+  c_2: [{ id: "p3", title: "Third" }],
 };
 const service = createFakeService(anOrganization(2), {
   before: ({ path }) => {
@@ -42,7 +51,8 @@ const asked = () => service.log.filter(({ path }) => path.endsWith("/podcasts"))
 await rig.sync({ streams: STREAM_NAMES.filter((name) => name === "accounts") });
 const plan = await planJob(config, request, clock);
 const planned = plan.forecast.streams.find(({ stream }) => String(stream) === "podcasts");
-const first = (await rig.sync()).report.streams.find(({ stream }) => String(stream) === "podcasts");
+const { report: firstReport } = await rig.sync();
+const first = firstReport.streams.find(({ stream }) => String(stream) === "podcasts");
 const rows = await mirrored();
 const before = asked();
 await rig.sync();
@@ -56,6 +66,27 @@ const exported = await exportJob(
   { dir: null, format: "ndjson", tables: ["podcasts"], since: null, guardFormulas: false },
   { signal: new AbortController().signal },
 );
+const freshness = await rig.rows(
+  "SELECT table_name, stream, row_count, complete FROM marts.freshness WHERE table_name = 'podcasts'",
+);
+const quality = await rig.rows(
+  "SELECT field, check_name, affected FROM marts.data_quality WHERE table_name = 'podcasts'",
+);
+const snapshot = join(rig.dataDir, "warehouse.duckdb");
+const status = (await readStatus(snapshot, { runs: 1 })).tables.find(({ table }) => String(table) === "podcasts");
+const traces = await readTraces(snapshot, firstReport.run_id, new Set());
+const database = await openDatabase(snapshot, { readOnly: true });
+const replica = createReplica({ database, clock, tier: () => "full" });
+const route = matchRoute("GET", "/v1/companies/c_1/podcasts");
+const body = writeEnvelope(await replica.answer({ match: route, query: {} }), {
+  requestId: "r",
+  now: 0,
+  usage: null,
+  includedShape: "plural-array",
+});
+await database.close();
+const documented = openApiDocument("http://localhost");
+await rig.sync({ full: true }, { DUCKMIRROR_SCOPE: JSON.stringify({ accounts: { ids: ["1"] } }) });
 process.stdout.write(
   JSON.stringify({
     planned: { credits: planned?.requests, because: planned?.because.map(({ reason }) => reason) },
@@ -65,6 +96,17 @@ process.stdout.write(
     found: report.differences.map((found) => named([{ ...found, repaired: "repaired" }])[0]),
     repaired: { rows: await mirrored(), history: history.length },
     exported: exported.rows,
+    freshness: named(freshness),
+    quality: named(quality),
+    status: status?.rows,
+    served: named(
+      z.object({ data: z.array(z.object({ id: z.string(), title: z.string() })) }).parse(JSON.parse(body)).data,
+    ),
+    documented: "/v1/companies/{companyId}/podcasts" in documented.paths && "Podcast" in documented.components.schemas,
+    written: traces
+      .filter(({ stream }) => stream === "podcasts")
+      .map(({ stream, inserted }) => `${stream} ${inserted}`),
+    outside: named(await rig.rows("SELECT company_id, id FROM podcasts WHERE NOT _in_scope")),
   }),
 );
 await rig.close();

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, written from the table of routes. PURE.
 import { API_VERSION } from "../envelope.ts";
 import { type ParamSpec, ROUTES, type RouteName, type RouteSpec } from "../routes.ts";
-import { COMPONENT_SCHEMAS, ref, type Schema } from "./schemas.ts";
+import { COMPONENT_SCHEMAS, ref, type Schema, schemaName } from "./schemas.ts";
 
 /** Schema of one item of `data`. */
 const ITEM: Readonly<Record<RouteName, string>> = {
@@ -15,15 +15,14 @@ const ITEM: Readonly<Record<RouteName, string>> = {
   signal: "Signal",
   companyByInput: "Company",
   company: "Company",
-  newsArticles: "NewsArticle",
-  jobOpenings: "JobOpening",
-  earningsCalls: "EarningsCall",
-  filings: "Filing",
   usage: "Usage",
   usageRequests: "RequestHistoryItem",
   usageLimits: "UsageLimits",
   feedback: "FeedbackReceipt",
 };
+
+const itemOf = ({ kind, table }: RouteSpec): string =>
+  kind === "companyList" ? (table === undefined ? "" : schemaName(table)) : ITEM[kind];
 
 const valueSchema = (param: ParamSpec): Schema => {
   const { min, max, allowed } = param;
@@ -52,7 +51,7 @@ const parameter = (place: "path" | "query", mirror: OfMirror) => (param: ParamSp
 
 /** Members of the 200 body beside `meta`. */
 const bodyMembers = (route: RouteSpec): { properties: Record<string, Schema>; required: readonly string[] } => {
-  const item = ref(ITEM[route.name]);
+  const item = ref(itemOf(route));
   if (route.shape === "insight") {
     return {
       properties: {

@@ -3,6 +3,7 @@
 import type { ColumnType, FieldSpec } from "../../catalog/fields.ts";
 import * as resource from "../../catalog/resources.ts";
 import { FEEDBACK_CATEGORIES, SIGNAL_TYPES } from "../../catalog/resources.ts";
+import { isCompanyTable, TABLE_NAMES, type TableName, tableSpec } from "../../catalog/tables.ts";
 
 export interface Schema {
   readonly [keyword: string]: unknown;
@@ -98,16 +99,19 @@ const insight = object(
 
 const figures = ["requests", "successful", "failed"];
 
+/** Name of the schema of one row: `news_articles` → NewsArticle. */
+export const schemaName = (table: TableName): string =>
+  table.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()).replace(/s$/, "");
+
 /** `components.schemas` of the document. */
 export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
   Account: resourceSchema(resource.account),
   Contact: resourceSchema(resource.contact),
   Signal: resourceSchema(resource.signal),
   Company: resourceSchema(resource.company),
-  NewsArticle: resourceSchema(resource.newsArticle),
-  JobOpening: resourceSchema(resource.jobOpening),
-  EarningsCall: resourceSchema(resource.earningsCall),
-  Filing: resourceSchema(resource.filing),
+  ...Object.fromEntries(
+    TABLE_NAMES.filter(isCompanyTable).map((table) => [schemaName(table), resourceSchema(tableSpec(table).fields)]),
+  ),
   RequestHistoryItem: resourceSchema(resource.usageRequest),
   SignalCounts: {
     type: "object",

@@ -9,7 +9,7 @@ import { createFilledColumns, createKept } from "../../replica/kept/kept.ts";
 import { createListOrders, type KnownOrder } from "../../replica/kept/list-orders.ts";
 import { matchRoute, type RouteMatch } from "../../replica/query/route-match.ts";
 import { createReplica, type ReplicaRequest } from "../../replica/replica.ts";
-import type { RouteSpec } from "../../replica/routes.ts";
+import type { RouteName, RouteSpec } from "../../replica/routes.ts";
 import { lastQuota, quotaOf } from "../../replica/usage.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { isKnown } from "../assets.ts";
@@ -21,7 +21,7 @@ import { perSnapshot, type Snapshot } from "../snapshot.ts";
 // Worst-case age of the data behind a route: the time when its lists were last compared with the service.
 
 /** Streams that supply a route's rows; the first one ever checked counts. */
-const STREAMS: Readonly<Record<RouteSpec["name"], readonly string[]>> = {
+const STREAMS: Readonly<Record<RouteName, readonly string[]>> = {
   accountInsight: ["account_insights"],
   accounts: ["accounts"],
   account: ["accounts"],
@@ -33,14 +33,15 @@ const STREAMS: Readonly<Record<RouteSpec["name"], readonly string[]>> = {
   // Profiles of tracked companies are embedded in their accounts.
   companyByInput: ["companies", "accounts"],
   company: ["companies", "accounts"],
-  newsArticles: ["news_articles"],
-  jobOpenings: ["job_openings"],
-  earningsCalls: ["earnings_calls"],
-  filings: ["filings"],
   usage: ["usage"],
   usageRequests: ["usage"],
   usageLimits: ["usage"],
   feedback: [],
+};
+
+const streamsOf = ({ kind, table }: RouteSpec): readonly string[] => {
+  if (kind !== "companyList") return STREAMS[kind];
+  return table === undefined ? [] : [table];
 };
 
 const checkedRow = z.object({ stream: z.string(), scope: z.string(), checked_at: z.number() });
@@ -61,7 +62,7 @@ const readChecked = perSnapshot(async (snapshot) => {
 /** Time of a route's data, ms since the epoch: no record in the response was checked earlier. */
 const dataTime = async (snapshot: Snapshot, { route, path }: RouteMatch): Promise<number> => {
   const { oldest, lists } = await readChecked(snapshot);
-  for (const stream of STREAMS[route.name]) {
+  for (const stream of streamsOf(route)) {
     const list = path.companyId === undefined ? undefined : lists.get(`${stream} ${path.companyId}`);
     // Looks since the snapshot have the time of each stream, not that of each company's list.
     const known = list ?? oldest.get(stream) ?? lists.get(`${stream} `);

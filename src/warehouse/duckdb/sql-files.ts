@@ -1,9 +1,69 @@
-// The package's .sql files: migrations in order, and statements by name.
+// The package's .sql files: migrations in order, and statements by name. A part that repeats for each table is written once:
+//
+//   -- each table (KIND), joined by UNION ALL
+//   SELECT '{table}', count(*) FROM main.{table}
+//   -- end
+//
+// The catalog names the tables, so a new one is in every such statement.
 import { createHash } from "node:crypto";
+import { streamOfTable } from "../../catalog/dictionary.ts";
+import { isStreamName } from "../../catalog/streams.ts";
+import {
+  hasScopeMark,
+  isCompanyTable,
+  isUsageTable,
+  TABLE_NAMES,
+  type TableName,
+  tableSpec,
+} from "../../catalog/tables.ts";
 import { listProgram, programFile, readProgram } from "../../core/program-files.ts";
+import { literal, quoted } from "../../core/text/sql-text.ts";
 
 const root = programFile("sql/");
 const texts = new Map<string, string>();
+
+/** The tables of each kind, in the order of the statement. */
+const KINDS: Readonly<Record<string, readonly TableName[]>> = {
+  all: TABLE_NAMES,
+  /** Those that a stream is named after, then those that come along with one; without readings of usage. */
+  "streams first": [true, false].flatMap((first) =>
+    TABLE_NAMES.filter((name) => !isUsageTable(name) && isStreamName(name) === first),
+  ),
+  /** Those that a stream reads, without those that come along. */
+  read: TABLE_NAMES.filter((name) => isStreamName(name) || isUsageTable(name)),
+  scoped: TABLE_NAMES.filter(hasScopeMark),
+  /** Lists of records with an id. */
+  lists: TABLE_NAMES.filter((name) => hasScopeMark(name) && tableSpec(name).key.includes("id")),
+  "of companies": TABLE_NAMES.filter(isCompanyTable),
+};
+
+/** The filled rows of each field but the keys, as a list of DuckDB. */
+const filledFields = (table: TableName): string =>
+  tableSpec(table)
+    .fields.filter(({ column }) => !tableSpec(table).key.includes(column))
+    .map(
+      ({ column, required }) =>
+        `{'field': ${literal(column)}, 'required': ${required}, 'filled': count(${quoted(column)})}`,
+    )
+    .join(", ");
+
+const EACH = /^[ \t]*-- each table \((.+)\), joined by (.+)\n([\s\S]*?)\n[ \t]*-- end$/gm;
+
+/** The text with each repeated part written out. Throws TypeError for an unknown kind. */
+export const writtenOut = (text: string): string =>
+  text.replace(EACH, (_, kind: string, joined: string, part: string) => {
+    const tables = KINDS[kind];
+    if (tables === undefined) throw new TypeError(`no kind of tables: ${kind}`);
+    return tables
+      .map((table) =>
+        part
+          .replaceAll("{table}", table)
+          .replaceAll("{stream}", streamOfTable(table))
+          .replaceAll("{place}", String(TABLE_NAMES.indexOf(table)))
+          .replaceAll("{filled fields}", () => filledFields(table)),
+      )
+      .join(`\n${joined}\n`);
+  });
 
 /**
  * Text of `sql/<name>`, cached. `name` is a path such as `warehouse/start-run.sql`. Throws if the file is missing.
@@ -11,7 +71,7 @@ const texts = new Map<string, string>();
 export const sqlText = (name: string): string => {
   const known = texts.get(name);
   if (known !== undefined) return known;
-  const text = readProgram(new URL(name, root)).toString("utf8").replaceAll("\r\n", "\n");
+  const text = writtenOut(readProgram(new URL(name, root)).toString("utf8").replaceAll("\r\n", "\n"));
   texts.set(name, text);
   return text;
 };

@@ -29,10 +29,6 @@ export interface ExportTable {
 const FILTERED_BY: Readonly<Record<string, readonly string[]>> = {
   signals: ["account_id", "date"],
   contacts: ["account_id"],
-  news_articles: ["company_id", "date_published"],
-  job_openings: ["company_id", "posted_on"],
-  earnings_calls: ["company_id", "happened_at"],
-  filings: ["company_id", "filing_date"],
 };
 
 /** Columns that name a version of a row; none where `forget` changes texts of a row without a new version. */
@@ -40,8 +36,8 @@ const versionOf = (name: (typeof TABLE_NAMES)[number], columns: readonly string[
   name === "usage_requests" ? [] : columns;
 
 const ofMain = (name: (typeof TABLE_NAMES)[number]): ExportTable => {
-  const { key } = tableSpec(name);
-  const first = FILTERED_BY[name] ?? [];
+  const { key, datedBy } = tableSpec(name);
+  const first = FILTERED_BY[name] ?? (datedBy === undefined ? [] : ["company_id", datedBy]);
   return {
     label: sqlName({ schema: "main", name }),
     path: `main.${quoted(name)}`,

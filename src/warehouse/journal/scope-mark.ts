@@ -2,7 +2,7 @@
 // A mark names its rows by what the mirror holds at that moment, not by their ids: a replay holds the same then, and the
 // journal names no contact.
 import { z } from "zod";
-import { isScopedTable, type TableName } from "../../catalog/tables.ts";
+import { isCompanyTable, isScopedTable, TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 
 const scopedTable = z.string().refine(isScopedTable);
@@ -65,9 +65,7 @@ const following = (table: TableName, inside: string): Marking => ({
 const FOLLOWERS: readonly Marking[] = [
   following("account_insights", "t.account_id IN (SELECT id FROM main.accounts WHERE _in_scope)"),
   following("companies", `t.id IN (${FOLLOWED})`),
-  ...(["news_articles", "job_openings", "earnings_calls", "filings"] as const).map((table) =>
-    following(table, `t.company_id IN (${FOLLOWED})`),
-  ),
+  ...TABLE_NAMES.filter(isCompanyTable).map((table) => following(table, `t.company_id IN (${FOLLOWED})`)),
 ];
 
 const chosenBy = (mark: Exclude<ScopeMark, { of: "followers" }>): string => {

@@ -1,5 +1,5 @@
-// A list that API.md does not have is added to a copy of the program, by the seven additions that CONTRIBUTING.md names, and
-// is then planned, synced, verified and exported like the others.
+// A list that API.md does not have is added to a copy of the program, by the six additions that CONTRIBUTING.md names, and
+// then works like the others.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,8 +23,9 @@ const add = (file: string, place: string, text: string, where: "before" | "after
 
 const columns = `"id" VARCHAR, "company_id" VARCHAR, "title" VARCHAR, "aired_on" TIMESTAMPTZ,
   _first_synced_at TIMESTAMPTZ, _synced_at TIMESTAMPTZ, _run_id VARCHAR, _extra JSON`;
+const mark = "_in_scope BOOLEAN DEFAULT true";
 
-test("a made-up list is planned, synced, verified and exported", () => {
+test("a made-up list is planned, synced, verified, marked by scope, exported, and served; it is in status, views and OpenAPI", () => {
   for (const part of ["src", "jobs", "sql", "test/support", "test/setup", "package.json", "tsconfig.json"]) {
     cpSync(join(ROOT, part), join(copy, part), { recursive: true });
   }
@@ -40,7 +41,7 @@ test("a made-up list is planned, synced, verified and exported", () => {
 });
 `;
   add("src/catalog/resources.ts", "export const newsArticle = fields({", fields);
-  const table = `podcasts: table("One row per company and podcast.", ["company_id", "id"], resource.podcast, { fromPath: "companyId" }),\n  `;
+  const table = `podcasts: table("One row per company and podcast.", ["company_id", "id"], resource.podcast, { fromPath: "companyId", datedBy: "aired_on" }),\n  `;
   add("src/catalog/tables.ts", "news_articles: table(", table);
   const entry = `podcasts: {
     source: "GET /v1/companies/{companyId}/podcasts",
@@ -56,14 +57,11 @@ test("a made-up list is planned, synced, verified and exported", () => {
   `;
   add("src/catalog/streams.ts", "account_insights: {", entry);
   add("src/sync/plan/worth.ts", "filings: 70,", "\n  podcasts: 65,", "after");
-  const migration = `CREATE TABLE main."podcasts" (${columns}, PRIMARY KEY ("company_id", "id"));
+  const migration = `CREATE TABLE main."podcasts" (${columns}, ${mark}, PRIMARY KEY ("company_id", "id"));
 CREATE TABLE history."podcasts" (${columns}, valid_from TIMESTAMPTZ, valid_to TIMESTAMPTZ, change VARCHAR, change_n BIGINT);
 `;
   const next = String(readdirSync(join(copy, "sql/migrations")).length + 1).padStart(4, "0");
   writeFileSync(join(copy, "sql/migrations", `${next}_podcasts.sql`), migration);
-  const counted = `SELECT 'podcasts', 'podcasts', count(*), max(_synced_at) FROM main.podcasts\n  UNION ALL\n  `;
-  add("sql/views/freshness.sql", "SELECT 'filings', 'filings', count(*)", counted);
-
   const child = ["--import", "tsx", join(copy, "test/support/made-up-stream-child.ts")];
   // A temporary folder of its own: other tests of the run must not copy a mirror that has the made-up table.
   const env = { ...process.env, TMPDIR: copy };
@@ -78,5 +76,12 @@ CREATE TABLE history."podcasts" (${columns}, valid_from TIMESTAMPTZ, valid_to TI
     found: ["podcasts c_1 field p1 title First Renamed repaired"],
     repaired: { rows: ["c_1 p1 Renamed", "c_1 p2 Second", "c_2 p3 Third"], history: 1 },
     exported: 3,
+    freshness: ["podcasts podcasts 3 true"],
+    quality: ["aired_on missing_optional 1"],
+    written: ["podcasts 3"],
+    status: 3,
+    served: ["p1 Renamed", "p2 Second"],
+    documented: true,
+    outside: ["c_2 p3"],
   });
 });

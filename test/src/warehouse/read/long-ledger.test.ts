@@ -1,11 +1,12 @@
 // A ledger of years: what reads runs, requests and readings of the quota looks at each of them a few times, and compares none
 // with all others. Counted in rows that DuckDB's operators pass on, not in time.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { sqlText } from "../../../../src/warehouse/duckdb/sql-files.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 import { tempDir } from "../temp-dir.ts";
@@ -20,7 +21,7 @@ const isOfLedger = (text: string) => /usage_snapshots|sync\.requests|sync\.runs/
 const isQuestion = (text: string) => /^(SELECT|WITH)\b/.test(text.replaceAll(/^--.*\n/gm, "")) && !/\$\d/.test(text);
 const statements = readdirSync(SQL, { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".sql"))
-  .map((name) => ({ name, text: readFileSync(join(SQL, name), "utf8") }))
+  .map((name) => ({ name, text: sqlText(name) }))
   .filter(({ text }) => isOfLedger(text) && isQuestion(text));
 const views = ["credit_burn", "data_quality", "freshness", "usage_by_endpoint"].map((name) => ({
   name: `views/${name}.sql`,

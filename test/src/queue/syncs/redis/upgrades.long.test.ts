@@ -3,7 +3,6 @@
 import { expect, test } from "vitest";
 import { readability, WRITTEN } from "../../../../../src/queue/asking/payloads.ts";
 import { deadLetters } from "../../../../../src/queue/letters/dead-letters.ts";
-import { PREFIX } from "../../../../../src/queue/redis/queues.ts";
 import { schedulesOf } from "../../../../../src/queue/schedules/local.ts";
 import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../../worker-rig.ts";
 

@@ -7,8 +7,12 @@ export const ANSWER_CHARACTERS = 256 * 1024;
 /** What each value counts beside its characters: two million empty lists are few characters, and busy the reader for seconds. */
 export const VALUE_CHARACTERS = 32;
 
+/** In an answer each takes six characters. Others take three bytes at most. */
+const CONTROL = /\p{Cc}/u;
+const lengthOf = (text: string): number => (CONTROL.test(text) ? JSON.stringify(text).length : text.length);
+
 const sizeOf = (value: OutValue): number => {
-  if (typeof value === "string") return value.length + VALUE_CHARACTERS;
+  if (typeof value === "string") return lengthOf(value) + VALUE_CHARACTERS;
   if (value === null || typeof value !== "object") return VALUE_CHARACTERS;
   const parts: readonly OutValue[] = Array.isArray(value) ? value : Object.values(value);
   return parts.reduce<number>((sum, part) => sum + sizeOf(part), VALUE_CHARACTERS);

@@ -113,9 +113,9 @@ const endOf = (exitCode: number | null, complaint: () => string, { memoryMiB }: 
   return new DuckmirrorError("QUERY_LIMIT", { detail });
 };
 
-/** The most that an answer holds, its characters escaped. */
+/** The most that an answer holds: row-answers.ts counts what its characters take, of three bytes at most. */
 const answerLimits = ({ rowCharacters = ROW_CHARACTERS }: ProcessLimits): FrameLimits => ({
-  bytes: 6 * rowCharacters + 2 ** 20,
+  bytes: 3 * rowCharacters + 2 ** 20,
   values: Math.ceil((rowCharacters + ANSWER_CHARACTERS) / VALUE_CHARACTERS) + 2 ** 16,
 });
 

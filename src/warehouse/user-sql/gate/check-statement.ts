@@ -66,6 +66,17 @@ const typeProblem = ({ id, type_info }: Node): string | null => {
   return `the type ${name || textOf(id)} is not one that it may name`;
 };
 
+/** Functions whose second argument names types in a text, as `'{"a": "INT"}'`. */
+const NAMING_TYPES = /^(?:from_json|json_transform)(?:_strict)?$/;
+
+const namedTypeProblem = ({ function_name, children }: Node): string | null => {
+  if (!NAMING_TYPES.test(textOf(function_name).toLowerCase()) || !Array.isArray(children)) return null;
+  const [, structure] = children;
+  const constant = isNode(structure) && isNode(structure.value) ? structure.value.value : null;
+  if (typeof constant !== "string") return `the structure of ${textOf(function_name)} must be a plain text`;
+  return /geometry|\\u/i.test(constant) ? "the type geometry is not one that it may name" : null;
+};
+
 /** Offsets beyond a billion rows, and computed ones, end the process: `lag(1, -9223372036854775808)`. */
 const windowProblem = ({ type, offset_expr }: Node): string | null => {
   if (!/^WINDOW_(LAG|LEAD)$/.test(textOf(type)) || !isNode(offset_expr)) return null;
@@ -80,7 +91,7 @@ const problemOf = (node: Node, tableCalls: Set<unknown>, macros: Macro[]): strin
   const view = textOf(node.table_name).toLowerCase().replaceAll('"', "").split(".").at(-1) ?? "";
   if (REFUSED_VIEWS.has(view)) return `the view ${view} is not one that it may read`;
   if ("function_name" in node) {
-    return callProblem(node, tableCalls.has(node), macros) ?? windowProblem(node);
+    return callProblem(node, tableCalls.has(node), macros) ?? windowProblem(node) ?? namedTypeProblem(node);
   }
   return "id" in node && "type_info" in node ? typeProblem(node) : null;
 };

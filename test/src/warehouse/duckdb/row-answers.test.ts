@@ -33,8 +33,8 @@ test("an answer ends with the row that fills it", async () => {
 
 test("a row with too many characters ends it, also one that no text can hold", async () => {
   await expect(answers([[["a"], wide(100)]], 50)).rejects.toThrow(TooLarge);
-  expect(await answers([[wide(46)]], 50)).toEqual([1]);
-  await expect(answers([[wide(47)]], 50)).rejects.toThrow(TooLarge);
+  expect(await answers([[wide(16)]], 50)).toEqual([1]);
+  await expect(answers([[wide(17)]], 50)).rejects.toThrow(TooLarge);
   const tooLong = () => {
     throw new RangeError("Invalid string length");
   };

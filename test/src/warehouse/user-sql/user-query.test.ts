@@ -79,6 +79,19 @@ test("a row of very many values counts as too large, however few characters they
   ).rejects.toMatchObject({ code: "QUERY_LIMIT" });
 });
 
+test("characters count as what they take in an answer: control characters six, others three bytes at most", async () => {
+  const most = { ...LIMITS, rowCharacters: 1_000_000 };
+  const run = (sql: string) => runUserQuery({ snapshot, sql }, most, "box");
+  await expect(run("SELECT repeat(chr(1), 200000)")).rejects.toMatchObject({ code: "QUERY_LIMIT" });
+  for (const sql of [
+    "repeat(chr(1), 160000)",
+    "repeat(chr(8364), 990000)",
+    "repeat('\"', 990000)",
+    "repeat(chr(128169), 490000)",
+  ])
+    expect(await run(`SELECT ${sql}`), sql).toMatchObject({ rows: [[expect.any(String)]] });
+});
+
 test("many rows stream in order, in answers of bounded size", async () => {
   processes = createQueryProcesses(LIMITS, "box");
   let next = 0;

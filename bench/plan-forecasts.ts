@@ -42,6 +42,7 @@ export const createForecasts = (syncEveryMs: number, streams: readonly StreamNam
         credits,
         reserve: 0,
         ratePerMinute: null,
+        pacing: "burst" as const,
         syncEveryMs,
       };
       if (syncs % 20 === 0) leftAtReset.push(outlookOf(input).leftAtReset ?? Number.NaN);

@@ -99,6 +99,7 @@ const reportOn = async (
     rollOver,
     reserve: config.reserveCredits,
     ratePerMinute: config.rateLimitPerMinute,
+    pacing: config.pacing,
     syncEveryMs: config.syncEveryMs,
   });
   const limits = { ...limitsOf(config), ...grantOf(rollOver), maxCredits: config.maxCredits };

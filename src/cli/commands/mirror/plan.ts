@@ -68,11 +68,11 @@ const unknownTexts = ({ streams, requests, most }: PlanReport["forecast"]): read
   return [...(perhaps > 0 ? [content] : []), ...(most > requests + perhaps ? [pages] : [])];
 };
 
-/** `39 requests, as many credits, 4s at 600 per minute`. */
+/** `39 requests, as many credits, 3m at 10 per minute`. */
 export const totalText = ({ forecast, outlook }: PlanReport): string => {
   const { minutes, ratePerMinute } = outlook;
-  const time =
-    minutes === null ? "" : `, ${formatDuration(minutes * 60_000)} at ${formatCount(ratePerMinute ?? 0)} per minute`;
+  const long = minutes === null || minutes < 1 ? "under a minute" : formatDuration(minutes * 60_000);
+  const time = minutes === null ? "" : `, ${long} at ${formatCount(ratePerMinute ?? 0)} per minute`;
   if (forecast.atLeast) return "the number of requests, and so of credits, is not known yet";
   if (forecast.most > forecast.requests) {
     return `${rangeText(forecast)} requests, as many credits: ${unknownTexts(forecast).join("; ")}`;

@@ -1,5 +1,6 @@
 // Outlook: long-term cost of keeping the mirror fresh, per stream, and what a plan leaves until the reset. Pure.
 import { type RollOver, UNKNOWN_ROLL_OVER } from "../../../budget/credits/roll-over.ts";
+import type { Pacing } from "../../../budget/rate/limiter.ts";
 import { vocabulary } from "../../../catalog/field-rules.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { type Candidate, type Context, maxAge } from "../candidate.ts";
@@ -25,7 +26,7 @@ export interface StreamOutlook {
 }
 
 export interface Outlook {
-  /** Duration of the planned requests at `ratePerMinute`, in minutes; null while the rate is unknown. */
+  /** Minutes that the planned requests wait at `ratePerMinute`; null while the rate is unknown. */
   readonly minutes: number | null;
   readonly ratePerMinute: number | null;
   /** Credits per day once everything is mirrored and nothing changes. */
@@ -60,8 +61,13 @@ interface OutlookInput {
   readonly rollOver?: RollOver;
   readonly reserve: number;
   readonly ratePerMinute: number | null;
+  readonly pacing: Pacing;
   readonly syncEveryMs: number;
 }
+
+/** Minutes that the rate limit makes requests wait: each window's are sent at once, or evenly. */
+const minutesOf = (requests: number, perMinute: number, pacing: Pacing): number =>
+  pacing === "even" ? requests / perMinute : Math.floor(Math.max(0, requests - 1) / perMinute);
 
 const sum = (values: Iterable<number>): number => [...values].reduce((total, value) => total + value, 0);
 const tenth = (value: number): number => Math.round(value * 10) / 10;
@@ -172,7 +178,7 @@ const untilReset = (input: OutlookInput, cycles: readonly Cycle[]) => {
 
 /** Effect of a plan on the credits of the period, and what follows after it. */
 export const outlookOf = (input: OutlookInput): Outlook => {
-  const { context, candidates, forecast, rates, ratePerMinute, syncEveryMs } = input;
+  const { context, candidates, forecast, rates, ratePerMinute, pacing, syncEveryMs } = input;
   const cycles = cyclesOf({ context, due: candidates, syncEveryMs });
   const steady = sum(creditsPerDay(cycles).values());
   const changes = changesOf(context, rates, context);
@@ -180,7 +186,7 @@ export const outlookOf = (input: OutlookInput): Outlook => {
   const reset = untilReset(input, cycles);
   const perPeriod = Math.round(expected * PERIOD_DAYS);
   return {
-    minutes: ratePerMinute === null ? null : forecast.requests / ratePerMinute,
+    minutes: ratePerMinute === null ? null : minutesOf(forecast.requests, ratePerMinute, pacing),
     ratePerMinute,
     creditsPerDay: tenth(steady),
     expectedPerDay: tenth(expected),

@@ -45,8 +45,28 @@ const lookedAhead = (context: Context, remaining: number | null, days: number, r
     credits: { used: null, remaining, limit: 1000, resetsAt: NOW + days * DAY },
     reserve: 0,
     ratePerMinute: null,
+    pacing: "burst",
     syncEveryMs: DAY,
   });
+
+test("a plan waits for whole windows, whose requests go at once, or evenly where the settings say so", () => {
+  const context = aContext(0);
+  const { candidates, forecast } = planned(context);
+  const minutes = (requests: number, pacing: "burst" | "even") =>
+    outlookOf({
+      context,
+      candidates,
+      forecast: { ...forecast, requests },
+      rates: NO_RATES,
+      credits: { used: null, remaining: null, limit: null, resetsAt: null },
+      reserve: 0,
+      ratePerMinute: 10,
+      pacing,
+      syncEveryMs: DAY,
+    }).minutes;
+  expect([0, 3, 10, 11, 20, 21].map((requests) => minutes(requests, "burst"))).toEqual([0, 0, 0, 1, 1, 2]);
+  expect(minutes(21, "even")).toBe(2.1);
+});
 
 describe("before the first sync", () => {
   test("with the totals of a check, the forecast holds what the accounts bring", () => {

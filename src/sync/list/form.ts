@@ -146,6 +146,39 @@ const withLessIncluded = (shape: ListShape, { included = [], perPage }: RefusedR
 export const embedsOf = (stream: StreamSpec, shape: Pick<ListShape, "include" | "without">): readonly EmbedSpec[] =>
   shape.include ? stream.embeds.filter((embed) => !shape.without.includes(embed.include)) : [];
 
+/** The shape without the part of the request that the response names; null: it names none. */
+const withoutNamed = (shape: ListShape, refused: RefusedRequest, words: string): ListShape | null => {
+  if (refused.filters && /filter/.test(words)) return { ...shape, filters: false };
+  const less = refused.include ? withLessIncluded(shape, refused, words) : null;
+  if (less !== null) return less;
+  const fields = /onlywithfields|field/;
+  const parts = [
+    { sent: refused.include, blamed: /\binclude\b/, without: { include: false } },
+    { sent: refused.sort, blamed: /sort|order/, without: { sort: false } },
+    { sent: refused.unknown, blamed: fields, without: { unknown: null } },
+    { sent: refused.names, blamed: fields, without: { names: false } },
+    { sent: refused.content, blamed: fields, without: { content: false } },
+  ];
+  const named = parts.find(({ sent, blamed }) => sent === true && blamed.test(words));
+  return named === undefined ? null : { ...shape, ...named.without };
+};
+
+/** The shape without a further part, in the largest pages; null: none is left. */
+const withoutNext = (shape: ListShape, refused: RefusedRequest, largest: number): ListShape | null => {
+  const next = { ...shape, names: true, perPage: largest };
+  if (refused.sort) return { ...next, sort: false };
+  if (refused.include) return { ...next, include: false };
+  if (refused.content) return { ...next, content: false };
+  // What was given up so far was not at fault.
+  return refused.filters ? { ...initialShape(largest), grants: shape.grants, filters: false } : null;
+};
+
+interface OtherSizes {
+  readonly largest: number;
+  /** The size that other lists are returned in; null: not known. */
+  readonly elsewhere: number | null;
+}
+
 /**
  * The shape to try after a refusal with 400 or 422; null when none is left. Words in the response are hints
  * (parameter, maximum). Without hints, first smaller pages are tried, then no sorting, no embedding and no opt-in
@@ -155,34 +188,19 @@ export const shapeAfterRefusal = (
   shape: ListShape,
   refused: RefusedRequest,
   excerpt: string,
-  options: { largest: number; elsewhere: number | null },
+  { largest, elsewhere }: OtherSizes,
 ): ListShape | null => {
   const words = excerpt.toLowerCase();
-  const blames = (pattern: RegExp) => pattern.test(words);
-  if (refused.later === true && blames(TOO_DEEP)) return null;
-  if (refused.filters && blames(/filter/)) return { ...shape, filters: false };
-  const less = refused.include ? withLessIncluded(shape, refused, words) : null;
-  if (less !== null) return less;
-  if (refused.include && blames(/\binclude\b/)) return { ...shape, include: false };
-  if (refused.sort && blames(/sort|order/)) return { ...shape, sort: false };
-  if (refused.unknown === true && blames(/onlywithfields|field/)) return { ...shape, unknown: null };
-  if (refused.names && blames(/onlywithfields|field/)) return { ...shape, names: false };
-  if (refused.content && blames(/onlywithfields|field/)) return { ...shape, content: false };
-  const hinted = namedMaxima(words, refused.perPage);
-  if (refused.unknown === true && hinted.length === 0) return { ...shape, unknown: null };
-  const ladder = SIZES.filter((size) => size < refused.perPage);
-  const elsewhere =
-    options.elsewhere !== null && options.elsewhere < refused.perPage && refused.perPage === options.largest
-      ? options.elsewhere
-      : undefined;
-  const smaller = hinted.length > 0 ? Math.max(...hinted) : (elsewhere ?? ladder[0]);
-  if (refused.names && hinted.length === 0 && elsewhere === undefined) return { ...shape, names: false };
-  const next = { ...shape, names: true };
-  if (smaller !== undefined) return { ...next, perPage: smaller };
-  if (refused.sort) return { ...next, sort: false, perPage: options.largest };
-  if (refused.include) return { ...next, include: false, perPage: options.largest };
-  if (refused.content) return { ...next, content: false, perPage: options.largest };
-  // What was given up so far was not at fault.
-  if (refused.filters) return { ...initialShape(options.largest), grants: shape.grants, filters: false };
-  return null;
+  if (refused.later === true && TOO_DEEP.test(words)) return null;
+  const named = withoutNamed(shape, refused, words);
+  if (named !== null) return named;
+  const { perPage } = refused;
+  const hinted = namedMaxima(words, perPage);
+  if (hinted.length > 0) return { ...shape, names: true, perPage: Math.max(...hinted) };
+  if (refused.unknown === true) return { ...shape, unknown: null };
+  if (elsewhere !== null && elsewhere < perPage && perPage === largest)
+    return { ...shape, names: true, perPage: elsewhere };
+  if (refused.names) return { ...shape, names: false };
+  const smaller = SIZES.find((size) => size < perPage);
+  return smaller === undefined ? withoutNext(shape, refused, largest) : { ...shape, names: true, perPage: smaller };
 };

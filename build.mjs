@@ -18,17 +18,15 @@ if (!existsSync(at("node_modules/typescript-native"))) {
 if (process.argv.includes("--say")) process.stdout.write("Building the program (once, a few seconds) …\n");
 rmSync(out, { recursive: true, force: true });
 const types = process.argv.includes("--unchecked") ? ["--noCheck"] : [];
-for (const project of ["tsconfig.build.json", "src/server/page"]) {
-  const tsc = [at("node_modules/typescript-native/bin/tsc"), "-p", at(project), "--outDir", out, ...types];
-  execFileSync(process.execPath, tsc, { stdio: "inherit" });
-}
-// The page's own files, and the three libraries it loads, beside its compiled modules.
+const tsc = [at("node_modules/typescript-native/bin/tsc"), "-p", at("tsconfig.build.json"), "--outDir", out, ...types];
+execFileSync(process.execPath, tsc, { stdio: "inherit" });
+// The page's own files, and libraries that are loaded as they are, beside its modules (below).
 const page = join(out, "src/server/page");
 for (const name of readdirSync(at("src/server/page")).filter((file) => /\.(html|css|svg)$/.test(file))) {
   cpSync(join(at("src/server/page"), name), join(page, name));
 }
 for (const [from, names] of [
-  ["uplot", ["dist/uPlot.iife.min.js", "dist/uPlot.min.css", "LICENSE"]],
+  ["uplot", ["dist/uPlot.min.css"]],
   ["swagger-ui-dist", ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"]],
 ]) {
   for (const name of names) {
@@ -117,6 +115,21 @@ const { output } = await bundle.write({
   comments: false,
 });
 await bundle.close();
+// The page's modules with their libraries (docs/decisions/the-page.md). The editor and the plots are parts of their own.
+const pageBundle = await rolldown({
+  input: Object.fromEntries(
+    ["main.tsx", "login.ts", "reference.ts"].map((name) => [name.split(".")[0], at(`src/server/page/${name}`)]),
+  ),
+  platform: "browser",
+});
+const pageModules = await pageBundle.write({
+  dir: page,
+  entryFileNames: "[name].js",
+  chunkFileNames: "[name]-[hash].js",
+  minify: true,
+  comments: false,
+});
+await pageBundle.close();
 // The command line is in the bundle now; the benchmarks need the other modules.
 for (const name of readdirSync(join(out, "src/cli")).filter((entry) => entry !== "main.js")) {
   rmSync(join(out, "src/cli", name), { recursive: true });
@@ -131,7 +144,9 @@ if (types.length === 0) {
   await declarations.close();
 }
 // Their licences ask for the text beside each copy.
-const ofPackages = output.flatMap(({ moduleIds = [] }) => moduleIds.filter((id) => isAbsolute(id) && !isOwn(id)));
+const ofPackages = [...output, ...pageModules.output].flatMap(({ moduleIds = [] }) =>
+  moduleIds.filter((id) => isAbsolute(id) && !isOwn(id)),
+);
 const folders = new Map(
   ofPackages.map((id) => {
     const start = id.lastIndexOf("/node_modules/") + "/node_modules/".length;

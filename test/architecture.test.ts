@@ -10,7 +10,7 @@ const root = new URL("../", import.meta.url);
 
 const sourcesIn = (folder: string): SourceFile[] =>
   readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => `${folder}/${name}`)
     .map((path) => ({ path, text: readFileSync(new URL(path, root), "utf8") }));
 

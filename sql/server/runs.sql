@@ -1,7 +1,7 @@
 -- Purpose: runs for the timeline with their cost and forecast. Grain: one row per run, newest first.
 -- Parameters: only runs started before this instant (NULL: all), number of runs. Readers: src/server/figures/overview.ts.
 WITH chosen AS (
-  SELECT run_id, mode, status, started_at, finished_at, forecast, error
+  SELECT run_id, mode, status, started_at, finished_at, forecast, summary, error
   FROM sync.runs
   WHERE $1 IS NULL OR started_at < $1
   ORDER BY started_at DESC, run_id DESC
@@ -25,6 +25,8 @@ SELECT
   chosen.started_at,
   chosen.finished_at,
   chosen.error,
+  -- Only a verification counts them.
+  try_cast(chosen.summary ->> '$.differences' AS BIGINT) AS differences,
   -- Of a forecast that is a lower bound, or a range, no number is shown.
   CASE
     WHEN try_cast(chosen.forecast ->> '$.atLeast' AS BOOLEAN) IS NOT TRUE THEN try_cast(chosen.forecast ->> '$.requests' AS BIGINT)

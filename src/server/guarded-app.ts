@@ -25,7 +25,7 @@ import {
 } from "./access/connection-limits.ts";
 import { PROOF_PATH } from "./access/key-proof.ts";
 import { notesOf } from "./audit-trail/request-notes.ts";
-import { type ErrorAnswer, errorAnswer, HttpRefusal, notFound, tooManyGuesses } from "./refusals.ts";
+import { type ErrorAnswer, errorAnswer, HttpRefusal, tooManyGuesses } from "./refusals.ts";
 import { isSecure, type ServerContext, type ServerOptions } from "./server-context.ts";
 
 // Answers requests that no route sees, because they are no HTTP or have an address that cannot be read.
@@ -173,10 +173,6 @@ export const guardedApp = (options: Pick<ServerOptions, "limits" | "tls">, conte
     const { status, body } = errorAnswer(error);
     notesOf(request).outcome = body.error.code;
     if (status === 500) context.onFault(error);
-    return reply.code(status).send(body);
-  });
-  app.setNotFoundHandler((_request, reply) => {
-    const { status, body } = errorAnswer(notFound("such route"));
     return reply.code(status).send(body);
   });
   return app;

@@ -31,6 +31,16 @@ export interface FollowedCompanies {
   remove(inputs: readonly string[], erase: boolean): Promise<{ readonly removed: readonly string[] }>;
 }
 
+/** A setting as it is in force. */
+export interface ShownSetting {
+  readonly name: string;
+  readonly meaning: string;
+  /** As text; of a secret, only that it is set. */
+  readonly value: string;
+  /** A flag, a variable or a line of the file; null: the default. */
+  readonly from: string | null;
+}
+
 /** One organization's mirror, as passed to the server. */
 export interface ServedProfile {
   readonly name: string;
@@ -45,6 +55,10 @@ export interface ServedProfile {
    * not show it. Rejects with USAGE for unknown content.
    */
   readonly plan?: (withContent: readonly string[]) => Promise<unknown>;
+  /** When its next sync starts, ms since the epoch; absent: this process starts none. */
+  readonly nextSyncAt?: () => number | null;
+  /** Settings in force, without secrets; absent: this server does not show them. */
+  readonly settings?: () => readonly ShownSetting[];
   /** Followed companies; absent: this server does not show them. */
   readonly following?: FollowedCompanies;
   /** Figures of the alert rules; absent: it has none. */

@@ -1,8 +1,12 @@
 // Login, buttons that start work, several profiles, and the API reference, in a real browser.
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProgressEvent } from "../../src/core/report/progress-events.ts";
 import type { AskedSync, SyncAsk, SyncTriggers } from "../../src/core/report/triggers.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { addKey } from "../../src/server/access/key-store.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
 
@@ -56,7 +60,7 @@ describe("buttons", () => {
     const worker = fakeWorker();
     const { url } = await rig.serve({ profiles: profiles("default"), triggers: worker.triggers });
     const { page, complaints } = await rig.open(url);
-    await page.getByLabel("walk every list completely").check();
+    await page.getByLabel("read every row again").check();
     await page.getByRole("button", { name: "Sync now" }).click();
     await page.getByText("run-1").waitFor();
     expect(worker.asks).toEqual([
@@ -73,7 +77,7 @@ describe("buttons", () => {
     await page.getByRole("button", { name: "Cancel run run-1" }).click();
     await page.locator("#active .badge", { hasText: "cancelled" }).waitFor();
     expect(worker.cancelled).toEqual(["run-1"]);
-    await page.getByRole("button", { name: "Verify" }).click();
+    await page.getByRole("button", { name: "Verify (at most 20 credits)" }).click();
     await page.getByText("check-1").waitFor();
     expect(complaints).toEqual([]);
     await page.context().close();
@@ -82,9 +86,33 @@ describe("buttons", () => {
   test("are not there where the server starts nothing", async () => {
     const { url } = await rig.serve({ profiles: profiles("default") });
     const { page } = await rig.open(url);
-    expect(await page.getByRole("button", { name: "Sync now" }).isVisible()).toBe(false);
+    expect(await page.getByRole("button", { name: "Sync now" }).count()).toBe(0);
     await page.context().close();
   });
+});
+
+test("a key that may only read sees no button that starts or changes anything", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "duckmirror-keys-"));
+  const keyFile = join(folder, "keys.json");
+  const reading = await addKey(keyFile, { name: "reader", role: "read", expiresAt: null }, Date.now());
+  const worker = fakeWorker();
+  const sendFeedback = async () => ({ receipt: {}, credits: 1 });
+  const { url } = await rig.serve({
+    profiles: profiles("default").map((profile) => ({ ...profile, sendFeedback })),
+    triggers: worker.triggers,
+    keyFile,
+  });
+  const { page } = await rig.open(`${url}/login`, { settled: false });
+  await page.getByLabel("Server key").fill(reading.reveal());
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByText("This key may read.").waitFor();
+  expect(await page.getByRole("button", { name: /Sync now|Verify/ }).count()).toBe(0);
+  await page.goto(`${url}/explorer`);
+  await page.locator("#explorer[data-editor]").waitFor();
+  await page.locator("#run-query").click();
+  await page.getByRole("button", { name: "CSV" }).waitFor();
+  expect(await page.getByRole("button", { name: /feedback/ }).count()).toBe(0);
+  await page.context().close();
 });
 
 test("the login lets only the key in, for as long as nobody logs out", async () => {

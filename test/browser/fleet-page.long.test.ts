@@ -59,7 +59,7 @@ test("the page shows members, a silent one among them, queues and pauses, for ev
     ],
   }));
   for (const width of [1280, 360]) {
-    const { page, complaints } = await rig.open(url, { width });
+    const { page, complaints } = await rig.open(`${url}/runs`, { width });
     const card = page.locator("#fleet");
     for (const text of ["night-2", "silent for 21s", "alive", "pages-0123456789abcdef", "4m"]) {
       await card.getByText(text, { exact: true }).first().waitFor();
@@ -74,10 +74,10 @@ test("the page shows members, a silent one among them, queues and pauses, for ev
 
 test("while Redis is away the page says so; without Redis there is no such part", async () => {
   const away = await serve(() => Promise.reject(new Error("away")));
-  const { page } = await rig.open(away.url);
+  const { page } = await rig.open(`${away.url}/runs`);
   await page.getByText("Redis does not answer; these figures are old.").waitFor();
   const alone = await serve();
-  const plain = await rig.open(alone.url);
-  expect(await plain.page.locator("#fleet").isVisible()).toBe(false);
+  const plain = await rig.open(`${alone.url}/runs`);
+  expect(await plain.page.locator("#fleet").count()).toBe(0);
   expect(plain.complaints).toEqual([]);
 });

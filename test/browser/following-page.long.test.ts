@@ -35,13 +35,13 @@ test("the page lists inputs with company, status and problem, those with a probl
   ];
   const { url } = await rig.serve({ profiles: [aProfile(inputs)] });
   for (const width of [1280, 360]) {
-    const { page, complaints } = await rig.open(url, { width });
+    const { page, complaints } = await rig.open(`${url}/accounts`, { width });
     const card = page.locator("#following-card");
     await card.getByText("2 inputs, 1 with a problem.").waitFor();
     const rows = await card.locator("tbody tr").allInnerTexts();
     expect(rows[0]).toContain("<b>nobody.example</b>");
     expect(rows[0]).toContain("nobody knows it");
-    expect(rows[1]).toMatch(/acme\.example\s+77\s+resolved/);
+    expect(rows[1]).toMatch(/acme\.example\s+77\s+found/);
     await expectNoSidewaysScroll(page);
     expect(await seriousFindings(page)).toEqual([]);
     expect(complaints).toEqual([]);
@@ -50,8 +50,8 @@ test("the page lists inputs with company, status and problem, those with a probl
 
 test("without followed companies there is no such part", async () => {
   const { url } = await rig.serve({ profiles: [aProfile([])] });
-  const { page } = await rig.open(url);
-  expect(await page.locator("#following-card").isVisible()).toBe(false);
+  const { page } = await rig.open(`${url}/accounts`);
+  expect(await page.locator("#following-card").count()).toBe(0);
 });
 
 test("a profile that the worker cannot sync says why", async () => {

@@ -96,3 +96,15 @@ export const expectNoSidewaysScroll = async (page: Page): Promise<void> => {
     .parse(await page.evaluate("[document.documentElement.scrollWidth, innerWidth]"));
   expect(content).toBeLessThanOrEqual(window);
 };
+
+/** How far the layout moved without the reader's doing, since the page was opened (Cumulative Layout Shift). */
+export const layoutShift = async (page: Page): Promise<number> =>
+  z.number().parse(
+    await page.evaluate(`new Promise((resolve) => {
+      let sum = 0;
+      new PerformanceObserver((list) => {
+        for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) sum += value;
+      }).observe({ type: "layout-shift", buffered: true });
+      requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+    })`),
+  );

@@ -6,6 +6,8 @@ import { followingJob, followJob, unfollowJob } from "../../../jobs/following.ts
 import { planJson, planSnapshotJob } from "../../../jobs/plan.ts";
 import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import type { Config } from "../../core/config/config.ts";
+import { parseCron } from "../../core/config/schedules/cron.ts";
+import { nextRun } from "../../core/config/schedules/next-run.ts";
 import { resolveToken } from "../../core/config/secrets/token.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -75,6 +77,12 @@ const NEXT_SYNC = { streams: [], full: false, maxDurationMs: null, allowMassDele
 
 const plainJson = (value: Readonly<Record<string, unknown>>): JsonObject => JSON.parse(JSON.stringify(value));
 
+/** When the schedule of a profile starts its next sync, ms since the epoch; null: no schedule does. */
+export const nextSyncOf = ({ schedules }: Config, now: number): number | null => {
+  const times = schedules.flatMap(({ cron, timeZone }) => nextRun(parseCron(cron), timeZone, now) ?? []);
+  return times.length === 0 ? null : Math.min(...times);
+};
+
 /** Feedback needs an address and a token of the service. */
 export const servedProfile = (
   config: Config,
@@ -89,6 +97,7 @@ export const servedProfile = (
   name: config.profile,
   snapshot: snapshotPath(config.dataDir),
   ratePerMinute: config.rateLimitPerMinute,
+  settings: () => config.shownSettings,
   audit: openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn }),
   ...(config.alerts.length === 0 ? {} : { alerts: () => alertFigures(config) }),
   ...(config.destinations.length === 0 ? {} : { deliveries: () => deliveryStates(config) }),

@@ -108,6 +108,23 @@ const collect = (flags: FlagValues, env: Env, file: ConfigFile | null, own: File
   return { values, origins };
 };
 
+/** Settings whose values may hold a secret; only whether they are set is shown. */
+const UNSHOWN: readonly string[] = ["token", "token_command", "server_key", "redis_url", "destinations", "alerts"];
+
+/** Every setting as it is in force, as text, with the place that set it; `from` null: the default. */
+const shownSettings = (values: Readonly<Record<string, unknown>>, origins: Readonly<Record<string, Origin>>) =>
+  settingList().map(({ name, description, fallback }) => {
+    const value = values[name] ?? fallback;
+    const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
+    const isSet = origins[name] !== undefined;
+    return {
+      name,
+      meaning: description,
+      value: UNSHOWN.includes(name) ? (isSet ? "set" : "not set") : value === null ? "not set" : text,
+      from: origins[name]?.where ?? null,
+    };
+  });
+
 /** The three settings for the token count as one: the strongest source wins, and within a source, `token`. */
 const tokenSource = (origins: Readonly<Record<string, Origin>>) => {
   for (const kind of KINDS) {
@@ -297,6 +314,7 @@ export const resolveConfig = (
     file: file?.path ?? null,
     /** Setting → origin of its value; settings at their default are absent. */
     origins: Object.fromEntries(Object.entries(origins).map(([name, origin]) => [name, origin.where])),
+    shownSettings: shownSettings(values, origins),
     warnings: [
       ...warningsOf(env),
       ...unknownFields.map((name) => `${name} is not a documented field: it is kept out should the service send it.`),

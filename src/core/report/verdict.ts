@@ -24,7 +24,12 @@ export interface Judged {
     readonly emptyOn: string | null;
   } | null;
   /** The last run; null: none yet. */
-  readonly lastRun: { readonly status: string; readonly error: string | null } | null;
+  readonly lastRun: {
+    readonly status: string;
+    readonly error: string | null;
+    /** What a verification found; absent: not counted. */
+    readonly differences?: number | null;
+  } | null;
   /** When the next sync starts, where this process knows. */
   readonly nextSyncAt: number | null;
   readonly now: number;
@@ -38,6 +43,9 @@ export interface Verdict {
   /** What to do next, one sentence; null: nothing. */
   readonly step: string | null;
 }
+
+/** Error of a verification that found differences; the run itself is done. */
+const DIFFERS = "VERIFY_DIFFERS";
 
 const at = (ms: number): string => minuteText(isoTime(ms));
 
@@ -75,6 +83,12 @@ const creditSentence = ({ credits, now }: Judged): string | null => {
 const nextSentence = ({ nextSyncAt }: Judged): string | null =>
   nextSyncAt === null ? null : `Next sync ${at(nextSyncAt)}.`;
 
+const failureSentence = ({ lastRun }: Judged): string | null => {
+  if (lastRun?.status === "failed") return `The last run failed${lastRun.error === null ? "" : ` (${lastRun.error})`}.`;
+  if (lastRun?.error !== DIFFERS) return null;
+  return `The last verification found ${lastRun.differences ? counted(lastRun.differences, "difference") : "differences"}.`;
+};
+
 const stepOf = (judged: Judged, isOut: boolean): string | null => {
   const { streams, lastRun, credits } = judged;
   const failed = streams.filter((stream) => stream.failed > 0);
@@ -87,6 +101,7 @@ const stepOf = (judged: Judged, isOut: boolean): string | null => {
     return `\`duckmirror status\` names the failures of ${names(failed)}; the next sync tries again.`;
   if (lastRun?.status === "failed")
     return `The last run failed with ${lastRun.error ?? "an error"}: \`duckmirror check\` says whether the service answers.`;
+  if (lastRun?.error === DIFFERS) return "`duckmirror verify --repair` corrects them.";
   if (streams.some(({ complete }) => !complete))
     return "The next sync reads what is missing; `duckmirror plan` shows its price.";
   return null;
@@ -105,14 +120,13 @@ export const verdictOf = (judged: Judged): Verdict => {
   const isOut = credits !== null && credits.remaining <= 0 && (credits.resetsAt === null || credits.resetsAt > now);
   const isFailed = lastRun?.status === "failed" || streams.some(({ failed }) => failed > 0);
   const isOpen = streams.some(({ complete, dueAt }) => !complete || (dueAt !== null && dueAt < now));
-  const failure =
-    lastRun?.status === "failed" ? `The last run failed${lastRun.error === null ? "" : ` (${lastRun.error})`}.` : null;
+  const failure = failureSentence(judged);
   const credit = creditSentence(judged);
   const parts = isOut
     ? [credit, stateSentence(judged), failure, nextSentence(judged)]
     : [failure, stateSentence(judged), nextSentence(judged), credit];
   return {
-    level: isFailed ? "bad" : isOpen || isOut || credits?.emptyOn != null ? "warning" : "good",
+    level: isFailed ? "bad" : isOpen || isOut || failure !== null || credits?.emptyOn != null ? "warning" : "good",
     text: parts.filter((part) => part !== null).join(" "),
     step: stepOf(judged, isOut),
   };

@@ -75,7 +75,14 @@ export const BEGUN: readonly Action[] = ["query", "sync", "cancel", "verify", "f
 
 const V1 = /^(\/profiles\/:profile)?\/v1\/\*$/;
 /** Routes whose addresses may name records. */
-const READS = ["/api/runs/:id/requests", "/api/changes", "/api/search"];
+const READS = [
+  "/api/runs/:id/requests",
+  "/api/changes",
+  "/api/search",
+  "/api/tables/:name",
+  "/api/accounts",
+  "/api/accounts/:id",
+];
 const OWN_PARAMETERS = ["profile", "before", "stream", "offset", "after", "limit", "tables", "q", "in", "since"];
 
 /** The action of a request; null: it has no line. `template`: as registered; null: no such route. */

@@ -52,6 +52,7 @@ const runRow = z.object({
   started_at: count,
   finished_at: ms,
   error: word,
+  differences: count.nullable(),
   forecast_requests: count.nullable(),
   requests: count,
   credits: count,
@@ -110,7 +111,7 @@ export const readFindingCounts = perSnapshot(async (snapshot) => {
 /** Runs started before `before` (null: all), newest first. */
 export const readRuns = async (snapshot: Snapshot, before: number | null, limit: number) => {
   const looked = snapshot.looks
-    .map(({ run }) => runRow.parse({ ...run, ambiguous: 0 }))
+    .map(({ run }) => runRow.parse({ ...run, differences: null, ambiguous: 0 }))
     .filter(({ started_at }) => before === null || started_at < before)
     .reverse();
   return [...looked, ...(await read(snapshot, "server/runs", runRow, [instant(before), limit]))].slice(0, limit);
@@ -143,8 +144,8 @@ const judgedStreams = (tables: readonly Freshness[]) =>
         ],
   );
 
-/** The verdict that `status` gives, too. `now`: ms since the epoch. */
-export const readVerdict = async (snapshot: Snapshot, now: number): Promise<Verdict> => {
+/** The verdict that `status` gives, too. Times are ms since the epoch. */
+export const readVerdict = async (snapshot: Snapshot, now: number, nextSyncAt: number | null): Promise<Verdict> => {
   const latest = (await readBurn(snapshot)).find((day) => day.captured_at !== null);
   const [lastRun = null] = await readRuns(snapshot, null, 1);
   return verdictOf({
@@ -154,7 +155,7 @@ export const readVerdict = async (snapshot: Snapshot, now: number): Promise<Verd
         ? null
         : { remaining: latest.remaining, resetsAt: latest.resets_at, emptyOn: latest.forecast_empty_on },
     lastRun,
-    nextSyncAt: null,
+    nextSyncAt,
     now,
   });
 };

@@ -42,6 +42,8 @@ const streamRow = z.object({
   last_at: ms,
 });
 
+const changedRow = z.object({ table_name: z.string(), change: z.string(), rows: count });
+
 const requestRow = z.object({
   request_id: z.string(),
   stream: z.string(),
@@ -71,6 +73,7 @@ const lookedRun = ({ run }: Look) => {
   const streams = lookedStreams.safeParse(known.summary).data?.streams ?? [];
   return {
     ...known,
+    changed: [],
     streams: streams.filter(({ requests }) => requests > 0).map((stream) => streamRow.parse({ ...nothing, ...stream })),
   };
 };
@@ -81,7 +84,11 @@ export const readRun = async (snapshot: Snapshot, runId: string) => {
   if (looked !== undefined) return lookedRun(looked);
   const [run] = await snapshot.query(sqlText("server/run.sql"), [runId], runRow);
   if (run === undefined) throw notFound("such run in the snapshot");
-  return { ...run, streams: await snapshot.query(sqlText("server/run-streams.sql"), [runId], streamRow) };
+  return {
+    ...run,
+    streams: await snapshot.query(sqlText("server/run-streams.sql"), [runId], streamRow),
+    changed: await snapshot.query(sqlText("server/run-changes.sql"), [runId], changedRow),
+  };
 };
 
 /** Requests of a run; `stream` null: of all streams. */

@@ -1,9 +1,15 @@
 // The login page: where to go after it, and why it is shown again. A link may bring the key along, behind #.
-import { byId, ofKind } from "./dom.ts";
+
+/** The element with this id, of this kind. Throws if the page has none. */
+const ofKind = <T extends HTMLElement>(id: string, kind: new () => T): T => {
+  const found = document.getElementById(id);
+  if (found instanceof kind) return found;
+  throw new TypeError(`#${id} is missing`);
+};
 
 const asked = new URLSearchParams(location.search);
 ofKind("next", HTMLInputElement).value = asked.get("next") ?? "/";
-byId("login-problem").hidden = !asked.has("wrong");
+ofKind("login-problem", HTMLElement).hidden = !asked.has("wrong");
 
 const [, key] = /^#key=([\w-]{16,})$/.exec(location.hash) ?? [];
 if (key !== undefined && !asked.has("wrong")) {

@@ -1,16 +1,29 @@
 // The page's requests and the types of their responses, which are those of the server's functions.
+
+import type { DictionaryTable } from "../../catalog/dictionary.ts";
 import type { SyncProgress } from "../../core/report/sync-progress.ts";
 import type { Verdict } from "../../core/report/verdict.ts";
+import type { readAccount, readAccounts } from "../figures/accounts.ts";
 import type { readFindings } from "../figures/findings.ts";
 import type { readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
 import type { readRun, readRunRequests } from "../figures/run-detail.ts";
+import type { readTable } from "../figures/tables.ts";
+import type { ShownSetting } from "../server-context.ts";
 
 export type Overview = Awaited<ReturnType<typeof readOverview>> & {
   readonly now: number;
   readonly profile: string;
   readonly verdict: Verdict;
+  readonly next_sync_at: number | null;
   readonly rate_allowed: number | null;
 };
+export type Table = Overview["tables"][number];
+export type Schema = { readonly tables: readonly DictionaryTable[]; readonly functions: readonly string[] };
+export type TableDetail = Awaited<ReturnType<typeof readTable>>;
+export type AccountRow = Omit<Awaited<ReturnType<typeof readAccounts>>[number], "total">;
+export type AccountList = { readonly accounts: readonly AccountRow[]; readonly total: number; readonly more: boolean };
+export type Account = Awaited<ReturnType<typeof readAccount>>;
+export type Settings = { readonly settings: readonly ShownSetting[] };
 export type Growth = { readonly growth: Awaited<ReturnType<typeof readRowsOverTime>> };
 export type Findings = Awaited<ReturnType<typeof readFindings>>;
 export type Runs = { readonly runs: Awaited<ReturnType<typeof readRuns>> };
@@ -20,6 +33,8 @@ export type RunRequests = { readonly requests: Awaited<ReturnType<typeof readRun
 
 export interface Abilities {
   readonly version: string;
+  /** The key of this page may start and change something. */
+  readonly may_operate: boolean;
   readonly profiles: readonly {
     readonly name: string;
     readonly published: boolean;
@@ -27,6 +42,7 @@ export interface Abilities {
     readonly feedback: boolean;
     readonly following: boolean;
     readonly destinations: boolean;
+    readonly settings: boolean;
     /** Why it cannot be synced; null: it can, or this server syncs nothing. */
     readonly problem: { readonly message: string; readonly hint: string } | null;
   }[];
@@ -85,32 +101,43 @@ export interface ActiveRun {
   readonly paused?: boolean;
 }
 
+export interface Found {
+  readonly table: string;
+  readonly key: Readonly<Record<string, unknown>>;
+  readonly account_id: number | string | null;
+  readonly title: string | null;
+  readonly snippet: string;
+  readonly at: string | null;
+}
+
 /** A refusal of the server, with a hint. */
 export class Refused extends Error {
+  readonly code: string;
   readonly hint: string;
   readonly status: number;
-  constructor(status: number, message: string, hint: string) {
+  constructor(status: number, code: string, message: string, hint: string) {
     super(message);
     this.status = status;
+    this.code = code;
     this.hint = hint;
   }
 }
 
-let profile = "";
-export const chooseProfile = (name: string): void => {
-  profile = name;
-};
-export const chosenProfile = (): string => profile;
+/** The profile in the page's address; empty: the first one. */
+export const chosenProfile = (): string => new URLSearchParams(location.search).get("profile") ?? "";
 
-const withProfile = (path: string): string =>
-  `${path}${path.includes("?") ? "&" : "?"}profile=${encodeURIComponent(profile)}`;
+/** The address of a page or route, with the chosen profile. */
+export const withProfile = (path: string): string =>
+  chosenProfile() === ""
+    ? path
+    : `${path}${path.includes("?") ? "&" : "?"}profile=${encodeURIComponent(chosenProfile())}`;
 
 const read = async (response: Response) => {
   const body = await response.json().catch(() => ({}));
   if (response.ok) return body;
-  if (response.status === 401) location.assign("/login");
-  const { message = `status ${response.status}`, hint = "" } = body.error ?? {};
-  throw new Refused(response.status, String(message), String(hint));
+  if (response.status === 401) location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
+  const { code = "", message = `status ${response.status}`, hint = "" } = body.error ?? {};
+  throw new Refused(response.status, String(code), String(message), String(hint));
 };
 
 /** GET of this profile. The caller gives the type of the response. */

@@ -1,12 +1,16 @@
 // Data of the status page: figures of the snapshot, runs and their requests, findings, the next sync's cost. GET
 // only, JSON, times in ms since the epoch. `?profile=` names the mirror; the default is the first.
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { contentFields } from "../../catalog/field-rules.ts";
+import { allows } from "../access/access-checks.ts";
+import { notesOf } from "../audit-trail/request-notes.ts";
+import { ACCOUNTS_SHOWN, readAccount, readAccounts } from "../figures/accounts.ts";
 import { readFindings } from "../figures/findings.ts";
 import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns, readVerdict } from "../figures/overview.ts";
 import { createPlans } from "../figures/plans.ts";
 import { readRun, readRunRequests } from "../figures/run-detail.ts";
+import { dictionary, readFunctions, readTable } from "../figures/tables.ts";
 import { notFound } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
@@ -16,6 +20,10 @@ const LATEST_MS = 8.64e15;
 const runsSchema = profileSchema.extend({ before: z.coerce.number().min(0).max(LATEST_MS).optional() });
 const requestsSchema = profileSchema.extend({
   stream: z.string().optional(),
+  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+});
+const accountsSchema = profileSchema.extend({
+  q: z.string().max(200).default(""),
   offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
 });
 const planSchema = profileSchema.extend({
@@ -35,13 +43,21 @@ const problemOf = ({ unable = () => [] }: ServerContext, name: string) => {
   return { code, message, hint };
 };
 
+/** Whether the key of this request may start and change something. */
+const mayOperate = (request: FastifyRequest): boolean => {
+  const { access } = notesOf(request);
+  return access?.by === "open" || (access !== null && allows(access.holder.role, "operate"));
+};
+
 type Mirror = ReturnType<ServerContext["mirror"]>;
 
 /** The figures of the page, with the verdict of now. */
-const statusOf = async (context: ServerContext, { name, ratePerMinute, snapshots }: Mirror) => {
+const statusOf = async (context: ServerContext, { name, ratePerMinute, snapshots, nextSyncAt }: Mirror) => {
   const now = context.clock.now();
+  const next_sync_at = nextSyncAt?.() ?? null;
   const figures = await snapshots.use(async (snapshot) => ({
-    verdict: await readVerdict(snapshot, now),
+    verdict: await readVerdict(snapshot, now, next_sync_at),
+    next_sync_at,
     ...(await readOverview(snapshot)),
   }));
   const user_sql = await context.userSql.offered();
@@ -53,8 +69,9 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
 
   const planOf = createPlans(context.clock);
 
-  app.get("/api/profiles", async () => ({
+  app.get("/api/profiles", async (request) => ({
     version: context.version,
+    may_operate: mayOperate(request),
     profiles: context.mirrors.map((mirror) => ({
       name: mirror.name,
       published: mirror.snapshots.version() !== null,
@@ -62,6 +79,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
       feedback: mirror.sendFeedback !== undefined,
       following: mirror.following !== undefined,
       destinations: mirror.deliveries !== undefined,
+      settings: mirror.settings !== undefined,
       problem: problemOf(context, mirror.name),
     })),
     syncs: context.triggers !== undefined,
@@ -105,5 +123,38 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
       readRunRequests(snapshot, request.params.id, page),
     );
     return { requests, more: requests.length === REQUESTS_SHOWN };
+  });
+
+  recordRoutes(app, context);
+};
+
+/** What the snapshot holds: tables with their meaning, accounts; and the settings that this server runs with. */
+const recordRoutes = (app: FastifyInstance, context: ServerContext): void => {
+  const mirrorOf = (query: unknown) => context.mirror(profileSchema.parse(query).profile);
+
+  app.get("/api/tables", async (request) => ({
+    tables: await dictionary(),
+    functions: await mirrorOf(request.query).snapshots.use(readFunctions),
+  }));
+
+  app.get<{ Params: { name: string } }>("/api/tables/:name", async (request) =>
+    mirrorOf(request.query).snapshots.use((snapshot) => readTable(snapshot, request.params.name)),
+  );
+
+  app.get("/api/accounts", async (request) => {
+    const { q, offset } = accountsSchema.parse(request.query);
+    const found = await mirrorOf(request.query).snapshots.use((snapshot) => readAccounts(snapshot, q.trim(), offset));
+    const accounts = found.map(({ total: _total, ...account }) => account);
+    return { accounts, total: found[0]?.total ?? 0, more: found.length === ACCOUNTS_SHOWN };
+  });
+
+  app.get<{ Params: { id: string } }>("/api/accounts/:id", async (request) =>
+    mirrorOf(request.query).snapshots.use((snapshot) => readAccount(snapshot, request.params.id)),
+  );
+
+  app.get("/api/settings", async (request) => {
+    const { settings } = mirrorOf(request.query);
+    if (settings === undefined) throw notFound("list of settings on this server");
+    return { settings: settings() };
   });
 };

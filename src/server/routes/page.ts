@@ -3,12 +3,30 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { cookieHeader, sessionsIn } from "../access/access-checks.ts";
 import { readAssets, sendAsset } from "../assets.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import { tooManyGuesses } from "../refusals.ts";
+import { errorAnswer, notFound, tooManyGuesses } from "../refusals.ts";
 import { isSecure, type ServerContext } from "../server-context.ts";
 
 /** Allows only a path of this server, so that a person who just logged in is not sent to another site. */
 const safeNext = (next: string | null): string =>
   next !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) ? next : "/";
+
+/** Addresses of the page; its script draws what the address names. */
+const ADDRESSES = [
+  "/",
+  "/tables",
+  "/tables/:name",
+  "/accounts",
+  "/accounts/:id",
+  "/runs",
+  "/runs/:id",
+  "/credits",
+  "/explorer",
+  "/settings",
+];
+
+/** A browser that follows a wrong address gets the page, which says so; a program gets an error. */
+const isPerson = ({ method, headers }: FastifyRequest): boolean =>
+  method === "GET" && /\btext\/html\b/.test(headers.accept ?? "");
 
 export const pageRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const { keyring, sessions, guesses, clock, pageFolder } = context;
@@ -16,13 +34,19 @@ export const pageRoutes = (app: FastifyInstance, context: ServerContext): void =
 
   const html = (name: string) => (request: FastifyRequest, reply: FastifyReply) =>
     sendAsset(request, reply, assets.get(name));
-  app.get("/", html("index.html"));
+  for (const address of ADDRESSES) app.get(address, html("index.html"));
   app.get("/login", html("login.html"));
   app.get("/reference", html("reference.html"));
   app.get("/favicon.ico", html("favicon.svg"));
   app.get<{ Params: { "*": string } }>("/page/*", (request, reply) =>
     sendAsset(request, reply, assets.get(request.params["*"])),
   );
+
+  app.setNotFoundHandler((request, reply) => {
+    const { status, body } = errorAnswer(notFound("such route"));
+    reply.code(status);
+    return isPerson(request) ? sendAsset(request, reply, assets.get("index.html")) : reply.send(body);
+  });
 
   app.addContentTypeParser("application/x-www-form-urlencoded", { parseAs: "string" }, (_request, body, done) =>
     done(null, new URLSearchParams(String(body))),

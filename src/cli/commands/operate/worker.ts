@@ -14,7 +14,7 @@ import type { RunningWorker } from "../../../queue/asking/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { resolveAccess, type ServerAccess } from "../../worker/access-keys.ts";
 import { createWorkerLog, faultLog } from "../../worker/log.ts";
-import { type ProfileWatch, servedProfile, watchProfiles } from "../../worker/served-profile.ts";
+import { nextSyncOf, type ProfileWatch, servedProfile, watchProfiles } from "../../worker/served-profile.ts";
 
 // Waits until the user or the system asks the program to stop.
 
@@ -110,7 +110,10 @@ const serveUntilStopped = async (
   const { startServer } = await import("../../../server/listen.ts");
   const server = await startServer(
     {
-      profiles: profiles.map((profile) => servedProfile(profile, { ...context, warn: (text) => logger.warn(text) })),
+      profiles: profiles.map((profile) => ({
+        ...servedProfile(profile, { ...context, warn: (text) => logger.warn(text) }),
+        nextSyncAt: () => nextSyncOf(profile, clock.now()),
+      })),
       key,
       keyFile,
       tls,

@@ -41,7 +41,13 @@ export const command = defineCommand({
     const logger = await context.logger(config);
     const server = await startServer(
       {
-        profiles: configs.map((profile) => servedProfile(profile, { ...context, warn: (text) => logger.warn(text) })),
+        profiles: configs.map((profile) => {
+          const { sendFeedback: _spends, ...reading } = servedProfile(profile, {
+            ...context,
+            warn: (text) => logger.warn(text),
+          });
+          return reading;
+        }),
         key,
         keyFile,
         tls,

@@ -98,3 +98,13 @@ test("green is only said where every list is complete and in time, nothing faile
     }),
   );
 });
+
+test("a verification that found differences is a warning with their number, and the step corrects them", () => {
+  const lastRun = { status: "done", error: "VERIFY_DIFFERS", differences: 291 };
+  expect(judge({ lastRun })).toMatchObject({
+    level: "warning",
+    text: expect.stringMatching(/^The last verification found 291 differences\. Complete/),
+    step: "`duckmirror verify --repair` corrects them.",
+  });
+  expect(judge({ lastRun: { status: "done", error: "VERIFY_DIFFERS" } }).text).toMatch(/found differences\./);
+});

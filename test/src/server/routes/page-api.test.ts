@@ -78,6 +78,85 @@ describe("figures", () => {
   });
 });
 
+describe("records", () => {
+  test("every table and view comes with the meaning of its columns, and functions for completion", async () => {
+    const { tables, functions } = await get("/api/tables");
+    const names = tables.map(({ schema, name }: { schema: string; name: string }) => `${schema}.${name}`);
+    expect(names).toEqual(
+      expect.arrayContaining(["main.accounts", "history.accounts", "marts.account_360", "sync.runs"]),
+    );
+    expect(functions).toEqual(expect.arrayContaining(["sum", "regexp_matches"]));
+  });
+
+  test("a table comes with its rows, how many values each column holds, and a sample cut off", async () => {
+    const { table, row_count, filled, sample } = await get("/api/tables/accounts");
+    expect([row_count, filled[0], sample.length]).toEqual([3, 3, 3]);
+    expect(filled).toHaveLength(table.columns.length);
+    expect(Math.max(...sample.flat().map((text: string | null) => text?.length ?? 0))).toBeLessThanOrEqual(200);
+    for (const name of ["nothing", "accounts%22%3B", "runs"]) {
+      expect((await server.app.inject({ url: `/api/tables/${name}`, headers: HERE })).statusCode).toBe(404);
+    }
+  });
+
+  test("accounts are found by words and led by score; one has its score, events and changes", async () => {
+    const { accounts, total, more } = await get("/api/accounts");
+    expect([accounts.length, total, more]).toEqual([3, 3, false]);
+    const scores = accounts.map(({ main_score }: { main_score: number | null }) => main_score ?? -1);
+    expect(scores).toEqual([...scores].sort((a, b) => b - a));
+    const [first] = accounts;
+    expect((await get(`/api/accounts?q=${encodeURIComponent(first.name.toUpperCase())}`)).accounts[0].account_id).toBe(
+      first.account_id,
+    );
+    const found = await get(`/api/accounts/${first.account_id}`);
+    expect(found.account).toMatchObject({ account_id: first.account_id, name: first.name, score: first.main_score });
+    const { body } = await query(`select count(*) as n from signals where account_id = ${first.account_id}`);
+    const signals = found.counts.find(({ kind }: { kind: string }) => kind === "signal")?.events ?? 0;
+    expect(signals).toBe(body.rows[0][0]);
+    const times = found.events.map(({ at }: { at: number | null }) => at ?? Number.NEGATIVE_INFINITY);
+    expect(times).toEqual([...times].sort((a, b) => b - a));
+    expect((await server.app.inject({ url: "/api/accounts/none", headers: HERE })).statusCode).toBe(404);
+  });
+
+  test("settings come with their origin and without a secret, only where the server shows them", async () => {
+    expect((await server.app.inject({ url: "/api/settings", headers: HERE })).statusCode).toBe(404);
+    const settings = () => mirror.config.shownSettings;
+    const profiles = [{ name: "a", snapshot: mirror.snapshot, ratePerMinute: null, settings }];
+    const { app } = await mirror.server({ profiles });
+    const answer = await app.inject({ url: "/api/settings", headers: HERE });
+    expect(answer.json().settings).toContainEqual(
+      expect.objectContaining({ name: "token", value: "set", from: "DUCKMIRROR_TOKEN" }),
+    );
+    expect(answer.body).not.toContain(mirror.sandbox.token);
+  });
+
+  test("the verdict names the next sync where this process starts it", async () => {
+    const next = Date.UTC(2030, 0, 2, 3, 4);
+    const profiles = [{ name: "a", snapshot: mirror.snapshot, ratePerMinute: null, nextSyncAt: () => next }];
+    const { app } = await mirror.server({ profiles });
+    const status = (await app.inject({ url: "/api/status", headers: HERE })).json();
+    expect([status.next_sync_at, status.verdict.text]).toEqual([
+      next,
+      expect.stringContaining("Next sync 2030-01-02 03:04 UTC."),
+    ]);
+  });
+
+  test("what a run changed is counted by table", async () => {
+    const { runs } = await get("/api/runs");
+    const { changed } = await get(`/api/runs/${runs[0].run_id}`);
+    expect(changed).toContainEqual({ table_name: "accounts", change: "insert", rows: 3 });
+  });
+});
+
+test("a wrong address is a page for a person and an error for a program; every page has an address", async () => {
+  const open = (url: string, accept: string) => server.app.inject({ url, headers: { ...HERE, accept } });
+  const lost = await open("/nowhere", "text/html");
+  expect([lost.statusCode, lost.headers["content-type"]]).toEqual([404, "text/html; charset=utf-8"]);
+  expect((await open("/nowhere", "application/json")).json()).toMatchObject({ error: { code: "NOT_FOUND" } });
+  for (const url of ["/", "/tables/contacts", "/accounts/7", "/runs/x", "/credits", "/explorer", "/settings"]) {
+    expect((await open(url, "text/html")).statusCode).toBe(200);
+  }
+});
+
 describe("the explorer", () => {
   test("answers with columns, types and exact values", async () => {
     const sql = "select 9007199254740993 as big, 1.5 as number, 'a' as text, null as nothing, [1,2] as list";

@@ -1,0 +1,151 @@
+// Credits: what is left and where it leads, what the next sync costs and why, what other content would cost, where they went.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { count, counted } from "../format.ts";
+import { CreditStory } from "../parts/credit-story.tsx";
+import { Card, Problem, Table } from "../parts/parts.tsx";
+import { type Line, Plot } from "../parts/plot.tsx";
+import { useAsk, useShared } from "../state.ts";
+import type { Overview, PlanAnswer } from "../wire.ts";
+
+const Course = ({ figures: { credits, now } }: { figures: Overview }) => {
+  const last = credits.burn.find((day) => day.captured_at !== null);
+  const points = credits.readings;
+  const end = points.at(-1);
+  if (last === undefined || end === undefined) return null;
+  const x = [...points.map(({ captured_at }) => captured_at / 1000), Math.max(last.resets_at ?? now, now) / 1000];
+  const ahead: (number | null)[] = points.map(() => null);
+  ahead[points.length - 1] = end.remaining;
+  const lines: Line[] = [
+    { label: "left", values: [...points.map(({ remaining }) => remaining), null], area: true },
+    { label: "forecast", values: [...ahead, Math.max(0, Math.round(last.forecast_remaining ?? 0))], dashed: true },
+  ];
+  return <Plot shape={{ label: "Credits left over time, with the forecast until the reset", x, lines }} />;
+};
+
+/** Lines for duckmirror.yaml that make the choice last. */
+const yamlOf = (content: readonly string[], without: readonly string[], streams: readonly string[]): string =>
+  [
+    ...(content.length === 0 ? [] : ["content:", ...content.map((name) => `  - ${name}`)]),
+    ...(without.length === 0
+      ? []
+      : ["streams:", ...streams.filter((name) => !without.includes(name)).map((name) => `  - ${name}`)]),
+  ].join("\n");
+
+const timeText = ({ minutes }: PlanAnswer): string =>
+  minutes === null ? "" : minutes < 1 ? ", under a minute" : `, about ${counted(Math.ceil(minutes), "minute")}`;
+
+const Yaml = ({ lines }: { lines: string }) =>
+  lines === "" ? null : (
+    <>
+      <p>
+        The page changes nothing. These lines in <code>duckmirror.yaml</code> make the choice last:
+      </p>
+      <pre id="yaml">{lines}</pre>
+    </>
+  );
+
+/** The answer before, while the next one is on its way. */
+const useLatest = <T,>(value: T | null): T | null => {
+  const latest = useRef<T | null>(null);
+  latest.current = value ?? latest.current;
+  return latest.current;
+};
+
+/** `onKnown`: what comes below is drawn then, so that it does not move. */
+const Next = ({ onKnown }: { onKnown: () => void }) => {
+  const { abilities, status } = useShared();
+  const [content, setContent] = useState<readonly string[]>([]);
+  const [without, setWithout] = useState<readonly string[]>([]);
+  const { value, error } = useAsk<PlanAnswer>(
+    content.length === 0 ? "/api/plan" : `/api/plan?with=${encodeURIComponent(content.join(","))}`,
+  );
+  const plan = useLatest(value);
+  const isKnown = plan !== null || error !== null;
+  useEffect(() => {
+    if (isKnown) onKnown();
+  }, [isKnown]);
+  const streams = [...new Set(status.value?.tables.map(({ stream }) => stream))];
+  const saved =
+    plan?.streams.filter(({ stream }) => without.includes(stream)).reduce((sum, { requests }) => sum + requests, 0) ??
+    0;
+  const flip = (all: readonly string[], name: string) =>
+    all.includes(name) ? all.filter((one) => one !== name) : [...all, name];
+  if (!isKnown) return null;
+  return (
+    <Card title="What the next sync costs" id="plan-card">
+      {error === null ? null : <Problem error={error} />}
+      <p id="plan-lead" role="status">
+        {plan === null
+          ? " "
+          : plan.at_least
+            ? `How many credits is not known before ${plan.unknown.join(", ")} ${plan.unknown.length === 1 ? "was" : "were"} read once.`
+            : `${counted(plan.requests - saved, "credit")}${timeText(plan)}. An unchanged source costs about ${count(plan.credits_per_day)} a day.`}
+      </p>
+      <Table
+        title="Lists that are due"
+        empty="Nothing is due."
+        rows={plan?.streams ?? []}
+        columns={[
+          {
+            head: "list",
+            cell: ({ stream }) => (
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={!without.includes(stream)}
+                  onChange={() => setWithout(flip(without, stream))}
+                />{" "}
+                {stream}
+              </label>
+            ),
+          },
+          { head: "credits", kind: "number", cell: (row) => (row.at_least ? "not known" : count(row.requests)) },
+          { head: "why", kind: "cell", cell: ({ because }) => because.map(({ reason }) => reason).join(", ") },
+        ]}
+      />
+      <fieldset id="content-choice">
+        <legend>More content, and what it would cost</legend>
+        {abilities.content.map((name) => (
+          <label class="check" key={name}>
+            <input type="checkbox" checked={content.includes(name)} onChange={() => setContent(flip(content, name))} />{" "}
+            {name} <span class="hint">{plan?.content.find((one) => one.name === name)?.text ?? ""}</span>
+          </label>
+        ))}
+      </fieldset>
+      <Yaml lines={yamlOf(content, without, streams)} />
+    </Card>
+  );
+};
+
+const Spent = ({ burn }: Pick<Overview["credits"], "burn">) => (
+  <Card title="Spent by day" lead="By this mirror, and by the whole organization as far as the service says.">
+    <Table
+      title="Credits by day"
+      empty="Nothing was spent yet."
+      rows={burn}
+      columns={[
+        { head: "day (UTC)", cell: ({ day }) => day },
+        { head: "this mirror", kind: "number", cell: ({ spent_here }) => count(spent_here) },
+        { head: "organization", kind: "number", cell: ({ org_spent }) => count(org_spent) },
+        { head: "left", kind: "number", cell: ({ remaining }) => count(remaining) },
+      ]}
+    />
+  </Card>
+);
+
+export const Credits = () => {
+  const { profile, status } = useShared();
+  const [isPriced, setPriced] = useState(!profile.plan);
+  if (status.error !== null) return <Problem error={status.error} />;
+  if (status.value === null) return null;
+  return (
+    <>
+      <Card title="Credits until the reset">
+        <CreditStory figures={status.value} />
+        <Course figures={status.value} />
+      </Card>
+      {profile.plan ? <Next onKnown={() => setPriced(true)} /> : null}
+      {isPriced ? <Spent burn={status.value.credits.burn} /> : null}
+    </>
+  );
+};

@@ -1,0 +1,287 @@
+// Explorer: SQL on the snapshot. One result or one error at a time; a new run ends the one before it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Chart } from "../explorer/chart.tsx";
+import { csvOf, jsonOf } from "../explorer/download.ts";
+import type { Editor } from "../explorer/editor.ts";
+import { Feedback } from "../explorer/feedback.tsx";
+import { Grid } from "../explorer/grid.tsx";
+import { parametersOf, withParameters } from "../explorer/parameters.ts";
+import { dropQuery, keepQuery, keptQueries, pastStatements, remember } from "../explorer/saved.ts";
+import { SchemaTree } from "../explorer/schema-tree.tsx";
+import { count, counted } from "../format.ts";
+import { useAsk, useShared } from "../state.ts";
+import { chosenProfile, type QueryResult, Refused, type SavedQuery, type Schema, send } from "../wire.ts";
+
+const FIRST = "select name, type, main_score, industry\nfrom accounts\norder by main_score desc nulls last\nlimit 20";
+const MOST_ROWS = 5000;
+
+type State =
+  | { readonly kind: "none" | "stopped" | "running" }
+  | { readonly kind: "done"; readonly result: QueryResult; readonly sql: string }
+  | { readonly kind: "failed"; readonly message: string; readonly hint: string };
+
+/** A hint for the terminal helps nobody here. */
+const hintOf = ({ code, hint }: Refused): string =>
+  code === "QUERY_FAILED" ? "The list beside the statement shows every table and column." : hint;
+
+const linked = (): string | null => new URLSearchParams(location.hash.slice(1)).get("sql");
+
+const useRun = () => {
+  const [state, setState] = useState<State>({ kind: "none" });
+  const current = useRef<AbortController | null>(null);
+  const stop = () => {
+    current.current?.abort();
+    current.current = null;
+  };
+  useEffect(() => stop, []);
+  const run = async (sql: string) => {
+    stop();
+    const mine = new AbortController();
+    current.current = mine;
+    setState({ kind: "running" });
+    remember(sql);
+    try {
+      const profile = chosenProfile();
+      const body = { sql, limit: MOST_ROWS, ...(profile === "" ? {} : { profile }) };
+      const result = await send<QueryResult>("POST", "/api/query", body, mine.signal);
+      if (current.current === mine) setState({ kind: "done", result, sql });
+    } catch (error) {
+      if (current.current !== mine) return;
+      const refused = error instanceof Refused ? error : new Refused(0, "", String(error), "");
+      setState({ kind: "failed", message: refused.message, hint: hintOf(refused) });
+    }
+  };
+  const cancel = () => {
+    stop();
+    setState({ kind: "stopped" });
+  };
+  return { state, run, cancel };
+};
+
+/** Hands a file to the browser. */
+const saveFile = (name: string, content: Blob): void => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+};
+
+const Result = ({ state, onCancel }: { state: State; onCancel: () => void }) => {
+  const [asChart, setChart] = useState(false);
+  if (state.kind === "stopped") return <p role="status">Stopped.</p>;
+  if (state.kind === "running")
+    return (
+      <p role="status">
+        Running …{" "}
+        <button type="button" onClick={onCancel}>
+          Stop
+        </button>
+      </p>
+    );
+  if (state.kind === "failed") {
+    return (
+      <div id="query-problem" role="alert">
+        <pre class="problem">{state.message}</pre>
+        <p class="hint">{state.hint}</p>
+      </div>
+    );
+  }
+  if (state.kind !== "done") return <p class="hint">The result appears here.</p>;
+  const { result, sql } = state;
+  const cut = result.truncated ? " (there are more: add a limit or filter)" : "";
+  return (
+    <>
+      <div class="buttons">
+        <span role="status" id="query-state">
+          {counted(result.rows.length, "row")}
+          {cut}, {count(result.ms)} ms
+        </span>
+        <button type="button" aria-pressed={asChart} onClick={() => setChart(!asChart)}>
+          Chart
+        </button>
+        <button type="button" onClick={() => saveFile("result.csv", new Blob([csvOf(result)], { type: "text/csv" }))}>
+          CSV
+        </button>
+        <button
+          type="button"
+          onClick={() => saveFile("result.json", new Blob([jsonOf(result)], { type: "application/json" }))}
+        >
+          JSON
+        </button>
+        <Feedback result={result} sql={sql} />
+      </div>
+      {asChart ? <Chart result={result} /> : <Grid result={result} />}
+    </>
+  );
+};
+
+/** Questions of the program, queries that this browser keeps, past statements. */
+const Library = ({ onChoose }: { onChoose: (sql: string) => void }) => {
+  const { queries = [] } = useAsk<{ queries: readonly SavedQuery[] }>("/api/queries").value ?? {};
+  const kept = keptQueries();
+  const all = [
+    ...kept.map(({ name, sql }) => ({ group: "Saved here", name, sql })),
+    ...queries.map(({ question, sql }) => ({ group: "Questions", name: question, sql })),
+    ...pastStatements().map(({ name, sql }) => ({ group: "History", name, sql })),
+  ];
+  return (
+    <select
+      id="saved"
+      aria-label="Saved queries, questions and history"
+      value=""
+      onChange={(event) => {
+        const found = all[Number(event.currentTarget.value)];
+        if (found !== undefined) onChoose(found.sql);
+      }}
+    >
+      <option value="">Open a question, a saved query or a past statement …</option>
+      {["Saved here", "Questions", "History"].map((group) => (
+        <optgroup label={group} key={group}>
+          {all.map((one, at) => (one.group === group ? <option value={at}>{one.name}</option> : null))}
+        </optgroup>
+      ))}
+    </select>
+  );
+};
+
+/** Keeps the statement under a name, in this browser. */
+const Keep = ({ text, onKept }: { text: () => string; onKept: () => void }) => {
+  const [name, setName] = useState("");
+  const isKept = keptQueries().some((one) => one.name === name);
+  return (
+    <details class="keep">
+      <summary>Save</summary>
+      <input
+        aria-label="Name of the query"
+        placeholder="Name"
+        value={name}
+        onInput={(event) => setName(event.currentTarget.value)}
+      />
+      <button
+        type="button"
+        disabled={name.trim() === ""}
+        onClick={() => {
+          keepQuery(name.trim(), text());
+          onKept();
+        }}
+      >
+        {isKept ? "Replace" : "Save"}
+      </button>
+      {isKept ? (
+        <button
+          type="button"
+          onClick={() => {
+            dropQuery(name);
+            onKept();
+          }}
+        >
+          Delete
+        </button>
+      ) : null}
+    </details>
+  );
+};
+
+const Parameters = (props: {
+  names: readonly string[];
+  values: Readonly<Record<string, string>>;
+  onValue: (name: string, value: string) => void;
+}) => (
+  <div class="buttons">
+    {props.names.map((name) => (
+      <label key={name}>
+        ${name}{" "}
+        <input value={props.values[name] ?? ""} onInput={(event) => props.onValue(name, event.currentTarget.value)} />
+      </label>
+    ))}
+  </div>
+);
+
+/** The editor in its place, with the schema once it is known. */
+const useEditor = (schema: Schema | null, on: { run(): void; change(text: string): void }) => {
+  const place = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor | null>(null);
+  const calls = useRef(on);
+  calls.current = on;
+  const [isReady, setReady] = useState(false);
+  useEffect(() => {
+    let isWanted = true;
+    void import("../explorer/editor.ts").then(({ startEditor }) => {
+      if (!isWanted || place.current === null) return;
+      const change = () => calls.current.change(editor.current?.text() ?? "");
+      editor.current = startEditor(place.current, linked() ?? FIRST, { run: () => calls.current.run(), change });
+      setReady(true);
+      change();
+      if (linked() !== null) calls.current.run();
+    });
+    return () => {
+      isWanted = false;
+      editor.current?.destroy();
+    };
+  }, []);
+  useEffect(() => {
+    if (isReady && schema !== null) editor.current?.setSchema(schema);
+  }, [isReady, schema]);
+  return { place, editor, isReady };
+};
+
+export const Explorer = () => {
+  const { status } = useShared();
+  const schema = useAsk<Schema>("/api/tables").value;
+  const { state, run, cancel } = useRun();
+  const [names, setNames] = useState<readonly string[]>([]);
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const [note, setNote] = useState("");
+  const [, again] = useState(0);
+  const start = () => {
+    const chosen = editor.current?.statement();
+    if (chosen === undefined || chosen.sql.trim() === "") return;
+    setNote(chosen.of > 1 ? `This ran one of ${chosen.of} statements: the one at the cursor, or the selection.` : "");
+    history.replaceState(
+      null,
+      "",
+      `${location.pathname}${location.search}#sql=${encodeURIComponent(editor.current?.text() ?? "")}`,
+    );
+    void run(withParameters(chosen.sql, values));
+  };
+  const change = (text: string) => {
+    const found = parametersOf(text);
+    if (found.join() !== names.join()) setNames(found);
+  };
+  const { place, editor, isReady } = useEditor(schema, { run: start, change });
+  return (
+    <div class="explorer" id="explorer" data-editor={isReady ? "" : undefined}>
+      {schema === null ? <div /> : <SchemaTree schema={schema} onName={(name) => editor.current?.insert(name)} />}
+      <section class="card" aria-label="Explorer">
+        <p class="lead">
+          Read-only SQL on the published mirror. <kbd>Ctrl</kbd> + <kbd>Enter</kbd> runs it; the address then reopens
+          it.
+        </p>
+        {status.error?.code === "SNAPSHOT_MISSING" ? <p>There is no mirror to ask yet.</p> : null}
+        <Library
+          onChoose={(sql) => {
+            editor.current?.setText(sql);
+            if (parametersOf(sql).length === 0) start();
+          }}
+        />
+        <div class="editor" ref={place} />
+        {names.length === 0 ? null : (
+          <Parameters
+            names={names}
+            values={values}
+            onValue={(name, value) => setValues({ ...values, [name]: value })}
+          />
+        )}
+        <div class="buttons">
+          <button type="button" class="primary" id="run-query" onClick={start}>
+            Run
+          </button>
+          <Keep text={() => editor.current?.text() ?? ""} onKept={() => again((n) => n + 1)} />
+          <span class="hint">{note}</span>
+        </div>
+        <Result state={state} onCancel={cancel} />
+      </section>
+    </div>
+  );
+};

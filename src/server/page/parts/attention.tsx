@@ -1,0 +1,119 @@
+// What needs attention: everything that is not as it should be, the worst first, each with where to look.
+import type { ComponentChildren } from "preact";
+import type { FollowedInput } from "../../../../jobs/following.ts";
+import type { DeliveryFigures } from "../../../deliver/notes.ts";
+import { counted } from "../format.ts";
+import { useAsk, useNow, useShared } from "../state.ts";
+import type { Overview } from "../wire.ts";
+import { Badge, Card, Inside } from "./parts.tsx";
+import { reasonOf } from "./table-list.tsx";
+
+interface Point {
+  readonly mood: "bad" | "warn";
+  readonly mark: string;
+  readonly text: ComponentChildren;
+}
+
+const tablePoints = ({ tables }: Overview, now: number): readonly Point[] => {
+  const judged = tables.filter((table) => table.max_age_hours !== null || table.oldest_checked_at !== null);
+  const failed = judged.filter((table) => table.failed_scopes > 0);
+  const open = judged.filter((table) => !table.complete && table.failed_scopes === 0);
+  const old = judged.filter((table) => table.complete && table.due_at !== null && table.due_at < now);
+  const line = (table: Overview["tables"][number], why: string | null): ComponentChildren => (
+    <>
+      <Inside to={`/tables/${table.table_name}`}>{table.table_name}</Inside>
+      {why === null ? "" : `: ${why}`}
+    </>
+  );
+  return [
+    ...failed.map((table): Point => ({ mood: "bad", mark: "failed", text: line(table, reasonOf(table)) })),
+    ...open.map((table): Point => ({ mood: "warn", mark: "incomplete", text: line(table, reasonOf(table)) })),
+    ...old.map((table): Point => ({ mood: "warn", mark: "old", text: line(table, "older than its maximum age") })),
+  ];
+};
+
+const otherPoints = ({ runs, findings }: Overview): readonly Point[] => {
+  const [last] = runs;
+  const isBad = last !== undefined && !["done", "running"].includes(last.status);
+  const run = last === undefined ? null : <Inside to={`/runs/${encodeURIComponent(last.run_id)}`}>the last run</Inside>;
+  return [
+    ...(isBad
+      ? [{ mood: last.status === "failed" ? ("bad" as const) : ("warn" as const), mark: last.status, text: run }]
+      : []),
+    ...(last?.differences
+      ? [
+          {
+            mood: "warn" as const,
+            mark: "differences",
+            text: (
+              <>
+                {run} compared the mirror with the service and found {counted(last.differences, "difference")}
+              </>
+            ),
+          },
+        ]
+      : []),
+    ...(findings.rejects > 0
+      ? [
+          {
+            mood: "warn" as const,
+            mark: "kept aside",
+            text: (
+              <>
+                {counted(findings.rejects, "record")} did not fit a table; <Inside to="/tables">see them</Inside>
+              </>
+            ),
+          },
+        ]
+      : []),
+  ];
+};
+
+export const Attention = ({ figures }: { figures: Overview }) => {
+  const { profile } = useShared();
+  const now = useNow();
+  const { destinations = [] } =
+    useAsk<{ destinations: readonly DeliveryFigures[] }>(profile.destinations ? "/api/destinations" : null, figures.now)
+      .value ?? {};
+  const { following = [] } =
+    useAsk<{ following: readonly FollowedInput[] }>(profile.following ? "/api/following" : null).value ?? {};
+  const late = destinations.filter(({ state }) => state !== "up to date");
+  const lost = following.filter(({ error }) => error !== undefined).length;
+  const points: readonly Point[] = [
+    ...tablePoints(figures, now),
+    ...otherPoints(figures),
+    ...late.map(
+      ({ name, state, failing }): Point => ({
+        mood: failing === null ? "warn" : "bad",
+        mark: "delivery",
+        text: (
+          <>
+            <Inside to="/settings">{name}</Inside>: {state}
+            {failing === null ? "" : ` (${failing.code})`}
+          </>
+        ),
+      }),
+    ),
+    ...(lost === 0
+      ? []
+      : [
+          {
+            mood: "warn" as const,
+            mark: "followed",
+            text: <Inside to="/accounts">{counted(lost, "followed company")} with a problem</Inside>,
+          },
+        ]),
+  ];
+  if (points.length === 0) return null;
+  return (
+    <Card title="Needs attention" id="attention">
+      <ul class="plain">
+        {points.map(({ mood, mark, text }) => (
+          <li>
+            <Badge mood={mood}>{mark}</Badge> {text}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+};

@@ -1,0 +1,201 @@
+// The explorer in a real browser: one result or error at a time, rows of one line, sort, filter, downloads, links, feedback.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RunningServer } from "../../src/server/listen.ts";
+import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
+import { type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
+
+let mirror: ServedMirror;
+let rig: PageRig;
+let server: RunningServer;
+let sent: unknown[] = [];
+
+beforeAll(async () => {
+  mirror = await serveMirror(12);
+  rig = await startPageRig();
+  const sendFeedback = async (feedback: unknown) => {
+    sent.push(feedback);
+    return { receipt: {}, credits: 1 };
+  };
+  server = await rig.serve({
+    profiles: [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, sendFeedback }],
+  });
+});
+afterAll(async () => {
+  await rig.close();
+  await mirror.close();
+});
+
+const editor = (page: Page) => page.locator(".editor .cm-content");
+
+const write = async (page: Page, sql: string) => {
+  await editor(page).click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  // As pasted: typing would complete words and close brackets.
+  await page.keyboard.insertText(sql);
+};
+
+const ask = async (sql: string) => {
+  const opened = await rig.open(`${server.url}/explorer`);
+  await opened.page.locator("#explorer[data-editor]").waitFor();
+  await write(opened.page, sql);
+  await opened.page.keyboard.press("Control+Enter");
+  return opened;
+};
+
+const rows = (page: Page) => page.locator("#result-table .grid-row:not(.grid-heads)");
+
+test("a row of the widest view is one line, and unfolds with its JSON as a tree", async () => {
+  const { page, complaints } = await ask("select * from marts.account_360");
+  await rows(page).nth(3).waitFor();
+  expect((await rows(page).first().boundingBox())?.height).toBeLessThanOrEqual(30);
+  await page.locator("#result-table").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.locator(".unfolded ul.json li").first().waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  if (process.env.DUCKMIRROR_SCREENSHOTS === "1") {
+    const folder = fileURLToPath(new URL("../../docs/screenshots", import.meta.url));
+    await page.screenshot({ path: join(folder, "explorer-1280-light.png") });
+  }
+  await page.context().close();
+});
+
+test("of five thousand rows only those in sight are in the page; sort and filter see all", async () => {
+  const { page } = await ask("select range as n, 'row ' || range as name from range(5000)");
+  await rows(page).first().waitFor();
+  expect(await rows(page).count()).toBeLessThan(80);
+  await page.locator("#result-table").getByRole("button", { name: /^n / }).click();
+  await page.locator("#result-table").getByRole("button", { name: /^n / }).click();
+  await expect.poll(() => rows(page).first().textContent()).toMatch(/^4999row 4999$/);
+  await page.getByLabel("Show rows that hold").fill("row 123");
+  await page.getByText("11 of 5,000 rows").waitFor();
+  await page.context().close();
+});
+
+test("an error replaces the result, with its caret under the place, and no hint for a terminal", async () => {
+  const { page } = await ask("select 1 as one");
+  await rows(page).first().waitFor();
+  await write(page, "select nme from accounts");
+  await page.keyboard.press("Control+Enter");
+  await expect.poll(() => page.locator("#query-problem").textContent()).toContain("nme");
+  expect(await page.locator("#result-table").count()).toBe(0);
+  expect(await page.locator("#query-problem").textContent()).not.toContain("duckmirror ");
+  const [, line = "", caret = ""] =
+    /\n(LINE 1: .*)\n( *)\^/.exec((await page.locator("#query-problem pre").textContent()) ?? "") ?? [];
+  expect(line.slice(caret.length)).toMatch(/^nme/);
+  expect(
+    await page
+      .locator("#query-problem pre")
+      .evaluate((pre) => pre.ownerDocument.defaultView?.getComputedStyle(pre).fontFamily),
+  ).toContain("monospace");
+  await write(page, "delete from accounts");
+  await page.keyboard.press("Control+Enter");
+  await expect.poll(() => page.locator("#query-problem").textContent()).toContain("may run");
+  await page.context().close();
+});
+
+test("a new run ends the one before it; Stop ends it, too", async () => {
+  const { page } = await ask("select count(*) from range(100000000000) a, range(1000) b");
+  await page.getByText("Running …").waitFor();
+  await write(page, "select 42 as answer");
+  await page.keyboard.press("Control+Enter");
+  await expect.poll(() => page.locator("#result-table").textContent()).toContain("42");
+  await write(page, "select count(*) from range(100000000000) a, range(1000) b");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("Stopped.").waitFor();
+  await page.context().close();
+});
+
+test("of two statements the one at the cursor runs, and the page says so", async () => {
+  const { page } = await ask("select 1 as first_one;\nselect 2 as second_one");
+  await expect.poll(() => page.locator("#result-table").textContent()).toContain("second_one");
+  await page.getByText("This ran one of 2 statements").waitFor();
+  await page.context().close();
+});
+
+test("tables, columns and functions are completed", async () => {
+  const { page } = await ask("select 1");
+  await rows(page).first().waitFor();
+  await write(page, "select * from acco");
+  await page.keyboard.press("Control+Space");
+  await page.locator(".cm-tooltip-autocomplete li", { hasText: "accounts" }).first().waitFor();
+  await page.keyboard.press("Escape");
+  await write(page, "select main_ from accounts");
+  for (let at = 0; at < " from accounts".length; at++) await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("Control+Space");
+  await page.locator(".cm-tooltip-autocomplete li", { hasText: "main_score" }).first().waitFor();
+  await page.context().close();
+});
+
+test("the address reopens the statement, and a saved query asks for its parameters", async () => {
+  const { page } = await ask("select name from accounts where name <> $other order by name limit 3");
+  await page.getByLabel("$other").fill("it's");
+  await page.locator("#run-query").click();
+  await rows(page).nth(2).waitFor();
+  await page.locator(".keep summary").click();
+  await page.getByLabel("Name of the query").fill("three names");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.goto("about:blank");
+  await page.goBack();
+  await page.locator("#explorer[data-editor]").waitFor();
+  expect(await editor(page).textContent()).toContain("where name <> $other");
+  await page.locator("#saved").selectOption({ label: "three names" });
+  await page.getByLabel("$other").waitFor();
+  await page.context().close();
+});
+
+test("CSV and JSON hold every row as it is, quoted where it must be", async () => {
+  const { page } = await ask(`select 'a "b", c' as text, 9007199254740993 as big, null as nothing`);
+  await rows(page).first().waitFor();
+  const saved = async (name: string) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
+    return readFileSync(await file.path(), "utf8");
+  };
+  expect(await saved("CSV")).toBe('text,big,nothing\r\n"a ""b"", c",9007199254740993,\r\n');
+  expect(JSON.parse(await saved("JSON"))).toEqual([{ text: 'a "b", c', big: "9007199254740993", nothing: null }]);
+  await page.context().close();
+});
+
+test("a question is answered as a plot that says what it shows", async () => {
+  const { page, complaints } = await ask("select type, count(*) as signals from signals group by type order by 2 desc");
+  await rows(page).first().waitFor();
+  await page.getByRole("button", { name: "Chart" }).click();
+  await page.locator("#result-plot canvas").waitFor();
+  expect(await page.locator("#result-plot figcaption").textContent()).toBe("signals by type");
+  expect(await seriousFindings(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("shows what a record holds as text, whatever it looks like", async () => {
+  const { page } = await ask("select '<img src=x onerror=alert(1)><b>bold</b>' as name, 9007199254740993 as big");
+  await rows(page).first().waitFor();
+  expect(await rows(page).first().textContent()).toContain("<img src=x onerror=alert(1)><b>bold</b>");
+  expect(await rows(page).first().textContent()).toContain("9007199254740993");
+  expect(await rows(page).locator("img, b").count()).toBe(0);
+  await page.context().close();
+});
+
+test("feedback is one button that names its price, and shows what it sends", async () => {
+  sent = [];
+  const { page } = await ask("select id, name from accounts order by id limit 1");
+  await page.getByRole("button", { name: "Send feedback to the service (1 credit)" }).click();
+  await page.getByLabel("What is wrong or missing?").fill("The name is old");
+  await page.getByRole("button", { name: "Send for one credit" }).click();
+  await page.getByText("Sent. It cost 1 credit.").waitFor();
+  expect(sent).toMatchObject([
+    {
+      message: "The name is old",
+      category: "wrong-data",
+      context: { record: { id: expect.any(Number), name: expect.any(String) } },
+    },
+  ]);
+  await page.context().close();
+});

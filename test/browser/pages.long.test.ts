@@ -1,0 +1,236 @@
+// Every page in a real browser, over the mirror of a small sandbox: what it shows, at three widths, light and dark, by keyboard.
+import { mkdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { DeliveryState } from "../../src/deliver/notes.ts";
+import type { RunningServer } from "../../src/server/listen.ts";
+import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
+import { expectNoSidewaysScroll, layoutShift, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
+
+let mirror: ServedMirror;
+let rig: PageRig;
+let server: RunningServer;
+/** Addresses of the pages, and the name of each for pictures. */
+let pages: readonly (readonly [name: string, path: string])[] = [];
+
+const first = z.object({ accounts: z.array(z.object({ account_id: z.string(), name: z.string() })).min(1) });
+const ran = z.object({ runs: z.array(z.object({ run_id: z.string() })).min(1) });
+let account = { account_id: "", name: "" };
+
+beforeAll(async () => {
+  mirror = await serveMirror(12);
+  for (let run = 0; run < 4; run++) {
+    await mirror.sandbox.evolve(10);
+    await mirror.sync(run === 2 ? { full: true } : {});
+  }
+  rig = await startPageRig();
+  server = await rig.serve({ profiles: [profile()] });
+  const get = async (path: string): Promise<unknown> => (await fetch(`${server.url}${path}`)).json();
+  const { accounts } = first.parse(await get("/api/accounts"));
+  const { runs } = ran.parse(await get("/api/runs"));
+  account = accounts[0] ?? account;
+  pages = [
+    ["overview", "/"],
+    ["tables", "/tables"],
+    ["table", "/tables/contacts"],
+    ["accounts", "/accounts"],
+    ["account", `/accounts/${account.account_id}`],
+    ["runs", "/runs"],
+    ["run", `/runs/${runs[0]?.run_id}`],
+    ["credits", "/credits"],
+    ["explorer", "/explorer"],
+    ["settings", "/settings"],
+  ];
+});
+afterAll(async () => {
+  await rig.close();
+  await mirror.close();
+});
+
+const NEXT = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+
+const profile = () => ({
+  name: "default",
+  snapshot: mirror.snapshot,
+  ratePerMinute: 300,
+  plan: async (withContent: readonly string[]) =>
+    planJson(await planSnapshotJob(mirror.config, { ...NEXT, withContent }, systemClock)),
+  settings: () => mirror.config.shownSettings,
+});
+
+/** Where screenshots for the documentation go; only written when asked for. */
+const pictures =
+  process.env.DUCKMIRROR_SCREENSHOTS === "1" ? fileURLToPath(new URL("../../docs/screenshots", import.meta.url)) : null;
+if (pictures !== null) mkdirSync(pictures, { recursive: true });
+const PICTURED = [
+  "overview-1280-light",
+  "overview-1280-dark",
+  "overview-360-light",
+  "account-1280-light",
+  "run-1280-light",
+];
+
+describe("every page", () => {
+  test.each([
+    [360, false],
+    [768, true],
+    [1280, false],
+    [1280, true],
+  ])("at a width of %i, dark %s: accessible, nothing sticks out or moves, no console error", async (width, dark) => {
+    for (const [name, path] of pages) {
+      const { page, complaints } = await rig.open(`${server.url}${path}`, { width, dark });
+      if (name === "explorer") await page.locator("#explorer[data-editor]").waitFor();
+      expect.soft(await layoutShift(page), name).toBeLessThanOrEqual(0.02);
+      await expectNoSidewaysScroll(page);
+      expect.soft(await seriousFindings(page), name).toEqual([]);
+      expect.soft(complaints, name).toEqual([]);
+      const picture = `${name}-${width}-${dark ? "dark" : "light"}`;
+      if (pictures !== null && PICTURED.includes(picture)) {
+        await page.screenshot({ path: join(pictures, `${picture}.png`), fullPage: width === 360 });
+      }
+      await page.context().close();
+    }
+  });
+
+  test("is reached by keyboard alone, and an address that names nothing says so as a page", async () => {
+    const { page, complaints } = await rig.open(server.url);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    expect(new URL(page.url()).hash).toBe("#content");
+    for (const [title, path] of [
+      ["Tables", "/tables"],
+      ["Credits", "/credits"],
+    ] as const) {
+      await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: title }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: title }).waitFor();
+      expect(new URL(page.url()).pathname).toBe(path);
+    }
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "Tables" }).waitFor();
+    expect(complaints).toEqual([]);
+    const response = await page.goto(`${server.url}/nowhere/at/all`);
+    expect(response?.status()).toBe(404);
+    await page.getByText("There is no such page").waitFor();
+    await page.context().close();
+    const program = await fetch(`${server.url}/nowhere`);
+    expect([program.status, await program.json()]).toMatchObject([404, { error: { code: "NOT_FOUND" } }]);
+  });
+
+  test("shows a new publish without being loaded again", async () => {
+    const { page } = await rig.open(`${server.url}/runs`);
+    const before = await page.locator("#runs tbody tr").count();
+    await mirror.sandbox.evolve(5);
+    await mirror.sync();
+    await expect.poll(() => page.locator("#runs tbody tr").count(), { timeout: 120_000 }).toBe(before + 1);
+    await page.context().close();
+  });
+
+  test("keeps the chosen theme", async () => {
+    const { page } = await rig.open(server.url);
+    await page.locator("#theme").click();
+    await page.reload();
+    expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+    await page.context().close();
+  });
+});
+
+test("`/` finds an account from every page, and Enter opens it", async () => {
+  const { page, complaints } = await rig.open(`${server.url}/credits`);
+  await page.keyboard.press("/");
+  await page.keyboard.type(account.name);
+  await page.getByRole("option").first().waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  await page.keyboard.press("Enter");
+  await page.locator("#timeline").waitFor();
+  expect(page.url()).toContain("/accounts/");
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("an account has a timeline that can be narrowed to one kind, and shows what changed since the last visit", async () => {
+  const { page } = await rig.open(`${server.url}/accounts/${account.account_id}`);
+  await page.getByText("Your next visit shows what is new since this one.").waitFor();
+  const all = await page.locator("#timeline .events li").count();
+  await page
+    .locator("#timeline")
+    .getByRole("button", { name: /\d+ events/ })
+    .click();
+  expect(await page.locator("#timeline .events li .badge").allInnerTexts()).toContain("event");
+  expect(new Set(await page.locator("#timeline .events li .badge").allInnerTexts())).toEqual(new Set(["event"]));
+  expect(all).toBeGreaterThan(0);
+  await page.reload();
+  await page.getByText(/\d+ changes? since your last visit\./).waitFor();
+  await page.context().close();
+});
+
+test("a table shows its columns with meaning and how often they are filled, and leads to the explorer", async () => {
+  const { page } = await rig.open(`${server.url}/tables/contacts`);
+  const id = page.locator("#columns tbody tr").first();
+  expect(await id.textContent()).toMatch(/^idVARCHAR100%/);
+  await page.getByRole("link", { name: "Open in the explorer and download" }).click();
+  await page.locator("#result-table .grid-row").nth(2).waitFor();
+  await page.context().close();
+});
+
+test("a run leads to its changes and to the requests of one list, by keyboard alone", async () => {
+  const { page, complaints } = await rig.open(`${server.url}/runs`);
+  await page.locator("#runs tbody a").last().focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#changed tbody tr, #changed .hint").first().waitFor();
+  await page.getByRole("button", { name: "contacts" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Requests of contacts" }).waitFor();
+  await expect.poll(() => page.locator("#requests").textContent()).toContain("/v1/contacts");
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("another choice of content shows its price and prints the lines for duckmirror.yaml; nothing else changes", async () => {
+  const { page, complaints } = await rig.open(`${server.url}/credits`);
+  const choice = page.getByRole("checkbox", { name: /^signals\.fullContent/ });
+  await choice.check();
+  await expect.poll(() => page.locator("#content-choice").textContent()).toMatch(/signals\.fullContent .*credit/);
+  expect(await page.locator("#yaml").textContent()).toBe("content:\n  - signals.fullContent");
+  await choice.uncheck();
+  expect(await page.locator("#yaml").count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("settings are shown with where each comes from, and never a secret", async () => {
+  const { page } = await rig.open(`${server.url}/settings`);
+  const row = (name: string) => page.locator("#settings tbody tr", { has: page.getByText(name, { exact: true }) });
+  expect(await row("rate_limit").textContent()).toContain("DUCKMIRROR_RATE_LIMIT");
+  expect(await row("token").textContent()).toMatch(/^tokensetDUCKMIRROR_TOKEN/);
+  expect(await page.content()).not.toContain(mirror.sandbox.token);
+  await page.context().close();
+});
+
+test("destinations say how far each is, and why a delivery fails; the overview points there", async () => {
+  const totals = { deliveries: 1, failures: 3, ms: 10, written: 3, deleted: 0, bytes: 9 };
+  const failing = { since: 0, at: Date.now(), code: "DESTINATION_AWAY", attempts: 3, givenUp: false };
+  const publishedAt = statSync(mirror.snapshot).mtimeMs - 7_200_000;
+  const held = { n: 3, publishedAt, deliveredAt: Date.now(), ms: 10, leftOut: [] };
+  const deliveries = async (): Promise<readonly DeliveryState[]> => [
+    { name: "crm", kind: "postgres", note: { v: 1, held, failing, totals } },
+    { name: "lake", kind: "ducklake", note: null },
+  ];
+  const { url } = await rig.serve({ profiles: [{ ...profile(), deliveries }] });
+  const { page, complaints } = await rig.open(url, { width: 360 });
+  await page.locator("#attention").getByText("DESTINATION_AWAY").waitFor();
+  await page.locator("#attention").getByRole("link", { name: "crm" }).click();
+  const card = page.locator("#destinations-card");
+  await expect.poll(() => card.textContent()).toContain("2 of 2 destinations without");
+  const rows = card.locator("tbody tr");
+  expect(await rows.nth(0).textContent()).toMatch(/crm.*failing: DESTINATION_AWAY, 3 attempts.*2h/);
+  expect(await rows.nth(1).textContent()).toContain("never delivered");
+  await expectNoSidewaysScroll(page);
+  expect(await seriousFindings(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});

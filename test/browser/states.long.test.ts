@@ -1,0 +1,162 @@
+// What the overview says when things are not as they should be: no mirror, a first sync, no credits, differences, a failed list.
+import { copyFileSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { AskedSync, SyncTriggers } from "../../src/core/report/triggers.ts";
+import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
+import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
+import {
+  expectNoSidewaysScroll,
+  layoutShift,
+  type OpenPage,
+  type PageRig,
+  seriousFindings,
+  startPageRig,
+} from "./page-rig.ts";
+
+let mirror: ServedMirror;
+let rig: PageRig;
+beforeAll(async () => {
+  mirror = await serveMirror(3);
+  rig = await startPageRig();
+});
+afterAll(async () => {
+  await rig.close();
+  await mirror.close();
+});
+
+/** The published file after some statements, as a snapshot of its own. */
+const snapshotAfter = async (...statements: readonly string[]): Promise<string> => {
+  const folder = mkdtempSync(join(tmpdir(), "duckmirror-state-"));
+  const file = join(folder, "warehouse.duckdb");
+  copyFileSync(mirror.snapshot, file);
+  const database = await openDatabase(file, { threads: 1 });
+  for (const sql of statements) await database.run(sql);
+  await database.flushWal();
+  await database.close();
+  return file;
+};
+
+const triggers = (more: Partial<SyncTriggers> = {}): SyncTriggers => ({
+  start: async () => ({ runId: "run-1", joined: false }),
+  find: async () => null,
+  cancel: async () => true,
+  ...more,
+});
+
+const isWell = async ({ page, complaints }: OpenPage) => {
+  expect.soft(await seriousFindings(page)).toEqual([]);
+  expect.soft(await layoutShift(page)).toBeLessThanOrEqual(0.02);
+  await expectNoSidewaysScroll(page);
+  expect.soft(complaints.filter((text) => !text.includes("503"))).toEqual([]);
+};
+
+const open = async (snapshot: string, width = 1280, withTriggers: SyncTriggers | null = triggers()) => {
+  const { url } = await rig.serve({
+    profiles: [{ name: "default", snapshot, ratePerMinute: 300 }],
+    ...(withTriggers === null ? {} : { triggers: withTriggers }),
+  });
+  return rig.open(url, { width });
+};
+
+const OUT = [
+  'UPDATE main.usage_snapshots SET remaining = 0, used = "limit", resets_at = now() + INTERVAL 3 DAY',
+  "DELETE FROM sync.stream_state WHERE stream IN ('signals', 'filings')",
+];
+
+test.each([1280, 360])(
+  "out of credits, at a width of %i: never green, until when, and no sync to start",
+  async (width) => {
+    const opened = await open(await snapshotAfter(...OUT), width);
+    const { page } = opened;
+    const verdict = page.locator("#verdict");
+    expect(await verdict.textContent()).toMatch(/^Out of credits until .*incomplete: .*signals/);
+    expect(await verdict.getAttribute("data-level")).not.toBe("good");
+    expect(await page.locator("#credits-left").getAttribute("class")).toContain("bad");
+    expect(await page.locator("#credits-forecast").textContent()).not.toContain("At this pace");
+    expect(await page.getByRole("button", { name: "Sync now" }).isDisabled()).toBe(true);
+    await page.locator("#attention").getByRole("link", { name: "signals", exact: true }).waitFor();
+    await isWell(opened);
+    await page.context().close();
+  },
+);
+
+test("a table says why it is incomplete, one click from the overview", async () => {
+  const { page } = await open(await snapshotAfter(...OUT));
+  await page.locator("#attention").getByRole("link", { name: "signals", exact: true }).click();
+  await page.getByText(/^Why it is not complete: .+/).waitFor();
+  await page.context().close();
+});
+
+test("before the first sync: three steps with their price, a button, and no error", async () => {
+  const missing = join(mkdtempSync(join(tmpdir(), "duckmirror-none-")), "warehouse.duckdb");
+  const opened = await open(missing, 360);
+  await opened.page.locator("#first-visit").getByText("1 credit.").waitFor();
+  await opened.page.getByRole("button", { name: "Start the first sync" }).waitFor();
+  expect(await opened.page.getByRole("alert").count()).toBe(0);
+  await isWell(opened);
+  await opened.page.context().close();
+});
+
+test("during the first sync: its share, credits and the time left", async () => {
+  const missing = join(mkdtempSync(join(tmpdir(), "duckmirror-first-")), "warehouse.duckdb");
+  const started_at = Date.now() - 60_000;
+  const stream = { state: "reading", requests: 5, credits: 5, rows: 500, pages_done: 5, pages_total: 10 };
+  const run: AskedSync = {
+    runId: "run-1",
+    state: "running",
+    profile: "default",
+    askedAt: started_at,
+    report: null,
+    error: null,
+    dueAt: null,
+    progress: {
+      run_id: "run-1",
+      started_at,
+      heartbeat_at: Date.now() + 3_600_000,
+      requests: 5,
+      credits: 5,
+      rows: 500,
+      waiting: null,
+      streams: [{ ...stream, stream: "accounts" }],
+    },
+  };
+  const opened = await open(missing, 1280, triggers({ active: async () => [run], find: async () => run }));
+  const under = opened.page.locator("#active");
+  await expect
+    .poll(() => under.textContent())
+    .toMatch(/50% of the known pages, 500 rows, 5 credits so far; about \d+\w+ left/);
+  await expect.poll(() => under.textContent()).toContain("reading accounts");
+  await isWell(opened);
+  await opened.page.context().close();
+});
+
+test("a verification that found differences is amber everywhere, with their number", async () => {
+  const snapshot = await snapshotAfter(
+    `INSERT INTO sync.runs (run_id, mode, status, started_at, finished_at, forecast, summary, error)
+     VALUES ('check-9', 'verify', 'done', now(), now() + INTERVAL 1 SECOND, '{"requests":3}', '{"differences":291}', 'VERIFY_DIFFERS')`,
+  );
+  const opened = await open(snapshot);
+  const { page } = opened;
+  expect(await page.locator("#verdict").textContent()).toContain("The last verification found 291 differences.");
+  expect(await page.locator("#verdict").getAttribute("data-level")).toBe("warning");
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Runs" }).click();
+  const row = page.locator("#runs tbody tr").first();
+  expect(await row.textContent()).toContain("found differences 291 differences");
+  expect(await row.locator(".badge").getAttribute("class")).toContain("warn");
+  expect(await page.locator(".timeline button").last().getAttribute("class")).toBe("warn");
+  await isWell(opened);
+  await page.context().close();
+});
+
+test("a failed list is bad, and the overview names it with the reason", async () => {
+  const snapshot = await snapshotAfter(
+    "UPDATE sync.stream_state SET status = 'failed', error = 'HTTP 403' WHERE stream = 'contacts'",
+  );
+  const opened = await open(snapshot, 1280, null);
+  expect(await opened.page.locator("#verdict").getAttribute("data-level")).toBe("bad");
+  await opened.page.locator("#attention li", { hasText: "contacts" }).getByText("failed", { exact: true }).waitFor();
+  await isWell(opened);
+  await opened.page.context().close();
+});

@@ -159,20 +159,27 @@ export const startSqlProcess = (limits: ProcessLimits, reach: Reach): SqlProcess
     waiting?.reject(reason);
     waiting = null;
   };
+  const stop = (detail: string) => {
+    reason = new DuckmirrorError("QUERY_LIMIT", { detail });
+    child.kill("SIGKILL");
+    fail();
+  };
   /** Native code in it does what no statement does. */
   const misbehaves = (what: string) => {
     if (reason !== null) return;
-    reason = new DuckmirrorError("QUERY_LIMIT", { detail: what });
     reach.onCrash();
-    child.kill("SIGKILL");
-    fail();
+    stop(what);
+  };
+  /** A statement may need more than there is. */
+  const needsTooMuch = (what: string) => {
+    if (reason === null) stop(what);
   };
   readAnswers(answers, limits, misbehaves, (answer) => {
     if (waiting === null) throw new TypeError("nobody asked for this answer");
     waiting.resolve(answer);
     waiting = null;
   });
-  const stopWatching = watchProcess(child.pid, limits, misbehaves);
+  const stopWatching = watchProcess(child.pid, limits, needsTooMuch);
   // A process that is gone reads nothing; its end is heard below.
   requests.on("error", () => undefined);
   const gone = once(child, "close").then(fail, fail).finally(stopWatching);

@@ -4,7 +4,7 @@ import { feedBoundsOf, readChangeEvents } from "../src/alerts/events/change-even
 import { readConditions } from "../src/alerts/events/conditions.ts";
 import { type AlertEvent, eventId, messagesOf } from "../src/alerts/message.ts";
 import { alone, type RuleContext, type RulePass, runRule, senderOf } from "../src/alerts/run-rule.ts";
-import { verdictOf } from "../src/alerts/sending/retry.ts";
+import { verdictOf } from "../src/alerts/sending/post.ts";
 import { openRuleStore, type Position, type StoredMessage } from "../src/alerts/store/rule-store.ts";
 import type { AlertSettings } from "../src/core/config/alerts/alert-settings.ts";
 import type { Config } from "../src/core/config/config.ts";

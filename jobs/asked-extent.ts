@@ -6,7 +6,7 @@ import { DuckmirrorError } from "../src/core/errors.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { timeMs } from "../src/core/time.ts";
 import type { ResetList } from "../src/sync/plan/reset.ts";
-import { DATED_STREAMS } from "../src/sync/plan/since.ts";
+import { DATED_STREAMS } from "../src/sync/plan/reset.ts";
 
 export interface AskedExtent {
   /** Streams to read; empty: those of the configuration. */

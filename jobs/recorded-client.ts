@@ -9,8 +9,8 @@ import type { Config } from "../src/core/config/config.ts";
 import { detailOf } from "../src/core/errors.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
 import { orderedRow, requestRow } from "../src/sync/request/ledger-rows.ts";
-import { appendCallLine } from "../src/warehouse/journal/call-files.ts";
 import type { CallLine } from "../src/warehouse/journal/call-lines.ts";
+import { appendCallLine } from "../src/warehouse/journal/journal.ts";
 import type { QuotaReading } from "../src/warehouse/record/checkpoint.ts";
 import { type AccessContext, clientOf } from "./service-access.ts";
 

@@ -4,10 +4,10 @@
 import { type RefusalCause, refusalCause } from "../../src/api/limits/quota-signs.ts";
 import { parseRateHeaders } from "../../src/api/limits/rate-headers.ts";
 import type { RefusedOutcome } from "../../src/api/outcome.ts";
-import type { SharedLimiter } from "../../src/budget/rate/flights.ts";
-import { startShared } from "../../src/budget/rate/flights.ts";
 import type { Pacing } from "../../src/budget/rate/limiter.ts";
 import { createThrottle, type Throttle } from "../../src/budget/rate/throttle.ts";
+import type { SharedLimiter } from "../../src/budget/rate/windows.ts";
+import { startShared } from "../../src/budget/rate/windows.ts";
 import type { StateStore } from "../../src/budget/store/state-store.ts";
 import { createMemoryState } from "../../src/budget/store/state-store.ts";
 import { type Dialect, headersOf } from "./headers.ts";

@@ -16,8 +16,7 @@ import { fileVersion } from "../warehouse/read/looks.ts";
 import { type RunQuery, readChangeEvents } from "./events/change-events.ts";
 import { readConditions, stateEvents } from "./events/conditions.ts";
 import { type AlertEvent, type Message, messagesOf } from "./message.ts";
-import { keysIn, type Post, postOnce, type Resolve, signedHeaders } from "./sending/post.ts";
-import { isAttemptDue, verdictOf } from "./sending/retry.ts";
+import { isAttemptDue, keysIn, type Post, postOnce, type Resolve, signedHeaders, verdictOf } from "./sending/post.ts";
 import { openRuleStore, type Position, type RuleStore, ruleFolder, type StoredMessage } from "./store/rule-store.ts";
 
 // A message as text for chats that take Slack's incoming webhooks. Pure.

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { openSharedLedger, type SharedLedger } from "./credits/leases.ts";
 import type { Limits } from "./credits/ledger.ts";
-import { type SharedLimiter, sharedLimiterSchema, startShared } from "./rate/flights.ts";
+import { type SharedLimiter, sharedLimiterSchema, startShared } from "./rate/windows.ts";
 import { createRedisState } from "./store/in-redis.ts";
 import type { RedisConnection } from "./store/redis-connection.ts";
 import type { StateStore } from "./store/state-store.ts";

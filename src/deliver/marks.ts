@@ -8,7 +8,7 @@ import { hasScopeMark, isUsageTable, TABLE_NAMES, type TableName, tableSpec } fr
 import { quoted } from "../core/text/sql-text.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import type { ReadSql } from "../warehouse/duckdb/statements.ts";
-import { readBegunAt } from "../warehouse/read/begun-at.ts";
+import { readBegunAt } from "../warehouse/read/read-run.ts";
 import type { DeliveredTable, Position } from "./destination.ts";
 
 // SQL of the keys that changed after a position. Every kind of destination attaches the snapshot and joins with it. Pure.

@@ -9,7 +9,7 @@ import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { makeFolders } from "../core/files/make-folders.ts";
 import { readOwnText, writeNewSync } from "../core/files/own-files.ts";
-import { codingFor, compressed } from "../replica/compress.ts";
+import { codingFor, compressed } from "../replica/envelope.ts";
 import { openApiDocument } from "../replica/openapi/document.ts";
 import { createReplica } from "../replica/replica.ts";
 import { monthStart } from "../replica/usage.ts";
@@ -23,8 +23,8 @@ import { generateWorld, organizationOf, type WorldOptions } from "./generate/wor
 import { openCredits } from "./limits/credits.ts";
 import { resolveOptions, type SandboxOptions } from "./options.ts";
 import { type Quirks, quirkySlice } from "./quirks.ts";
-import { createRequestLog } from "./request-log.ts";
 import {
+  createRequestLog,
   createService,
   type Faults,
   type Intercept,

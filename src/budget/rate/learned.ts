@@ -5,11 +5,10 @@ import { rename, rm } from "node:fs/promises";
 import { z } from "zod";
 import { readOwnIfThere, writeNewSync } from "../../core/files/own-files.ts";
 import { assumeSlower } from "./assumed-rate.ts";
-import { type SharedLimiter, startShared } from "./flights.ts";
 import type { Proof } from "./limiter.ts";
 import { type Learned, type LimiterState, limiterSchema, startLimiter } from "./limiter-state.ts";
 import { burstOf, inFlightOf, isAssumed, learnedOf, rateOf, windowOf } from "./rates-in-force.ts";
-import { answeredSince, speedOf } from "./windows.ts";
+import { answeredSince, type SharedLimiter, speedOf, startShared } from "./windows.ts";
 
 // What a process learned of the service's limits, kept for the next one in a file of the data directory: a service that
 // refuses a burst refuses it once, and requests of the last minute count in the next sync, too. A loss of the file costs a

@@ -3,10 +3,10 @@
 import type { RateInfo } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { StateStore } from "../store/state-store.ts";
-import { countFlight, FLIGHT_MS, inFlight, onEarlierClock, type SharedLimiter } from "./flights.ts";
 import { type Refusal, refuse } from "./learned.ts";
 import { nextSlot, observeRate, type Pacing, type Proof, type Trip, takeSlot } from "./limiter.ts";
 import { startLimiter } from "./limiter-state.ts";
+import { countFlight, FLIGHT_MS, inFlight, onEarlierClock, type SharedLimiter } from "./windows.ts";
 
 /** Change caused by an answer. `skew`: the store's clock minus this process's. */
 type Change = (state: SharedLimiter, now: number, skew: number) => SharedLimiter;

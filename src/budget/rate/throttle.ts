@@ -5,12 +5,12 @@ import type { RateInfo } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { StateStore } from "../store/state-store.ts";
 import { createMemoryState } from "../store/state-store.ts";
-import { type SharedLimiter, startShared } from "./flights.ts";
 import type { Refusal } from "./learned.ts";
 import type { Pacing, Trip, WaitReason } from "./limiter.ts";
 import { LimiterView } from "./limiter-view.ts";
 import { ratePerMinute } from "./rates-in-force.ts";
 import { WaitingLine } from "./waiting-line.ts";
+import { type SharedLimiter, startShared } from "./windows.ts";
 
 interface ThrottleReading {
   /** The rate in force, in requests per minute. */

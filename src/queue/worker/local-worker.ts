@@ -14,8 +14,8 @@ import { type Scheduler, schedulesOf, startSchedules } from "../schedules/local.
 import { createCarrier } from "../syncs/local/carry-out.ts";
 import { createKnownSyncs } from "../syncs/local/known-syncs.ts";
 import { createLocalTriggers, createOrder } from "../syncs/local/local-triggers.ts";
+import type { Verify } from "../verifications/local.ts";
 import { createVerifications, withVerifications } from "../verifications/local.ts";
-import type { Verify } from "../verifications/verification.ts";
 import { createProgressBook } from "./run-engine.ts";
 
 export interface LocalWorkerDeps {

@@ -17,7 +17,7 @@ import { createSyncMarks } from "../redis/marks.ts";
 import { openAsking, openWorking, redisFailure } from "../redis/queue-connections.ts";
 import { closeQueues, openQueues } from "../redis/queues.ts";
 import { createQueuedTriggers } from "../syncs/redis/queued-triggers.ts";
-import type { Verify } from "../verifications/verification.ts";
+import type { Verify } from "../verifications/local.ts";
 
 // Types of the things that a worker with Redis needs, and its intervals and time limits.
 

@@ -3,8 +3,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { type Coding, codingFor, compressed } from "../../replica/compress.ts";
-import { type Answer, writeEnvelope } from "../../replica/envelope.ts";
+import { type Answer, type Coding, codingFor, compressed, writeEnvelope } from "../../replica/envelope.ts";
 import { createFilledColumns, createKept } from "../../replica/kept/kept.ts";
 import { createListOrders, type KnownOrder } from "../../replica/kept/list-orders.ts";
 import { matchRoute, type RouteMatch } from "../../replica/query/route-match.ts";

@@ -10,8 +10,7 @@ import { type Candidate, type Context, type DueOptions, type MirrorView, stateKe
 import { dueCandidates } from "./due.ts";
 import { mirrorViews } from "./mirror-view.ts";
 import { changedScopes, unusableIn, wideningLists } from "./remembered.ts";
-import { lengthsOf, type ResetList, resetCandidates, withoutStates } from "./reset.ts";
-import { sinceCandidates } from "./since.ts";
+import { lengthsOf, type ResetList, resetCandidates, sinceCandidates, withoutStates } from "./reset.ts";
 import { FORBIDDEN_WORTH } from "./worth.ts";
 
 /** What the service refused in an earlier sync comes after all else: it must not be the first that a run is answered. */

@@ -1,10 +1,10 @@
 // Reads the state of the mirror for planning. Writes nothing.
 import { z } from "zod";
 import type { Quota } from "../../api/outcome.ts";
-import { STREAM_NAMES, streamSpec } from "../../catalog/streams.ts";
+import { COMPANY_LISTS, ORGANIZATION_LISTS, STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
-import { quoted } from "../../core/text/sql-text.ts";
+import { literal, quoted } from "../../core/text/sql-text.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
@@ -12,7 +12,18 @@ import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { ChangeCounts, ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { contentIds, idsInScope, isScoped } from "../rows/row-scope.ts";
 import { type AccountFact, type MirrorView, stateKey } from "./candidate.ts";
-import { ROWS_BY_SCOPE } from "./rows-by-scope.ts";
+
+// The query for the number of mirrored rows per list, generated from the table of streams. Pure.
+
+const rowsOf = (stream: StreamName, scope: string, rest = ""): string =>
+  `SELECT ${literal(stream)} AS stream, ${scope} AS scope, count(*) AS rows FROM main.${quoted(streamSpec(stream).table)}${rest}`;
+
+/** One row per stream and scope: '' for a list of the organization, else the company's id. Empty lists are absent. */
+export const ROWS_BY_SCOPE: string = [
+  ...ORGANIZATION_LISTS.map((stream) => rowsOf(stream, "''", " WHERE _in_scope")),
+  rowsOf("usage", "'requests'"),
+  ...COMPANY_LISTS.map((stream) => rowsOf(stream, "company_id", " GROUP BY company_id")),
+].join(" UNION ALL ");
 
 /** Most signals whose content one run fetches, so that planning stays fast on a large mirror. */
 const MOST_DETAILS = 20_000;

@@ -1,10 +1,35 @@
 // Lists to read anew: the plan treats them as never read, and plans nothing else. Nothing is deleted first: the walk decides
 // on deletes as every walk does. Pure.
-import { type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { type Candidate, type Context, type MirrorView, pagesOf, stateKey } from "./candidate.ts";
+import { askable } from "./due.ts";
+import { listWorth } from "./worth.ts";
+
+// Excerpts of lists for `sync --since`: what is dated after a day, by the service's own filter. They add and refresh
+// rows, and conclude nothing about the rest of the list: no watermark moves, no row is deleted, no list becomes
+// complete. Pure.
+
+/** Streams whose list the service filters by a date. */
+export const DATED_STREAMS: readonly StreamName[] = STREAM_NAMES.filter((name) => streamSpec(name).since !== undefined);
+
+/** One reading of each of these lists. `since`: ms since the epoch. */
+export const sinceCandidates = (context: Context, since: number): readonly Candidate[] =>
+  askable(context)
+    .filter((name) => DATED_STREAMS.includes(name))
+    .map((stream) => ({
+      stream,
+      scope: "",
+      mode: "filter",
+      overlap: false,
+      because: `--since ${new Date(since).toISOString().slice(0, 10)}`,
+      // How much is dated after it is not known.
+      requests: null,
+      worth: listWorth(stream),
+      since,
+    }));
 
 export interface ResetList {
   readonly stream: StreamName;

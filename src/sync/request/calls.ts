@@ -1,5 +1,6 @@
 // Builds the request for a page or record from the catalog, the list's shape and the configuration. Pure.
 
+import { z } from "zod";
 import type { ApiCall } from "../../api/outcome.ts";
 import { type EndpointName, pathOf, takes } from "../../catalog/endpoints.ts";
 import type { FieldSpec } from "../../catalog/fields.ts";
@@ -7,10 +8,29 @@ import { type EmbedSpec, isContent, isNamedAlways, type StreamSpec, wantedConten
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { filterDate, isoTime, timeMs } from "../../core/time.ts";
+import { WORK } from "../../warehouse/record/checkpoint.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
 import type { ListOrder } from "../list/order.ts";
 import { filtersOf } from "../rows/row-scope.ts";
+
+// What the archive keeps beside a response, so that it can be loaded later as when it was received.
+
+const readRequest = z.object({ page: z.number(), perPage: z.number(), role: z.enum(["cover", "bridge", "head"]) });
+
+/**
+ * Detail stored with an archived response: the read that it answers (null for a single request), whether pages of its
+ * walk overlap (null when it belongs to no walk), fields that the list was known to return (`granted`), heavy
+ * fields that are taken from records that come along (null: all), and what the request was made for.
+ */
+export const archivedDetail = z.object({
+  read: readRequest.nullable(),
+  overlap: z.boolean().nullable(),
+  granted: z.array(z.string()).readonly().default([]),
+  along: z.array(z.string()).readonly().nullable().default(null),
+  work: z.enum(WORK).nullable().default(null),
+});
+export type ArchivedDetail = z.infer<typeof archivedDetail>;
 
 /** Configuration that shapes requests. */
 export interface CallOptions {

@@ -1,21 +1,41 @@
 // Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
 // policy decides what follows. A verdict that ends the run ends it here, at once.
-
 import { openAgainAt, rateSaid, refusalCause } from "../../api/limits/quota-signs.ts";
-import type { ApiOutcome, OkOutcome, RefusedOutcome, Verdict } from "../../api/outcome.ts";
-import { causeOf } from "../../api/outcome.ts";
+import { type ApiOutcome, causeOf, type OkOutcome, type RefusedOutcome, type Verdict } from "../../api/outcome.ts";
+import { type Redactor, redactOutcome } from "../../api/redact.ts";
 import { chargeOf, isProse, namesOneThing, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { isStreamName, type LedgerStream, namesContent, streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
-import { createAddressCheck } from "./address-check.ts";
 import { urlOf } from "./calls.ts";
 import { requestRow } from "./ledger-rows.ts";
 import { createOutage, type FailureSign, type Outage } from "./outage.ts";
-import { createForbiddenRoutes, createRefusals, createScopeFailures, type Refusals } from "./refusals.ts";
+import {
+  createAddressCheck,
+  createForbiddenRoutes,
+  createRefusals,
+  createScopeFailures,
+  type Refusals,
+} from "./refusals.ts";
+import type { Sender } from "./sender.ts";
 import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
+
+// Applies redaction to responses of the service, before anything of them is archived, planned with or loaded. The
+// redactor itself is pure (api/redact.ts).
+
+/** The sender with every outcome redacted. */
+export const redactingSender = (sender: Sender, redact: Redactor | null): Sender =>
+  redact === null
+    ? sender
+    : {
+        ...sender,
+        send: async (parcel, ends) => {
+          const sending = await sender.send(parcel, ends);
+          return sending.kind === "outcome" ? { ...sending, outcome: redactOutcome(sending.outcome, redact) } : sending;
+        },
+      };
 
 export interface FetcherDeps extends TurnDeps {
   /** In [0, 1): jitter. */

@@ -1,5 +1,7 @@
 // Converts one response to rows of tables. Pure; depends only on request and body, so a replay of the archive gives
 // the same rows.
+
+import { meansUnlimited } from "../../api/envelope.ts";
 import type { EndpointName } from "../../catalog/endpoints.ts";
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type EmbedSpec, type StreamName, streamOfRoute, streamSpec } from "../../catalog/streams.ts";
@@ -11,7 +13,15 @@ import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { embeddedRecords, withoutContent } from "./embeds.ts";
 import { grantedFields, isUncertain } from "./granted-fields.ts";
 import { accountOf, LOOKUP_SCOPE } from "./lookup-outcome.ts";
-import { quotaFigures } from "./quota-figures.ts";
+
+// Fields of `usage_snapshots` from the quota of GET /v1/usage. Pure.
+
+/**
+ * Without a limit, the service may send -1 or 0 for `limit` and `remaining`. As numbers they would read as a quota that is
+ * used up, so both columns stay empty and `_extra` keeps the quota as received.
+ */
+export const quotaFigures = (quota: JsonObject): JsonObject =>
+  meansUnlimited(quota.limit, quota.remaining) ? { ...quota, limit: null, remaining: null, quota } : quota;
 
 /** One answered request, live or from the archive. */
 export interface Answer {

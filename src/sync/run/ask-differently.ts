@@ -11,19 +11,115 @@ import {
   withFixedPages,
 } from "../list/form.ts";
 import { isActive, type ListState, liveOf, progressOf } from "../list/state.ts";
-import { pageSizeOf } from "../list/ways/page-size.ts";
 import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
-import { type ChangeReading, withoutChanges } from "../request/changes-refused.ts";
 import type { FetchResult } from "../request/fetcher.ts";
+import { SIZE_FAILURE_CODES, type SizeFailure, sizeBelow, withSmallerPages } from "../request/smaller-pages.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 import { beginAnew } from "./begin-anew.ts";
 import { goOn } from "./read-list.ts";
 import { underWayOf } from "./ready-lists.ts";
 import { isOneOfMany } from "./state/form-trials.ts";
+import { pageSizeOf } from "./state/learn-shape.ts";
 import { failList } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
 import { formOf, type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
 import { type WantedCall, whereOf } from "./wanted-call.ts";
+
+// After a page failed for good: the same rows in smaller pages. At once while no page of the list was ever answered in
+// this size. Where one was, only if the list failed in the last sync, too: an outage must not make pages small.
+
+const hasFailedBefore = ({ state }: OpenList): boolean => SIZE_FAILURE_CODES.has(liveOf(state).before?.error ?? "");
+
+/** Attempts at a page of a size that nothing has shown to be the right one: more of them would only delay the next size. */
+const ATTEMPTS_A_SIZE = 3;
+
+/** Limit of attempts while smaller pages are tried; empty: the retry policy decides. */
+export const attemptsWhileSmaller = (run: SyncRun, { stream }: OpenList): { readonly maxAttempts?: number } => {
+  const isTrying = run.beforeSmaller.get(stream.name) != null && !shapeOf(run, stream.name).settled;
+  return isTrying ? { maxAttempts: ATTEMPTS_A_SIZE } : {};
+};
+
+/** Asks for one list of many in smaller pages: the others may be answered in the size of the stream. */
+const lessOfOne = async (run: SyncRun, list: OpenList, size: number | null): Promise<boolean> => {
+  if (!hasFailedBefore(list)) return false;
+  if (size === null) {
+    list.tell({ kind: "pages-of", size: shapeOf(run, list.stream.name).perPage, exactly: true });
+    return false;
+  }
+  list.tell({ kind: "pages-of", size, exactly: false });
+  await goOn(run, list);
+  return true;
+};
+
+/** Asks for smaller pages. False: their size is not the reason, or every size has failed. */
+export const askForLess = async (
+  run: SyncRun,
+  list: OpenList,
+  request: ReadRequest,
+  failure: SizeFailure,
+): Promise<boolean> => {
+  const { name, scope } = list.stream;
+  const shape = shapeOf(run, name);
+  const before = run.beforeSmaller.get(name);
+  if (!isActive(list.state) || before === null) return false;
+  // One company of many may have such a body for ever, and each try is paid.
+  if (failure === "paid" && scope === "company") return false;
+  const size = sizeBelow(request.perPage, failure);
+  if (shape.settled && scope === "company") return lessOfOne(run, list, size);
+  if (before !== undefined && request.perPage > shape.perPage) {
+    // Another page of this size has failed already, or was sent before that was known.
+    await goOn(run, list);
+    return true;
+  }
+  if (shape.settled && (before !== undefined || !hasFailedBefore(list))) return false;
+  if (size === null) {
+    const first = before ?? shape;
+    run.beforeSmaller.set(name, null);
+    list.tell({ kind: "pages-of", size: first.perPage, exactly: true });
+    await useShape(run, list, first);
+    return false;
+  }
+  run.beforeSmaller.set(name, before ?? shape);
+  const text = `${name}: pages of ${request.perPage} rows fail, pages of ${size} are asked for`;
+  run.deps.emit({ kind: "note", level: "info", text });
+  await useShape(run, list, withSmallerPages(shape, size, run.deps.clock.now()));
+  return true;
+};
+
+// A refusal of a reading of changes, which sends an order or a filter that a walk does not send: is it at fault? Pure.
+
+interface ChangeReading {
+  /** The list is read newest change first. */
+  readonly ordered: boolean;
+  /** Parameter of the filter by change date, if the list is read with it. */
+  readonly filter: string | null;
+  /** The list's shape at the first refusal; null: none, or the list was not returned before. */
+  readonly accepted: ListShape | null;
+}
+
+/**
+ * The shape without what only this reading sends; null: something else may be at fault. The response names it, or the list
+ * was returned in `accepted` before and refuses a smaller page as well, so the size is not at fault. A fault that the
+ * response does not name may pass: `settled` remains true, so the run does not store it.
+ */
+export const withoutChanges = (
+  shape: ListShape,
+  refused: RefusedRequest,
+  excerpt: string,
+  { ordered, filter, accepted }: ChangeReading,
+): ListShape | null => {
+  const before = accepted?.settled === true && refused.perPage < accepted.perPage ? accepted : null;
+  if (ordered && refused.sort) {
+    if (/sort|order/i.test(excerpt)) return { ...shape, changeOrder: false, settled: false };
+    // A list that was walked without an order refuses this one, whatever it says.
+    if (!shape.sort) return { ...shape, changeOrder: false };
+    return before === null ? null : { ...before, changeOrder: false };
+  }
+  if (filter === null) return null;
+  const isNamed = excerpt.toLowerCase().includes(filter.toLowerCase()) || /filter|\bdate/i.test(excerpt);
+  if (isNamed) return { ...shape, changeFilter: false, settled: false };
+  return before === null ? null : { ...before, changeFilter: false };
+};
 
 /**
  * Refusals of a list's later pages after which no other form is tried. The service accepted the form for the first page, so it

@@ -10,7 +10,7 @@ import { contentNames } from "../request/calls.ts";
 import { leaveWalk } from "./begin-anew.ts";
 import { goOn } from "./read-list.ts";
 import { enoughReady } from "./ready-lists.ts";
-import { withholdList } from "./state/embeddable-lists.ts";
+import { withholdList } from "./state/list-ends.ts";
 import { createOpenList } from "./state/open-list.ts";
 import { isFiltered, isSuspect, type SyncRun, shapeOf } from "./state/run-state.ts";
 import { accessIn } from "./state/tier-book.ts";

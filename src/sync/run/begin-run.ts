@@ -5,7 +5,7 @@ import { accessOf } from "../../core/state/tier.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import { openBudgets } from "../plan/budgets/budget-book.ts";
-import { creditsNow } from "../plan/forecast/credits-now.ts";
+import { creditsNow } from "../plan/forecast/even-pace.ts";
 import { type Forecast, forecastJson, forecastOf } from "../plan/forecast/forecast.ts";
 import { ratesOf, readPastRuns } from "../plan/forecast/past-runs.ts";
 import { createPlanner, type Plan, type Planner } from "../plan/make-plan.ts";
@@ -20,17 +20,16 @@ import {
   unusableIn,
   wideningLists,
 } from "../plan/remembered.ts";
-import { correctFutureStamps } from "../recovery/future-stamps.ts";
-import { recover } from "../recovery/recover.ts";
+import { correctFutureStamps, recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { withSizesOfOthers } from "../request/smaller-pages.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
 import { type FirstResults, publishFirstResults } from "./first-results.ts";
 import { createCommitter } from "./state/committer.ts";
 import { readCompleteness } from "./state/completeness.ts";
-import { embeddableLists } from "./state/embeddable-lists.ts";
 import { createEnding } from "./state/ending.ts";
 import { createFormTrials } from "./state/form-trials.ts";
+import { embeddableLists } from "./state/list-ends.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "./state/run-state.ts";
 import { createRunStats } from "./state/run-stats.ts";
 import { openScope } from "./state/scope-marks.ts";

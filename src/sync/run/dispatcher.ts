@@ -7,24 +7,54 @@ import { streamSpec } from "../../catalog/streams.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { asksBeyond } from "../list/coverage/list-end.ts";
 import { isActive, liveOf, progressOf, requestsOf } from "../list/state.ts";
+import { totalOf } from "../list/stored-state.ts";
 import { readSoFar } from "../list/ways/progress.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
 import { creditsOf } from "../request/ledger-rows.ts";
-import { askDifferently } from "./ask-differently.ts";
-import { askForLess, attemptsWhileSmaller } from "./ask-for-less.ts";
+import { askDifferently, askForLess, attemptsWhileSmaller } from "./ask-differently.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { beginAnew, readMeanwhile } from "./begin-anew.ts";
 import { goOn, searchOn } from "./read-list.ts";
 import { hasReady, mostValuable, underWayOf } from "./ready-lists.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
+import { pageSizeOf } from "./state/learn-shape.ts";
 import { failList, putOff } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
-import { emitPage } from "./state/page-events.ts";
 import { formOf, hasGoneOn, isSuspect, type SyncRun } from "./state/run-state.ts";
 import { commitLedger, takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { purposeOf, type WantedCall, wantedCall } from "./wanted-call.ts";
+
+// Reports a stream's progress in numbers after every response.
+
+/** Expected pages of a stream: from the list's length if it has one list, else from the number of due lists. */
+export const pagesTotal = (
+  { stream, state }: Pick<OpenList, "stream" | "state">,
+  stats: { readonly planned: number; readonly pages: number },
+): number | null => {
+  if (stream.scope !== "organization") return Math.max(stats.planned, stats.pages);
+  const total = totalOf(liveOf(state));
+  const progress = progressOf(state);
+  if (progress?.kind !== "walk" || total === null) return null;
+  return Math.max(stats.pages, Math.ceil(total / pageSizeOf(progress)));
+};
+
+const emitPage = (run: SyncRun, list: OpenList): void => {
+  const { stream } = list.candidate;
+  const stats = run.stats.of(stream);
+  const { requests, credits, rows, pages } = stats;
+  run.deps.emit({
+    kind: "page",
+    stream,
+    requests,
+    credits,
+    rows,
+    pagesDone: pages,
+    pagesTotal: pagesTotal(list, stats),
+    rowsTotal: list.stream.scope === "organization" ? totalOf(liveOf(list.state)) : null,
+  });
+};
 
 /** Most uncommitted responses; fetching continues while they are written. */
 const MOST_UNCOMMITTED = 256;
@@ -34,7 +64,7 @@ const MOST_UNCOMMITTED = 256;
  */
 const MOST_UNCOMMITTED_BYTES = 4 * 1024 * 1024;
 
-interface Pick {
+interface Picked {
   readonly list: OpenList;
   /** null: the single request of a record. */
   readonly read: ReadRequest | null;
@@ -66,7 +96,7 @@ const hasRoom = (run: SyncRun, { flying, answerBytes }: Traffic): boolean =>
   run.committer.waitingBytes() + Math.max(0, flying + 1 - run.options.largeInFlight) * answerBytes <
     MOST_UNCOMMITTED_BYTES;
 
-const pick = (run: SyncRun): Pick | null => {
+const pick = (run: SyncRun): Picked | null => {
   const list = mostValuable(run);
   if (list === null) return null;
   const { state } = list;
@@ -76,12 +106,12 @@ const pick = (run: SyncRun): Pick | null => {
 };
 
 /** Takes a request back that was not sent. Its list decides again, because it may have changed. */
-const unpick = async (run: SyncRun, { list, read }: Pick): Promise<void> => {
+const unpick = async (run: SyncRun, { list, read }: Picked): Promise<void> => {
   list.tell({ kind: "unsent", read });
   if (read !== null) await goOn(run, list);
 };
 
-const noteUnusable = (run: SyncRun, { list, read }: Pick, free: boolean): void =>
+const noteUnusable = (run: SyncRun, { list, read }: Picked, free: boolean): void =>
   run.unusable.failed(list.candidate, {
     goneOn: hasGoneOn(run, list.state),
     deep: read !== null && read.page > 1,
@@ -91,7 +121,7 @@ const noteUnusable = (run: SyncRun, { list, read }: Pick, free: boolean): void =
 /** Applies a failure: smaller pages, another way of reading, or the end of the list in this run. */
 const takeFailure = async (
   run: SyncRun,
-  { list, read }: Pick,
+  { list, read }: Picked,
   { error, notFound, size }: Extract<Fetched["result"], { kind: "failed" }>,
 ): Promise<void> => {
   if (read !== null) {
@@ -104,7 +134,7 @@ const takeFailure = async (
 };
 
 /** True for a refusal of what follows the last known row of a list. */
-const isPastEnd = ({ list, read }: Pick, { result }: Fetched): boolean => {
+const isPastEnd = ({ list, read }: Picked, { result }: Fetched): boolean => {
   const isRefusal =
     result.kind === "absent" || result.kind === "adjust" || (result.kind === "failed" && result.notFound);
   const progress = progressOf(list.state);
@@ -112,7 +142,7 @@ const isPastEnd = ({ list, read }: Pick, { result }: Fetched): boolean => {
 };
 
 /** Applies the outcome of a request. */
-const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, fetched: Fetched): Promise<void> => {
+const take = async (run: SyncRun, picked: Picked, wanted: WantedCall, fetched: Fetched): Promise<void> => {
   const { list, read } = picked;
   const { result, requests } = fetched;
   if (read !== null && isPastEnd(picked, fetched)) return takeEnd(run, list, read, requests);
@@ -145,7 +175,7 @@ const take = async (run: SyncRun, picked: Pick, wanted: WantedCall, fetched: Fet
   }
 };
 
-const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () => void): Promise<void> => {
+const send = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: () => void): Promise<void> => {
   const { list, read } = picked;
   const { stream, scope } = list.candidate;
   const call = () => wantedCall(list.state, read, formOf(run, list), { ...run.options, embeddable: run.embeddable });
@@ -176,7 +206,7 @@ const send = async (run: SyncRun, traffic: Traffic, picked: Pick, onLeaving: () 
 };
 
 /** Sends a request; resolves when it is sent or will not be. */
-const launch = (run: SyncRun, traffic: Traffic, picked: Pick): Promise<void> =>
+const launch = (run: SyncRun, traffic: Traffic, picked: Picked): Promise<void> =>
   new Promise((resolve) => {
     traffic.flying += 1;
     traffic.open += 1;

@@ -8,7 +8,7 @@ import { embedsOf, type ListShape } from "../list/form.ts";
 import { type ListState, type Live, liveOf, orderOf, progressOf } from "../list/state.ts";
 import { type Purpose, workOf } from "../plan/budgets/caps.ts";
 import { breakdownOf, LIMITS_SCOPE, type UsageChoice } from "../plan/usage-scopes.ts";
-import type { ArchivedDetail } from "../request/archived-detail.ts";
+import type { ArchivedDetail } from "../request/calls.ts";
 import {
   type CallOptions,
   companyCall,

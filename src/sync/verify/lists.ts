@@ -2,7 +2,7 @@
 // lacks.
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { type Comparison, compareLoad, countByValue, mirroredBeside } from "../../warehouse/load/compare.ts";
-import { isDescending } from "../list/coverage/id-order.ts";
+import { isDescending } from "../list/coverage/coverage.ts";
 import { initialShape, type ListShape, shapeAfterRefusal } from "../list/form.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { detailCall, listCall, namesLightFields, namesUnknownFields } from "../request/calls.ts";

@@ -9,7 +9,7 @@ import { jsonOrNull } from "../../core/json.ts";
 import type { Database } from "../duckdb/database.ts";
 import type { Instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { readBegunAt } from "../read/begun-at.ts";
+import { readBegunAt } from "../read/read-run.ts";
 import {
   cellsSql,
   EXPORT_FORMATS,

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { Database } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { readCallFiles } from "../journal/call-files.ts";
+import { readCallFiles } from "../journal/journal.ts";
 import { type LookCredits, lookCreditsRow } from "./looks.ts";
 
 const count = z.number();

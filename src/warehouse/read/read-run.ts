@@ -6,9 +6,21 @@ import { type SyncReport, syncReportSchema } from "../../core/report/sync-report
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { fileError, readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import type { ReadSql } from "../duckdb/statements.ts";
 import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
 import { assertReadable } from "../user-sql/readable.ts";
 import { looksSince } from "./looks.ts";
+
+// When a file was begun. A replay fills a new one, whose rows may hold other values under the same times and runs: by new
+// field rules, or by a program that reads a response another way.
+
+const begunRow = z.object({ begun_at: z.number().nullable() });
+
+/** ms since the epoch; null: not known. */
+export const readBegunAt = async (sql: ReadSql): Promise<number | null> => {
+  const [row] = await sql.query(sqlText("warehouse/begun-at.sql"), [], begunRow);
+  return row?.begun_at ?? null;
+};
 
 // Opens the published snapshot for the program's own statements.
 

@@ -1,8 +1,8 @@
 // Several processes under one limiter whose store is some way off, on a clock that tests move.
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../bench/rates/manual-clock.ts";
-import { type SharedLimiter, startShared } from "../../../src/budget/rate/flights.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
+import { type SharedLimiter, startShared } from "../../../src/budget/rate/windows.ts";
 import type { StateStore } from "../../../src/budget/store/state-store.ts";
 import { createMemoryState } from "../../../src/budget/store/state-store.ts";
 import type { Clock } from "../../../src/core/clock.ts";

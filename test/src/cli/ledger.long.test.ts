@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
-import { callsDir } from "../../../src/warehouse/journal/call-files.ts";
+import { callsDir } from "../../../src/warehouse/journal/journal.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { aPlaceFor, cli } from "../../support/cli.ts";
 

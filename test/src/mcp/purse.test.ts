@@ -1,7 +1,7 @@
 // The purse of an assistant: what it may spend, also with calls side by side, failures, restarts and a new day.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openPurse, parsePurse } from "../../../src/mcp/purse.ts";
+import { openPurse, parsePurse } from "../../../src/mcp/server.ts";
 import { tempDir } from "../warehouse/temp-dir.ts";
 
 const T0 = Date.UTC(2026, 10, 27, 12);

@@ -6,8 +6,15 @@ import { isoTime } from "../../../core/time.ts";
 import type { DeadLetter } from "../../../queue/letters/dead-letters.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { renderTable } from "../../terminal/table.ts";
-import { actOnLetters, chosenLetters, type LetterAction } from "../../worker/letters.ts";
-import { recorded, renderMembers, renderPauses, renderQueues } from "../../worker/steer.ts";
+import {
+  actOnLetters,
+  chosenLetters,
+  type LetterAction,
+  recorded,
+  renderMembers,
+  renderPauses,
+  renderQueues,
+} from "../../worker/steer.ts";
 import { connectWorker, type WorkerConnection } from "../../worker/worker-connection.ts";
 
 const ACTIONS: readonly LetterAction[] = ["retry", "drop"];

@@ -1,4 +1,4 @@
-// Kind `parquet`: the export's parts in a folder or in object storage, as a set that changes as a whole (set-manifest.ts).
+// Kind `parquet`: the export's parts in a folder or in object storage, as a set that changes as a whole (lists.ts).
 // Parts have names of their own and are never changed, so that a reader of a manifest reads what it names, also while the
 // next set is being brought.
 import { randomUUID } from "node:crypto";
@@ -15,8 +15,18 @@ import { eachPart, lastRun, openSnapshot, WHOLE_PARQUET, writePart } from "../..
 import type { Delivered, DeliveredRows, DeliverySource, Destination, DestinationContext } from "../../destination.ts";
 import { type ObjectStore, unconditional } from "../../stores/object-store.ts";
 import { openStore, parsePlace } from "../../stores/open-store.ts";
-import { isSweepDue, partKey, sortRetired, sweep, updateLists } from "./lists.ts";
-import { commitSet, type ReadSet, readSet, type SetEntry, type SetManifest } from "./set-manifest.ts";
+import {
+  commitSet,
+  isSweepDue,
+  partKey,
+  type ReadSet,
+  readSet,
+  type SetEntry,
+  type SetManifest,
+  sortRetired,
+  sweep,
+  updateLists,
+} from "./lists.ts";
 
 // Opens a destination of kind parquet from its settings.
 

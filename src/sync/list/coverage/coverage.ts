@@ -2,7 +2,6 @@
 // A page joins the coverage only by proof: a shared row, an id order that leaves no room between, or a list that has
 // verifiably not changed. If a page does not join, the walk steps back and bridges the gap.
 import type { PageRead, Proof } from "./contract.ts";
-import { isHigher } from "./id-order.ts";
 import {
   asksBeyond,
   confirmsCount,
@@ -18,6 +17,21 @@ import {
   totalAfter,
 } from "./list-end.ts";
 import { cannotShare, endOf, type PageSpan, startOf } from "./page-geometry.ts";
+
+// The order of ids in a page. Pure.
+
+/** True when both are whole numbers and the first is the greater one. */
+export const isHigher = (a: string, b: string): boolean => {
+  const integer = /^-?\d+$/;
+  return integer.test(a) && integer.test(b) && BigInt(a) > BigInt(b);
+};
+
+/** True when the ids are whole numbers in strictly descending order. */
+export const isDescending = (ids: readonly string[]): boolean =>
+  ids.every((id, index) => {
+    const previous = ids[index - 1];
+    return previous === undefined ? /^-?\d+$/.test(id) : isHigher(previous, id);
+  });
 
 /** Ids kept from the end of the coverage. One of them in the next page is enough to join it. */
 const TAIL_IDS = 8;

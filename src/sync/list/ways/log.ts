@@ -1,7 +1,7 @@
 // Strategy log: reads an append-only list (the service's request history) from its newest end to the first known
 // id, the first time to its other end. Pure. Never deletes: the mirror keeps entries that the service drops.
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
-import { isDescending } from "../coverage/id-order.ts";
+import { isDescending } from "../coverage/coverage.ts";
 import { provesEnd } from "../coverage/list-end.ts";
 
 export interface LogState {

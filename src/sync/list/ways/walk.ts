@@ -2,8 +2,7 @@
 // Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/paging.md.
 import { counted } from "../../../core/text/units.ts";
 import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "../coverage/contract.ts";
-import { addRead, type Coverage, emptyCoverage } from "../coverage/coverage.ts";
-import { isDescending } from "../coverage/id-order.ts";
+import { addRead, type Coverage, emptyCoverage, isDescending } from "../coverage/coverage.ts";
 import { nextReads } from "../coverage/next-reads.ts";
 
 /** Passes over a list of one page without a count that seems to have lost rows. */

@@ -5,9 +5,8 @@ import { vocabulary } from "../../../catalog/field-rules.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { type Candidate, type Context, maxAge } from "../candidate.ts";
 import { askable } from "../due.ts";
-import { type Credits, ROLL_OVER_CYCLES } from "./credits-now.ts";
 import { type Cycle, creditsPerDay, creditsUntil, cyclesOf, detailsPerSignal } from "./cycles.ts";
-import { type Aging, agingOf, type Need } from "./even-pace.ts";
+import { type Aging, agingOf, type Credits, type Need, ROLL_OVER_CYCLES } from "./even-pace.ts";
 import type { Forecast } from "./forecast.ts";
 import type { Rates } from "./past-runs.ts";
 

@@ -1,14 +1,15 @@
 // Applies deletes: counts rows that a walk did not return, consults the guard, probes a few by id, then moves them to
 // history.
-
 import { z } from "zod";
 import type { StreamSpec } from "../../../catalog/streams.ts";
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
-import { liveOf } from "../../list/state.ts";
+import { isHigher } from "../../list/coverage/coverage.ts";
+import { liveOf, progressOf } from "../../list/state.ts";
 import { finishedState, walkingState } from "../../list/stored-state.ts";
+import { coverageOf } from "../../list/ways/progress.ts";
 import { adjustRows, closeList, commitState, failList, putOff } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
@@ -16,7 +17,49 @@ import { markUnreturned } from "../state/scope-marks.ts";
 import { askById, isAskable } from "./ask-by-id.ts";
 import { rememberWindow } from "./at-window.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
-import { forgetMissed, missedBefore, rememberMissed } from "./unlisted.ts";
+
+// Records that left their list and are still served by their id: archived, or merged into another. The list decides what the
+// mirror holds, once two walks of two runs, each of which adds up, lack them. docs/decisions/the-list-decides.md.
+
+/** Search windows end at a multiple of this many rows. */
+const ROUND = 50;
+
+const sighting = z.object({ runId: z.string(), ids: z.array(z.string()) });
+
+const nameOf = ({ stream }: OpenList): string => `unlisted.${stream.name}`;
+
+/** True when the list may end at a search window, and some of these rows may lie behind it. */
+const mayBeCutOff = ({ state }: OpenList, ids: readonly string[]): boolean => {
+  const progress = progressOf(state);
+  const coverage = progress === null ? null : coverageOf(progress);
+  if (coverage === null) return true;
+  const { end, size, total, tail } = coverage;
+  const last = tail.at(-1);
+  const isOrdered = progress?.kind === "walk" && progress.ordered && last !== undefined;
+  if (isOrdered && ids.every((id) => isHigher(id, last))) return false;
+  return end >= size && (total ?? end) % ROUND === 0;
+};
+
+/** Ids that the walk of an earlier run lacked, too. */
+const missedBefore = async (run: SyncRun, list: OpenList, ids: readonly string[]): Promise<readonly string[]> => {
+  const text = (await run.deps.warehouse.capabilities()).get(nameOf(list)) ?? "null";
+  const { success, data } = sighting.safeParse(JSON.parse(text));
+  if (!success || data.runId === run.runId || mayBeCutOff(list, ids)) return [];
+  return ids.filter((id) => data.ids.includes(id));
+};
+
+/** Stores what this walk lacks; the service returned one of these rows by its id. */
+const rememberMissed = (run: SyncRun, list: OpenList, ids: readonly string[]): Promise<void> => {
+  const value = JSON.stringify({ runId: run.runId, ids });
+  return run.deps.warehouse.setCapability(nameOf(list), value, run.deps.clock.now());
+};
+
+/** What was remembered is settled: a record that returns and leaves again is looked for twice again. */
+const forgetMissed = async (run: SyncRun, list: OpenList): Promise<void> => {
+  const { warehouse, clock } = run.deps;
+  const known = (await warehouse.capabilities()).get(nameOf(list)) ?? "null";
+  if (known !== "null") await warehouse.setCapability(nameOf(list), "null", clock.now());
+};
 
 /** The rows of the list's walk, in the warehouse. */
 const walkOf = ({ stream, candidate, state }: OpenList) => ({

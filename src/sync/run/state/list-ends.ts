@@ -1,12 +1,44 @@
 // List ends: closes, fails or postpones a list of a run, and stores its state.
-import { streamSpec } from "../../../catalog/streams.ts";
+import { ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import { isActive, isExcerpt, liveOf, progressOf } from "../../list/state.ts";
 import { walkingState } from "../../list/stored-state.ts";
-import { offerList } from "./embeddable-lists.ts";
+import { stateKey } from "../../plan/candidate.ts";
+import { isScoped } from "../../rows/row-scope.ts";
 import type { OpenList } from "./open-list.ts";
-import { type SyncRun, shapeOf } from "./run-state.ts";
+import { type SyncOptions, type SyncRun, shapeOf } from "./run-state.ts";
+
+// Lists whose records may come along with insights: those that this mirror holds whole and that no task is reading. While
+// a list is read, its pages are newer than embedded records; with a scope of its own, records outside would be embedded too.
+
+type Choice = Pick<SyncOptions, "configured" | "rowScope">;
+
+const mayComeAlong = ({ configured, rowScope }: Choice, name: StreamName): boolean =>
+  configured.includes(name) && !isScoped(rowScope, name);
+
+/** The embeddable lists when a run starts. */
+export const embeddableLists = (states: ReadonlyMap<string, ScopeState>, options: Choice): Set<StreamName> => {
+  return new Set(
+    ORGANIZATION_LISTS.filter((name) => {
+      const state = states.get(stateKey(name, ""));
+      return mayComeAlong(options, name) && state?.status === "idle" && state.walkedAt !== null;
+    }),
+  );
+};
+
+const isList = ({ candidate, state }: OpenList): boolean => progressOf(state) !== null && candidate.scope === "";
+
+/** A list starts to be read: its records do not come along until the list is read. */
+export const withholdList = (run: SyncRun, list: OpenList): void => {
+  if (isList(list)) run.embeddable.delete(list.stream.name);
+};
+
+/** A list was read to the end: its records may come along again. */
+const offerList = (run: SyncRun, list: OpenList): void => {
+  const { name } = list.stream;
+  if (isList(list) && !isExcerpt(list.state) && mayComeAlong(run.options, name)) run.embeddable.add(name);
+};
 
 /** Failures of a stream for one reason that are reported one by one: thousands of lists can fail alike. */
 const MOST_REPORTED = 5;

@@ -120,11 +120,11 @@ export interface SyncRun {
   readonly widening: Map<StreamName, Widening>;
   /** Rows of the largest page of each stream that the service has returned in this run. */
   readonly granted: Map<StreamName, number>;
-  /** Shape of each stream before smaller pages were asked for in this run (ask-for-less.ts); null: pages of every size failed. */
+  /** Shape of each stream before smaller pages were asked for in this run (ask-differently.ts); null: pages of every size failed. */
   readonly beforeSmaller: Map<StreamName, ListShape | null>;
   /** Number of mirrored rows per list. */
   readonly rows: Map<string, number>;
-  /** Lists whose records may come along with insights (embeddable-lists.ts). */
+  /** Lists whose records may come along with insights (list-ends.ts). */
   readonly embeddable: Set<StreamName>;
   /** Lists and records that are read now, by `stateKey`. */
   readonly active: Map<string, OpenList>;

@@ -4,7 +4,7 @@ import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { listOwn, listOwnIfThere } from "../../../core/files/own-files.ts";
 import { timeMs } from "../../../core/time.ts";
-import { callsDir } from "../../journal/call-files.ts";
+import { callsDir } from "../../journal/journal.ts";
 
 const DAY_MS = 86_400_000;
 /** Days that the old working file stays after a replay, and a file of calls without a readable line. */

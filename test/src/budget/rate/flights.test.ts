@@ -1,8 +1,8 @@
 // Requests in flight of several processes, and a limiter whose clock goes back.
 import { describe, expect, test } from "vitest";
-import { countFlight, FLIGHT_MS, inFlight, onEarlierClock } from "../../../../src/budget/rate/flights.ts";
 import { nextSlot, observeRate, takeSlot } from "../../../../src/budget/rate/limiter.ts";
 import { type LimiterState, startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
+import { countFlight, FLIGHT_MS, inFlight, onEarlierClock } from "../../../../src/budget/rate/windows.ts";
 import { said } from "../../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);

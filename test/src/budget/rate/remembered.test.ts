@@ -3,10 +3,10 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startShared } from "../../../../src/budget/rate/flights.ts";
 import { recallLimiter, rememberLimiter } from "../../../../src/budget/rate/learned.ts";
 import { observeRate, takeSlot } from "../../../../src/budget/rate/limiter.ts";
 import { startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
+import { startShared } from "../../../../src/budget/rate/windows.ts";
 import { said } from "../../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { openSharedLedger } from "../../../../src/budget/credits/leases.ts";
 import { redisLedger, redisLimiter } from "../../../../src/budget/limits-in-redis.ts";
-import { startShared } from "../../../../src/budget/rate/flights.ts";
+import { startShared } from "../../../../src/budget/rate/windows.ts";
 import { organizationKey } from "../../../../src/budget/store/in-redis.ts";
 import { connectRedis, type RedisConnection } from "../../../../src/budget/store/redis-connection.ts";
 import { createMemoryState } from "../../../../src/budget/store/state-store.ts";

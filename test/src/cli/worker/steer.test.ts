@@ -3,7 +3,13 @@ import { type Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { pauseName, renderMembers, renderPauses, renderQueues } from "../../../../src/cli/worker/steer.ts";
+import {
+  chosenLetters,
+  pauseName,
+  renderMembers,
+  renderPauses,
+  renderQueues,
+} from "../../../../src/cli/worker/steer.ts";
 import type { Fleet, Pause, QueueState, SeenMember } from "../../../../src/core/report/fleet.ts";
 import { deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
 import { PREFIX } from "../../../../src/queue/redis/queues.ts";
@@ -11,6 +17,29 @@ import { afterTest } from "../../../support/after-test.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
+
+test.each([
+  [
+    { ids: ["a", "b"], all: false },
+    { by: "id", ids: ["a", "b"] },
+  ],
+  [
+    { ids: [], all: false, queue: "exports" },
+    { by: "queue", queue: "exports" },
+  ],
+  [{ ids: [], all: true }, { by: "all" }],
+])("failed jobs are chosen in one way: %o", (typed, choice) => {
+  expect(chosenLetters(typed)).toEqual(choice);
+});
+
+test.each([
+  { ids: [], all: false },
+  { ids: ["a"], all: true },
+  { ids: ["a"], all: false, queue: "exports" },
+  { ids: [], all: true, queue: "exports" },
+])("no way and several ways are refused: %o", (typed) => {
+  expect(() => chosenLetters(typed)).toThrow(expect.objectContaining({ code: "USAGE" }));
+});
 
 // Queues, members and pauses for people.
 

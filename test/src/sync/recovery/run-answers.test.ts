@@ -1,6 +1,6 @@
 // Responses by id while each run's archive is read once: in order, out of order, passed by, missing.
 import { expect, test } from "vitest";
-import { createRunAnswers } from "../../../../src/sync/recovery/run-answers.ts";
+import { createRunAnswers } from "../../../../src/sync/recovery/replay.ts";
 import { openArchive } from "../../../../src/warehouse/archive/archive.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 

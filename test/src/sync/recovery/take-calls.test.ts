@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { ENDPOINTS } from "../../../../src/catalog/endpoints.ts";
 import { takeCalls } from "../../../../src/sync/recovery/take-calls.ts";
-import { appendCallLine, readCallFiles } from "../../../../src/warehouse/journal/call-files.ts";
 import type { CallLine } from "../../../../src/warehouse/journal/call-lines.ts";
+import { appendCallLine, readCallFiles } from "../../../../src/warehouse/journal/journal.ts";
 import { createMemoryArchive } from "../../../support/memory-archive.ts";
 import { aRequest, aWarehouse, rowsOf } from "../../warehouse/builders.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";

@@ -1,7 +1,7 @@
 // Redaction happens before anything of a response is archived, planned with or loaded.
 import { expect, test } from "vitest";
 import type { Redactor } from "../../../../src/api/redact.ts";
-import { redactingSender } from "../../../../src/sync/request/redacting.ts";
+import { redactingSender } from "../../../../src/sync/request/fetcher.ts";
 import type { Sender, Sending } from "../../../../src/sync/request/sender.ts";
 
 const call = { endpoint: "listContacts", path: "/v1/contacts", query: {} } as const;

@@ -1,7 +1,7 @@
 // Pages that a list has in the mirror, by which the cost of walking it is estimated.
 import { expect, test } from "vitest";
 import type { VerifyFacts } from "../../../../src/sync/verify/checks.ts";
-import { pagesIn } from "../../../../src/sync/verify/facts.ts";
+import { pagesIn } from "../../../../src/sync/verify/make-checks.ts";
 
 const facts: VerifyFacts = {
   lists: [

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { keyedForgotten, writeForgotten } from "../../../../../src/warehouse/archive/forgotten-list.ts";
-import { callsDir } from "../../../../../src/warehouse/journal/call-files.ts";
+import { callsDir } from "../../../../../src/warehouse/journal/journal.ts";
 import { runQuery } from "../../../../../src/warehouse/read/query.ts";
 import { aPlaceFor, cli } from "../../../../support/cli.ts";
 import { aWarehouse } from "../../../warehouse/builders.ts";

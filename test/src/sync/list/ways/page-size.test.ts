@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { startKnown } from "../../../../../src/sync/list/ways/known.ts";
 import { startLog } from "../../../../../src/sync/list/ways/log.ts";
-import { isOtherPage, pageSizeOf, provenPageSize } from "../../../../../src/sync/list/ways/page-size.ts";
 import { acceptRead } from "../../../../../src/sync/list/ways/progress.ts";
 import { startWalk } from "../../../../../src/sync/list/ways/walk.ts";
+import { isOtherPage, pageSizeOf, provenPageSize } from "../../../../../src/sync/run/state/learn-shape.ts";
 
 const cover = (page: number, perPage: number) => ({ page, perPage, role: "cover" as const });
 const start = () => startWalk({ size: 100, overlap: false, proof: "identity" });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { COMPANY_LISTS, STREAM_NAMES, type StreamName } from "../../../../../src/catalog/streams.ts";
 import type { Context, DueOptions } from "../../../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../../../src/sync/plan/due.ts";
-import { creditsNow } from "../../../../../src/sync/plan/forecast/credits-now.ts";
+import { creditsNow } from "../../../../../src/sync/plan/forecast/even-pace.ts";
 import { forecastOf } from "../../../../../src/sync/plan/forecast/forecast.ts";
 import { outlookOf } from "../../../../../src/sync/plan/forecast/outlook.ts";
 import { NO_RATES, type PastRun, type Rates, ratesOf } from "../../../../../src/sync/plan/forecast/past-runs.ts";

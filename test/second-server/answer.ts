@@ -72,6 +72,16 @@ export const refusal = (
   };
 };
 
+/** A 200 whose body says that the request failed. */
+export const failedBody = ({ strangers, wire }: Traits): Answer => {
+  const bodies = {
+    status: { status: "error", message: "upstream timed out", data: {} },
+    success: { success: false, data: [], meta: { totalCount: 0 } },
+    error: { error: { code: "UPSTREAM", message: "timed out" }, data: null },
+  } as const satisfies Record<string, Fields>;
+  return { status: 200, headers: { "Content-Type": wire.contentType }, body: jsonText(bodies[strangers.errorBody]) };
+};
+
 export const envelope = (
   traits: Traits,
   answer: Extract<Found, { ok: true }>,

@@ -72,7 +72,7 @@ export const fewestCredits = (
   const { largest, largestOfCompany, counts } = traits.pages;
   const pages = pagesOf(counts);
   const companies = followedCompanies(server, following);
-  const embeds = traits.included !== "absent" && traits.included !== "refused";
+  const embeds = traits.included !== "absent" && traits.included !== "refused" && !traits.strangers.embedsShort;
   const resolved = following.inputs.filter((input) => inputMatch(server, input) !== undefined).length;
   const tracked = new Set([...world.accounts.values()].map(({ fields }) => String(fields.companyId ?? "")));
   const alone = companies.filter(

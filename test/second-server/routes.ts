@@ -59,6 +59,13 @@ const companyRules = ({ records }: Traits): ListRoute["withheld"] => ({
 const profileOf = (row: Row | undefined, traits: Traits): Fields | null =>
   row === undefined ? null : shown(row.fields, resource.COMPANY, new URLSearchParams(), traits, companyRules(traits));
 
+/** The same in an account: some services embed a part of it. */
+const embeddedCompany = (row: Row | undefined, traits: Traits): Fields | null => {
+  const whole = profileOf(row, traits);
+  if (whole === null || !traits.strangers.embedsShort) return whole;
+  return Object.fromEntries(Object.entries(whole).filter(([name]) => ["id", "name", "domain"].includes(name)));
+};
+
 export const answerRoute = (workspace: Workspace, path: readonly string[], query: URLSearchParams): Found => {
   const { world, traits } = workspace;
   const isFull = workspace.tier() === "full";
@@ -78,7 +85,7 @@ export const answerRoute = (workspace: Workspace, path: readonly string[], query
     return includedOf(
       {
         ...(include.includes("company")
-          ? { company: rows.map((row) => profileOf(world.companies.get(String(row.fields.companyId)), traits)) }
+          ? { company: rows.map((row) => embeddedCompany(world.companies.get(String(row.fields.companyId)), traits)) }
           : {}),
         ...(include.includes("owner")
           ? { owner: rows.map((row) => world.owners.get(String(row.fields.ownerId))?.fields ?? null) }

@@ -1,7 +1,7 @@
 // The second server: one service drawn from a seed, on a real socket, with its truth and a log of every request.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type Answer, envelope, refusal } from "./answer.ts";
+import { type Answer, envelope, failedBody, refusal } from "./answer.ts";
 import { createCredits } from "./credits.ts";
 import { type Chance, chanceOf } from "./random.ts";
 import { createRateWindow } from "./rate-window.ts";
@@ -98,8 +98,17 @@ export const startSecondServer = async (
   const log: LoggedRequest[] = [];
   const workspace: Workspace = { traits, world: createWorld(traits, now), credits, history, now, tier: () => tier };
 
+  /** A record or company that is not there may be called gone. */
+  const statusOf = (status: number, path: readonly string[]): number =>
+    status === 404 && path.length > 1 ? traits.strangers.notFound : status;
+
   /** What a request gets, before the wire does its part. */
-  const decide = (request: IncomingMessage, url: URL, path: readonly string[] | null, fault: Fault) => {
+  const decide = (
+    request: IncomingMessage,
+    url: URL,
+    path: readonly string[] | null,
+    { fault, failsInBody }: { readonly fault: Fault; readonly failsInBody: boolean },
+  ) => {
     const refuse = (answer: Answer, why: LoggedRequest["why"] = "") => ({ answer, why, charged: false });
     if (request.headers.authorization !== `Bearer ${TOKEN}`) return refuse(refusal(traits, 401, "bad token"), "token");
     if (!rate.admit(now())) {
@@ -112,8 +121,9 @@ export const startSecondServer = async (
     if (path === null) return refuse(refusal(traits, 404, "no such route"));
     if (credits.left(now()) <= 0) return refuse(credits.refuse(now()), "quota");
     const result = answerRoute(workspace, path, url.searchParams);
-    if (!result.ok) return refuse(refusal(traits, result.status, result.why));
+    if (!result.ok) return refuse(refusal(traits, statusOf(result.status, path), result.why));
     credits.charge();
+    if (failsInBody) return { answer: failedBody(traits), why: "" as const, charged: true };
     const usage = result.usage ? credits.usageBlock(now()) : null;
     return { answer: envelope(traits, result, now(), `req-${count}`, usage), why: "" as const, charged: true };
   };
@@ -123,7 +133,8 @@ export const startSecondServer = async (
     const path = segmentsOf(url.pathname, traits.wire.prefix);
     const route = path === null ? "none" : routeOf(path);
     const fault = unrest.faults ? drawFault(traits, chance) : "none";
-    const { answer, why, charged } = decide(request, url, path, fault);
+    const failsInBody = unrest.faults && chance.named("body").often(traits.strangers.errorBodies);
+    const { answer, why, charged } = decide(request, url, path, { fault, failsInBody });
     if (charged || traits.credits.historyHasRefused) {
       history.push(historyRow(traits, history.length, now(), `/v1/${route}`, charged));
     }

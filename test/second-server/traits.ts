@@ -258,6 +258,20 @@ const wireOf = (seed: string) => {
   };
 };
 
+/** What strangers' services do. Drawn apart, so that a seed keeps its other traits. */
+const strangersOf = (seed: string) => {
+  const chance = chanceOf(`${seed}/strangers`);
+  return {
+    /** Accounts embed companies with three fields. */
+    embedsShort: chance.often(0.2),
+    /** Status of what is not there. */
+    notFound: chance.pick([404, 404, 410]),
+    /** Share of answers with 200, while the service is restless, whose body says that they failed. */
+    errorBodies: chance.pick([0, 0, 0.05]),
+    errorBody: chance.pick(["status", "success", "error"] as const),
+  };
+};
+
 export const drawTraits = (seed: number) => {
   const text = String(seed);
   return {
@@ -270,6 +284,7 @@ export const drawTraits = (seed: number) => {
     records: recordsOf(text),
     included: chanceOf(`${text}/included`).weigh<IncludedShape>(INCLUDED),
     wire: wireOf(text),
+    strangers: strangersOf(text),
   };
 };
 export type Traits = ReturnType<typeof drawTraits>;

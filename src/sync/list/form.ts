@@ -30,8 +30,8 @@ export const listShapeSchema = z.object({
   /** Optional fields that the list returns on request, and those that it does not (rows/granted-fields.ts). */
   grants: z.array(z.string()).readonly().default([]),
   lacks: z.array(z.string()).readonly().default([]),
-  /** Values of `include` whose embedded records lack fields that the record's own route returns. Missing in older versions. */
-  partial: z.array(z.string()).readonly().default([]),
+  /** Values of `include` whose embedded records lack fields that the record's own route returns; null: not compared yet. */
+  partial: z.array(z.string()).readonly().nullable().default(null),
   /**
    * What default responses hold, what only named fields bring (rows/field-choice.ts). Missing in shapes of older
    * versions.
@@ -72,7 +72,7 @@ export const initialShape = (perPage: number): ListShape => ({
   filters: true,
   grants: [],
   lacks: [],
-  partial: [],
+  partial: null,
   inDefault: [],
   byName: [],
   namedInVain: 0,

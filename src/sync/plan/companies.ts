@@ -47,7 +47,7 @@ export const embedsCompanies = (accounts: ListShape | undefined): boolean =>
   accounts === undefined ||
   embedsOf(streamSpec("accounts"), accounts).some(
     ({ table, include }) =>
-      table === "companies" && !accounts.lacks.includes(include) && !accounts.partial.includes(include),
+      table === "companies" && !accounts.lacks.includes(include) && !accounts.partial?.includes(include),
   );
 
 type KnownInput = MirrorView["inputs"][number];
@@ -135,7 +135,7 @@ const profileDue = (
   }
   if (!mirrored) return account === undefined ? "resolved, not yet fetched" : "not embedded in its account";
   if (wantsContent) return "content not yet fetched";
-  if (account !== undefined && options.shapes.get("accounts")?.partial.includes("company"))
+  if (account !== undefined && options.shapes.get("accounts")?.partial?.includes("company"))
     return "its account holds only a part of it";
   // The profile came with its account. If this run does not read accounts, its age is that of their last complete
   // walk.
@@ -149,10 +149,12 @@ const comparedCompany = (
   { view: { unfilled = [], companies, states }, options }: Context,
   followed: ReadonlyMap<string, AccountFact | undefined>,
 ): string | null => {
-  if (unfilled.length === 0 || !embedsCompanies(options.shapes.get("accounts"))) return null;
-  const embedded = [...followed].flatMap(([id, account]) => (account !== undefined && companies.has(id) ? [id] : []));
+  const accounts = options.shapes.get("accounts");
+  if (unfilled.length === 0 || (accounts?.partial ?? null) !== null || !embedsCompanies(accounts)) return null;
   const isRead = (id: string) => (states.get(stateKey("companies", id))?.checkedAt ?? null) !== null;
-  return embedded.some(isRead) ? null : (embedded[0] ?? null);
+  const isEmbedded = ([id, account]: readonly [string, AccountFact | undefined]) =>
+    account !== undefined && companies.has(id) && !isRead(id);
+  return [...followed].find(isEmbedded)?.[0] ?? null;
 };
 
 export const companyProfiles = (context: Context): readonly Candidate[] => {

@@ -250,9 +250,10 @@ export const takeEnd = async (
 
 /** A profile that holds what no embedded company does: accounts bring companies in part, so the other profiles are due, too. */
 const compareEmbedded = async (run: SyncRun, { candidate: { compares } }: OpenList, data: JsonValue): Promise<void> => {
-  if (compares === undefined || !isJsonObject(data) || compares.every((name) => (data[name] ?? null) === null)) return;
-  await storeShape(run, "accounts", { ...shapeOf(run, "accounts"), partial: ["company"] });
-  run.replan = true;
+  if (compares === undefined || !isJsonObject(data)) return;
+  const isPartial = compares.some((name) => (data[name] ?? null) !== null);
+  await storeShape(run, "accounts", { ...shapeOf(run, "accounts"), partial: isPartial ? ["company"] : [] });
+  run.replan ||= isPartial;
 };
 
 /** A company, or an input that was resolved before, that the service does not know: decided with the others, behind guards. */

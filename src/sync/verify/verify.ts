@@ -188,8 +188,10 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   findings = { ...findings, differences: distinct(findings.differences) };
   await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
   const early = earlyEnd(run.ending.reason(), findings);
+  // What differs and stays so is no success; a repair is a run of its own.
+  const foundStatus = findings.differences.every(({ repaired }) => repaired) ? "done" : "partial";
   await warehouse.finishRun(runId, {
-    status: early === null ? "done" : early.exitCode === EXIT.budget ? "stopped" : "failed",
+    status: early === null ? foundStatus : early.exitCode === EXIT.budget ? "stopped" : "failed",
     finishedAt: clock.now(),
     summary: summaryOf(reportOf(run, findings, checks, run.credits)),
     error: early?.code ?? differencesError(findings.differences)?.code ?? null,

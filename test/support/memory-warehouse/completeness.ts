@@ -20,7 +20,7 @@ const wantedValue = z.object({
 });
 const tierValue = z.object({ tier: z.string(), since: z.string(), proven: z.boolean().default(true) });
 const unusableValue = z.array(z.object({ stream: z.string(), scope: z.string(), absent: z.boolean().default(false) }));
-const grantsValue = z.object({ grants: z.array(z.string()).optional(), partial: z.array(z.string()).default([]) });
+const grantsValue = z.object({ grants: z.array(z.string()).optional(), partial: z.array(z.string()).nullish() });
 const cursorValue = z.object({
   progress: z.object({ coverage: z.object({ total: z.number().nullish(), end: z.number().nullish() }).optional() }),
 });
@@ -88,7 +88,7 @@ const partsOf = (content: Content, usage: readonly string[], inputs: readonly st
   const companies = new Set([...tracked, ...companyOf("company_inputs", (id) => inputs?.includes(id) ?? true)]);
   const mirrored = new Set([...rows.of("companies").values()].map(({ id }) => id));
   const shape = learned(content, "shape.accounts", grantsValue);
-  const embeds = (shape?.grants?.includes("company") ?? true) && shape?.partial.includes("company") !== true;
+  const embeds = (shape?.grants?.includes("company") ?? true) && shape?.partial?.includes("company") !== true;
   const parent = state("accounts", "")?.checkedAt ?? null;
   // A company that was never read by its id came with the response to its input.
   const resolved = (id: string) =>

@@ -43,6 +43,9 @@ test("a changed field, a vanished record, a missing one and a wrong count are na
       'account_insights field 5 summary {"keyInsights":["insight 5"]} -> {"keyInsights":["other"]}',
     ].sort(),
   );
+  expect(await mirror.rows("select status, error from sync.runs where mode = 'verify'")).toEqual([
+    { status: "partial", error: "VERIFY_DIFFERS" },
+  ]);
   // Nothing was repaired: the mirror is as it was.
   expect(await mirror.rows("select name from accounts where id = 2")).toEqual([{ name: "Account 2" }]);
 });

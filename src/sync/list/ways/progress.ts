@@ -8,7 +8,7 @@ import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } f
 import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filter.ts";
 import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
-import { acceptWalk, nextWalk, secondPass, type WalkState, wantsComparison } from "./walk.ts";
+import { acceptWalk, nextWalk, secondPass, type WalkState, wantsComparison, wantsSecondPass } from "./walk.ts";
 
 export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
 
@@ -41,7 +41,11 @@ export const nextStep = (
   switch (progress.kind) {
     case "walk": {
       const step = nextWalk(progress, facts, inFlight, room);
-      if (step.kind === "done" && !step.addsUp && wantsComparison(progress, facts)) {
+      if (
+        step.kind === "done" &&
+        !step.addsUp &&
+        (wantsSecondPass(progress, facts) || wantsComparison(progress, facts))
+      ) {
         const again = secondPass(progress);
         return { step: nextWalk(again, facts, inFlight, room), progress: again };
       }

@@ -5,7 +5,7 @@ import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "../coverag
 import { addRead, type Coverage, emptyCoverage, isDescending } from "../coverage/coverage.ts";
 import { nextReads } from "../coverage/next-reads.ts";
 
-/** Passes over a list of one page without a count that seems to have lost rows. */
+/** Passes over a list whose pages do not join, or of one page without a count that seems to have lost rows. */
 const MAX_PASSES = 2;
 /** Reads of the head for rows inserted during the walk. */
 const MAX_HEAD_READS = 2;
@@ -141,6 +141,14 @@ export const nextWalk = (
       : `${counted(facts.seen, "row")} read, the service counts ${coverage.total ?? "nothing"}`,
   };
 };
+
+/** True when a second pass may find missed rows: a link stayed unproven, so rows may lie between its pages. */
+export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =>
+  state.pass < MAX_PASSES &&
+  state.coverage.complete &&
+  !state.coverage.proven &&
+  isShort(state, facts) &&
+  !repeatsGap(state.coverage, facts);
 
 /**
  * True when a list without a count should be read a second time, because the mirror holds rows that it did not return. Only

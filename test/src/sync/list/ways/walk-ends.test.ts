@@ -9,6 +9,7 @@ import {
   secondPass,
   startWalk,
   wantsComparison,
+  wantsSecondPass,
 } from "../../../../../src/sync/list/ways/walk.ts";
 
 const SEED = 20_261_122;
@@ -88,7 +89,8 @@ const walkThrough = (given: World) => {
       last: null,
       acceptedGap: 0,
     };
-    if (inFlight.length === 0 && wantsComparison(state, facts)) state = secondPass(state);
+    const again = wantsSecondPass(state, facts) || wantsComparison(state, facts);
+    if (inFlight.length === 0 && again) state = secondPass(state);
     const step = nextWalk(state, facts, inFlight, given.concurrency - inFlight.length);
     if (step.kind === "done") {
       const missed = ids.filter((id) => !seen.has(id)).length;

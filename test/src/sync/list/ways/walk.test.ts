@@ -11,6 +11,7 @@ import {
   startWalk,
   type WalkState,
   wantsComparison,
+  wantsSecondPass,
 } from "../../../../../src/sync/list/ways/walk.ts";
 import { type ListKind, type MovingList, movingList } from "../../../../support/moving-list.ts";
 import { cover, descending, facts, page } from "./readings.ts";
@@ -280,8 +281,13 @@ describe("each decision", () => {
     expect(acceptWalk(joined, page({ role: "head", ids: ["9"], total: 5 })).headJoined).toBe(true);
   });
 
-  test("a second pass begins at the head, and its pages share rows", () => {
-    const short: WalkState = { ...whole, coverage: { ...whole.coverage, total: 4 } };
+  test("a second pass is for a complete list that was not proven and came up short; it begins at the head, and its pages share rows", () => {
+    const short: WalkState = { ...whole, coverage: { ...whole.coverage, total: 4, proven: false } };
+    expect(wantsSecondPass(short, facts({ seen: 3 }))).toBe(true);
+    expect(wantsSecondPass(short, facts({ seen: 3, rejected: 1 }))).toBe(false);
+    expect(wantsSecondPass({ ...short, pass: 2 }, facts({ seen: 3 }))).toBe(false);
+    const proven = { ...short, coverage: { ...short.coverage, proven: true } };
+    expect(wantsSecondPass(proven, facts({ seen: 3 }))).toBe(false);
     expect(secondPass(short)).toMatchObject({
       pass: 2,
       proof: "descending",

@@ -145,7 +145,8 @@ if (types.length === 0) {
 }
 // Their licences ask for the text beside each copy.
 const ofPackages = [...output, ...pageModules.output].flatMap(({ moduleIds = [] }) =>
-  moduleIds.filter((id) => isAbsolute(id) && !isOwn(id)),
+  // The page is bundled from the sources.
+  moduleIds.filter((id) => isAbsolute(id) && !isOwn(id) && !id.startsWith(at("src/"))),
 );
 const folders = new Map(
   ofPackages.map((id) => {

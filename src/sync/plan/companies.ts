@@ -150,7 +150,7 @@ const comparedCompany = (
   followed: ReadonlyMap<string, AccountFact | undefined>,
 ): string | null => {
   const accounts = options.shapes.get("accounts");
-  if (unfilled.length === 0 || (accounts?.partial ?? null) !== null || !embedsCompanies(accounts)) return null;
+  if (unfilled.length === 0 || (accounts?.partial ?? null) !== null) return null;
   const isRead = (id: string) => (states.get(stateKey("companies", id))?.checkedAt ?? null) !== null;
   const isEmbedded = ([id, account]: readonly [string, AccountFact | undefined]) =>
     account !== undefined && companies.has(id) && !isRead(id);

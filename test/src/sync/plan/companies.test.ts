@@ -146,6 +146,15 @@ describe("profiles", () => {
     const states = [aState("companies", "c_1", 31), aState("accounts", "", 0)];
     expect(due({ accounts, companies, states }, { shapes })).toEqual([["c_1", "older than 30 days"]]);
   });
+
+  test("one profile shows whether companies came whole, also where the service brings none along any more", () => {
+    const both = { accounts: [...accounts, anAccount("2", "c_2")], companies: new Set(["c_1", "c_2"]) };
+    const shapes = new Map([["accounts" as const, { ...initialShape(100), lacks: ["company"] }]]);
+    const compared = [["c_1", "shows whether accounts bring it whole"]];
+    expect(due({ ...both, unfilled: ["industry"] })).toEqual(compared);
+    expect(due({ ...both, unfilled: ["industry"] }, { shapes })).toEqual(compared);
+    expect(due({ ...both, unfilled: [] })).toEqual([]);
+  });
 });
 
 describe("lists of a company", () => {

@@ -94,12 +94,13 @@ export const withEngine = async <T>(
   const { clock, connect = openOwnAccess, tracer = noTracer } = context;
   const connection = await connect(config, context);
   try {
-    const { dataDir, strictness, baseUrl, memory, audit } = config;
+    const { dataDir, strictness, baseUrl, memory, audit, keepSnapshots } = config;
     const warehouse = await inSpan(tracer, "open", () =>
       openWarehouse({
         dataDir,
         clock,
         memory,
+        keepSnapshots,
         auditRetentionDays: audit.retentionDays,
         strictness: tableStrictness(strictness),
       }),

@@ -66,10 +66,17 @@ type Keeping = Pick<LookupResult, "kept" | "error">;
  * and the caller gets it also where the mirror cannot be written.
  */
 const keepAnswer = async (config: Config, { clock }: LookupContext): Promise<Keeping> => {
-  const { dataDir, memory, audit, strictness } = config;
+  const { dataDir, memory, audit, strictness, keepSnapshots } = config;
   try {
     const strict = tableStrictness(strictness);
-    const options = { dataDir, clock, memory, auditRetentionDays: audit.retentionDays, strictness: strict };
+    const options = {
+      dataDir,
+      clock,
+      memory,
+      keepSnapshots,
+      auditRetentionDays: audit.retentionDays,
+      strictness: strict,
+    };
     const warehouse = await openWarehouse(options);
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));

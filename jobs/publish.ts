@@ -202,6 +202,7 @@ const publishAndReport = async (config: Config, sync: EndedSync, clock: Clock): 
       dataDir: config.dataDir,
       clock,
       memory: config.memory,
+      keepSnapshots: config.keepSnapshots,
       auditRetentionDays: config.audit.retentionDays,
     });
     try {

@@ -93,6 +93,7 @@ export const replayJob = async (
       dataDir: config.dataDir,
       clock,
       memory: config.memory,
+      keepSnapshots: config.keepSnapshots,
       auditRetentionDays: config.audit.retentionDays,
       strictness: tableStrictness(config.strictness),
       baseline,

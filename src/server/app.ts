@@ -15,6 +15,7 @@ import { pageApiRoutes } from "./routes/page-api.ts";
 import { changeRoutes, searchRoutes } from "./routes/search.ts";
 import { syncRoutes } from "./routes/syncs.ts";
 import { contextOf, type ServerOptions } from "./server-context.ts";
+import { snapshotRoutes } from "./snapshot-files/snapshot-routes.ts";
 
 export interface Server {
   readonly app: FastifyInstance;
@@ -44,6 +45,7 @@ export const createServer = async (
   destinationRoutes(app, context);
   changeRoutes(app, context);
   searchRoutes(app, context);
+  snapshotRoutes(app, context);
   eventRoutes(app, context);
   explorerRoutes(app, context);
   const figures = createRunFigures();

@@ -92,6 +92,8 @@ export interface ServerOptions {
   readonly tls?: TlsFiles | null;
   /** Limits on connections; the defaults are for production. */
   readonly limits?: Partial<ConnectionLimits>;
+  /** Bytes of snapshots that one reader gets in a minute; absent or null: any. */
+  readonly snapshotBytesPerMinute?: number | null;
   /** The setting `user_sql`; default box. */
   readonly userSql?: UserSqlSetting;
   /** Called for internal faults, which clients only see as 500. */

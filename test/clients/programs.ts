@@ -46,6 +46,7 @@ export const runWell = async (...call: Parameters<typeof run>): Promise<string> 
 
 /** A program that runs until the test ends it. */
 export interface Started {
+  readonly pid: number;
   /** Resolves to the first match in what it writes; rejects if it ends before. */
   seen(pattern: RegExp): Promise<string>;
   /** SIGTERM; resolves to its exit code. */
@@ -59,6 +60,7 @@ export const start = (file: string, argv: readonly string[], env: Readonly<Recor
   const output = readOutput(child);
   const text = () => output.out() + output.err();
   return {
+    pid: child.pid ?? 0,
     seen: (pattern) =>
       new Promise((resolve, reject) => {
         const look = () => {

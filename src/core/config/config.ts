@@ -265,6 +265,8 @@ export const resolveConfig = (
     historyRetentionDays: setting.history_retention_days,
     /** When a sync that found nothing new publishes: age (ms) and size of the snapshot. */
     publish: { everyMs: setting.publish_unchanged_every, belowBytes: setting.publish_unchanged_below },
+    /** Published snapshots that stay: `count` with the present one; `ageMs` null: any age. */
+    keepSnapshots: setting.keep_snapshots,
     /** null: keep for ever. */
     ledgerRetentionDays: setting.ledger_retention_days,
     audit: {
@@ -303,6 +305,8 @@ export const resolveConfig = (
     /** Source of the server's key; `resolveServerKey` (server-key.ts) reads it. null: none. */
     serverKey: keyOf("server_key"),
     userSql: setting.user_sql,
+    /** null: no limit. */
+    snapshotBytesPerMinute: setting.snapshot_bytes_per_minute,
     requireKey: setting.require_key,
     /** Read by `resolveTls` (server-key.ts). null: none. */
     tlsCertFile: setting.tls_cert_file === undefined ? null : path("tls_cert_file", setting.tls_cert_file),

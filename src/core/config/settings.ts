@@ -62,6 +62,17 @@ const serverSettings = {
     .optional()
     .meta({ description: "Certificate (PEM) of page, API and metrics; with tls_key_file the server uses https only." }),
   tls_key_file: text.optional().meta({ description: "Private key (PEM) of tls_cert_file." }),
+  snapshot_bytes_per_minute: one("a size like 2GiB, or none", (value) => {
+    if (/^(none|null|off)$/i.test(value)) return { most: null };
+    const bytes = parseBytes(value);
+    return bytes === null || bytes === 0 ? null : { most: bytes };
+  })
+    .transform((found): number | null => found.most)
+    .prefault("8GiB")
+    .meta({
+      description:
+        "Bytes of snapshots that one reader (a key at an address) gets in a minute over HTTP; none: no limit.",
+    }),
   require_key: yesNo.prefault(false).meta({
     description:
       "Require a key on this machine, too; if there is none, `serve` and `worker` create it in state/server-key.",
@@ -94,6 +105,19 @@ export const publishSettings = {
   publish_unchanged_below: one("a size like 32MiB", (value) => parseBytes(value))
     .prefault("32MiB")
     .meta({ description: "Every sync replaces a snapshot smaller than this." }),
+  keep_snapshots: pairs((name, value) => {
+    if (name === "count")
+      return whole(value, 1, 10_000) ?? flaw(`count: ${shown(value)} is not a whole number above 0`);
+    if (name === "age") return parseDuration(value) ?? flaw(`age: ${shown(value)} is not a duration like 12h or 30d`);
+    return flaw(`${shown(name)} is neither count nor age`);
+  })
+    .transform(({ count = 1, age = null }) => ({ count, ageMs: age }))
+    .prefault({})
+    .meta({
+      description:
+        "Published snapshots that stay for readers over HTTP, the present one included: at most `count`, each for at most `age` after the next one replaced it. Each takes its whole size on disk.",
+      examples: [{ count: 30, age: "30d" }],
+    }),
 };
 
 // Settings about the organization's usage: how much of the request history is read, and how usage is broken down.

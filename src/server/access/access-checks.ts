@@ -83,7 +83,8 @@ const RANK: Readonly<Record<Role, number>> = { metrics: 0, read: 1, operate: 2 }
 export const allows = (role: Role, needed: Role): boolean => RANK[role] >= RANK[needed];
 
 /** Paths whose responses need a read of the mirror: a page of another site must not make a browser request them. */
-export const isCostly = (path: string): boolean => /^\/(api|v1|profiles|metrics|queues|mcp)(\/|$)/.test(path);
+export const isCostly = (path: string): boolean =>
+  /^\/(api|v1|profiles|metrics|queues|mcp|snapshots|warehouse\.duckdb)(\/|$)/.test(path);
 
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 

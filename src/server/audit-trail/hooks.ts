@@ -1,6 +1,7 @@
 // Writes requests to the audit trail of their profile: actions before they start and before their answer is sent; queries,
 // logins and refusals before the answer; other requests not at all. If a required trail cannot be written, the action does
 // not start; if it was done, its answer is replaced by an error.
+import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { isStreamName } from "../../catalog/streams.ts";
@@ -28,8 +29,12 @@ interface Count {
 const NONE: Count = { since: 0, lines: 0, unwritten: 0 };
 
 interface LineCounts<T> {
-  /** Counts one request of a kind, which has at most `most` lines in a minute. null: it gets no line; else the number of those before it that got none. */
-  next(kind: { readonly name: string; readonly most: number }, now: number, last: T): number | null;
+  /** Counts one request of a kind, which has at most `most` lines within `withinMs`, by default a minute. null: it gets no line; else the number of those before it that got none. */
+  next(
+    kind: { readonly name: string; readonly most: number; readonly withinMs?: number },
+    now: number,
+    last: T,
+  ): number | null;
   /** The last request of every kind that has some without a line, and their number. */
   left(): readonly { readonly last: T; readonly unwritten: number }[];
 }
@@ -37,10 +42,10 @@ interface LineCounts<T> {
 export const createLineCounts = <T>(): LineCounts<T> => {
   const counts = new Map<string, Count & { readonly last: T }>();
   return {
-    next: ({ name, most }, now, last) => {
+    next: ({ name, most, withinMs = MINUTE_MS }, now, last) => {
       const { since, lines, unwritten } = counts.get(name) ?? NONE;
       counts.delete(name);
-      const isNew = now - since >= MINUTE_MS;
+      const isNew = now - since >= withinMs;
       const writes = isNew || lines < most;
       if (isNew) counts.set(name, { since: now, lines: 1, unwritten: 0, last });
       else if (writes) counts.set(name, { since, lines: lines + 1, unwritten: 0, last });
@@ -83,13 +88,18 @@ const READS = [
   "/api/accounts",
   "/api/accounts/:id",
 ];
-const OWN_PARAMETERS = ["profile", "before", "stream", "offset", "after", "limit", "tables", "q", "in", "since"];
+/** Routes of whole files: a reader asks for many parts of one. */
+const FILES: readonly (string | null | undefined)[] = ["/warehouse.duckdb", "/snapshots/{n}/warehouse.duckdb"];
+const OWN_PARAMETERS = ["profile", "before", "stream", "offset", "after", "limit", "tables", "q", "in", "since", "at"];
+
+const routeOf = (template: string | null): string | null => template?.replace(/:(\w+)/g, "{$1}") ?? null;
 
 /** The action of a request; null: it has no line. `template`: as registered; null: no such route. */
 export const actionOf = (method: string, template: string | null): Action | null => {
   const named = ACTIONS[`${method} ${template}`];
   if (named !== undefined) return named;
-  if (template !== null && (V1.test(template) || READS.includes(template))) return "read";
+  if (template !== null && (V1.test(template) || READS.includes(template) || FILES.includes(routeOf(template))))
+    return "read";
   return isSafe(method) ? null : "request";
 };
 
@@ -113,8 +123,7 @@ export const placeOf = (method: string, url: string, template: string | null): P
   const names = [...new Set(new URLSearchParams(query).keys())];
   const shown = (known: readonly string[]) => [...new Set(names.map((name) => (known.includes(name) ? name : "?")))];
   const prefix = V1.exec(template ?? "");
-  if (prefix === null)
-    return { route: template?.replace(/:(\w+)/g, "{$1}") ?? null, parameters: shown(OWN_PARAMETERS) };
+  if (prefix === null) return { route: routeOf(template), parameters: shown(OWN_PARAMETERS) };
   const inProfile = prefix[1] !== undefined;
   const route = matched(method, inProfile ? path.replace(/^\/profiles\/[^/]*/, "") : path);
   return {
@@ -202,11 +211,14 @@ const tryNote = (
 /** Most lines in a minute: of refused requests, of those that a key's role forbids, and of the same read by the same key. */
 const MOST_REFUSED = 60;
 const MOST_READ = 600;
+/** Parts of a file are one read: a reader has a line in this time. */
+const SESSION_MS = 3_600_000;
 
 const kindOf = ({ access, denied }: RequestNotes, { actor, route, parameters = [] }: Deed, { outcome }: Result) => {
   if (access === null) return { name: "refused", most: MOST_REFUSED };
   if (denied) return { name: `denied ${actor}`, most: MOST_REFUSED };
-  return { name: ["read", actor, route, ...parameters, outcome].join(" "), most: MOST_READ };
+  const name = ["read", actor, route, ...parameters, outcome].join(" ");
+  return FILES.includes(route) ? { name, most: 1, withinMs: SESSION_MS } : { name, most: MOST_READ };
 };
 
 /** Lines about requests that begin nothing, as many as `kindOf` allows; `close` writes how many had none since the last line. */
@@ -266,7 +278,8 @@ export const recordRequests = (app: FastifyInstance, context: ServerContext): vo
       return payload;
     } catch (error) {
       const { status, body } = errorAnswer(error);
-      for (const name of ["content-length", "content-encoding", "etag", "location", "set-cookie"])
+      if (payload instanceof Readable) payload.destroy();
+      for (const name of ["content-length", "content-range", "content-encoding", "etag", "location", "set-cookie"])
         reply.removeHeader(name);
       reply.code(status).header("content-type", "application/json; charset=utf-8");
       return JSON.stringify(body);

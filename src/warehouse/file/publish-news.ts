@@ -19,6 +19,7 @@ import {
   readLooks,
 } from "../read/looks.ts";
 import { type Compacted, compact } from "./publish/compact.ts";
+import type { Keeping } from "./publish/keep-snapshots.ts";
 import { type Published, publishSnapshot } from "./publish/publish.ts";
 import type { RewriteMeans } from "./publish/rewrite-file.ts";
 
@@ -67,8 +68,10 @@ export interface PublishPlace {
   readonly database: Database;
   readonly snapshot: string;
   readonly means: RewriteMeans;
+  /** Which earlier snapshots stay; null: those that are kept already. */
+  readonly keeping: Keeping | null;
   /** ms since the epoch. */
-  readonly now: number;
+  readonly now: () => number;
 }
 
 export interface PublishedFile extends Published {
@@ -77,18 +80,22 @@ export interface PublishedFile extends Published {
 }
 
 /** Publishes, after a rewrite if the file has many unused blocks. */
-export const publishNow = async ({ database, snapshot, means, now }: PublishPlace): Promise<PublishedFile> => {
+export const publishNow = async ({ database, snapshot, means, keeping, now }: PublishPlace): Promise<PublishedFile> => {
   const last = fileVersion(snapshot) === null ? null : (readLooks(snapshot)?.rewritten ?? null);
   const { compacted, rewritten } = await compact(database, means, last);
   const news = await readNews(database);
-  const published = await publishSnapshot(database, snapshot, () => performance.now());
-  await replaceFile(looksFile(dirname(snapshot)), looksHead(snapshot, { published_at: now, news, rewritten }));
+  const published = await publishSnapshot(database, snapshot, {
+    monotonicMs: () => performance.now(),
+    now,
+    keeping,
+  });
+  await replaceFile(looksFile(dirname(snapshot)), looksHead(snapshot, { published_at: now(), news, rewritten }));
   return { ...published, compacted };
 };
 
 /** True when the snapshot may stay, because its readers would see nothing new in another. */
 const mayStay = async ({ snapshot, now }: PublishPlace, policy: PublishPolicy, known: Looks): Promise<boolean> => {
-  const age = now - known.publishedAt;
+  const age = now() - known.publishedAt;
   // A negative age: the clock was set back.
   if (age < 0 || age >= policy.everyMs || known.looks.length >= MOST_LOOKS) return false;
   const { size } = await stat(snapshot);

@@ -144,7 +144,11 @@ const publishRebuilt = async (options: WarehouseOptions): Promise<Published> => 
   try {
     await startFeedAgain(database, options);
     await loadTrail(database, dataDir, { retentionDays, now: clock.now() });
-    return await publishSnapshot(database, snapshot, () => performance.now());
+    return await publishSnapshot(database, snapshot, {
+      monotonicMs: () => performance.now(),
+      now: () => clock.now(),
+      keeping: options.keepSnapshots ?? null,
+    });
   } finally {
     await database.close();
   }

@@ -139,7 +139,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     journal.inTurn(async () => {
       await loadTrail(database, dataDir, { retentionDays: auditRetentionDays, now: clock.now() });
       const means = { tempDir: join(dataDir, "state", "tmp"), memory: memoryOf(options) };
-      return work({ database, snapshot, means, now: clock.now() });
+      return work({ database, snapshot, means, keeping: options.keepSnapshots ?? null, now: () => clock.now() });
     });
 
   return {

@@ -19,6 +19,7 @@ import type { TableStrictness } from "../record/strict-rows.ts";
 import { assertOwnWorking, noteClosed } from "../user-sql/own-snapshot.ts";
 import { migrate } from "./migrate.ts";
 import { removeFreshFolders } from "./publish/fresh-folder.ts";
+import type { Keeping } from "./publish/keep-snapshots.ts";
 import { applyViews } from "./views.ts";
 import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
 
@@ -77,6 +78,8 @@ export interface WarehouseOptions {
   readonly memory?: MemoryPlan;
   /** Days for which the audit trail is kept; null: for ever; default: nothing is removed. */
   readonly auditRetentionDays?: number | null;
+  /** Which earlier snapshots a publish keeps; default: those that are kept already. */
+  readonly keepSnapshots?: Keeping;
   /** Strictness of each table; default: every table accepts every record. */
   readonly strictness?: TableStrictness;
 }

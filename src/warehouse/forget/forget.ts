@@ -18,10 +18,12 @@ import { exportFolders, isInside } from "../export/parts.ts";
 import { makeBaseline, readBaseline } from "../file/baseline/baseline.ts";
 import { startPendingFeed } from "../file/feed-check.ts";
 import { isFreshFolder } from "../file/publish/fresh-folder.ts";
+import { removeKept } from "../file/publish/keep-snapshots.ts";
 import { publishSnapshot, removeLeftovers } from "../file/publish/publish.ts";
-import { rewriteFile } from "../file/publish/rewrite-file.ts";
+import { type RewriteMeans, rewriteFile } from "../file/publish/rewrite-file.ts";
 import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
 import { openJournal } from "../journal/journal.ts";
+import { keptFolder } from "../read/kept-snapshots.ts";
 import { type ArchiveBodies, cleanArchive } from "./archive.ts";
 import { removeMessages } from "./messages.ts";
 import { type FeedTraces, findInFeed, gatherPeople, idsByEmail, redactInFeed } from "./people.ts";
@@ -188,6 +190,19 @@ const removeCopies = async (working: string): Promise<readonly string[]> => {
   return copies.map((copy) => join(state, copy));
 };
 
+/** Removes kept snapshots that hold anything of the people, also what others share with them; a name alone is nobody's. */
+const removeKeptOf = async (
+  snapshot: string,
+  people: readonly Person[],
+  means: RewriteMeans,
+): Promise<readonly string[]> => {
+  const { left, mentions } = await scanFor(people, [keptFolder(snapshot)], means);
+  const holding = [...left, ...mentions.filter(({ kind }) => kind !== "name")].map(({ file }) => file);
+  const paths = [...new Set(holding)].filter((file) => file.endsWith(".duckdb"));
+  if (paths.length > 0) await removeKept(snapshot, paths);
+  return paths;
+};
+
 const described = ({ file, table, kind, times }: Hit): string =>
   `${kind === "id" ? "an id" : `${kind} data`} ${times} times in ${table === null ? file : `${file} (${table})`}`;
 
@@ -247,7 +262,11 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
     erased = await erase({ database, archiveDir, options }, request, known);
     await rewriteFile(database, means);
     request.onStep("rewritten");
-    await publishSnapshot(database, snapshot, () => performance.now());
+    await publishSnapshot(database, snapshot, {
+      monotonicMs: () => performance.now(),
+      now: () => options.clock.now(),
+      keeping: null,
+    });
     // The one before still holds them.
     if ((await readBaseline(state).catch(() => "damaged")) !== null)
       await makeBaseline(state, snapshot, options.clock.now());
@@ -255,7 +274,11 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
   } finally {
     await database.close();
   }
-  const removed = [...(await removeCopies(working)), ...(await removeMessages(state, erased.people))];
+  const removed = [
+    ...(await removeKeptOf(snapshot, erased.people, means)),
+    ...(await removeCopies(working)),
+    ...(await removeMessages(state, erased.people)),
+  ];
   const place = { dataDir: options.dataDir, snapshot, memory };
   const { refreshed: exports, missing } = await refreshExports(place, request.exportDirs);
   request.onStep("exports");

@@ -5,10 +5,12 @@ import { entriesOfOwn } from "../../core/files/own-files.ts";
 import { INTENTS, RESPONSES } from "../archive/archive.ts";
 import { trailDir } from "../audit/trail.ts";
 import { JOURNAL } from "../journal/read-journal.ts";
+import { KEPT } from "./kept-snapshots.ts";
 
 /** Parts of a data directory, in the order in which they are shown. */
 export const DISK_PARTS = [
   "snapshot",
+  "kept_snapshots",
   "working",
   "responses",
   "journal",
@@ -72,6 +74,7 @@ const statePart = ([folder = "", ...rest]: readonly string[]): DiskPart => {
   if (folder === "archive") return archivePart(rest.at(-1) ?? "");
   if (folder === "baseline") return "baseline";
   if (folder === AUDIT) return "audit";
+  if (folder === KEPT) return "kept_snapshots";
   if (/^working\.duckdb\..*\.old(\.wal)?$/.test(folder)) return "old_copies";
   return /^working\.duckdb(\.wal)?$/.test(folder) ? "working" : "other";
 };
@@ -97,6 +100,7 @@ export const readDiskUsage = (dataDir: string, now: number): DiskUsage => {
   const files = filesBelow(dataDir, OURS);
   const bytes: Record<DiskPart, number> = {
     snapshot: 0,
+    kept_snapshots: 0,
     working: 0,
     responses: 0,
     journal: 0,

@@ -120,6 +120,7 @@ const serveUntilStopped = async (
       clock,
       version,
       userSql: config.userSql,
+      snapshotBytesPerMinute: config.snapshotBytesPerMinute,
       triggers: { ...worker.triggers, listen: hear },
       ...(worker.fleet === undefined ? {} : { fleet: worker.fleet }),
       unable,

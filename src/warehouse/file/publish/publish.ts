@@ -10,6 +10,7 @@ import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { readApplied } from "../../journal/journal.ts";
 import { noteOwn } from "../../user-sql/own-snapshot.ts";
+import { factsOf, type Keeping, keepPresent, notePublished } from "./keep-snapshots.ts";
 
 export interface Published {
   readonly path: string;
@@ -46,21 +47,32 @@ const copyAside = async (working: string, temporary: string): Promise<void> => {
   await copy.chmod(0o600).finally(() => copy.close());
 };
 
-/** Publishes the database's file as `snapshot`. Writers wait during the copy. `monotonicMs` measures the duration. */
+export interface PublishMeans {
+  /** Measures the duration. */
+  readonly monotonicMs: () => number;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** Which earlier snapshots stay; null: those that are kept already. */
+  readonly keeping: Keeping | null;
+}
+
+/** Publishes the database's file as `snapshot`. Writers wait during the copy. */
 export const publishSnapshot = async (
   database: Database,
   snapshot: string,
-  monotonicMs: () => number,
+  { monotonicMs, now, keeping }: PublishMeans,
 ): Promise<Published> => {
   const start = monotonicMs();
   await database.flushWal();
   const applied = await readApplied(database);
+  const facts = await factsOf(database);
   const temporary = join(dirname(snapshot), temporaryName(snapshot));
   try {
     await database.offline(() => copyAside(database.file, temporary));
     const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), flushToDisk(temporary)]);
     if (proof.status === "rejected") throw proof.reason;
     if (durable.status === "rejected") throw durable.reason;
+    if (keeping !== null) await keepPresent(snapshot, keeping);
     // A WAL beside the snapshot is not ours, and the next reader would apply it.
     await rm(`${snapshot}.wal`, { force: true, recursive: true });
     await rename(temporary, snapshot);
@@ -71,6 +83,7 @@ export const publishSnapshot = async (
   await flushToDisk(dirname(snapshot));
   await noteOwn(snapshot);
   const { size } = await stat(snapshot);
+  await notePublished(snapshot, { facts, bytes: size, now: now() }, keeping);
   return { path: snapshot, bytes: size, durationMs: Math.round(monotonicMs() - start) };
 };
 

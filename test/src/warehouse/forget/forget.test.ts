@@ -8,6 +8,8 @@ import { isCode } from "../../../../src/core/errors.ts";
 import { exportSnapshot } from "../../../../src/warehouse/export/export.ts";
 import { rememberExport } from "../../../../src/warehouse/export/parts.ts";
 import { type ForgetRequest, forgetContacts } from "../../../../src/warehouse/forget/forget.ts";
+import { keptFile, keptSnapshots } from "../../../../src/warehouse/read/kept-snapshots.ts";
+import { runQuery } from "../../../../src/warehouse/read/query.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { readParquet } from "../export-set.ts";
 import { tempDir } from "../temp-dir.ts";
@@ -120,4 +122,26 @@ test("an escaped id in a record that nothing erases is an error, which names the
   const forgotten = forget(dataDir, { ids: [EMAIL_ID] });
   await expect(forgotten).rejects.toSatisfy((error) => isCode(error, "FORGET_INCOMPLETE"));
   await expect(forgotten).rejects.toThrow("main.accounts");
+});
+
+test("kept snapshots that hold the contact go and are named; those without the contact stay", async () => {
+  const dataDir = tempDir();
+  const snapshot = join(dataDir, "warehouse.duckdb");
+  const publish = (sql: string) =>
+    change(dataDir, ({ database }) => database.run(sql), { keepSnapshots: { count: 10, ageMs: null } });
+  const row = (id: string) =>
+    `INSERT INTO main.contacts (id, _synced_at, _run_id) VALUES ('${id}', '2026-11-01', 'r1')`;
+  await publish(row("somebody-else"));
+  await publish(row(ID));
+  await publish(row("a-third-one"));
+  const { removed, scan } = await forget(dataDir);
+  expect(removed).toContain(keptFile(snapshot, 2));
+  expect(scan.left).toEqual([]);
+  // The third was the present one: it was replaced.
+  expect((await keptSnapshots(snapshot)).map(({ n }) => n)).toEqual([4, 1]);
+  for (const n of [2, 3]) expect(existsSync(keptFile(snapshot, n))).toBe(false);
+  for (const { path } of await keptSnapshots(snapshot)) {
+    const { rows } = await runQuery({ snapshot: path, sql: `SELECT count(*) FROM contacts WHERE id = '${ID}'` });
+    expect(rows).toEqual([[0]]);
+  }
 });

@@ -23,6 +23,7 @@ test("every file that duckmirror writes belongs to one part, and nothing else is
     "state/archive/2026-11/000000000001.journal.ndjson": 32,
     "state/working.duckdb.20261101T000000Z.old": 64,
     "state/working.duckdb.20261101T000000Z.old.wal": 128,
+    "state/snapshots/1.duckdb": 16_384,
     "export/signals/part-0.parquet": 256,
     "export-csv/signals.csv": 512,
     "state/audit/2026-11-01.jsonl": 1024,
@@ -42,6 +43,7 @@ test("every file that duckmirror writes belongs to one part, and nothing else is
     intents: 16,
     journal: 32,
     old_copies: 192,
+    kept_snapshots: 16_384,
     export: 768,
     audit: 1024,
   });

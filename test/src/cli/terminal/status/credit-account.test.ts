@@ -26,7 +26,7 @@ const usage = (bytes: Partial<DiskUsage["bytes"]>, growth: DiskUsage["growth"] =
 });
 const NOTHING: DiskUsage["bytes"] = {
   ...{ snapshot: 0, working: 0, responses: 0, journal: 0, intents: 0 },
-  ...{ baseline: 0, old_copies: 0, export: 0, audit: 0, other: 0 },
+  ...{ baseline: 0, kept_snapshots: 0, old_copies: 0, export: 0, audit: 0, other: 0 },
 };
 
 test("parts that take nothing are not named, and only the snapshot has free blocks", () => {

@@ -1,0 +1,131 @@
+// The mirror by its address, in DuckDB for Python with httpfs: the recipes of docs/REMOTE.md, and twenty readers during
+// fifty publishes.
+import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, inject, test } from "vitest";
+import { z } from "zod";
+import { tempFolder } from "../acceptance/temp-folder.ts";
+import { afterTest } from "../support/after-test.ts";
+import { change } from "../support/change-mirror.ts";
+import { run, runWell, type Started, start } from "./programs.ts";
+import { kept, PIP_QUIET } from "./python-venv.ts";
+
+const docs = join(import.meta.dirname, "../../docs/integrations");
+const VERSION = "1.5.5";
+const python = () => join(inject("venv"), "bin/python");
+
+/** Environment of a client: DuckDB with httpfs where `INSTALL` puts it. */
+let client: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  const packages = [`duckdb==${VERSION}`, `duckdb-extension-httpfs==${VERSION}`];
+  const folder = await kept(`httpfs-${VERSION}`, `${inject("venv")} ${packages.join(" ")}`, (target) =>
+    runWell(join(inject("venv"), "bin/pip"), ["install", ...PIP_QUIET, "--no-deps", "--target", target, ...packages]),
+  );
+  const home = tempFolder();
+  const platform = await runWell(
+    python(),
+    ["-c", "import duckdb; print(duckdb.sql('PRAGMA platform').fetchone()[0], end='')"],
+    { env: { PYTHONPATH: folder } },
+  );
+  const to = join(home, ".duckdb/extensions", `v${VERSION}`, platform);
+  mkdirSync(to, { recursive: true });
+  cpSync(
+    join(folder, `duckdb_extension_httpfs/extensions/v${VERSION}/httpfs.duckdb_extension`),
+    join(to, "httpfs.duckdb_extension"),
+  );
+  client = { PYTHONPATH: folder, HOME: home };
+});
+
+const listening = z.object({ url: z.string() });
+
+/** A copy of the mirror, served by the built program with a key. */
+const serve = async () => {
+  const dataDir = join(tempFolder(), "data");
+  cpSync(inject("mirror"), dataDir, { recursive: true });
+  const cli = inject("builtCli");
+  const at = ["--data-dir", dataDir];
+  const key = (await runWell(process.execPath, [cli, "key", "add", "reader", "--role", "read", ...at])).trim();
+  const server: Started = start(process.execPath, [cli, "serve", "--listen", "127.0.0.1:0", "--json", ...at], {});
+  afterTest(() => server.stop());
+  const { url } = listening.parse(JSON.parse(await server.seen(/\{[\s\S]*?\}/)));
+  /** Publishes once more, with the generation in the data. */
+  const publish = (generation: number) =>
+    change(
+      dataDir,
+      ({ database }) => database.run(`UPDATE main.accounts SET main_score = ${generation}, priority = ${generation}`),
+      { keepSnapshots: { count: 60, ageMs: null } },
+    );
+  return { dataDir, url, key, server, publish };
+};
+
+test("the recipe reads now, by number into pandas, and as of yesterday", async () => {
+  const { url, key, publish } = await serve();
+  await publish(1);
+  await publish(2);
+  const out = await runWell(python(), [join(docs, "remote/readers.py"), url, "0s"], {
+    env: { ...client, DUCKMIRROR_KEY: key },
+  });
+  expect(out).toMatch(/^12 accounts now\n12 accounts in a frame of pandas, of change \d+\n12 accounts as of 0s\n$/);
+  const early = await runWell(python(), [join(docs, "remote/readers.py"), url], {
+    env: { ...client, DUCKMIRROR_KEY: key },
+  });
+  expect(early).toMatch(/no snapshot as of yesterday is kept\n$/);
+  const refused = await run(python(), [join(docs, "remote/readers.py"), url], {
+    env: { ...client, DUCKMIRROR_KEY: "dm_wrong" },
+  });
+  expect(refused.code).not.toBe(0);
+});
+
+test("dbt builds the project over the address", async () => {
+  const { url, key } = await serve();
+  const folder = join(tempFolder(), "dbt");
+  cpSync(join(docs, "dbt"), folder, { recursive: true });
+  const env = {
+    ...client,
+    DUCKMIRROR_URL: `${url}/warehouse.duckdb`,
+    DUCKMIRROR_KEY: key,
+    DBT_SEND_ANONYMOUS_USAGE_STATS: "false",
+  };
+  const argv = ["--no-use-colors", "build", "--profiles-dir", ".", "--target", "remote"];
+  const build = await run(join(inject("venv"), "bin/dbt"), argv, { cwd: folder, env });
+  expect(build.code, build.out + build.err).toBe(0);
+  expect(build.out).toMatch(/Done\. PASS=\d\d+ WARN=\d+ ERROR=0 SKIP=0/);
+});
+
+const READERS = 20;
+const PUBLISHES = 50;
+const readerSchema = z.object({
+  readings: z.number(),
+  mixed: z.array(z.unknown()),
+  refused: z.array(z.string()),
+  attach_ms: z.array(z.number()),
+});
+
+/** Most memory that the process had at once, bytes. */
+const peakOf = (pid: number): number =>
+  Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+
+test("twenty readers during fifty publishes get each answer from one snapshot, and none is refused", async () => {
+  const { url, key, publish, server } = await serve();
+  await publish(0);
+  const env = { ...client, DUCKMIRROR_KEY: key };
+  const script = join(import.meta.dirname, "remote_reader.py");
+  const readers = Array.from({ length: READERS }, () => start(python(), [script, url], env));
+  await Promise.all(readers.map((reader) => reader.seen(/ready/)));
+  for (let generation = 1; generation <= PUBLISHES; generation++) await publish(generation);
+  const found = [];
+  for (const reader of readers) {
+    const result = reader.seen(/^\{.*\}$/m);
+    await reader.stop();
+    found.push(readerSchema.parse(JSON.parse(await result)));
+  }
+  expect(found.flatMap(({ mixed }) => mixed)).toEqual([]);
+  expect(found.flatMap(({ refused }) => refused)).toEqual([]);
+  const readings = found.map(({ readings }) => readings);
+  expect(Math.min(...readings)).toBeGreaterThan(0);
+  const attaching = found.flatMap(({ attach_ms }) => attach_ms).toSorted((a, b) => a - b);
+  const peak = peakOf(server.pid);
+  expect(peak).toBeLessThan(200 * 1024 * 1024);
+  const figures = { readings: readings.reduce((sum, n) => sum + n, 0), median: attaching[attaching.length >> 1], peak };
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+});

@@ -109,7 +109,15 @@ const collect = (flags: FlagValues, env: Env, file: ConfigFile | null, own: File
 };
 
 /** Settings whose values may hold a secret; only whether they are set is shown. */
-const UNSHOWN: readonly string[] = ["token", "token_command", "server_key", "redis_url", "destinations", "alerts"];
+const UNSHOWN: readonly string[] = [
+  "token",
+  "token_command",
+  "hash_key",
+  "server_key",
+  "redis_url",
+  "destinations",
+  "alerts",
+];
 
 /** Every setting as it is in force, as text, with the place that set it; `from` null: the default. */
 const shownSettings = (values: Readonly<Record<string, unknown>>, origins: Readonly<Record<string, Origin>>) =>

@@ -102,7 +102,7 @@ const EXPECTED: Readonly<
     [{ kind: "wrong-shape", shape: "text" }, invalid(/a string, not an object/), 1],
     [{ kind: "wrong-shape", shape: "data-object" }, invalid(/data is not an array/), 1],
     [{ kind: "wrong-shape", shape: "data-null" }, invalid(/data is not an array/), 1],
-    [{ kind: "wrong-shape", shape: "error" }, invalid(/no data/), 1],
+    [{ kind: "wrong-shape", shape: "error" }, invalid(/says that the request failed/), 1],
   ],
   status: [
     ...[408, 425, 429, 500, 502, 503, 504].map((status) => [status, refused(status), 0] as const),

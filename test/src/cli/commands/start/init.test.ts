@@ -26,7 +26,7 @@ describe("without questions", () => {
     const written = configIn(cwd);
     const fallback = configIn(aFolder());
     expect(written.baseUrl).toBe("https://api.example.com/p");
-    const ofFile = { baseUrl: null, file: null, origins: null, dataDir: null };
+    const ofFile = { baseUrl: null, file: null, origins: null, shownSettings: null, dataDir: null };
     expect({ ...written, ...ofFile }).toEqual({ ...fallback, ...ofFile });
   });
 

@@ -74,7 +74,8 @@ const statePart = ([folder = "", ...rest]: readonly string[]): DiskPart => {
   if (folder === "archive") return archivePart(rest.at(-1) ?? "");
   if (folder === "baseline") return "baseline";
   if (folder === AUDIT) return "audit";
-  if (folder === KEPT) return "kept_snapshots";
+  // Beside them, their list is small.
+  if (folder === KEPT) return rest.at(-1)?.endsWith(".duckdb") ? "kept_snapshots" : "other";
   if (/^working\.duckdb\..*\.old(\.wal)?$/.test(folder)) return "old_copies";
   return /^working\.duckdb(\.wal)?$/.test(folder) ? "working" : "other";
 };

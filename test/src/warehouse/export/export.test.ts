@@ -5,6 +5,7 @@ import { z } from "zod";
 import { LEDGER_TABLES } from "../../../../src/catalog/ledger-tables.ts";
 import { TABLE_NAMES } from "../../../../src/catalog/tables.ts";
 import { isCode } from "../../../../src/core/errors.ts";
+import { takeWriterLock } from "../../../../src/warehouse/file/writer-lock.ts";
 import { anExport, filesIn, readParquet, sha256, someSignals } from "../export-set.ts";
 import { tempDir } from "../temp-dir.ts";
 
@@ -258,12 +259,12 @@ test("what cannot be exported is refused by name, and the set before stands", as
   await expect(set.run({ dir: file })).rejects.toSatisfy(failsWith("DATA_DIR_UNWRITABLE"));
 });
 
-test("two exports into one folder: the second is refused", async () => {
+test("while one export uses the folder, another one is refused", async () => {
   const set = await anExport(TWO_MONTHS);
-  const both = await Promise.allSettled([set.run(), set.run()]);
-  const refused = both.filter((result) => result.status === "rejected");
-  expect(refused).toHaveLength(1);
-  expect(refused[0]).toMatchObject({ reason: { code: "WRITER_BUSY" } });
+  await set.run();
+  const other = await takeWriterLock(join(set.dir, ".lock"), set.dir);
+  await expect(set.run()).rejects.toMatchObject({ code: "WRITER_BUSY" });
+  await other.release();
   expect(await set.run()).toMatchObject({ written: 0 });
 });
 

@@ -68,9 +68,11 @@ SELECT
   after,
   concat(
     coalesce(title, key),
-    CASE change
-      WHEN 'insert' THEN ': new'
-      WHEN 'delete' THEN ': gone'
+    CASE
+      WHEN change = 'insert' THEN ': new'
+      WHEN change = 'delete' THEN ': gone'
+      -- A list or object is too long for a sentence.
+      WHEN left(before, 1) IN ('{', '[') OR left(after, 1) IN ('{', '[') THEN concat(': ', field, ' changed')
       ELSE concat(': ', field, ' ', coalesce(before, 'nothing'), ' → ', coalesce(after, 'nothing'))
     END
   ) AS sentence

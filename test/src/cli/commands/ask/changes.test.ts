@@ -89,6 +89,28 @@ test("a terminal gets a readable line, and --csv a row per change", async () => 
   expect(row).toMatch(/^5,2025-01-01T00:00:01.000Z,run-2,signals,"\{""id"":1\}",delete,\[\],"\{""id"":1,/);
 });
 
+test("marts.recent_changes says values, and of lists and objects only that they changed", async () => {
+  const changed = { headline: "c", sources: ["b"], relevance: { score: 2 } };
+  await write((warehouse) =>
+    warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(2, changed)], { requestId: "c", receivedAt: T0 + 2000 })])),
+  );
+  const { out, err } = await cli([
+    "query",
+    "SELECT sentence FROM marts.recent_changes WHERE key = '2' AND n > 4 ORDER BY field",
+    "--format",
+    "ndjson",
+    "--data-dir",
+    dataDir,
+  ]);
+  expect(err).toBe("");
+  const said = out.trim().split("\n");
+  expect(said.map((text) => JSON.parse(text).sentence)).toEqual([
+    "b: headline b → c",
+    "b: relevance changed",
+    "b: sources changed",
+  ]);
+});
+
 test("--since begins with the first change from that moment on", async () => {
   const numbers = async (since: string, now = T0 + 2000) => {
     const { code, out } = await cli(["changes", "--data-dir", dataDir, "--json", "--since", since], {

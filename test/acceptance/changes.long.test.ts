@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { runQuery } from "../../src/warehouse/read/query.ts";
 import { syncWell } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
+import { isNoFullText, trackedDifferences } from "./tracked.ts";
 
 let sandbox: Sandbox;
 const dataDir = tempFolder();
@@ -18,31 +18,18 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** Ids of companies that an account links to. What was mirrored of others stays as it was last read. */
-const trackedCompanies = async () => {
-  const sql = "SELECT DISTINCT company_id FROM accounts WHERE company_id IS NOT NULL";
-  return new Set((await runQuery({ snapshot, sql })).rows.map(([id]) => String(id)));
-};
-
-const COMPANY_TABLES = /^(companies|news_articles|job_openings|earnings_calls|filings) ([^/ ]+)/;
-
 test("an incremental sync brings accounts, contacts and signals up to date, deletes included", async () => {
   const changes = await sandbox.evolve(60);
   for (const kind of ["insert", "update", "delete"]) expect(changes.map((change) => change.kind)).toContain(kind);
   const report = await syncWell(sandbox, dataDir);
   expect(report.mode).toBe("incremental");
   const { accounts = new Map(), contacts = new Map(), signals = new Map() } = await readService(sandbox);
-  expect(await differences(snapshot, { accounts, contacts, signals })).toEqual([]);
+  expect(await differences(snapshot, { accounts, contacts, signals }, isNoFullText)).toEqual([]);
 });
 
 test("a full sync brings everything up to date, deletes included", async () => {
   const changes = await sandbox.evolve(120);
   for (const kind of ["insert", "update", "delete"]) expect(changes.map((change) => change.kind)).toContain(kind);
   await syncWell(sandbox, dataDir, ["--full"]);
-  const tracked = await trackedCompanies();
-  const left = await differences(snapshot, await readService(sandbox), (line) => {
-    const company = COMPANY_TABLES.exec(line)?.[2];
-    return company === undefined || tracked.has(company);
-  });
-  expect(left).toEqual([]);
+  expect(await trackedDifferences(snapshot, sandbox)).toEqual([]);
 });

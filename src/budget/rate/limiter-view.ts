@@ -6,7 +6,7 @@ import type { StateStore } from "../store/state-store.ts";
 import { type Refusal, refuse } from "./learned.ts";
 import { nextSlot, observeRate, type Pacing, type Proof, type Trip, takeSlot } from "./limiter.ts";
 import { startLimiter } from "./limiter-state.ts";
-import { countFlight, FLIGHT_MS, inFlight, onEarlierClock, type SharedLimiter } from "./windows.ts";
+import { awaited, countFlight, FLIGHT_MS, inFlight, onEarlierClock, type SharedLimiter } from "./windows.ts";
 
 /** Change caused by an answer. `skew`: the store's clock minus this process's. */
 type Change = (state: SharedLimiter, now: number, skew: number) => SharedLimiter;
@@ -74,7 +74,7 @@ export class LimiterView {
 
   /** When the next request may be sent, by the store's clock. */
   next(state: SharedLimiter, now: number): ReturnType<typeof nextSlot> {
-    const slot = nextSlot(state.limiter, inFlight(state.flights, now), now, this.#options.pacing);
+    const slot = nextSlot(state.limiter, awaited(state, now), now, this.#options.pacing);
     const pausedUntil = this.#pausedUntil + this.#skewMs;
     return pausedUntil > slot.at ? { at: pausedUntil, why: "refused" } : slot;
   }

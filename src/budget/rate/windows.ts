@@ -27,6 +27,8 @@ export const sharedLimiterSchema = z.object({ limiter: limiterSchema, flights: z
 
 /** By then a request has an answer, or never will. */
 export const FLIGHT_MS = 120_000;
+/** While nothing was heard of the service, all wait for one request: not for long if its process may have died. */
+const FIRST_FLIGHT_MS = 20_000;
 
 /** Start state where nothing is known. */
 export const startShared = (): SharedLimiter => ({ limiter: startLimiter(null), flights: [] });
@@ -48,8 +50,12 @@ export const countFlight = (
 };
 
 /** Requests in flight of all processes. */
-export const inFlight = (flights: readonly Flights[], now: number): number =>
-  flights.reduce((sum, { at, count }) => sum + (at + FLIGHT_MS > now ? count : 0), 0);
+export const inFlight = (flights: readonly Flights[], now: number, longest = FLIGHT_MS): number =>
+  flights.reduce((sum, { at, count }) => sum + (at + longest > now ? count : 0), 0);
+
+/** The same, as far as the next request waits for them. */
+export const awaited = ({ limiter, flights }: SharedLimiter, now: number): number =>
+  inFlight(flights, now, limiter.heardUpTo === -Infinity ? FIRST_FLIGHT_MS : FLIGHT_MS);
 
 /**
  * The state after the clock went back (a replica with another clock took over, or the machine's was set). No grant may be in

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { nextSlot, observeRate, takeSlot } from "../../../../src/budget/rate/limiter.ts";
 import { type LimiterState, startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
-import { countFlight, FLIGHT_MS, inFlight, onEarlierClock } from "../../../../src/budget/rate/windows.ts";
+import { awaited, countFlight, FLIGHT_MS, inFlight, onEarlierClock } from "../../../../src/budget/rate/windows.ts";
 import { said } from "../../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
@@ -23,6 +23,16 @@ describe("requests in flight", () => {
     expect(inFlight(two, T0 + FLIGHT_MS - 1)).toBe(2);
     expect(inFlight(two, T0 + FLIGHT_MS)).toBe(0);
     expect(countFlight(two, "b", 1, T0 + FLIGHT_MS)).toEqual([{ by: "b", count: 1, at: T0 + FLIGHT_MS }]);
+  });
+
+  test("hold the others for twenty seconds only while the service was never heard: its process may have died", () => {
+    const limiter = takeSlot(startLimiter(null), 0, T0).state;
+    const flights = countFlight([], "a", 1, T0);
+    const first = (now: number) => nextSlot(limiter, awaited({ limiter, flights }, now), now);
+    expect(first(T0 + 19_999)).toEqual({ at: Infinity, why: "first-answer" });
+    expect(first(T0 + 20_000).at).toBeLessThanOrEqual(T0 + 20_000);
+    const heard = observeRate(limiter, said({ limit: 60, remaining: 59, resetsAt: T0 + 60_000 }), 0, T0);
+    expect(awaited({ limiter: heard, flights }, T0 + FLIGHT_MS - 1)).toBe(1);
   });
 });
 

@@ -26,7 +26,6 @@ import { withSizesOfOthers } from "../request/smaller-pages.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
 import { type FirstResults, publishFirstResults } from "./first-results.ts";
 import { createCommitter } from "./state/committer.ts";
-import { readCompleteness } from "./state/completeness.ts";
 import { createEnding } from "./state/ending.ts";
 import { createFormTrials } from "./state/form-trials.ts";
 import { embeddableLists } from "./state/list-ends.ts";
@@ -111,9 +110,8 @@ const fetcherOf = ({ runId }: Identity, deps: Parameters<typeof createFetcher>[0
   return createFetcher({ ...deps, routesDiffer: true }, () => `${runId}-${(++sequence).toString(36)}`);
 };
 
-/** True while no list of the mirror was ever proven complete. */
-const isFirstMirror = async ({ warehouse }: SyncDeps, mode: SyncReport["mode"]): Promise<boolean> =>
-  mode === "full" && ![...(await readCompleteness(warehouse.database)).values()].some(({ complete }) => complete);
+/** True while no list of the mirror was ever read to its end. */
+const isFirstMirror = ({ view }: Plan): boolean => [...view.states.values()].every(({ walkedAt }) => walkedAt === null);
 
 /** Begins a run: after it, `ending` of the run must be closed and the run finished. */
 export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<BegunRun> => {
@@ -130,7 +128,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const capabilities = await warehouse.capabilities();
   const quota = createQuotaRecorder(clock);
   const committer = createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take });
-  const isEarly = Object.keys(options.rowScope).length === 0 && (await isFirstMirror(deps, planned.mode));
+  const isEarly = Object.keys(options.rowScope).length === 0 && isFirstMirror(planned.plan);
   const firstResults = isEarly ? publishFirstResults(committer, deps, startedAt) : null;
   const run: SyncRun = {
     ...identity,

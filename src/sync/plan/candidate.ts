@@ -88,8 +88,8 @@ export interface DueOptions {
   readonly pageSizes?: ReadonlyMap<string, number>;
   /** What of the usage routes is read; unset: the defaults. */
   readonly usage?: UsageOptions;
-  /** True for companies that may be gone, by what this run has read; unset: none. */
-  readonly suspected?: (companyId: string) => boolean;
+  /** True for companies that may be gone, by what this run has read; unset: none. `tracked`: an account links to it. */
+  readonly suspected?: (companyId: string, tracked: boolean) => boolean;
 }
 
 const DAY_MS = 86_400_000;

@@ -126,7 +126,7 @@ const profileDue = (
   const mirrored = view.companies.has(companyId);
   const checkedAt = later(resolved, view.states.get(stateKey("companies", companyId))?.checkedAt ?? null);
   const embedded = account !== undefined && mirrored && embedsCompanies(options.shapes.get("accounts"));
-  if (options.suspected?.(companyId) === true && view.now - (checkedAt ?? 0) > SUSPECT_RETRY_MS)
+  if (options.suspected?.(companyId, account !== undefined) === true && view.now - (checkedAt ?? 0) > SUSPECT_RETRY_MS)
     return "no account embeds it, or a list of it answers 404";
   if (checkedAt !== null) {
     // A company that is embedded in an account and was never requested by id is as fresh as its account.

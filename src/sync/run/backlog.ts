@@ -129,7 +129,7 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       const access = accessIn(run);
       awaitsTier = access === "unknown";
       const { shapes, widening, unusable } = run;
-      const suspected = (id: string) => isSuspect(run, id);
+      const suspected = (id: string, tracked: boolean) => isSuspect(run, id, tracked);
       const plan = await planner({ shapes, access, widening, suspected, unusable: unusable.known() }, deps.clock.now());
       run.waiting = plan.waiting;
       states = plan.view.states;

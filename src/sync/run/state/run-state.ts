@@ -171,9 +171,16 @@ export const settledLists = (run: Pick<SyncRun, "shapes">): readonly ListShape[]
 export const isFiltered = (run: SyncRun, stream: StreamName): stream is ScopedTable =>
   shapeOf(run, stream).filters && filtersOf(run.options.rowScope, stream) !== null;
 
-/** True when a company that accounts embedded before may be gone: its profile is asked for, which costs nothing if it is. */
-export const isSuspect = ({ embedded, suspects }: Pick<SyncRun, "embedded" | "suspects">, companyId: string): boolean =>
-  !embedded.ids.has(companyId) && ((embedded.whole && embedded.ids.size > 0) || suspects.has(companyId));
+/**
+ * True when a company may be gone: its profile is asked for, which costs nothing if it is. `tracked`: an account links to
+ * it, so that accounts would bring it along.
+ */
+export const isSuspect = (
+  { embedded, suspects }: Pick<SyncRun, "embedded" | "suspects">,
+  companyId: string,
+  tracked = true,
+): boolean =>
+  !embedded.ids.has(companyId) && ((tracked && embedded.whole && embedded.ids.size > 0) || suspects.has(companyId));
 
 /** True when this run has read a page of the list. */
 export const hasGoneOn = (run: SyncRun, state: ListState): boolean => (readingOf(state)?.readAt ?? 0) >= run.startedAt;

@@ -10,6 +10,7 @@ export default defineConfig({
     hookTimeout: 900_000,
     pool: "forks",
     maxWorkers: 2,
+    setupFiles: ["test/setup/end-children.ts", "test/setup/end-of-test.ts"],
     globalSetup: [
       "test/support/redis-available.ts",
       "test/acceptance/build-once.ts",

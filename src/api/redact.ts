@@ -138,7 +138,7 @@ const recordRedactor = ({ exclude, hash, hashOf, forgotten, anyForgotten }: Rule
     }
     let clean: JsonValue = table === "usage_requests" && anyForgotten ? mapTexts(value, unnamed) : value;
     for (const { path } of exclude.filter((rule) => rule.table === table)) {
-      // Of an owner only the id is known; everything else is `data`.
+      // Only an owner's id is known; everything else is `data`.
       if (table === "owners" && path[0] === "data" && path.length === 1) clean = onlyId(clean);
       else clean = changeAt(clean, table === "owners" && path[0] === "data" ? path.slice(1) : path, () => undefined);
     }

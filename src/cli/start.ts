@@ -23,7 +23,7 @@ export const invocationOf = (
   cwd: string,
 ): string => {
   if (env.npm_command === "exec") return "npx duckmirror";
-  // Of an installed package Node is given the link in a `bin` folder, or, on Windows, the file in the package.
+  // Node is given the link in a `bin` folder of an installed package, or, on Windows, the file in the package.
   const isInstalled = /^duckmirror(\.\w+)?$/.test(basename(script)) || /[\\/]node_modules[\\/]/.test(script);
   if (!isInstalled) return `node ${relative(cwd, script) || script}`;
   const onPath = (env.PATH ?? "").split(delimiter).includes(dirname(script));

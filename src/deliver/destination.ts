@@ -66,7 +66,7 @@ export interface DeliveredRows {
 /** Rows that this kind of destination cannot hold, for example because of their key. Every other row arrives. */
 export interface LeftOut {
   readonly table: string;
-  /** Of the whole table, not only of this delivery. */
+  /** Counts the whole table, not only this delivery. */
   readonly rows: number;
   /** The first of their keys, shortened. */
   readonly keys: readonly string[];

@@ -37,7 +37,7 @@ const tableMark = z.object({
   rows: z.int(),
   /** Digest of names and types of the columns, and of when the file was begun. */
   columns: z.string(),
-  /** Of what changes without a number: another text, other rows. */
+  /** Differs when something changes without a number: another text, other rows. */
   unnumbered: z.string(),
 });
 export type TableMark = z.output<typeof tableMark>;
@@ -137,7 +137,7 @@ export const factsOfSnapshot = async (sql: ReadSql, n: number, names: readonly s
 
 const netRow = z.object({ before: z.number(), after: z.number() });
 
-/** Of the keys of a table that changed after `n`: how many had a row before, and how many have one now. */
+/** Counts the keys of a table that changed after `n`: how many had a row before, and how many have one now. */
 export const changedRows = async (sql: ReadSql, table: TableName, columns: Columns, n: number) => {
   const { key } = tableSpec(table);
   const places = key.map((_, index) => `key_${index + 1}`);

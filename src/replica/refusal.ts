@@ -44,7 +44,7 @@ const STATUS: Readonly<Record<RefusalCode, number>> = {
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly status: number;
-  /** Of a 405: the methods that are allowed. */
+  /** The methods that are allowed, in a 405. */
   readonly allow: readonly string[];
 
   constructor(code: RefusalCode, message: string, allow: readonly string[] = []) {

@@ -88,7 +88,7 @@ const isJsonValue = (value: unknown): value is JsonValue => {
 };
 
 const parseLosslessly = (text: string): JsonValue => {
-  // Of a repeated name the last value counts, as in JSON.parse.
+  // If a name is repeated, its last value counts, as in JSON.parse.
   const value = parseExact(text, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue });
   if (!isJsonValue(value)) throw new JsonSyntaxError("not a JSON value");
   return value;

@@ -9,7 +9,7 @@ import { burstOf, inFlightOf, isAssumed, rateOf, ratesOf } from "./rates-in-forc
 import { answeredSince, countAnswer, countsOf, type Rate, roomAt, speedOf } from "./windows.ts";
 
 const MINUTE_MS = 60_000;
-/** Of an even pace: one request, and one that catches up what a timer fired late. */
+/** An even pace allows one request, and one that catches up what a timer fired late. */
 const EVEN_BURST = 2;
 /** A burst that was never seen to succeed is tried with few requests in flight, so that few are refused together. */
 const MOST_EXPLORING = 3;

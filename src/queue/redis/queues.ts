@@ -64,7 +64,7 @@ export const TICKS = {
     try {
       return nextRun(parseCron(pattern), tz, now) ?? undefined;
     } catch (error) {
-      // Of an older program, which makes its tick again.
+      // An older program made it, and makes its tick again.
       if (error instanceof CronProblem) return undefined;
       throw error;
     }

@@ -27,7 +27,7 @@ const seenBy = async (run: SyncRun, list: Active): Promise<number> => {
   return firstMirror ? list.rows : run.deps.warehouse.seenCount(list.walkId);
 };
 
-/** Of a filtered list, the rows that count are those inside the scope; a complete walk shows which these are. */
+/** In a filtered list only the rows inside the scope count; a complete walk shows which these are. */
 const countScope = async ({ deps }: SyncRun, list: Active, name: ScopedTable, complete: boolean): Promise<number> => {
   const isShown = complete && list.reading.progress.kind === "walk";
   if (isShown || readsWiderChanges(list)) await markReturned(deps.warehouse, name, list.walkId);

@@ -24,7 +24,7 @@ interface ArchiveFile {
   /** When its run began or, where the name does not say, when it was last written: ms since the epoch. */
   readonly at: number;
   readonly bytes: number;
-  /** Of a journal file: number of its first entry; else null. */
+  /** Number of a journal file's first entry; null for other files. */
   readonly firstEntry: number | null;
   /** Of other files: the run that wrote it. */
   readonly runId: string | null;

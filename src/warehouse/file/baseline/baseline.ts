@@ -68,7 +68,7 @@ export const holdsOlderValues = async (state: string, rules: readonly string[]):
 // A data directory whose `state/` is gone: the mirror goes on from its snapshot, as after a restore. A new mirror would be
 // published over the snapshot, and every row paid for again.
 
-/** Of a data directory. */
+/** Paths in a data directory. */
 interface Paths {
   readonly state: string;
   readonly archiveDir: string;

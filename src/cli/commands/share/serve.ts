@@ -6,7 +6,7 @@ import type { Config } from "../../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../../core/config/listen-address.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { startServer } from "../../../server/listen.ts";
-import { defineCommand } from "../../command.ts";
+import { type CommandContext, defineCommand } from "../../command.ts";
 import { resolveAccess } from "../../worker/access-keys.ts";
 import { faultLog } from "../../worker/log.ts";
 import { servedProfile } from "../../worker/served-profile.ts";
@@ -21,6 +21,57 @@ const listenOf = ({ listen }: z.output<typeof inputSchema>, config: Config): Lis
   throw new DuckmirrorError("USAGE", { detail: `--listen ${listen} is not an address like 127.0.0.1:8737` });
 };
 
+/** Serves the profiles until the program is asked to stop. Throws LISTEN_FAILED and the errors of `resolveAccess`. */
+export const serveProfiles = async (
+  configs: readonly [Config, ...Config[]],
+  listen: ListenAddress,
+  context: CommandContext,
+): Promise<number> => {
+  const { clock, version, scrubber, signal, shared, terminal, printJson } = context;
+  const [config] = configs;
+  const { key, keyFile, open, madeIn, tls } = await resolveAccess(config, listen, scrubber);
+  const logger = await context.logger(config);
+  const server = await startServer(
+    {
+      profiles: configs.map((profile) => {
+        const { sendFeedback: _spends, ...reading } = servedProfile(profile, {
+          ...context,
+          warn: (text) => logger.warn(text),
+        });
+        return reading;
+      }),
+      key,
+      keyFile,
+      tls,
+      clock,
+      version,
+      userSql: config.userSql,
+      snapshotBytesPerMinute: config.snapshotBytesPerMinute,
+      onFault: faultLog(logger),
+    },
+    listen,
+  );
+  try {
+    // A browser does not send the part after #; the page reads it. A log or a pipe would keep the key.
+    const isSeen = terminal.isTty.out && terminal.isTty.err;
+    const login = madeIn === null || !isSeen ? null : `${server.url}/login#key=${key?.reveal() ?? ""}`;
+    const places = { url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` };
+    const keyIn = madeIn === null ? {} : { key_file: madeIn };
+    if (shared.json) await printJson({ ...places, ...keyIn });
+    else await terminal.out(`${server.url}\n`);
+    if (!shared.quiet && !shared.json) {
+      const whoMay = open ? "only this machine can reach it" : "it asks for a key";
+      terminal.err(`Status page and API run there; ${whoMay}. Ctrl-C ends it.\n`);
+      if (login !== null) terminal.err(`Log in: ${login}\n`);
+      else if (madeIn !== null) terminal.err(`Log in at ${server.url}/login with the key in ${madeIn}\n`);
+    }
+    if (!signal.aborted) await once(signal, "abort");
+  } finally {
+    await server.close();
+  }
+  return EXIT.done;
+};
+
 export const command = defineCommand({
   configure: (cli) =>
     cli.option("--listen <address>", "address and port (default: 127.0.0.1:8737; port 0: any free one)"),
@@ -33,51 +84,8 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async (input, context) => {
-    const { clock, version, scrubber, signal, shared, terminal, printJson } = context;
-    const configs = await context.loadProfiles();
-    const [config] = configs;
+    const [config, ...others] = await context.loadProfiles();
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
-    const listen = listenOf(input, config);
-    const { key, keyFile, open, madeIn, tls } = await resolveAccess(config, listen, scrubber);
-    const logger = await context.logger(config);
-    const server = await startServer(
-      {
-        profiles: configs.map((profile) => {
-          const { sendFeedback: _spends, ...reading } = servedProfile(profile, {
-            ...context,
-            warn: (text) => logger.warn(text),
-          });
-          return reading;
-        }),
-        key,
-        keyFile,
-        tls,
-        clock,
-        version,
-        userSql: config.userSql,
-        snapshotBytesPerMinute: config.snapshotBytesPerMinute,
-        onFault: faultLog(logger),
-      },
-      listen,
-    );
-    try {
-      // A browser does not send the part after #; the page reads it. A log or a pipe would keep the key.
-      const isSeen = terminal.isTty.out && terminal.isTty.err;
-      const login = madeIn === null || !isSeen ? null : `${server.url}/login#key=${key?.reveal() ?? ""}`;
-      const places = { url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` };
-      const keyIn = madeIn === null ? {} : { key_file: madeIn };
-      if (shared.json) await printJson({ ...places, ...keyIn });
-      else await terminal.out(`${server.url}\n`);
-      if (!shared.quiet && !shared.json) {
-        const whoMay = open ? "only this machine can reach it" : "it asks for a key";
-        terminal.err(`Status page and API run there; ${whoMay}. Ctrl-C ends it.\n`);
-        if (login !== null) terminal.err(`Log in: ${login}\n`);
-        else if (madeIn !== null) terminal.err(`Log in at ${server.url}/login with the key in ${madeIn}\n`);
-      }
-      if (!signal.aborted) await once(signal, "abort");
-    } finally {
-      await server.close();
-    }
-    return EXIT.done;
+    return serveProfiles([config, ...others], listenOf(input, config), context);
   },
 });

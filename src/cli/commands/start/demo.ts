@@ -1,10 +1,11 @@
-// duckmirror demo: starts a generated service in this process, mirrors it completely, and shows some queries.
+// duckmirror demo: starts a generated service in this process, mirrors it, lets it change, mirrors the changes, shows some queries, and on a
+// terminal serves the page of the mirror.
 import { existsSync, rmSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { z } from "zod";
 import { syncJob } from "../../../../jobs/sync.ts";
 import { vocabulary } from "../../../catalog/field-rules.ts";
-import { resolveConfig } from "../../../core/config/config.ts";
+import { type Config, resolveConfig } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { makeFolders } from "../../../core/files/make-folders.ts";
@@ -13,6 +14,7 @@ import { Secret } from "../../../core/secret.ts";
 import { unwritable } from "../../../core/state/shared-file.ts";
 import { counted, formatDuration } from "../../../core/text/units.ts";
 import { startSandbox } from "../../../sandbox/sandbox.ts";
+import type { SyncResult } from "../../../sync/run/run-sync.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import { runQuery } from "../../../warehouse/read/query.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
@@ -20,17 +22,22 @@ import { withError } from "../../problem.ts";
 import { isNumeric, tableCell } from "../../terminal/query-output.ts";
 import { renderSummary } from "../../terminal/summary.ts";
 import { renderTable } from "../../terminal/table.ts";
+import { serveProfiles } from "../share/serve.ts";
 
 /** File that marks a directory as created by the demo, so it may be replaced. */
 const MARKER = ".duckmirror-demo";
 /** Fast enough that the demo shows results instead of waiting. */
 const REQUESTS_PER_MINUTE = 6000;
-const TOUR = ["demo/1-hottest-accounts.sql", "demo/2-moves.sql", "demo/3-hiring-and-funding.sql"];
+const TOUR = ["demo/1-hottest-accounts.sql", "demo/2-moves.sql", "demo/3-score-movement.sql"];
+/** Changes of the service between the two syncs. */
+const CHANGES = 60;
 
 const inputSchema = z.object({
   accounts: z.coerce.number({ error: "--accounts must be a number" }).int().min(1).max(5000).default(40),
   seed: z.coerce.number({ error: "--seed must be a number" }).int().min(0).default(1),
+  serve: z.boolean().default(true),
 });
+type Input = z.output<typeof inputSchema>;
 
 /** An empty directory for the demo. Refuses one with other content. */
 const freshDir = async (dir: string): Promise<void> => {
@@ -64,79 +71,110 @@ const showQuery = async (name: string, dataDir: string, { terminal }: CommandCon
   await terminal.out(`\n${terminal.outColours.bold(title)}\n${table}\n`);
 };
 
+/** Mirrors the sandbox once. */
+const syncOnce = async (config: Config, token: string, context: CommandContext): Promise<SyncResult> => {
+  const { clock, version, signal } = context;
+  const tracer = await context.tracer(config);
+  const progress = await context.progress(config);
+  return syncJob(
+    config,
+    { streams: [], full: false, maxDurationMs: null, allowMassDelete: false },
+    { clock, random: Math.random, emit: progress.sink, signal, version, token: new Secret(token), tracer },
+  ).finally(() => progress.end());
+};
+
+/** Mirrors a sandbox, before and after it changed. The result of a sync that failed is the last. */
+const syncTwice = async ({ accounts, seed }: Input, dataDir: string, context: CommandContext) => {
+  const { shared, terminal, cwd, env } = context;
+  const sandbox = await startSandbox({ seed, accounts, plan: "enterprise", requestsPerMinute: REQUESTS_PER_MINUTE });
+  try {
+    const flags = {
+      base_url: sandbox.url,
+      token: sandbox.token,
+      data_dir: dataDir,
+      rate_limit: String(REQUESTS_PER_MINUTE),
+      log_level: shared.quiet ? "error" : undefined,
+      log_format: shared.logFormat,
+      listen: env.DUCKMIRROR_LISTEN,
+    };
+    const config = resolveConfig({ flags, env: {}, file: null, cwd, vocabulary: vocabulary() });
+    const say = (text: string) => void (shared.quiet || terminal.err(`${text}\n`));
+    say(`A service with ${counted(accounts, "tracked account")} runs at ${sandbox.url}`);
+    const first = await syncOnce(config, sandbox.token, context);
+    if (first.error !== null) return { config, results: [first], last: first };
+    if (!shared.json) await terminal.out(renderSummary(first.report, terminal));
+    await sandbox.evolve(CHANGES);
+    say("\nThe service changed: new signals and jobs, moved scores, people who left. A second sync reads only that:");
+    const last = await syncOnce(config, sandbox.token, context);
+    if (last.error === null && !shared.json) await terminal.out(renderSummary(last.report, terminal));
+    return { config, results: [first, last], last };
+  } finally {
+    await sandbox.close();
+  }
+};
+
+const credits = (results: readonly SyncResult[]): string =>
+  results.map(({ report }) => report.credits.spent).join(" and ");
+
+const showNext = async (dataDir: string, made: string, { terminal, cwd, invocation }: CommandContext) => {
+  const { bold, cyan, dim } = terminal.outColours;
+  const here = relative(cwd, dataDir) || ".";
+  const steps = [
+    `changes --data-dir ${here} --tables accounts`,
+    `query --data-dir ${here} --list`,
+    `status --data-dir ${here}`,
+    `serve --data-dir ${here}`,
+  ];
+  await terminal.out(
+    [
+      "",
+      `${bold("Where things are")} ${dim(made)}`,
+      `  ${here}/warehouse.duckdb    the mirror: opens read-only in any DuckDB client, at any moment`,
+      `  ${here}/state/              working database and archive of every response that was paid for`,
+      "",
+      bold("What to type next"),
+      ...steps.map((step) => `  ${cyan(`${invocation} ${step}`)}`),
+      `  ${cyan(`${invocation} init`)}    mirror your own organization: asks for its address and token`,
+      "",
+    ].join("\n"),
+  );
+};
+
+/** Serves the page until Ctrl-C, on the usual port or a free one. */
+const servePage = async (config: Config, context: CommandContext): Promise<number> => {
+  await context.terminal.out(`\n${context.terminal.outColours.bold("The page of this mirror")}\n`);
+  try {
+    return await serveProfiles([config], config.listen, context);
+  } catch (error) {
+    if (!(error instanceof DuckmirrorError) || error.code !== "LISTEN_FAILED") throw error;
+    return serveProfiles([config], { ...config.listen, port: 0 }, context);
+  }
+};
+
 export const command = defineCommand({
   configure: (cli) =>
     cli
       .option("--accounts <n>", "tracked accounts of the generated organization (default: 40)")
-      .option("--seed <n>", "another seed gives other data (default: 1)"),
+      .option("--seed <n>", "another seed gives other data (default: 1)")
+      .option("--no-serve", "end after the tour; without a terminal, with --json or --quiet the demo always does"),
   examples: {
-    "duckmirror demo": "a complete mirror of a generated service, and a tour",
-    "duckmirror demo --accounts 200": "a larger one",
+    "duckmirror demo": "a mirror of a generated service, its changes, a tour, and the page until Ctrl-C",
+    "duckmirror demo --accounts 200 --no-serve": "a larger one, without the page",
   },
   input: inputSchema,
-  run: async ({ accounts, seed }, context) => {
-    const { shared, clock, env, terminal, cwd, version, signal } = context;
+  run: async (input, context) => {
+    const { shared, clock, env, terminal, cwd } = context;
     const dataDir = resolve(cwd, shared.dataDir ?? join(env.DUCKMIRROR_DATA_DIR ?? "data", "demo"));
-    const { bold, cyan, dim } = terminal.outColours;
     await freshDir(dataDir);
     const startedAt = clock.now();
-    const sandbox = await startSandbox({ seed, accounts, plan: "enterprise", requestsPerMinute: REQUESTS_PER_MINUTE });
-    try {
-      const config = resolveConfig({
-        flags: {
-          base_url: sandbox.url,
-          token: sandbox.token,
-          data_dir: dataDir,
-          rate_limit: String(REQUESTS_PER_MINUTE),
-          log_level: shared.quiet ? "error" : undefined,
-          log_format: shared.logFormat,
-        },
-        env: {},
-        file: null,
-        cwd,
-        vocabulary: vocabulary(),
-      });
-      if (!shared.quiet)
-        terminal.err(`A service with ${counted(accounts, "tracked account")} runs at ${sandbox.url}\n`);
-      const tracer = await context.tracer(config);
-      const progress = await context.progress(config);
-      const { report, error } = await syncJob(
-        config,
-        { streams: [], full: false, maxDurationMs: null, allowMassDelete: false },
-        {
-          clock,
-          random: Math.random,
-          emit: progress.sink,
-          signal,
-          version,
-          token: new Secret(sandbox.token),
-          tracer,
-        },
-      ).finally(() => progress.end());
-      if (shared.json) await context.printJson(withError(report, error, context.scrubber));
-      if (error !== null) return context.printProblem(error).exitCode;
-      if (shared.json) return EXIT.done;
-      await terminal.out(renderSummary(report, terminal));
-      for (const name of TOUR) await showQuery(name, dataDir, context);
-      const here = relative(cwd, dataDir) || ".";
-      const run = context.invocation;
-      await terminal.out(
-        [
-          "",
-          `${bold("Where things are")} ${dim(`(made in ${formatDuration(clock.now() - startedAt)}, ${counted(report.credits.spent, "credit")} of the generated service)`)}`,
-          `  ${here}/warehouse.duckdb    the mirror: opens read-only in any DuckDB client, at any moment`,
-          `  ${here}/state/              working database and archive of every response that was paid for`,
-          "",
-          bold("What to type next"),
-          `  ${cyan(`${run} query --data-dir ${here} "select type, count(*) from signals group by type order by 2 desc"`)}`,
-          `  ${cyan(`${run} status --data-dir ${here}`)}`,
-          `  ${cyan(`${run} init`)}    then set DUCKMIRROR_TOKEN and run ${cyan("check")} and ${cyan("sync")} against your own organization`,
-          "",
-        ].join("\n"),
-      );
-      return EXIT.done;
-    } finally {
-      await sandbox.close();
-    }
+    const { config, results, last } = await syncTwice(input, dataDir, context);
+    if (shared.json) await context.printJson(withError(last.report, last.error, context.scrubber));
+    if (last.error !== null) return context.printProblem(last.error).exitCode;
+    if (shared.json) return EXIT.done;
+    for (const name of TOUR) await showQuery(name, dataDir, context);
+    const took = formatDuration(clock.now() - startedAt);
+    await showNext(dataDir, `(made in ${took}; the two syncs cost ${credits(results)} credits)`, context);
+    const isWatched = terminal.isTty.out && terminal.isTty.err && !shared.quiet;
+    return input.serve && isWatched ? servePage(config, context) : EXIT.done;
   },
 });

@@ -1,8 +1,13 @@
-// duckmirror demo: where it writes, and what it says when it cannot.
+// duckmirror demo: what it shows, when it ends, where it writes, and what it says when it cannot.
+
+import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { aFolder, cli } from "../../../../support/cli.ts";
+import { z } from "zod";
+import { afterTest } from "../../../../support/after-test.ts";
+import { aFolder, type CliRun, cli } from "../../../../support/cli.ts";
 
 test("a complete mirror in the data directory of the environment, made anew by the next demo", async () => {
   const dir = aFolder();
@@ -25,4 +30,52 @@ test("a directory that cannot be made is named with what to do", async () => {
   writeFileSync(join(dir, "taken"), "");
   const { code, err } = await cli(["demo", "--data-dir", join(dir, "taken", "demo")], { cwd: dir });
   expect([code, err]).toEqual([2, expect.stringMatching(/DATA_DIR_UNWRITABLE[\s\S]*hint/)]);
+});
+
+test("the second sync brings changes: history, moved scores, and the commands that show them", async () => {
+  const dir = aFolder();
+  const { code, out, err } = await cli(["demo", "--accounts", "5"], { cwd: dir });
+  expect(code).toBe(0);
+  expect(err).toContain("The service changed");
+  expect(out.match(/The mirror is complete\./g)).toHaveLength(2);
+  expect(out).toMatch(/Whose score moved between the two syncs\n.*\n│ account.*\n.*\n│ \w/);
+  expect(out).toContain("  duckmirror changes --data-dir data/demo");
+  const sql = `SELECT (SELECT count(*) FROM history.accounts) AS versions,
+    (SELECT count(*) FROM marts.account_360 WHERE score_change <> 0) AS moved`;
+  const asked = await cli(["query", "--data-dir", join(dir, "data", "demo"), "--format", "json", sql], { cwd: dir });
+  const [figures] = JSON.parse(asked.out);
+  expect(figures.versions).toBeGreaterThan(0);
+  expect(figures.moved).toBeGreaterThan(0);
+  const changes = await cli(["changes", "--data-dir", "data/demo", "--tables", "accounts"], { cwd: dir });
+  expect(changes.out).toMatch(/ update +accounts /);
+});
+
+test("on a terminal it serves the page until Ctrl-C, on a free port if the usual one is taken", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  afterTest(() => void taken.close());
+  await once(taken, "listening");
+  const usual = z.object({ port: z.number() }).parse(taken.address()).port;
+  const stop = new AbortController();
+  let running: Promise<CliRun> | undefined;
+  const url = await new Promise<string>((resolve) => {
+    running = cli(["demo", "--accounts", "2"], {
+      cwd: aFolder(),
+      env: { DUCKMIRROR_LISTEN: `127.0.0.1:${usual}` },
+      answers: [],
+      signal: stop.signal,
+      onOut: (text) => {
+        const [, address] = /The page of this mirror\n(http:\S+)\n/.exec(text) ?? [];
+        if (address !== undefined) resolve(address);
+      },
+    });
+  });
+  expect(new URL(url).port).not.toBe(String(usual));
+  expect(await (await fetch(`${url}/api/status`)).text()).toContain('"accounts"');
+  stop.abort(new Error("Ctrl-C"));
+  expect((await running)?.code).toBe(0);
+});
+
+test("with --no-serve it ends after the tour, also on a terminal", async () => {
+  const { code, out } = await cli(["demo", "--accounts", "2", "--no-serve"], { cwd: aFolder(), answers: [] });
+  expect([code, out]).toEqual([0, expect.not.stringContaining("http://")]);
 });

@@ -293,6 +293,16 @@ export const ERRORS = {
     "There is no snapshot at {file} yet.",
     "Run `duckmirror sync` first, or `duckmirror demo` to try it out.",
   ),
+  SNAPSHOT_GONE: row(
+    EXIT.usage,
+    "There is no {what}: {kept}.",
+    "`GET /snapshots` lists what can be read; `keep_snapshots` says how many stay, and for how long.",
+  ),
+  TOO_MANY_BYTES: row(
+    EXIT.usage,
+    "This reader got its bytes of this minute.",
+    "Ask again after the seconds of `Retry-After`. The setting `snapshot_bytes_per_minute` is the limit.",
+  ),
   CHANGES_GONE: row(
     EXIT.usage,
     "Some changes after {after} are no longer kept: those up to {gone_to} are gone.",

@@ -44,6 +44,10 @@ export interface DeliverySource {
    * unfinished files in it, which are removed with it.
    */
   readonly snapshot: string;
+  /** When it was published, ms since the epoch. */
+  readonly publishedAt: number;
+  /** Differs after each `forget`: a snapshot that was published with another text may hold a person who was erased. */
+  readonly erasures: string;
   readonly position: Position;
   /** Bring every row, also to a destination that is at `position`: somebody may have changed what it holds. */
   readonly takeOver: boolean;

@@ -18,6 +18,13 @@ interface DestinationQuestion {
   readonly signal: AbortSignal;
 }
 
+/** How to read the destinations that are no lakes. */
+const OTHER_READERS = {
+  postgres: "query it with psql",
+  parquet: "read the files that its _manifest.json names",
+  snapshot: "attach its now/warehouse.duckdb",
+} as const;
+
 /** The error without the secrets of the address. */
 const scrubbed = (error: unknown, { url }: DestinationSettings): unknown => {
   if (!(error instanceof DuckmirrorError) || error.context.detail === undefined) return error;
@@ -32,10 +39,12 @@ export const queryDestination = async <T>(
   { sql, timeMs, memoryMiB, signal }: DestinationQuestion,
   use: (answer: Answered) => Promise<T>,
 ): Promise<T> => {
-  const { name, kind, unset } = settings;
+  const { name, unset } = settings;
   if (settings.kind !== "ducklake") {
-    const how = kind === "postgres" ? "query it with psql" : "read the files that its _manifest.json names";
-    throw new DuckmirrorError("USAGE", { detail: `--from takes a lake, and ${name} is of kind ${kind}: ${how}` });
+    const { kind } = settings;
+    throw new DuckmirrorError("USAGE", {
+      detail: `--from takes a lake, and ${name} is of kind ${kind}: ${OTHER_READERS[kind]}`,
+    });
   }
   if (unset !== null) {
     throw new DuckmirrorError("CONFIG_INVALID", { detail: `destinations: ${name}: ${unset} is not set` });
@@ -71,6 +80,10 @@ export const openDestination = async (
     case "parquet": {
       const { openParquet } = await import("./kinds/parquet/parquet-destination.ts");
       return openParquet(settings, context);
+    }
+    case "snapshot": {
+      const { openSnapshots } = await import("./kinds/snapshot/snapshot-destination.ts");
+      return openSnapshots(settings, context);
     }
     case "ducklake": {
       const { openDucklake } = await import("./kinds/ducklake/ducklake-destination.ts");

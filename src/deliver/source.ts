@@ -1,4 +1,5 @@
 // Source of a delivery: one published snapshot. Decides for each table whether a destination gets its changes or every row.
+import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { link, mkdtemp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,9 +10,11 @@ import { DELIVERING, snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { copyOwn, listOwn, makeOwnFolder } from "../core/files/own-files.ts";
 import { HISTORY_ID, lastingId } from "../core/state/shared-file.ts";
+import { type ForgottenList, readForgotten } from "../warehouse/archive/forgotten-list.ts";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
 import { fileError } from "../warehouse/duckdb/duck-errors.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
+import { warehousePaths } from "../warehouse/file/working-file.ts";
 import { type FeedBounds, readFeedBounds } from "../warehouse/read/changes/read-changes.ts";
 import { assertOwnCatalog } from "../warehouse/user-sql/own-snapshot.ts";
 import { assertReadable } from "../warehouse/user-sql/readable.ts";
@@ -158,6 +161,13 @@ const tablesSince = async (from: Position | null, snapshot: Snapshot, recipient:
   return tables;
 };
 
+/** Digest of who was erased and when. */
+const erasuresOf = ({ entries }: ForgottenList): string =>
+  createHash("sha256")
+    .update(JSON.stringify(entries.map(({ hash, forgotten_at }) => [hash, forgotten_at])))
+    .digest("hex")
+    .slice(0, 16);
+
 const openPinned = async ({ path }: PinnedSnapshot, { memory }: SourceRequest): Promise<Database> =>
   openDatabase(path, {
     readOnly: true,
@@ -193,6 +203,8 @@ export const openSource = async (request: SourceRequest): Promise<OpenSource> =>
   try {
     const mirror = await lastingId(dataDir, HISTORY_ID);
     const bounds = await readFeedBounds(database, file);
+    const publishedAt = opened?.publishedAt ?? now;
+    const erasures = erasuresOf(await readForgotten(warehousePaths(dataDir).archiveDir));
     const [last] = await database.query(sqlText("deliver/last-run.sql"), [], runRow);
     return {
       sourceFor: async (recipient) => {
@@ -200,13 +212,15 @@ export const openSource = async (request: SourceRequest): Promise<OpenSource> =>
         const position = { mirror, n: bounds.last, mark: markText(facts.mark) };
         return {
           snapshot: pinned.path,
+          publishedAt,
+          erasures,
           position,
           takeOver: recipient.takeOver,
           run: last === undefined ? null : { id: last.run_id, credits: last.credits },
           tablesSince: (from) => tablesSince(from, { database, bounds, position, facts }, recipient),
         };
       },
-      publishedAt: opened?.publishedAt ?? now,
+      publishedAt,
       isNewest: () => versionOf(file)?.version === opened?.version,
       close,
     };

@@ -1,6 +1,6 @@
 // The mirror by its address, in DuckDB for Python with httpfs: the recipes of docs/REMOTE.md, and twenty readers during
 // fifty publishes.
-import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
@@ -90,6 +90,37 @@ test("dbt builds the project over the address", async () => {
   const build = await run(join(inject("venv"), "bin/dbt"), argv, { cwd: folder, env });
   expect(build.code, build.out + build.err).toBe(0);
   expect(build.out).toMatch(/Done\. PASS=\d\d+ WARN=\d+ ERROR=0 SKIP=0/);
+});
+
+const figuresSchema = z.object({
+  requests: z.number(),
+  bytes: z.number(),
+  attach_ms: z.number(),
+  first_ms: z.number(),
+  rows: z.number(),
+});
+
+/** 1000 for docs/REMOTE.md; takes two minutes and 5 GB of disk. */
+const ATTACH_MB = Number(process.env.ATTACH_MB ?? "10");
+
+test("attaching fetches a small part of the file, however large that is", async () => {
+  const { dataDir, url, key } = await serve();
+  await change(dataDir, ({ database }) =>
+    database.run(
+      `INSERT INTO main.signals (id, account_id, headline, smart_summary, type, _first_synced_at, _synced_at, _run_id)
+       SELECT 1000000 + i, i % 12, md5(i::VARCHAR), to_json(md5((i * 7)::VARCHAR) || md5((i * 5)::VARCHAR) || md5((i * 3)::VARCHAR)), 'news', now(), now(), 'r'
+       FROM range(${ATTACH_MB * 13_000}) AS t(i)`,
+    ),
+  );
+  const { size } = statSync(join(dataDir, "warehouse.duckdb"));
+  expect(size).toBeGreaterThan(ATTACH_MB * 1_000_000);
+  const script = join(import.meta.dirname, "remote_attach.py");
+  const out = await runWell(python(), [script, url], { env: { ...client, DUCKMIRROR_KEY: key } });
+  const found = figuresSchema.parse(JSON.parse(out));
+  process.stdout.write(`${JSON.stringify({ size, ...found })}\n`);
+  expect(found.rows).toBe(12);
+  expect(found.requests).toBeLessThan(200);
+  expect(found.bytes).toBeLessThan(Math.max(6_000_000, size / 10));
 });
 
 const READERS = 20;

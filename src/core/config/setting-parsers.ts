@@ -111,6 +111,15 @@ export const timeLimit = one("a duration like 90s, 15m or 2h, or none", (value) 
 }).transform((found): number | null => found.ms);
 export const text = one("a text", (value) => (value === "" ? null : value));
 
+/** How many snapshots stay, the present one included, and for how long. */
+export const keptSnapshots = pairs((name, value) => {
+  if (name === "count") return whole(value, 1, 10_000) ?? flaw(`count: ${shown(value)} is not a whole number above 0`);
+  if (name === "age") return parseDuration(value) ?? flaw(`age: ${shown(value)} is not a duration like 12h or 30d`);
+  return flaw(`${shown(name)} is neither count nor age`);
+})
+  .transform(({ count = 1, age = null }) => ({ count, ageMs: age }))
+  .prefault({});
+
 // Setting `rate_limit`: requests per minute, or the name of a published plan.
 
 /** Requests per minute of the documented plans (API.md, "Limits"). `enterprise` is custom: the service reports it. */

@@ -16,6 +16,7 @@ import {
   duration,
   Flaw,
   flaw,
+  keptSnapshots,
   many,
   one,
   pairs,
@@ -105,19 +106,11 @@ export const publishSettings = {
   publish_unchanged_below: one("a size like 32MiB", (value) => parseBytes(value))
     .prefault("32MiB")
     .meta({ description: "Every sync replaces a snapshot smaller than this." }),
-  keep_snapshots: pairs((name, value) => {
-    if (name === "count")
-      return whole(value, 1, 10_000) ?? flaw(`count: ${shown(value)} is not a whole number above 0`);
-    if (name === "age") return parseDuration(value) ?? flaw(`age: ${shown(value)} is not a duration like 12h or 30d`);
-    return flaw(`${shown(name)} is neither count nor age`);
-  })
-    .transform(({ count = 1, age = null }) => ({ count, ageMs: age }))
-    .prefault({})
-    .meta({
-      description:
-        "Published snapshots that stay for readers over HTTP, the present one included: at most `count`, each for at most `age` after the next one replaced it. Each takes its whole size on disk.",
-      examples: [{ count: 30, age: "30d" }],
-    }),
+  keep_snapshots: keptSnapshots.meta({
+    description:
+      "Published snapshots that stay for readers over HTTP, the present one included: at most `count`, each for at most `age` after the next one replaced it. Each takes its whole size on disk.",
+    examples: [{ count: 30, age: "30d" }],
+  }),
 };
 
 // Settings about the organization's usage: how much of the request history is read, and how usage is broken down.

@@ -1,4 +1,5 @@
 // Port of what holds a set of files: a folder, or object storage. Keys are relative, with forward slashes.
+import { randomUUID } from "node:crypto";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 
 // Failed calls of object storage, whatever the service, as errors of this program. PURE.
@@ -133,3 +134,21 @@ export interface ObjectStore {
 /** Error for a store that writes although the condition does not hold, or knows no conditions. */
 export const unconditional = (name: string): DuckmirrorError =>
   new DuckmirrorError("DESTINATION_UNCONDITIONAL", { name });
+
+// Tries whether a store keeps conditions of writes. Servers exist that ignore them; there, two deliveries at once would mix
+// their sets.
+
+/** Throws DESTINATION_UNCONDITIONAL. Costs five requests, once, before the first delivery. */
+export const assertConditional = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
+  const key = `_conditions-${randomUUID()}`;
+  await store.put(key, "1", null, signal);
+  try {
+    const isKept = async () => {
+      if (await store.put(key, "2", { ifNoneMatch: "*" }, signal)) return false;
+      return !(await store.put(key, "3", { ifMatch: '"00000000000000000000000000000000"' }, signal));
+    };
+    if (!(await isKept())) throw unconditional(store.name);
+  } finally {
+    await store.delete([key], signal);
+  }
+};

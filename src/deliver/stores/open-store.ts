@@ -1,6 +1,8 @@
 // The store of an address: a folder, `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`.
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { SettingsOf } from "../../core/config/destinations/destination-settings.ts";
+import type { AzureEnvironment } from "../../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { AzureSettings } from "./azure-client.ts";
 import { AZURE_SCHEMES, type AzurePlace, parseAzure } from "./azure-client.ts";
@@ -51,4 +53,15 @@ export const openStore = async (name: string, place: StorePlace, settings: Store
     throw invalid(name, `${foreign.join(", ")}: only for ${owner}`);
   }
   return "container" in place ? azureStore(name, place, settings) : s3Store(name, place, settings);
+};
+
+/** Settings of a destination that is a folder or in object storage. */
+type StoredDestination = SettingsOf<"parquet" | "snapshot">;
+
+/** Opens the store of a destination; sends nothing yet. Throws DESTINATION_PACKAGE_MISSING, CONFIG_INVALID. */
+export const storeOf = (settings: StoredDestination, azure: AzureEnvironment): Promise<ObjectStore> => {
+  const { name, url, folder, account, region, endpoint, path_style: pathStyle, sse, kms_key_id: kmsKeyId } = settings;
+  const { answer_timeout: answerMs } = settings;
+  const place = parsePlace(url.reveal(), folder, name);
+  return openStore(name, place, { account, region, endpoint, pathStyle, sse, kmsKeyId, azure, answerMs });
 };

@@ -1,19 +1,16 @@
 // Opens a published snapshot as a file, and sends it or its part.
 import type { FileHandle } from "node:fs/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { hasSystemCode } from "../../core/errors.ts";
+import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { openOwn } from "../../core/files/own-files.ts";
+import { isoTime } from "../../core/time.ts";
 import { type KeptSnapshot, keptSnapshots } from "../../warehouse/read/kept-snapshots.ts";
-import { HttpRefusal } from "../refusals.ts";
 import { type Asked, fileAnswer } from "./file-answer.ts";
 
-const gone = (what: string, kept: readonly KeptSnapshot[]): HttpRefusal => {
+const gone = (what: string, kept: readonly KeptSnapshot[]): DuckmirrorError => {
   const [oldest] = kept.slice(-1);
-  const hint =
-    oldest === undefined
-      ? "Run `duckmirror sync` first."
-      : `The oldest is ${oldest.n}, of ${new Date(oldest.at).toISOString()}. \`keep_snapshots\` says how many stay.`;
-  return new HttpRefusal(404, "SNAPSHOT_GONE", `There is no ${what}.`, hint);
+  const found = oldest === undefined ? "none is kept" : `the oldest is ${oldest.n}, of ${isoTime(oldest.at)}`;
+  return new DuckmirrorError("SNAPSHOT_GONE", { what, kept: found });
 };
 
 /** Opens a file; null: it was removed meanwhile. */

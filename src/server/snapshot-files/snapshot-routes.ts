@@ -7,7 +7,6 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { momentBefore } from "../../core/text/moment.ts";
 import { type KeptSnapshot, keptSnapshots } from "../../warehouse/read/kept-snapshots.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import { HttpRefusal } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 import { openIfThere, openKept, sendFile } from "./send-file.ts";
 
@@ -49,8 +48,7 @@ export const snapshotRoutes = (app: FastifyInstance, context: ServerContext): vo
     if (waitMs > 0) {
       await file.close();
       reply.header("retry-after", String(Math.ceil(waitMs / 1000)));
-      const hint = "Wait a moment. The setting `snapshot_bytes_per_minute` is the limit.";
-      throw new HttpRefusal(429, "TOO_MANY_BYTES", "This reader got its bytes of this minute.", hint);
+      throw new DuckmirrorError("TOO_MANY_BYTES");
     }
     allowance.add(reader, await sendFile(request, reply, file), context.clock.now());
     return reply;

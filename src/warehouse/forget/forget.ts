@@ -163,7 +163,7 @@ const putOnList = async (archiveDir: string, list: ForgottenList, people: readon
     ...others,
     ...[...fresh].map((hash) => ({
       hash,
-      forgotten_at: list.entries.find((entry) => entry.hash === hash)?.forgotten_at ?? at,
+      forgotten_at: at,
       done: false,
     })),
   ]);

@@ -20,7 +20,10 @@ const inputSchema = z.object({
 type Input = z.output<typeof inputSchema>;
 
 /** Contract of `forget --json`. */
-const toJson = ({ hashes, erased, rows, archiveFiles, exports, missing, removed, scan }: ForgetReport) => ({
+const toJson = (
+  { hashes, erased, rows, archiveFiles, exports, missing, removed, scan }: ForgetReport,
+  destinations: readonly string[],
+) => ({
   /** Contacts of whom anything was mirrored. */
   contacts: erased,
   /** Contacts that later syncs skip, with those that were never mirrored. */
@@ -32,6 +35,8 @@ const toJson = ({ hashes, erased, rows, archiveFiles, exports, missing, removed,
   /** Folders of exports that are not there now, and were not cleaned. */
   exports_missing: missing,
   removed_files: removed,
+  /** Destinations from which the next delivery removes the contacts. */
+  destinations_to_deliver: destinations,
   scan: {
     files: scan.files,
     bytes: scan.bytes,
@@ -67,7 +72,7 @@ const KINDS: Readonly<Record<Hit["kind"], string>> = {
 const mention = ({ file, table, kind, times }: Hit): string =>
   `  ${KINDS[kind]} also occurs in ${table === null ? file : `${table} (${file})`}, ${counted(times, "time")}`;
 
-const render = (report: ForgetReport): string => {
+const render = (report: ForgetReport, destinations: readonly string[]): string => {
   const { hashes, erased, rows, archiveFiles, exports, missing, removed, scan } = report;
   const lines = [
     `${counted(erased, "contact")} forgotten: ${counted(rows.current, "row")}, ${counted(rows.versions, "old version")}, ${counted(rows.rejects, "rejected record")}, ${counted(archiveFiles, "archive file")} cleaned`,
@@ -79,6 +84,9 @@ const render = (report: ForgetReport): string => {
       (dir) => `export not found, so not cleaned: ${dir}; if it is only away, run this again when it is back`,
     ),
     ...removed.map((file) => `removed: ${file}`),
+    ...destinations.map(
+      (name) => `removed from the destination ${name} by its next delivery: duckmirror deliver ${name}`,
+    ),
     `searched ${counted(scan.files, "file")} (${formatBytes(scan.bytes)}), ${counted(scan.rows, "row")} of ${counted(scan.tables, "table")} for ${counted(scan.texts, "text")}: no trace of the contact's own records`,
     ...(scan.mentions.length === 0 ? [] : ["the same texts in records that are not the contact's:"]),
     ...scan.mentions.slice(0, 20).map(mention),
@@ -119,8 +127,9 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
     const forgetThem = () => forgetJob(config, request, { clock, emit: progress.sink });
     const report = await audited(config, context, { action: "forget" }, forgetThem, auditResult);
     progress.end();
-    if (shared.json) await context.printJson(toJson(report));
-    else await terminal.out(render(report));
+    const destinations = config.destinations.map(({ name }) => name);
+    if (shared.json) await context.printJson(toJson(report, destinations));
+    else await terminal.out(render(report, destinations));
     return EXIT.done;
   } catch (error) {
     progress.end();

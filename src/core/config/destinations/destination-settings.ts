@@ -1,7 +1,7 @@
 // Setting `destinations`: where the mirror is delivered to after each publish.
 import { z } from "zod";
 import { Secret } from "../../secret.ts";
-import { duration, yesNo } from "../setting-parsers.ts";
+import { duration, keptSnapshots, yesNo } from "../setting-parsers.ts";
 import { answerTimeout, oneOf, sharedParts, textLike } from "./secrets-in.ts";
 
 // Settings of a destination of kind postgres.
@@ -17,33 +17,52 @@ const postgresSettings = z.strictObject({
 
 // Settings of a destination of kind parquet.
 
+/** Settings of folders and object storage. */
+const storeParts = {
+  /** Longest time in which a request to object storage moves no byte; then it is sent again. */
+  answer_timeout: answerTimeout("1m"),
+  /** The bucket's region; unset: AWS_REGION or the AWS configuration. */
+  region: textLike("a region", /^[\w-]+$/).optional(),
+  /**
+   * Address of a service that speaks S3's protocol, or of an account's blobs for az://; unset: Amazon's, Google's or
+   * Azure's.
+   */
+  endpoint: textLike("an http address", /^https?:\/\/\S+$/).optional(),
+  /** The bucket is in the path of the address, not in its host name. */
+  path_style: yesNo.optional(),
+  /** Storage account of an az:// address; unset: AZURE_STORAGE_ACCOUNT. */
+  account: textLike("a storage account", /^[a-z0-9]{3,24}$/).optional(),
+  /** Encryption at the service. */
+  sse: oneOf(["AES256", "aws:kms"]).optional(),
+  kms_key_id: textLike("the id of a key", /^\S+$/).optional(),
+};
+
+const NEEDS_KMS = { path: ["kms_key_id"], error: "needs sse: aws:kms" };
+const hasItsKms = ({ sse, kms_key_id: key }: { readonly sse?: unknown; readonly kms_key_id?: unknown }): boolean =>
+  key === undefined || sse === "aws:kms";
+
 const parquetSettings = z
   .strictObject({
     ...sharedParts,
     kind: z.literal("parquet"),
     /** How long files of earlier sets stay, so that readers can finish, ms. */
     keep_old_parts: duration.prefault("24h"),
-    /** Longest time in which a request to object storage moves no byte; then it is sent again. */
-    answer_timeout: answerTimeout("1m"),
-    /** The bucket's region; unset: AWS_REGION or the AWS configuration. */
-    region: textLike("a region", /^[\w-]+$/).optional(),
-    /**
-     * Address of a service that speaks S3's protocol, or of an account's blobs for az://; unset: Amazon's, Google's or
-     * Azure's.
-     */
-    endpoint: textLike("an http address", /^https?:\/\/\S+$/).optional(),
-    /** The bucket is in the path of the address, not in its host name. */
-    path_style: yesNo.optional(),
-    /** Storage account of an az:// address; unset: AZURE_STORAGE_ACCOUNT. */
-    account: textLike("a storage account", /^[a-z0-9]{3,24}$/).optional(),
-    /** Encryption at the service. */
-    sse: oneOf(["AES256", "aws:kms"]).optional(),
-    kms_key_id: textLike("the id of a key", /^\S+$/).optional(),
+    ...storeParts,
   })
-  .refine(({ sse, kms_key_id: key }) => key === undefined || sse === "aws:kms", {
-    path: ["kms_key_id"],
-    error: "needs sse: aws:kms",
-  });
+  .refine(hasItsKms, NEEDS_KMS);
+
+// Settings of a destination of kind snapshot.
+
+const snapshotSettings = z
+  .strictObject({
+    ...sharedParts,
+    kind: z.literal("snapshot"),
+    /** Snapshots that stay at the destination, the present one included. */
+    keep_snapshots: keptSnapshots,
+    ...storeParts,
+  })
+  .refine(hasItsKms, NEEDS_KMS)
+  .refine(({ tables }) => tables.length === 0, { path: ["tables"], error: "a snapshot has every table" });
 
 // Settings of a destination of kind ducklake.
 
@@ -75,9 +94,11 @@ export const ducklakeSettings = z.strictObject({
   answer_timeout: answerTimeout("1h"),
 });
 
-const destinationSchema = z.discriminatedUnion("kind", [postgresSettings, parquetSettings, ducklakeSettings], {
-  error: "is no kind of destination: kind is postgres, parquet or ducklake",
-});
+const destinationSchema = z.discriminatedUnion(
+  "kind",
+  [postgresSettings, parquetSettings, snapshotSettings, ducklakeSettings],
+  { error: "is no kind of destination: kind is postgres, parquet, snapshot or ducklake" },
+);
 type Written = z.output<typeof destinationSchema>;
 
 /** A destination as configured: its own settings, and what all kinds have. */
@@ -132,7 +153,7 @@ export const destinationsSetting = (isTable: (name: string) => boolean) =>
     .prefault([])
     .meta({
       description:
-        "Where to deliver the mirror after each publish: a list of entries with name, kind (postgres, parquet, ducklake), url and the settings of the kind.",
+        "Where to deliver the mirror after each publish: a list of entries with name, kind (postgres, parquet, snapshot, ducklake), url and the settings of the kind.",
       examples: [[{ name: "crm", kind: "postgres", url: "postgres://mirror@db.example.com/crm", schema: "accounts" }]],
     });
 

@@ -13,8 +13,8 @@ import { type Part, partsOf } from "../../../warehouse/export/parts.ts";
 import { exportTables } from "../../../warehouse/export/tables.ts";
 import { eachPart, lastRun, openSnapshot, WHOLE_PARQUET, writePart } from "../../../warehouse/export/write-parts.ts";
 import type { Delivered, DeliveredRows, DeliverySource, Destination, DestinationContext } from "../../destination.ts";
-import { type ObjectStore, unconditional } from "../../stores/object-store.ts";
-import { openStore, parsePlace } from "../../stores/open-store.ts";
+import { assertConditional, type ObjectStore } from "../../stores/object-store.ts";
+import { storeOf } from "../../stores/open-store.ts";
 import {
   commitSet,
   isSweepDue,
@@ -35,29 +35,8 @@ export const openParquet = async (
   settings: SettingsOf<"parquet">,
   { memory, azure, clock }: DestinationContext,
 ): Promise<Destination> => {
-  const { name, url, folder, account, region, endpoint, path_style: pathStyle, sse, kms_key_id: kmsKeyId } = settings;
-  const { keep_old_parts: keepOldPartsMs, answer_timeout: answerMs } = settings;
-  const place = parsePlace(url.reveal(), folder, name);
-  const store = await openStore(name, place, { account, region, endpoint, pathStyle, sse, kmsKeyId, azure, answerMs });
-  return parquetDestination(store, { keepOldPartsMs, memory, clock });
-};
-
-// Tries whether a store keeps conditions of writes. Servers exist that ignore them; there, two deliveries at once would mix
-// their sets.
-
-/** Throws DESTINATION_UNCONDITIONAL. Costs five requests, once, before the first delivery. */
-export const assertConditional = async (store: ObjectStore, signal: AbortSignal): Promise<void> => {
-  const key = `_conditions-${randomUUID()}`;
-  await store.put(key, "1", null, signal);
-  try {
-    const isKept = async () => {
-      if (await store.put(key, "2", { ifNoneMatch: "*" }, signal)) return false;
-      return !(await store.put(key, "3", { ifMatch: '"00000000000000000000000000000000"' }, signal));
-    };
-    if (!(await isKept())) throw unconditional(store.name);
-  } finally {
-    await store.delete([key], signal);
-  }
+  const store = await storeOf(settings, azure);
+  return parquetDestination(store, { keepOldPartsMs: settings.keep_old_parts, memory, clock });
 };
 
 export interface ParquetOptions {

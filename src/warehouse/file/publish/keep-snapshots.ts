@@ -42,11 +42,11 @@ export const keepPresent = async (snapshot: string, keeping: Keeping): Promise<v
 };
 
 /** Those that stay: the newest, and as many of the earlier ones as `keeping` allows; null: all. PURE. */
-export const staying = (
-  snapshots: readonly SnapshotNote[],
+export const staying = <T extends Pick<SnapshotNote, "at">>(
+  snapshots: readonly T[],
   keeping: Keeping | null,
   now: number,
-): readonly SnapshotNote[] => {
+): readonly T[] => {
   if (keeping === null) return snapshots;
   const { count, ageMs } = keeping;
   // Readers could see a snapshot until the next one came.

@@ -22,8 +22,12 @@ const listSchema = z.object({
   ),
 });
 
-/** A mirror, and a server over it on a socket. */
-const start = async (more: Partial<ServerOptions> = {}, clock: Clock = systemClock) => {
+/** A mirror, and a server over it on a socket; `others`: further profiles. */
+const start = async (
+  more: Partial<ServerOptions> = {},
+  clock: Clock = systemClock,
+  others: ServerOptions["profiles"] = [],
+) => {
   const dataDir = tempDir();
   const snapshot = join(dataDir, "warehouse.duckdb");
   const publish = (id: number) =>
@@ -35,7 +39,7 @@ const start = async (more: Partial<ServerOptions> = {}, clock: Clock = systemClo
   await publish(1);
   const running = await startServer(
     {
-      profiles: [{ name: "default", snapshot, ratePerMinute: null, audit }],
+      profiles: [{ name: "default", snapshot, ratePerMinute: null, audit }, ...others],
       key: null,
       keyFile: keysPath(dataDir),
       clock,
@@ -119,7 +123,7 @@ test("a moment names the snapshot that readers saw then, and an earlier one than
   }
   const refused = await ask("/warehouse.duckdb?at=yesterday");
   expect(refused.status).toBe(404);
-  expect(JSON.stringify(await refused.json())).toContain("The oldest is 1, of ");
+  expect(JSON.stringify(await refused.json())).toContain("the oldest is 1, of ");
   expect((await ask("/warehouse.duckdb?at=nonsense")).status).toBe(400);
   for (const n of ["0", "99", "x", "..%2f..%2fkeys.json"])
     expect((await ask(`/snapshots/${n}/warehouse.duckdb`)).status).toBe(404);
@@ -163,4 +167,25 @@ test("a reader that got its bytes of this minute waits for the next one; other r
   expect((await part(other)).status).toBe(206);
   now += 40_000;
   expect((await part(one)).status).toBe(206);
+});
+
+test("`profile` names the mirror whose snapshots are read, in each address, and an unknown one is refused", async () => {
+  const folder = tempDir();
+  const snapshot = join(folder, "warehouse.duckdb");
+  for (const id of [7, 8, 9]) {
+    await change(folder, (warehouse) => warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(id)])])), {
+      keepSnapshots: { count: 3, ageMs: null },
+    });
+  }
+  const { ask, bytesOf } = await start({}, systemClock, [{ name: "other", snapshot, ratePerMinute: null }]);
+  expect(sum(await bytesOf("/warehouse.duckdb?profile=other"))).toBe(sum(readFileSync(snapshot)));
+  expect(sum(await bytesOf("/snapshots/3/warehouse.duckdb?profile=other"))).toBe(sum(readFileSync(snapshot)));
+  const listed = async (query: string) => listSchema.parse(await (await ask(`/snapshots${query}`)).json()).data;
+  expect((await listed("?profile=other")).map(({ n }) => n)).toEqual([3, 2, 1]);
+  expect((await listed("?profile=default")).map(({ n }) => n)).toEqual([1]);
+  const gone = await ask("/snapshots/3/warehouse.duckdb?profile=default");
+  expect(gone.status).toBe(404);
+  expect(await gone.json()).toMatchObject({ error: { code: "SNAPSHOT_GONE" } });
+  const unknown = await ask("/warehouse.duckdb?profile=nobody");
+  expect([unknown.status, await unknown.json()]).toMatchObject([404, { error: { code: "NOT_FOUND" } }]);
 });

@@ -66,7 +66,7 @@ test("as JSON in the environment; a profile's own list replaces it", () => {
 });
 
 test.each([
-  ["an unknown kind", "[{ name: a, kind: oracle, url: x }]", "kind is postgres, parquet or ducklake"],
+  ["an unknown kind", "[{ name: a, kind: oracle, url: x }]", "kind is postgres, parquet, snapshot or ducklake"],
   ["an unknown member", "[{ name: a, kind: postgres, url: x, shema: y }]", "shema"],
   ["one name twice", "[{ name: a, kind: parquet, url: x }, { name: a, kind: parquet, url: y }]", "two destinations"],
   ["no address", "[{ name: a, kind: postgres }]", "a needs either url or url_env"],

@@ -94,13 +94,14 @@ export const withEngine = async <T>(
   const { clock, connect = openOwnAccess, tracer = noTracer } = context;
   const connection = await connect(config, context);
   try {
-    const { dataDir, strictness, baseUrl, memory, audit, keepSnapshots } = config;
+    const { dataDir, strictness, baseUrl, memory, audit, keepSnapshots, checks } = config;
     const warehouse = await inSpan(tracer, "open", () =>
       openWarehouse({
         dataDir,
         clock,
         memory,
         keepSnapshots,
+        checks,
         auditRetentionDays: audit.retentionDays,
         strictness: tableStrictness(strictness),
       }),

@@ -126,9 +126,9 @@ export const unfollowJob = async (
   const removed = cleaned(inputs);
   await unfollow(config.dataDir, removed, { erase, configured: config.companies });
   if (!erase || isUnused(config.dataDir)) return { removed, erased: null };
-  const { dataDir, memory, audit } = config;
+  const { dataDir, memory, audit, checks } = config;
   try {
-    const warehouse = await openWarehouse({ dataDir, clock, memory, auditRetentionDays: audit.retentionDays });
+    const warehouse = await openWarehouse({ dataDir, clock, memory, checks, auditRetentionDays: audit.retentionDays });
     try {
       const erased = await eraseAsked(config, warehouse, clock);
       await warehouse.publish();

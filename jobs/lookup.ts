@@ -66,7 +66,7 @@ type Keeping = Pick<LookupResult, "kept" | "error">;
  * and the caller gets it also where the mirror cannot be written.
  */
 const keepAnswer = async (config: Config, { clock }: LookupContext): Promise<Keeping> => {
-  const { dataDir, memory, audit, strictness, keepSnapshots } = config;
+  const { dataDir, memory, audit, strictness, keepSnapshots, checks } = config;
   try {
     const strict = tableStrictness(strictness);
     const options = {
@@ -74,6 +74,7 @@ const keepAnswer = async (config: Config, { clock }: LookupContext): Promise<Kee
       clock,
       memory,
       keepSnapshots,
+      checks,
       auditRetentionDays: audit.retentionDays,
       strictness: strict,
     };

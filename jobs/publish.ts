@@ -121,6 +121,9 @@ const sumOf = (stream: string, parts: readonly StreamReport[]): StreamReport | n
   };
 };
 
+/** What the user's checks found wrong after every stream was read. */
+const CHECKED: readonly string[] = ["CHECK_FAILED", "CHECK_BROKEN"];
+
 const statusOf = (sync: EndedSync, streams: readonly StreamReport[]): [RunStatus, Problem | null] => {
   const last = sync.results.at(-1) ?? null;
   const broken = isNoFailure(sync.problem) ? null : sync.problem;
@@ -132,6 +135,8 @@ const statusOf = (sync: EndedSync, streams: readonly StreamReport[]): [RunStatus
   if (streams.some(({ status }) => status === "interrupted")) {
     return ["interrupted", problemOf(new DuckmirrorError("INTERRUPTED"))];
   }
+  const unchecked = last?.problem ?? null;
+  if (unchecked !== null && CHECKED.includes(unchecked.code)) return ["partial", unchecked];
   const names = streams.filter(({ status }) => status === "failed").map(({ stream }) => stream);
   if (names.length === 0) return ["done", null];
   return ["partial", problemOf(new DuckmirrorError("STREAMS_FAILED", { streams: names.join(", ") }))];
@@ -173,6 +178,7 @@ export const outcomeOf = (
         ambiguous: total(runs, (run) => run.credits.ambiguous) + total(traces, ({ ambiguous }) => ambiguous),
       },
       streams,
+      ...(runs.at(-1)?.checks === undefined ? {} : { checks: runs.at(-1)?.checks }),
       warehouse: snapshot,
     },
     problem,
@@ -187,6 +193,7 @@ const isCurrent = async (dataDir: string, { problem, results }: EndedSync): Prom
   if (isUnused(dataDir)) return true;
   const problems = [problem, ...results.map((result) => result.problem)];
   if (problems.some((each) => each !== null && FAULTS.includes(each.code))) return false;
+  if (problems.some((each) => each?.code === "CHECK_FAILED")) return true;
   for (const { report } of results) {
     const run = await readRun(snapshotPath(dataDir), report.run_id);
     if (run === null || run.status === "running") return false;
@@ -203,6 +210,7 @@ const publishAndReport = async (config: Config, sync: EndedSync, clock: Clock): 
       clock,
       memory: config.memory,
       keepSnapshots: config.keepSnapshots,
+      checks: config.checks,
       auditRetentionDays: config.audit.retentionDays,
     });
     try {

@@ -98,6 +98,19 @@ export const LEDGER_TABLES: readonly LedgerTable[] = [
     },
   },
   {
+    name: "checks",
+    grain: "One row per check of the setting `checks`, as of the last publish.",
+    columns: {
+      check: "Name of its file without .sql.",
+      severity: "error: rows keep the present snapshot; warn: they are reported.",
+      status: "passed, failed or broken: its SQL could not run.",
+      failing: "Rows that it returned, counted up to 10,000; NULL where it could not run.",
+      sample: "The first ten of them, as JSON, or why it could not run; empty after `forget`.",
+      run_id: `${RUN} NULL where no sync published.`,
+      at: "When it ran.",
+    },
+  },
+  {
     name: "rejects",
     grain: "One row per received record that could not become a row.",
     columns: {

@@ -80,6 +80,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/mirror/verify.ts"),
   },
   {
+    name: "check-data",
+    group: "mirror",
+    summary: "Run your checks on what the next sync would publish; --init writes some to begin with",
+    load: () => import("./commands/mirror/check-data.ts"),
+  },
+  {
     name: "feedback",
     group: "mirror",
     summary: "Report what is wrong or missing to the service; costs one credit",

@@ -143,6 +143,21 @@ export const ERRORS = {
     "{stream}: the list no longer returns a row, but the service still returns it by its id. Nothing was deleted.",
     "The next sync reads the list again. If it lacks these rows again, they were archived or merged and move to history. If every sync ends like this, the service lists fewer rows than it has: the mirror keeps the rows it knows, and other rows may be missing.",
   ),
+  CHECK_FAILED: row(
+    EXIT.streamsFailed,
+    "Rows fail a check, so the present snapshot stays: {checks}.",
+    "What was fetched is committed and not published. `duckmirror check-data` shows the rows. Correct the check or its rows; the next sync publishes what passes.",
+  ),
+  CHECK_BROKEN: row(
+    EXIT.streamsFailed,
+    "Checks could not run: {checks} ({detail}).",
+    "They kept nothing from the snapshot. Correct the files of these names in the folder of the setting `checks`; `duckmirror check-data` tries them.",
+  ),
+  CHECKS_MISSING: row(
+    EXIT.usage,
+    "No checks are configured.",
+    "Set `checks` in duckmirror.yaml to a folder of .sql files; `duckmirror check-data --init FOLDER` writes some to begin with.",
+  ),
   VERIFY_DIFFERS: row(
     EXIT.streamsFailed,
     "The mirror differs from the service in {count:place}{repaired}.",

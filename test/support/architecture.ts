@@ -81,7 +81,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "record",
     "duckdb",
   ],
-  "src/warehouse/file": [ITS_FILES, "upkeep", "baseline", "publish"],
+  "src/warehouse/file": [ITS_FILES, "upkeep", "baseline", "checks", "publish"],
   "src/warehouse/read": ["search", "changes", ITS_FILES],
   "src/warehouse/duckdb": ["extended", ITS_FILES],
 };

@@ -275,6 +275,8 @@ export const resolveConfig = (
     publish: { everyMs: setting.publish_unchanged_every, belowBytes: setting.publish_unchanged_below },
     /** Published snapshots that stay: `count` with the present one; `ageMs` null: any age. */
     keepSnapshots: setting.keep_snapshots,
+    /** What a publish must pass; null: nothing. */
+    checks: setting.checks === undefined ? null : { folder: path("checks", setting.checks), source: setting.user_sql },
     /** null: keep for ever. */
     ledgerRetentionDays: setting.ledger_retention_days,
     audit: {

@@ -312,6 +312,11 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
       .prefault("keep")
       .meta({ description: "Days a superseded or deleted version stays in history.*; keep: for ever." }),
     ...publishSettings,
+    checks: text.optional().meta({
+      description:
+        "Folder of `.sql` files, each a query for rows that must not be; rows of a check with severity error keep the present snapshot.",
+      examples: ["checks"],
+    }),
     ledger_retention_days: retentionDays.prefault("400").meta({
       description:
         "Days that runs, requests, rejected records and readings of usage are kept, at least 31 and the present credit period; keep: for ever.",

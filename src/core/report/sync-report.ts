@@ -47,6 +47,16 @@ const streamReportSchema = z.object({
 });
 export type StreamReport = z.output<typeof streamReportSchema>;
 
+/** Result of one of the user's checks, without the failing rows. */
+const checkSchema = z.object({
+  check: z.string(),
+  severity: z.enum(["error", "warn"]),
+  status: z.enum(["passed", "failed", "broken"]),
+  /** Rows that it returned; null: it could not run. */
+  failing: count.nullable(),
+});
+export type CheckReport = z.output<typeof checkSchema>;
+
 export const syncReportSchema = z.object({
   run_id: runIdSchema,
   status: runStatusSchema,
@@ -64,6 +74,8 @@ export const syncReportSchema = z.object({
     resets_at: instant.nullable(),
   }),
   streams: z.array(streamReportSchema),
+  /** Unset: the setting `checks` names none, or nothing was published yet. */
+  checks: z.array(checkSchema).optional(),
   /** Path of the published snapshot. */
   warehouse: z.string(),
 });

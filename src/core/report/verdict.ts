@@ -85,6 +85,8 @@ const nextSentence = ({ nextSyncAt }: Judged): string | null =>
 
 const failureSentence = ({ lastRun }: Judged): string | null => {
   if (lastRun?.status === "failed") return `The last run failed${lastRun.error === null ? "" : ` (${lastRun.error})`}.`;
+  if (lastRun?.error === "CHECK_FAILED") return "Rows fail a check, so the mirror shows what was published before.";
+  if (lastRun?.error === "CHECK_BROKEN") return "A check could not run.";
   if (lastRun?.error !== DIFFERS) return null;
   return `The last verification found ${lastRun.differences ? counted(lastRun.differences, "difference") : "differences"}.`;
 };
@@ -101,6 +103,8 @@ const stepOf = (judged: Judged, isOut: boolean): string | null => {
     return `\`duckmirror status\` names the failures of ${names(failed)}; the next sync tries again.`;
   if (lastRun?.status === "failed")
     return `The last run failed with ${lastRun.error ?? "an error"}: \`duckmirror check\` says whether the service answers.`;
+  if (lastRun?.error?.startsWith("CHECK_"))
+    return "`duckmirror check-data` shows the rows, or what is wrong with the check.";
   if (lastRun?.error === DIFFERS) return "`duckmirror verify --repair` corrects them.";
   if (streams.some(({ complete }) => !complete))
     return "The next sync reads what is missing; `duckmirror plan` shows its price.";
@@ -118,7 +122,8 @@ export const verdictOf = (judged: Judged): Verdict => {
     };
   }
   const isOut = credits !== null && credits.remaining <= 0 && (credits.resetsAt === null || credits.resetsAt > now);
-  const isFailed = lastRun?.status === "failed" || streams.some(({ failed }) => failed > 0);
+  const isKept = lastRun?.error === "CHECK_FAILED";
+  const isFailed = isKept || lastRun?.status === "failed" || streams.some(({ failed }) => failed > 0);
   const isOpen = streams.some(({ complete, dueAt }) => !complete || (dueAt !== null && dueAt < now));
   const failure = failureSentence(judged);
   const credit = creditSentence(judged);

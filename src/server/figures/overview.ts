@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Verdict, verdictOf } from "../../core/report/verdict.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { type CheckResult, readPublishedChecks, withoutSample } from "../../warehouse/read/check-results.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
 
 const count = z.number();
@@ -108,6 +109,12 @@ export const readFindingCounts = perSnapshot(async (snapshot) => {
   return found ?? { rejects: 0, drifts: 0 };
 });
 
+/** Results of the user's checks without their rows, the worst first: of a sync that they kept from the snapshot, else its own. */
+export const readChecks = perSnapshot(async (snapshot): Promise<readonly CheckResult[]> => {
+  const kept = snapshot.looks.at(-1)?.checks ?? [];
+  return (kept.length > 0 ? kept : await readPublishedChecks(snapshot)).map(withoutSample);
+});
+
 /** Runs started before `before` (null: all), newest first. */
 export const readRuns = async (snapshot: Snapshot, before: number | null, limit: number) => {
   const looked = snapshot.looks
@@ -169,6 +176,7 @@ export const readOverview = perSnapshot(async (snapshot) => {
   const runs = await firstRuns(snapshot);
   const rate = await read(snapshot, "server/rate-used", rateRow);
   const findings = await readFindingCounts(snapshot);
+  const checks = await readChecks(snapshot);
   const span = await readSpan(snapshot);
   return {
     snapshot: { version: snapshot.version, bytes: snapshot.bytes, published_at: snapshot.publishedAt },
@@ -178,5 +186,6 @@ export const readOverview = perSnapshot(async (snapshot) => {
     runs,
     run_count: span.runs,
     findings,
+    checks,
   };
 });

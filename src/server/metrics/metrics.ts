@@ -13,7 +13,7 @@ import { behindMs, type DeliveryState } from "../../deliver/notes.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { MANIFEST_NAME } from "../../warehouse/export/manifest.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
-import { readBurn, readFindingCounts, readFreshness } from "../figures/overview.ts";
+import { readBurn, readChecks, readFindingCounts, readFreshness } from "../figures/overview.ts";
 import type { ServerContext } from "../server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
 
@@ -237,6 +237,8 @@ const metricsIn = (registry: Registry) => {
     lastRun: gauge("last_run_timestamp_seconds", "When the last run of this status ended.", "status"),
     exported: gauge("export_timestamp_seconds", "When the Parquet export was last brought up to date."),
     rejects: gauge("rejected_records", "Records that could not become rows."),
+    checks: gauge("check_passes", "1 when the check passed before the last publish or attempt.", "check", "severity"),
+    failing: gauge("check_failing_rows", "Rows that a check returned, counted up to 10,000.", "check", "severity"),
     alertsSent: counter("alert_messages_sent_total", "Messages of an alert rule that were taken.", "rule"),
     alertsFailed: counter("alert_attempts_failed_total", "Attempts to send a rule's message that failed.", "rule"),
     alertsWaiting: gauge("alert_messages_waiting", "Messages of an alert rule that wait.", "rule"),
@@ -295,6 +297,10 @@ const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot
   const findings = await readFindingCounts(snapshot);
   metrics.rejects.set(labels, findings.rejects);
   metrics.drift.set(labels, findings.drifts);
+  for (const { check, severity, status, failing } of await readChecks(snapshot)) {
+    metrics.checks.set({ profile, check, severity }, status === "passed" ? 1 : 0);
+    setSome(metrics.failing, { profile, check, severity }, failing);
+  }
 };
 
 const addAlerts = (metrics: Metrics, profile: string, rules: readonly AlertFigures[]): void => {

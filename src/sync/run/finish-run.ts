@@ -1,14 +1,15 @@
 // The end of a run: what it leaves in the mirror, its report, the publish.
 import type { Quota } from "../../api/outcome.ts";
 import { streamSpec, wantedContent } from "../../catalog/streams.ts";
-import { detailOf, type ErrorCode } from "../../core/errors.ts";
+import { type DuckmirrorError, detailOf, type ErrorCode, isCode } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { RunStatus, SyncReport } from "../../core/report/sync-report.ts";
+import type { CheckReport, RunStatus, SyncReport, SyncResult } from "../../core/report/sync-report.ts";
 import type { Unusable } from "../../core/state/unusable-answers.ts";
-import { formatBytes } from "../../core/text/units.ts";
+import { counted, formatBytes } from "../../core/text/units.ts";
 import { isoTime } from "../../core/time.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneHistory, pruneLedger } from "../../warehouse/file/upkeep/history-retention.ts";
+import { readCheckResults } from "../../warehouse/read/check-results.ts";
 import { forecastErrorJson } from "../plan/forecast/forecast-error.ts";
 import { readCreditsLeft } from "../plan/mirror-view.ts";
 import { rememberTroubles } from "../plan/remembered.ts";
@@ -21,7 +22,7 @@ import { type ProvenStream, readCompleteness } from "./state/completeness.ts";
 import type { SyncRun } from "./state/run-state.ts";
 import { closeScope, eraseOutside } from "./state/scope-marks.ts";
 
-const reportJson = (report: SyncReport): JsonObject => {
+const reportJson = ({ checks: _, ...report }: SyncReport): JsonObject => {
   const streams = report.streams.map(
     ({ error, reason, ...stream }): JsonObject => ({
       ...stream,
@@ -123,23 +124,41 @@ const tellStreams = ({ deps }: SyncRun, { streams }: SyncReport): void => {
   }
 };
 
-/** Publishes what the run found; if it found nothing, the snapshot may stay. */
-const publishRun = async ({ runId, options, deps }: SyncRun): Promise<void> => {
+/** Publishes what the run found; if it found nothing, the snapshot may stay. Returns what its checks found wrong. */
+const publishRun = async ({ runId, options, deps }: SyncRun): Promise<DuckmirrorError | null> => {
   const { publish, archiveLimits } = options;
   const { warehouse, emit } = deps;
-  const published = await warehouse.publishNews(runId, publish);
-  if (published === null) return emit({ kind: "looked", path: warehouse.snapshot });
-  const { path, bytes, durationMs: ms, compacted } = published;
+  const published = await warehouse.publishNews(runId, publish).catch((error: unknown) => {
+    if (isCode(error, "CHECK_FAILED")) return error;
+    throw error;
+  });
+  if (published === null) emit({ kind: "looked", path: warehouse.snapshot });
+  if (published === null || "code" in published) return published;
+  const { path, bytes, durationMs: ms, compacted, broken } = published;
   if (compacted?.problem) {
     const text = `the working file could not be compacted and stays ${formatBytes(compacted.bytesBefore)}: ${compacted.problem}`;
     emit({ kind: "note", level: "warn", text });
   }
   emit({ kind: "published", path, bytes, ms });
   if (archiveLimits !== null) await warehouse.pruneArchive(archiveLimits);
+  return broken;
 };
 
-/** Commits what is left, removes what is too old, records and publishes the run. Resolves with its report. */
-export const finishRun = async (begun: BegunRun, { status, error }: End): Promise<SyncReport> => {
+/** Results of the last checks; rows that only warn become a note. */
+const readChecks = async ({ deps: { warehouse, emit } }: SyncRun): Promise<{ readonly checks?: CheckReport[] }> => {
+  const checks = (await readCheckResults(warehouse.database)).map(
+    ({ check, severity, status, failing }): CheckReport => ({ check, severity, status, failing }),
+  );
+  for (const { check, severity, failing } of checks) {
+    if (severity !== "warn" || !failing) continue;
+    const text = `check ${check}: ${counted(failing, "row")}; \`duckmirror check-data\` shows them`;
+    emit({ kind: "note", level: "warn", text });
+  }
+  return checks.length === 0 ? {} : { checks };
+};
+
+/** Commits what is left, removes what is too old, records and publishes the run. Resolves with its result. */
+export const finishRun = async (begun: BegunRun, { status, error }: End): Promise<SyncResult> => {
   const { run, quota, forecast, allowance } = begun;
   const { warehouse, clock } = run.deps;
   const { historyRetentionDays, ledgerRetentionDays } = run.options;
@@ -166,6 +185,8 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
     summary: { ...reportJson(report), forecast: forecastErrorJson(forecast, allowance, report, error) },
     error: error?.code ?? null,
   });
-  await publishRun(run);
-  return { ...report, finished_at: isoTime(clock.now()) };
+  const problem = await publishRun(run);
+  const ended = { ...report, ...(await readChecks(run)), finished_at: isoTime(clock.now()) };
+  if (problem === null || status === "failed" || status === "interrupted") return { report: ended, error };
+  return { report: { ...ended, status: "partial" }, error: problem };
 };

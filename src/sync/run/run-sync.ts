@@ -29,8 +29,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
     }
   };
   try {
-    const end = await work();
-    return { report: await finishRun(begun, end), error: end.error };
+    return await finishRun(begun, await work());
   } catch (fault) {
     throw fault instanceof DuckmirrorError ? new BrokenRun(fault, reportBroken(begun)) : fault;
   }

@@ -3,10 +3,12 @@
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
+import type { DuckmirrorError } from "../../core/errors.ts";
 import { appendOwn, replaceFile } from "../../core/files/own-files.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { type CheckResult, isFailedError, withoutSample } from "../read/check-results.ts";
 import {
   fileVersion,
   type Look,
@@ -18,6 +20,7 @@ import {
   lookTableRow,
   readLooks,
 } from "../read/looks.ts";
+import { type ChecksSetting, checkProblem, noteChecks, runChecks } from "./checks/run-checks.ts";
 import { type Compacted, compact } from "./publish/compact.ts";
 import type { Keeping } from "./publish/keep-snapshots.ts";
 import { type Published, publishSnapshot } from "./publish/publish.ts";
@@ -61,7 +64,7 @@ const lookOf = async (database: Database, runId: string): Promise<Look | null> =
   const [run] = await database.query(sqlText("status/run-of-look.sql"), [runId], lookRunRow);
   if (run === undefined) return null;
   const [credits] = await database.query(sqlText("status/credits.sql"), [], lookCreditsRow);
-  return { run, ...(await readFreshness(database)), credits: credits ?? null };
+  return { run, ...(await readFreshness(database)), credits: credits ?? null, checks: [] };
 };
 
 export interface PublishPlace {
@@ -70,17 +73,65 @@ export interface PublishPlace {
   readonly means: RewriteMeans;
   /** Which earlier snapshots stay; null: those that are kept already. */
   readonly keeping: Keeping | null;
+  /** What must pass first; null: nothing; undefined: the caller publishes whatever the checks would say. */
+  readonly checks: ChecksSetting | null | undefined;
   /** ms since the epoch. */
   readonly now: () => number;
 }
 
 export interface PublishedFile extends Published {
+  /** CHECK_BROKEN: checks that could not run; null: none. */
+  readonly broken: DuckmirrorError | null;
   /** null: the working file had few unused blocks. */
   readonly compacted: Compacted | null;
 }
 
-/** Publishes, after a rewrite if the file has many unused blocks. */
-export const publishNow = async ({ database, snapshot, means, keeping, now }: PublishPlace): Promise<PublishedFile> => {
+/** Adds a look to those of the present snapshot. */
+const noteLook = async (snapshot: string, { looks, ...head }: Looks, look: Look): Promise<void> => {
+  const line = JSON.stringify(look);
+  const { publishedAt: published_at, news, rewritten } = head;
+  const whole = `${looksHead(snapshot, { published_at, news, rewritten })}${line}\n`;
+  try {
+    // Checks may keep a snapshot for weeks. The line end before a line ends one that a crash cut off.
+    if (looks.length >= MOST_LOOKS) await replaceFile(looksFile(dirname(snapshot)), whole);
+    else appendOwn(looksFile(dirname(snapshot)), `\n${line}\n`);
+  } catch (error) {
+    throw statementError(error);
+  }
+};
+
+/** Notes beside the present snapshot the run whose rows a check keeps from it: its tables are as old as before. */
+const noteKept = async (
+  { database, snapshot }: PublishPlace,
+  runId: string,
+  results: readonly CheckResult[],
+): Promise<void> => {
+  const known = fileVersion(snapshot) === null ? null : readLooks(snapshot);
+  const look = known === null ? null : await lookOf(database, runId);
+  if (known === null || look === null) return;
+  const { tables = [], streams = [] } = known.looks.at(-1) ?? {};
+  await noteLook(snapshot, known, { ...look, tables, streams, checks: results.map(withoutSample) });
+};
+
+/** Runs the checks, and notes what they found. Returns CHECK_BROKEN; throws CHECK_FAILED, which keeps the present snapshot. */
+const passChecks = async (place: PublishPlace, runId: string | null): Promise<DuckmirrorError | null> => {
+  const { database, checks, now } = place;
+  if (checks === undefined) return null;
+  const results = checks === null ? [] : await runChecks(database, checks, { runId, now: now() });
+  await noteChecks(database, results);
+  const problem = checkProblem(results);
+  if (problem !== null && runId !== null) {
+    await database.run(sqlText("warehouse/fail-run.sql"), [runId, problem.code]);
+    if (results.some(isFailedError)) await noteKept(place, runId, results);
+  }
+  if (problem?.code === "CHECK_FAILED") throw problem;
+  return problem;
+};
+
+/** Publishes what passes the checks, after a rewrite if the file has many unused blocks. Throws CHECK_FAILED. */
+export const publishNow = async (place: PublishPlace, runId: string | null = null): Promise<PublishedFile> => {
+  const { database, snapshot, means, keeping, now } = place;
+  const broken = await passChecks(place, runId);
   const last = fileVersion(snapshot) === null ? null : (readLooks(snapshot)?.rewritten ?? null);
   const { compacted, rewritten } = await compact(database, means, last);
   const news = await readNews(database);
@@ -90,7 +141,7 @@ export const publishNow = async ({ database, snapshot, means, keeping, now }: Pu
     keeping,
   });
   await replaceFile(looksFile(dirname(snapshot)), looksHead(snapshot, { published_at: now(), news, rewritten }));
-  return { ...published, compacted };
+  return { ...published, compacted, broken };
 };
 
 /** True when the snapshot may stay, because its readers would see nothing new in another. */
@@ -110,15 +161,10 @@ export const publishNews = async (
 ): Promise<PublishedFile | null> => {
   const { database, snapshot } = place;
   const known = fileVersion(snapshot) === null ? null : readLooks(snapshot);
-  if (known === null || !(await mayStay(place, policy, known))) return publishNow(place);
-  if (known.news !== (await readNews(database))) return publishNow(place);
+  if (known === null || !(await mayStay(place, policy, known))) return publishNow(place, runId);
+  if (known.news !== (await readNews(database))) return publishNow(place, runId);
   const look = await lookOf(database, runId);
-  if (look === null) return publishNow(place);
-  // The line end before it ends a line that a crash cut off.
-  try {
-    appendOwn(looksFile(dirname(snapshot)), `\n${JSON.stringify(look)}\n`);
-  } catch (error) {
-    throw statementError(error);
-  }
+  if (look === null) return publishNow(place, runId);
+  await noteLook(snapshot, known, look);
   return null;
 };

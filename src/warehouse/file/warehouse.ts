@@ -63,11 +63,11 @@ export interface Warehouse extends Changes, MirrorReader {
   countRows(table: TableName, company?: string): Promise<number>;
   /** Ids, as text, of a company's rows in a table that is kept per company. */
   idsOfCompany(table: TableName, company: string): Promise<readonly string[]>;
-  /** Replaces the snapshot atomically with the present state. */
+  /** Replaces the snapshot atomically with the present state. Throws CHECK_FAILED. */
   publish(): Promise<PublishedFile>;
   /**
    * Publishes if the run found something new for a reader, or the snapshot is due by `policy`; else notes that the run
-   * looked, and returns null.
+   * looked, and returns null. Throws CHECK_FAILED.
    */
   publishNews(runId: string, policy: PublishPolicy): Promise<PublishedFile | null>;
   /**
@@ -139,7 +139,8 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     journal.inTurn(async () => {
       await loadTrail(database, dataDir, { retentionDays: auditRetentionDays, now: clock.now() });
       const means = { tempDir: join(dataDir, "state", "tmp"), memory: memoryOf(options) };
-      return work({ database, snapshot, means, keeping: options.keepSnapshots ?? null, now: () => clock.now() });
+      const { keepSnapshots: keeping = null, checks } = options;
+      return work({ database, snapshot, means, keeping, checks, now: () => clock.now() });
     });
 
   return {
@@ -162,7 +163,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     seenCount: (walkId) => walks.countSeen(database, walkId),
     countRows: (table, company) => walks.countRows(database, table, company),
     idsOfCompany: (table, company) => walks.idsOfCompany(database, table, company),
-    publish: () => publishing(publishNow),
+    publish: () => publishing((place) => publishNow(place)),
     publishNews: async (runId, policy) => {
       const published = await publishing((place) => publishNews(place, policy, runId));
       keepsWal = published === null;

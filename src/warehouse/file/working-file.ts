@@ -17,6 +17,7 @@ import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
 import { assertOwnWorking, noteClosed } from "../user-sql/own-snapshot.ts";
+import type { ChecksSetting } from "./checks/run-checks.ts";
 import { migrate } from "./migrate.ts";
 import { removeFreshFolders } from "./publish/fresh-folder.ts";
 import type { Keeping } from "./publish/keep-snapshots.ts";
@@ -80,6 +81,8 @@ export interface WarehouseOptions {
   readonly auditRetentionDays?: number | null;
   /** Which earlier snapshots a publish keeps; default: those that are kept already. */
   readonly keepSnapshots?: Keeping;
+  /** Checks that a publish must pass; null: none; unset: it passes whatever they would say. */
+  readonly checks?: ChecksSetting | null;
   /** Strictness of each table; default: every table accepts every record. */
   readonly strictness?: TableStrictness;
 }

@@ -1,4 +1,4 @@
-// Looks: syncs that found nothing new and therefore published no snapshot. Each leaves a line in state/looks.ndjson with
+// Looks: syncs that published no snapshot, because they found nothing new or a check failed. Each leaves a line in state/looks.ndjson with
 // what it would have changed in a snapshot: its run, times of checks, credits. Readers add them to what the snapshot
 // says. The first line names the snapshot; after a publish the file begins anew.
 
@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { readOwnSync } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
+import { checkResultRow } from "./check-results.ts";
 
 const LOOKS_NAME = "looks.ndjson";
 
@@ -79,6 +80,8 @@ export const lookSchema = z.object({
   streams: z.array(lookStreamRow),
   /** null: the service has not reported any. */
   credits: lookCreditsRow.nullable(),
+  /** Results of the checks that kept the snapshot, without their rows; empty: none did. */
+  checks: z.array(checkResultRow).default([]),
 });
 /** What one sync without news would have changed in a snapshot. */
 export type Look = z.output<typeof lookSchema>;

@@ -139,7 +139,7 @@ export const createMemoryWarehouse = (options: MemoryOptions): MemoryWarehouse =
   };
   const published = () => {
     alive();
-    return { path: "memory", bytes: 0, durationMs: 0, compacted: null };
+    return { path: "memory", bytes: 0, durationMs: 0, compacted: null, broken: null };
   };
   const remove = (name: TableName, isGone: (row: StoredRow) => boolean): number => {
     changed(name);

@@ -285,6 +285,7 @@ export const plannerAnswers = ({
       const isBehind = known.some(({ scope, watermark }) => scope === "" && (watermark ?? 0) > latest);
       return [{ ahead: isAhead && !isBehind }];
     },
+    [sqlText("status/checks.sql")]: () => [],
     [sqlText("plan/completeness.sql")]: () => completenessOf({ rows, states, capabilities }),
     [ROWS_BY_SCOPE]: () => [
       ...ORGANIZATION_LISTS.map((stream) => ({ stream, scope: "", rows: all(streamSpec(stream).table).length })),

@@ -106,6 +106,7 @@ const toJson = (status: Shown, now: number) => ({
       error_percent: forecast.errorPercent,
     })),
   },
+  checks: status.checks.map(({ at, ...check }) => ({ ...check, at: isoTimeOrNull(at) })),
   rejects: status.rejects,
   schema_drift: status.schemaDrifts,
 });
@@ -141,6 +142,14 @@ const boxLines = ({ setting, level, because }: Shown["userSql"]): readonly strin
     setting === "trusted" ? `SQL of users runs without a box: ${because}` : `SQL of users is refused: ${because}`,
   ];
 };
+
+/** Checks that did not pass. */
+const checkLines = ({ checks }: MirrorStatus): readonly string[] =>
+  checks.flatMap(({ check, severity, status, failing }) => {
+    if (status === "passed") return [];
+    const found = failing === null ? "could not run" : `${counted(failing, "row")} (${severity})`;
+    return [`check ${check}: ${found}; \`duckmirror check-data\` shows why`];
+  });
 
 const runTable = (status: MirrorStatus, columns: number, ago: (ms: number | null) => string): string =>
   renderTable(
@@ -231,6 +240,7 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
     ...creditLines(status.spending, ago),
     ...forecastLines(status.forecasts),
     ...looks,
+    ...checkLines(status),
     ...(status.runs.length === 0 ? ["no runs yet"] : [runTable(status, columns, ago)]),
   ].join("\n");
 };

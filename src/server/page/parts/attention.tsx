@@ -32,6 +32,15 @@ const tablePoints = ({ tables }: Overview, now: number): readonly Point[] => {
   ];
 };
 
+const checkPoints = ({ checks }: Overview): readonly Point[] =>
+  checks
+    .filter(({ status }) => status !== "passed")
+    .map(({ check, severity, failing }) => ({
+      mood: severity === "error" && failing !== null ? "bad" : "warn",
+      mark: "check",
+      text: `${check}: ${failing === null ? "could not run" : counted(failing, "row")}`,
+    }));
+
 const otherPoints = ({ runs, findings }: Overview): readonly Point[] => {
   const [last] = runs;
   const isBad = last !== undefined && !["done", "running"].includes(last.status);
@@ -81,6 +90,7 @@ export const Attention = ({ figures }: { figures: Overview }) => {
   const lost = following.filter(({ error }) => error !== undefined).length;
   const points: readonly Point[] = [
     ...tablePoints(figures, now),
+    ...checkPoints(figures),
     ...otherPoints(figures),
     ...late.map(
       ({ name, state, failing }): Point => ({

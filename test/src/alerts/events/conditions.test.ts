@@ -145,6 +145,7 @@ const aLook = (status: string, tables: Look["tables"] = []): Look => ({
   tables,
   streams: [],
   credits: null,
+  checks: [],
 });
 const checked = (table: string, dueAt: number): Look["tables"][number] => ({
   table_name: table,

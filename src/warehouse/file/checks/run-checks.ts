@@ -1,0 +1,152 @@
+// Runs the user's checks: each file of the setting `checks` is one query that returns the rows that must not be. They run in the box
+// (user-sql), on the closed working file, before it is published (docs/decisions/checks.md).
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { UserSqlSetting } from "../../../core/config/settings.ts";
+import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import { readGiven } from "../../../core/files/given-files.ts";
+import type { Database } from "../../duckdb/database.ts";
+import { instant } from "../../duckdb/duck-values.ts";
+import type { OutValue } from "../../duckdb/out-values.ts";
+import { sqlText } from "../../duckdb/sql-files.ts";
+import { CHECK_SEVERITIES, type CheckResult, isFailedError } from "../../read/check-results.ts";
+import { createQueryProcesses, type QueryProcesses } from "../../user-sql/user-query.ts";
+
+export interface ChecksSetting {
+  /** Folder of the files, absolute. */
+  readonly folder: string;
+  /** Where SQL of users may run. */
+  readonly source: UserSqlSetting;
+}
+
+const LIMITS = { timeMs: 60_000, memoryMiB: 1024 };
+const MOST_BYTES = 1024 * 1024;
+/** More failing rows are not counted. */
+const MOST_FAILING = 10_000;
+const SAMPLE_ROWS = 10;
+const SAMPLE_CHARACTERS = 200;
+
+interface CheckFile {
+  readonly check: string;
+  readonly severity: CheckResult["severity"];
+  readonly sql: string;
+  /** Why it cannot run. */
+  readonly problem: string | null;
+}
+
+/** The severity that the comments above the query name; null: another word. */
+const severityIn = (sql: string): CheckFile["severity"] | null => {
+  const head = /^(?:\s*--.*\n?|\s*\n)*/.exec(sql)?.[0] ?? "";
+  const word = /^\s*--\s*severity:\s*(.*?)\s*$/im.exec(head)?.[1];
+  return word === undefined ? "error" : (CHECK_SEVERITIES.find((known) => known === word) ?? null);
+};
+
+const readCheckFile = (folder: string, name: string): CheckFile => {
+  const check = name.replace(/\.sql$/, "");
+  const broken = (problem: string): CheckFile => ({ check, severity: "error", sql: "", problem });
+  try {
+    const sql = readGiven(join(folder, name), MOST_BYTES, false);
+    const severity = severityIn(sql);
+    return severity === null
+      ? broken("its severity is neither error nor warn")
+      : { check, severity, sql, problem: null };
+  } catch (error) {
+    return broken(detailOf(error));
+  }
+};
+
+/** The files of the folder by name. A folder that cannot be read is one broken check. */
+const checkFiles = (folder: string): readonly CheckFile[] => {
+  try {
+    const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
+    return names.sort().map((name) => readCheckFile(folder, name));
+  } catch (error) {
+    return [{ check: folder, severity: "error", sql: "", problem: detailOf(error) }];
+  }
+};
+
+/** A value as JSON: long texts are cut, large numbers become text. */
+const sampled = (_name: string, value: unknown): unknown => {
+  if (typeof value === "bigint") return String(value);
+  return typeof value === "string" && value.length > SAMPLE_CHARACTERS
+    ? `${value.slice(0, SAMPLE_CHARACTERS)}…`
+    : value;
+};
+
+const failingRows = (processes: QueryProcesses, snapshot: string, { sql }: CheckFile) =>
+  processes.stream({ snapshot, sql }, async ({ columns, batches }) => {
+    const sample: Record<string, OutValue>[] = [];
+    let failing = 0;
+    for await (const rows of batches) {
+      for (const row of rows.slice(0, SAMPLE_ROWS - sample.length))
+        sample.push(Object.fromEntries(columns.map(({ name }, nth) => [name, row[nth] ?? null])));
+      failing = Math.min(MOST_FAILING, failing + rows.length);
+      if (failing === MOST_FAILING) break;
+    }
+    return { failing, sample: failing === 0 ? null : JSON.stringify(sample, sampled) };
+  });
+
+type Outcome = Pick<CheckResult, "status" | "failing" | "sample">;
+
+const brokenBy = (detail: string): Outcome => ({ status: "broken", failing: null, sample: JSON.stringify(detail) });
+
+const runCheck = async (processes: QueryProcesses, file: string, check: CheckFile): Promise<Outcome> => {
+  if (check.problem !== null) return brokenBy(check.problem);
+  try {
+    const { failing, sample } = await failingRows(processes, file, check);
+    return { status: failing === 0 ? "passed" : "failed", failing, sample };
+  } catch (error) {
+    return brokenBy(detailOf(error));
+  }
+};
+
+/** Runs every check of the folder on the content of the working file; other work on it waits. `now`: ms since the epoch. */
+export const runChecks = async (
+  database: Database,
+  { folder, source }: ChecksSetting,
+  { runId, now }: { readonly runId: string | null; readonly now: number },
+): Promise<readonly CheckResult[]> => {
+  const files = checkFiles(folder);
+  if (files.length === 0) return [];
+  await database.flushWal();
+  return database.offline(async () => {
+    const processes = createQueryProcesses(LIMITS, source, { spare: true });
+    const results: CheckResult[] = [];
+    try {
+      for (const file of files) {
+        const { check, severity } = file;
+        const outcome = await runCheck(processes, database.file, file);
+        results.push({ check, severity, ...outcome, run_id: runId, at: now });
+      }
+    } finally {
+      await processes.close();
+    }
+    return results;
+  });
+};
+
+/** Puts the results in place of the earlier ones. */
+export const noteChecks = (database: Database, results: readonly CheckResult[]): Promise<void> =>
+  database.transaction(
+    async (tx) => {
+      await tx.run("DELETE FROM sync.checks");
+      for (const { check, severity, status, failing, sample, run_id, at } of results) {
+        const values = [check, severity, status, failing, sample, run_id, instant(at)];
+        await tx.run(sqlText("warehouse/insert-check.sql"), values);
+      }
+    },
+    // Repeating it is harmless.
+    { isCommitted: async () => false },
+  );
+
+const namesOf = (results: readonly CheckResult[]): string => results.map(({ check }) => check).join(", ");
+
+/** CHECK_FAILED where an error check returned rows, CHECK_BROKEN where one could not run; null: neither. Pure. */
+export const checkProblem = (results: readonly CheckResult[]): DuckmirrorError | null => {
+  const failed = results.filter(isFailedError);
+  if (failed.length > 0) return new DuckmirrorError("CHECK_FAILED", { checks: namesOf(failed) });
+  const broken = results.filter(({ status }) => status === "broken");
+  const [first] = broken;
+  if (first === undefined) return null;
+  return new DuckmirrorError("CHECK_BROKEN", { checks: namesOf(broken), detail: JSON.parse(first.sample ?? '""') });
+};

@@ -1,0 +1,117 @@
+// What the user's checks keep from readers: a sync that would publish a broken table leaves the snapshot as it is.
+import { renameSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { verdictOf } from "../../../../../src/core/report/verdict.ts";
+import { readStatus } from "../../../../../src/warehouse/read/read-status.ts";
+import { cli } from "../../../../support/cli.ts";
+import { aFolder, aGuarded, TOO_HIGH } from "./checks-rig.ts";
+
+const UNNAMED = "-- severity: warn\nSELECT id FROM accounts WHERE name IS NULL ORDER BY id;\n";
+
+test("rows of an error check keep the present snapshot until they are gone, and every reader hears of it", async () => {
+  const { rig, snapshot, sync, set, scores, noted, clock } = await aGuarded({ "too-high.sql": TOO_HIGH });
+  const first = await sync();
+  expect(first).toMatchObject({ error: null, isNew: true, report: { status: "done" } });
+  expect(await noted()).toEqual([
+    { check: "too-high", severity: "error", status: "passed", failing: 0, sample: null, run_id: first.report.run_id },
+  ]);
+
+  set(3, { mainScore: 150 });
+  for (const _ of [1, 2]) {
+    const broken = await sync();
+    expect(broken.error).toMatchObject({ code: "CHECK_FAILED", exitCode: 5 });
+    expect(broken.error?.message).toContain("too-high");
+    expect(broken).toMatchObject({
+      isNew: false,
+      report: { status: "partial", checks: [{ check: "too-high", severity: "error", status: "failed", failing: 1 }] },
+    });
+    expect(await scores()).toBe(12);
+    const status = await readStatus(snapshot, { runs: 1 });
+    expect(status.runs[0]).toMatchObject({ runId: broken.report.run_id, status: "partial", error: "CHECK_FAILED" });
+    expect(status.checks).toMatchObject([{ check: "too-high", status: "failed", failing: 1, sample: null }]);
+    const judged = { streams: [], credits: null, lastRun: status.runs[0] ?? null, nextSyncAt: null, now: clock.now() };
+    expect(verdictOf(judged)).toMatchObject({ level: "bad" });
+  }
+
+  set(3, { mainScore: 99 });
+  expect(await sync()).toMatchObject({ error: null, isNew: true });
+  expect(await scores()).toBe(99);
+  expect((await readStatus(snapshot, { runs: 1 })).checks).toMatchObject([{ check: "too-high", status: "passed" }]);
+  const runs = await rig.rows("SELECT status, error FROM sync.runs ORDER BY started_at");
+  expect(runs.map(({ error }) => error)).toEqual([null, "CHECK_FAILED", "CHECK_FAILED", null]);
+});
+
+test("rows of a warning are published, counted and named by their keys", async () => {
+  const { rig, sync, set, noted } = await aGuarded({ "unnamed.sql": UNNAMED });
+  set(4, { name: null });
+  set(7, { name: null });
+  expect(await sync()).toMatchObject({ error: null, isNew: true, report: { status: "done" } });
+  expect(await noted()).toMatchObject([
+    { check: "unnamed", severity: "warn", status: "failed", failing: 2, sample: '[{"id":4},{"id":7}]' },
+  ]);
+  expect(rig.events).toContainEqual(
+    expect.objectContaining({ kind: "note", level: "warn", text: expect.stringContaining("check unnamed: 2 rows") }),
+  );
+});
+
+test.each([
+  ["SQL that does not parse", "SELEKT 1", "syntax error"],
+  ["a table that is not there", "SELECT * FROM acounts", "acounts"],
+  ["a statement that would write", "DELETE FROM accounts", ""],
+  ["a file outside the snapshot", "SELECT * FROM read_text('/etc/passwd')", ""],
+  ["an unknown severity", "-- severity: fatal\nSELECT 1", "severity"],
+])("%s is named by its file and stops nothing", async (_, sql, detail) => {
+  const { sync, noted } = await aGuarded({ "mistaken.sql": sql, "too-high.sql": TOO_HIGH });
+  const { report, error, isNew } = await sync();
+  expect(isNew).toBe(true);
+  expect(error).toMatchObject({ code: "CHECK_BROKEN", exitCode: 5 });
+  expect(error?.message).toContain("mistaken");
+  expect(error?.message).toContain(detail);
+  expect(report.status).toBe("partial");
+  expect(report.checks).toMatchObject([
+    { check: "mistaken", status: "broken", failing: null },
+    { check: "too-high", status: "passed", failing: 0 },
+  ]);
+  expect(await noted()).toMatchObject([{ status: "broken", failing: null }, { status: "passed" }]);
+});
+
+test("a folder that is not there stops nothing either, and without the setting no result remains", async () => {
+  const { folder, rig, sync, noted, set } = await aGuarded({ "too-high.sql": TOO_HIGH });
+  renameSync(folder, `${folder}-away`);
+  const { error } = await sync();
+  expect(error).toMatchObject({ code: "CHECK_BROKEN" });
+  expect(error?.message).toContain(folder);
+  renameSync(`${folder}-away`, folder);
+  set(1, { mainScore: 50 });
+  await rig.sync({ streams: ["accounts"] }, { DUCKMIRROR_CHECKS: aFolder({}) });
+  expect(await noted()).toEqual([]);
+});
+
+test("check-data shows the rows that keep the snapshot, publishes nothing, and --init writes checks that run", async () => {
+  const { folder, rig, sync, set, scores } = await aGuarded({ "too-high.sql": TOO_HIGH });
+  await sync();
+  set(5, { mainScore: 101 });
+  await sync();
+  const env = { DUCKMIRROR_DATA_DIR: rig.dataDir, DUCKMIRROR_CHECKS: folder };
+  const shown = await cli(["check-data", "--json"], { env });
+  expect(shown.code).toBe(5);
+  expect(JSON.parse(shown.out)).toMatchObject({
+    checks: [{ check: "too-high", status: "failed", failing: 1, sample: [{ id: 5, main_score: 101 }] }],
+    error: { code: "CHECK_FAILED" },
+  });
+  expect((await cli(["check-data"], { env })).out).toContain('too-high: {"id":5,"main_score":101}');
+  expect(await scores()).toBe(12);
+
+  const starters = join(folder, "starters");
+  expect((await cli(["check-data", "--init", starters], { env })).code).toBe(0);
+  const ran = await cli(["check-data", "--json"], { env: { ...env, DUCKMIRROR_CHECKS: starters } });
+  const { checks } = JSON.parse(ran.out);
+  expect(checks.map(({ check, status }: { check: string; status: string }) => [check, status === "broken"])).toEqual(
+    ["freshness", "keys", "references", "row-counts", "values"].map((name) => [name, false]),
+  );
+  expect(await cli(["check-data"], { env: { DUCKMIRROR_DATA_DIR: rig.dataDir } })).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("CHECKS_MISSING"),
+  });
+});

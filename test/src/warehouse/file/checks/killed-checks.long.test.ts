@@ -1,0 +1,35 @@
+// A kill at any moment of a sync whose rows fail a check.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { afterTest } from "../../../../support/after-test.ts";
+import { startFakeServer } from "../../../../support/fake-server.ts";
+import { aGuarded, TOO_HIGH } from "./checks-rig.ts";
+
+test("kill -9 at any moment of a sync that checks leaves the snapshot as it was", async () => {
+  const { folder, rig, service, sync, set, scores } = await aGuarded({ "too-high.sql": TOO_HIGH });
+  await sync();
+  set(3, { mainScore: 150 });
+  const server = await startFakeServer(service);
+  afterTest(() => server.close());
+  const program = new URL("../../../../support/sync-child.ts", import.meta.url).pathname;
+  const settings = JSON.stringify({ DUCKMIRROR_CHECKS: folder, DUCKMIRROR_PUBLISH_UNCHANGED_BELOW: "0B" });
+  const start = () => spawn(process.execPath, ["--import", "tsx", program, server.url, rig.dataDir, settings]);
+  const begun = Date.now();
+  const whole = start();
+  await once(whole, "exit");
+  const took = Date.now() - begun;
+  let killed = 0;
+  for (const share of [0.4, 0.55, 0.65, 0.75, 0.82, 0.88, 0.94]) {
+    const child = start();
+    const timer = setTimeout(() => child.kill("SIGKILL"), took * share);
+    const [, signal] = await once(child, "exit");
+    clearTimeout(timer);
+    if (signal === "SIGKILL") killed += 1;
+    expect(await scores()).toBe(12);
+  }
+  expect(killed).toBeGreaterThan(3);
+  set(3, { mainScore: 98 });
+  expect(await sync()).toMatchObject({ error: null, isNew: true });
+  expect(await scores()).toBe(98);
+});

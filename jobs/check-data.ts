@@ -1,11 +1,12 @@
 // Job check-data: runs the user's checks by hand on the content of the working file, which the next sync would publish. It publishes and
 // notes nothing.
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../src/core/errors.ts";
+import { makeFolders } from "../src/core/files/make-folders.ts";
+import { writeNewSync } from "../src/core/files/own-files.ts";
 import { checkProblem, runChecks } from "../src/warehouse/file/checks/run-checks.ts";
 import { starterChecks } from "../src/warehouse/file/checks/starter-checks.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
@@ -32,22 +33,22 @@ export const checkDataJob = async (config: Config, { clock }: { readonly clock: 
   }
 };
 
-/** Writes the starter checks, and leaves files that exist. Returns the paths written. Throws USAGE. */
-export const writeStarterChecks = async (folder: string): Promise<readonly string[]> => {
-  const written: string[] = [];
+const writeUnlessThere = (path: string, text: string): readonly string[] => {
   try {
-    await mkdir(folder, { recursive: true });
-    for (const { name, text } of starterChecks()) {
-      const path = join(folder, name);
-      try {
-        await writeFile(path, text, { flag: "wx" });
-        written.push(path);
-      } catch (error) {
-        if (!hasSystemCode(error, "EEXIST")) throw error;
-      }
-    }
+    writeNewSync(path, text, { mode: 0o644 });
+    return [path];
+  } catch (error) {
+    if (hasSystemCode(error, "EEXIST")) return [];
+    throw error;
+  }
+};
+
+/** Writes the starter checks, and leaves files that exist. Returns the paths written. Throws USAGE. */
+export const writeStarterChecks = (folder: string): readonly string[] => {
+  try {
+    makeFolders(folder);
+    return starterChecks().flatMap(({ name, text }) => writeUnlessThere(join(folder, name), text));
   } catch (cause) {
     throw new DuckmirrorError("USAGE", { detail: `${folder} cannot be written: ${detailOf(cause)}` }, { cause });
   }
-  return written;
 };

@@ -1,7 +1,7 @@
 // Reads files that the user names: configuration, secrets, certificates, lists. They may be links, as in Kubernetes, and
 // pipes, as of a shell's `<(...)`. A pipe that nobody writes to and a device that never ends fail after seconds instead of
 // keeping the process, which a signal could not end while it waits in the system.
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { hasSystemCode } from "../errors.ts";
 
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -60,3 +60,6 @@ export const readGiven = (path: string, mostBytes = MOST_BYTES, mayBePipe = true
     closeSync(file);
   }
 };
+
+/** Names in a folder that the user named. Throws the system's error. */
+export const listGiven = (folder: string): readonly string[] => readdirSync(folder).sort();

@@ -52,7 +52,7 @@ describe("help", () => {
     let heading = "";
     const shown = lines.flatMap((line) => {
       if (/^\S.*:$/.test(line)) heading = line;
-      const name = /^ {2}(\w+) \[options\]/.exec(line)?.[1];
+      const name = /^ {2}([\w-]+) \[options\]/.exec(line)?.[1];
       return name === undefined ? [] : [[name, heading]];
     });
     expect(shown).toEqual(COMMANDS.map(({ name, group }) => [name, `${COMMAND_GROUPS[group]}:`]));

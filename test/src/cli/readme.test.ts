@@ -31,7 +31,7 @@ test("docs/COMMANDS.md lists every command, stream and exit code, docs/HOW-IT-WO
 
 test("docs/COMMANDS.md lists the commands under the headings of --help", () => {
   const table = commands.slice(commands.indexOf("| command | what it does |"), commands.indexOf("Streams: `accounts`"));
-  const rows = [...table.matchAll(/^\| (?:\*\*([^*]+)\*\*|`(\w+))/gm)].map(([, heading, name]) => heading ?? name);
+  const rows = [...table.matchAll(/^\| (?:\*\*([^*]+)\*\*|`([\w-]+))/gm)].map(([, heading, name]) => heading ?? name);
   const expected = Object.entries(COMMAND_GROUPS).flatMap(([key, heading]) => [
     heading,
     ...COMMANDS.filter(({ group }) => group === key).map(({ name }) => name),

@@ -143,13 +143,16 @@ const boxLines = ({ setting, level, because }: Shown["userSql"]): readonly strin
   ];
 };
 
-/** Checks that did not pass. */
-const checkLines = ({ checks }: MirrorStatus): readonly string[] =>
-  checks.flatMap(({ check, severity, status, failing }) => {
+/** Records and differences to look at, and checks that did not pass. */
+const findingLines = ({ rejects, schemaDrifts, checks }: MirrorStatus): readonly string[] => [
+  ...(rejects > 0 ? [`${counted(rejects, "record")} could not become rows: see sync.rejects`] : []),
+  ...(schemaDrifts > 0 ? [`${counted(schemaDrifts, "difference")} from the API document: see sync.schema_drift`] : []),
+  ...checks.flatMap(({ check, severity, status, failing }) => {
     if (status === "passed") return [];
     const found = failing === null ? "could not run" : `${counted(failing, "row")} (${severity})`;
     return [`check ${check}: ${found}; \`duckmirror check-data\` shows why`];
-  });
+  }),
+];
 
 const runTable = (status: MirrorStatus, columns: number, ago: (ms: number | null) => string): string =>
   renderTable(
@@ -218,12 +221,6 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
   );
   const { level, text, step } = judge(status, now);
   const colour = { good: colours.green, warning: colours.yellow, bad: colours.red, none: colours.dim }[level];
-  const looks = [
-    status.rejects > 0 ? `${counted(status.rejects, "record")} could not become rows: see sync.rejects` : "",
-    status.schemaDrifts > 0
-      ? `${counted(status.schemaDrifts, "difference")} from the API document: see sync.schema_drift`
-      : "",
-  ].filter((line) => line !== "");
   return [
     colour(text),
     ...(step === null ? [] : [step]),
@@ -239,8 +236,7 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
     tierLine(status),
     ...creditLines(status.spending, ago),
     ...forecastLines(status.forecasts),
-    ...looks,
-    ...checkLines(status),
+    ...findingLines(status),
     ...(status.runs.length === 0 ? ["no runs yet"] : [runTable(status, columns, ago)]),
   ].join("\n");
 };

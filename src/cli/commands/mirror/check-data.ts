@@ -38,7 +38,7 @@ const render = (results: readonly CheckResult[], columns: number): string => {
 };
 
 const init = async (folder: string, { cwd, shared, terminal, printJson }: CommandContext): Promise<number> => {
-  const written = await writeStarterChecks(resolve(cwd, folder));
+  const written = writeStarterChecks(resolve(cwd, folder));
   if (shared.json) await printJson({ written });
   else await terminal.out(`${[...written, `set \`checks: ${folder}\` in duckmirror.yaml to run them`].join("\n")}\n`);
   return EXIT.done;

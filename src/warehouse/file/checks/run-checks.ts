@@ -1,10 +1,9 @@
 // Runs the user's checks: each file of the setting `checks` is one query that returns the rows that must not be. They run in the box
 // (user-sql), on the closed working file, before it is published (docs/decisions/checks.md).
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { UserSqlSetting } from "../../../core/config/settings.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
-import { readGiven } from "../../../core/files/given-files.ts";
+import { listGiven, readGiven } from "../../../core/files/given-files.ts";
 import type { Database } from "../../duckdb/database.ts";
 import { instant } from "../../duckdb/duck-values.ts";
 import type { OutValue } from "../../duckdb/out-values.ts";
@@ -58,8 +57,8 @@ const readCheckFile = (folder: string, name: string): CheckFile => {
 /** The files of the folder by name. A folder that cannot be read is one broken check. */
 const checkFiles = (folder: string): readonly CheckFile[] => {
   try {
-    const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
-    return names.sort().map((name) => readCheckFile(folder, name));
+    const names = listGiven(folder).filter((name) => name.endsWith(".sql"));
+    return names.map((name) => readCheckFile(folder, name));
   } catch (error) {
     return [{ check: folder, severity: "error", sql: "", problem: detailOf(error) }];
   }

@@ -15,10 +15,13 @@ test("kill -9 at any moment of a sync that checks leaves the snapshot as it was"
   const program = new URL("../../../../support/sync-child.ts", import.meta.url).pathname;
   const settings = JSON.stringify({ DUCKMIRROR_CHECKS: folder, DUCKMIRROR_PUBLISH_UNCHANGED_BELOW: "0B" });
   const start = () => spawn(process.execPath, ["--import", "tsx", program, server.url, rig.dataDir, settings]);
-  const begun = Date.now();
-  const whole = start();
-  await once(whole, "exit");
-  const took = Date.now() - begun;
+  // The first run reads what is new; each later one checks the same rows again, as those that are killed.
+  let took = 0;
+  for (const _ of ["reads", "checks"]) {
+    const begun = Date.now();
+    expect(await once(start(), "exit")).toEqual([0, null]);
+    took = Date.now() - begun;
+  }
   let killed = 0;
   for (const share of [0.4, 0.55, 0.65, 0.75, 0.82, 0.88, 0.94]) {
     const child = start();

@@ -151,15 +151,46 @@ test("the address reopens the statement, and a saved query asks for its paramete
   await page.context().close();
 });
 
-test("CSV and JSON hold every row as it is, quoted where it must be", async () => {
-  const { page } = await ask(`select 'a "b", c' as text, 9007199254740993 as big, null as nothing`);
-  await rows(page).first().waitFor();
+test("CSV, JSON and Parquet hold every row as it is, also those beyond the ones shown", async () => {
+  const { page, complaints } = await ask(
+    `select 'a "b", c' as text, 9007199254740993 + i as big, null as nothing from range(6000) t(i)`,
+  );
+  await page.getByText("5,000 rows (there are more: a download has all of them)").waitFor();
   const saved = async (name: string) => {
-    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
-    return readFileSync(await file.path(), "utf8");
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name, exact: true }).click(),
+    ]);
+    await page.getByText(/6,000 rows, .*iB\./).waitFor();
+    return file.path();
   };
-  expect(await saved("CSV")).toBe('text,big,nothing\r\n"a ""b"", c",9007199254740993,\r\n');
-  expect(JSON.parse(await saved("JSON"))).toEqual([{ text: 'a "b", c', big: "9007199254740993", nothing: null }]);
+  const csv = readFileSync(await saved("CSV"), "utf8").split("\r\n");
+  expect([csv.length, csv[1]]).toEqual([6002, '"a ""b"", c",9007199254740993,']);
+  const json = readFileSync(await saved("JSON"), "utf8");
+  expect(json).toContain('{"text":"a \\"b\\", c","big":9007199254740993,"nothing":null}');
+  expect(JSON.parse(json)).toHaveLength(6000);
+  expect(
+    readFileSync(await saved("Parquet"))
+      .subarray(0, 4)
+      .toString(),
+  ).toBe("PAR1");
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("all rows of a table are downloaded from its page, and a refusal is shown there", async () => {
+  const { page } = await rig.open(`${server.url}/tables/accounts`);
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Parquet", exact: true }).click(),
+  ]);
+  expect(file.suggestedFilename()).toBe("accounts.parquet");
+  await page.getByText(/^12 rows, .*iB\.$/).waitFor();
+  await page.route("**/api/download", (route) =>
+    route.fulfill({ status: 429, json: { error: { code: "BUSY", message: "Others are running.", hint: "Wait." } } }),
+  );
+  await page.getByRole("button", { name: "CSV", exact: true }).click();
+  await page.getByText("Others are running. Wait.").waitFor();
   await page.context().close();
 });
 

@@ -66,7 +66,7 @@ export const admission = (asker: Asker, keyring: Keyring, sessions: Sessions, no
 
 const SAFE = ["GET", "HEAD", "OPTIONS"];
 /** Requests that only read, although their method may change something. */
-const READS = ["/api/query", "/mcp"];
+const READS = ["/api/query", "/api/download", "/mcp"];
 
 export const isSafe = (method: string): boolean => SAFE.includes(method);
 

@@ -66,6 +66,7 @@ export const createLineCounts = <T>(): LineCounts<T> => {
 /** Method and template → action. A logout changes nothing that needs a line. */
 const ACTIONS: Readonly<Record<string, Action | null>> = {
   "POST /api/query": "query",
+  "POST /api/download": "query",
   "POST /api/syncs": "sync",
   "DELETE /api/syncs/:id": "cancel",
   "POST /api/verifications": "verify",
@@ -188,9 +189,14 @@ const sizeOf = (payload: unknown): number | null => {
 };
 
 const resultOf = (request: FastifyRequest, reply: FastifyReply, payload: unknown): Result => {
-  const { outcome, rows, runId } = notesOf(request);
+  const { outcome, rows, bytes, runId } = notesOf(request);
   const { statusCode } = reply;
-  return { outcome: outcome ?? (statusCode < 400 ? "ok" : `HTTP_${statusCode}`), rows, runId, bytes: sizeOf(payload) };
+  return {
+    outcome: outcome ?? (statusCode < 400 ? "ok" : `HTTP_${statusCode}`),
+    rows,
+    runId,
+    bytes: bytes ?? sizeOf(payload),
+  };
 };
 
 /** A failed write changes no answer here, because the request is refused anyway. */

@@ -12,6 +12,8 @@ export interface RequestNotes {
   /** Code of its error; null: none. */
   outcome: string | null;
   rows: number | null;
+  /** Size of a body that is sent as a stream. */
+  bytes: number | null;
   runId: string | null;
   /** Profile -> run, of a request for all profiles. */
   readonly runIds: Map<string, string>;
@@ -28,6 +30,7 @@ export const notesOf = (request: FastifyRequest): RequestNotes => {
     denied: false,
     outcome: null,
     rows: null,
+    bytes: null,
     runId: null,
     runIds: new Map<string, string>(),
   };

@@ -158,5 +158,17 @@ export const send = async <T>(
     }),
   );
 
+/** A POST whose response is a file. */
+export const sendForFile = async (path: string, body: unknown, signal: AbortSignal) => {
+  const response = await fetch(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal,
+  });
+  if (!response.ok) return read(response);
+  return { file: await response.blob(), rows: Number(response.headers.get("x-duckmirror-rows")) };
+};
+
 /** Address of the event stream of this profile. */
 export const eventsUrl = (): string => withProfile("/api/events");

@@ -1,26 +1,48 @@
-// The explorer: read-only SQL on the snapshot, limited in rows, bytes, time and concurrency; saved queries; feedback
-// on a record. A query ends when its page is closed.
-import type { FastifyInstance, FastifyRequest } from "fastify";
+// The explorer: read-only SQL on the snapshot, limited in rows, bytes, time and concurrency; whole results as files; saved
+// queries; feedback on a record. A query ends when its page is closed.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { openOwn } from "../../core/files/own-files.ts";
 import { parseFeedback, Refusal } from "../../replica/refusal.ts";
 import { savedQueries } from "../../warehouse/read/saved-queries.ts";
 import type { QueryCursor } from "../../warehouse/user-sql/query-result.ts";
-import { createQueryProcesses } from "../../warehouse/user-sql/user-query.ts";
+import { writeResultFile } from "../../warehouse/user-sql/result-file.ts";
+import { createQueryProcesses, type QueryLimits } from "../../warehouse/user-sql/user-query.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import { HttpRefusal, notFound, parseBody } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
 const MOST_ROWS = 5000;
 const MOST_CHARACTERS = 8_000_000;
-const LIMITS = { timeMs: 30_000, memoryMiB: 512, rowCharacters: MOST_CHARACTERS };
-/** Each query may use every core, so more at once would only slow all of them. */
+const LIMITS: QueryLimits = { timeMs: 30_000, memoryMiB: 512, rowCharacters: MOST_CHARACTERS };
+/** A whole table of millions of rows takes minutes. */
+const DOWNLOAD_LIMITS: QueryLimits = { ...LIMITS, timeMs: 600_000 };
+/** Text of a download, before Parquet makes it smaller: readers must not fill the disk. */
+const MOST_DOWNLOAD_BYTES = 4 * 2 ** 30;
+/** Each query may use every core, so more at once would only slow all of them. Downloads do not keep queries waiting. */
 const MOST_AT_ONCE = 2;
 
 const askSchema = z.strictObject({
   sql: z.string().min(1).max(100_000),
   profile: z.string().optional(),
   limit: z.int().min(1).max(MOST_ROWS).default(1000),
+});
+
+const TYPES = {
+  csv: "text/csv; charset=utf-8",
+  json: "application/json; charset=utf-8",
+  ndjson: "application/x-ndjson",
+  parquet: "application/vnd.apache.parquet",
+} as const;
+
+const downloadSchema = z.strictObject({
+  sql: askSchema.shape.sql,
+  profile: z.string().optional(),
+  format: z.enum(["csv", "json", "ndjson", "parquet"]),
 });
 
 /** JSON that a browser reads exactly: numbers beyond its range are sent as text. */
@@ -59,35 +81,80 @@ const endOf = (request: FastifyRequest, closing: AbortSignal) => {
   };
 };
 
-export const explorerRoutes = (app: FastifyInstance, context: ServerContext): void => {
+/** Lets a few statements run at once, each until its reader leaves or the server stops. */
+const createPlaces = (closing: AbortSignal) => {
   let running = 0;
+  return async <T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    if (running >= MOST_AT_ONCE) {
+      reply.header("retry-after", "2");
+      throw new HttpRefusal(429, "BUSY", "Other queries are still running.", "Try again when they have ended.");
+    }
+    running += 1;
+    const { signal, release } = endOf(request, closing);
+    try {
+      return await work(signal);
+    } finally {
+      running -= 1;
+      release();
+    }
+  };
+};
+
+/** `POST /api/download`: a whole result as a file. It is written before it is sent, so it comes whole or not at all. */
+const downloadRoute = (app: FastifyInstance, context: ServerContext): void => {
+  const { setting, onCrash } = context.userSql;
+  const processes = createQueryProcesses(DOWNLOAD_LIMITS, setting, { onCrash });
+  const inPlace = createPlaces(context.closing);
+  app.post("/api/download", async (request, reply) => {
+    const { sql, profile, format } = parseBody(downloadSchema, request.body);
+    const { snapshots } = context.mirror(profile);
+    return inPlace(request, reply, async (signal) => {
+      const folder = await mkdtemp(join(tmpdir(), "duckmirror-download-"));
+      try {
+        const { path, rows, bytes } = await processes.stream({ snapshot: snapshots.path, sql, signal }, (cursor) =>
+          writeResultFile(cursor, { format, folder, mostBytes: MOST_DOWNLOAD_BYTES }),
+        );
+        Object.assign(notesOf(request), { rows, bytes });
+        reply.headers({
+          "content-type": TYPES[format],
+          "content-length": bytes,
+          "content-disposition": `attachment; filename="result.${format}"`,
+          "x-duckmirror-rows": String(rows),
+        });
+        // The open file outlives its name.
+        return (await openOwn(path)).createReadStream();
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+  });
+};
+
+export const explorerRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const { setting, onCrash } = context.userSql;
   const processes = createQueryProcesses(LIMITS, setting, { spare: true, onCrash });
+  const inPlace = createPlaces(context.closing);
   app.addHook("onClose", () => processes.close());
+  downloadRoute(app, context);
 
   app.get("/api/queries", async () => ({ queries: savedQueries() }));
 
   app.post("/api/query", async (request, reply) => {
     const { sql, profile, limit } = parseBody(askSchema, request.body);
     const { snapshots } = context.mirror(profile);
-    if (running >= MOST_AT_ONCE) {
-      reply.header("retry-after", "2");
-      throw new HttpRefusal(429, "BUSY", "Other queries are still running.", "Try again when they have ended.");
-    }
-    running += 1;
-    const { signal, release } = endOf(request, context.closing);
     const start = performance.now();
-    try {
+    return inPlace(request, reply, async (signal) => {
       const ask = { snapshot: snapshots.path, sql, signal };
       const { columns, rows, truncated } = await processes.stream(ask, (cursor) => gather(cursor, limit));
       notesOf(request).rows = rows.length;
       reply.header("content-type", "application/json; charset=utf-8");
       const head = JSON.stringify({ columns, truncated, ms: Math.round(performance.now() - start) });
       return `${head.slice(0, -1)},"rows":[${rows.join(",")}]}`;
-    } finally {
-      running -= 1;
-      release();
-    }
+    });
   });
 
   app.post("/api/feedback", async (request) => {

@@ -26,7 +26,17 @@ interface Chunk {
 /** A streaming result of either of DuckDB's clients. */
 interface Result {
   fetchChunk(): Promise<Chunk | null>;
+  /** Becomes 0 when the statement fails. */
+  readonly returnType: number;
 }
+
+/** The statement failed after its first rows: DuckDB's client says so of no chunk. */
+export class StoppedEarly extends Error {}
+
+/** Throws StoppedEarly if the rows ended because the statement failed. To be asked after the last chunk. */
+export const assertWhole = ({ returnType }: Pick<Result, "returnType">): void => {
+  if (returnType === 0) throw new StoppedEarly("it failed after its first rows");
+};
 
 /** One row, or a value in it, has too many characters. */
 export class TooLarge extends Error {}
@@ -42,7 +52,7 @@ const rowOf = (chunk: Chunk, index: number, fromDuck: ValueReader["fromDuck"]): 
   }
 };
 
-/** Throws TooLarge for a row of more than `rowCharacters`. */
+/** Throws TooLarge for a row of more than `rowCharacters`, and StoppedEarly. */
 export async function* answersOf(
   result: Result,
   rowCharacters: number,
@@ -63,5 +73,6 @@ export async function* answersOf(
       characters = 0;
     }
   }
+  assertWhole(result);
   if (rows.length > 0) yield rows;
 }

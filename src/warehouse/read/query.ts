@@ -6,6 +6,7 @@ import { fileError } from "../duckdb/duck-errors.ts";
 import { fromDuck } from "../duckdb/duck-values.ts";
 import { lockDown, threadsFor } from "../duckdb/instance.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
+import { assertWhole } from "../duckdb/row-answers.ts";
 import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
 import type { QueryCursor, QueryResult } from "../user-sql/query-result.ts";
 import { assertReadable } from "../user-sql/readable.ts";
@@ -61,6 +62,7 @@ export const streamQuery = async <T>(request: QueryRequest, use: (cursor: QueryC
     async function* batches() {
       try {
         for await (const rows of result.yieldRows()) yield rows.map((row) => row.map((cell) => fromDuck(cell, "iso")));
+        assertWhole(result);
       } catch (error) {
         throw failed(error);
       }

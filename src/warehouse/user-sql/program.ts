@@ -5,7 +5,7 @@ import { createReadStream, writeSync } from "node:fs";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from "@duckdb/node-api";
 import { fromDuck } from "../duckdb/duck-values.ts";
 import { threadsFor } from "../duckdb/instance.ts";
-import { answersOf, TooLarge } from "../duckdb/row-answers.ts";
+import { answersOf, StoppedEarly, TooLarge } from "../duckdb/row-answers.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { gapsOf } from "./fence/proof.ts";
 import { ANY_FRAME, frameOf, frameReader, MOST_LEVELS } from "./frames.ts";
@@ -49,6 +49,17 @@ const assertLevels = (types: readonly DuckDBType[]): void => {
   }
 };
 
+/** Why the statement failed after its first rows: it runs once more, and EXPLAIN drops its rows. */
+const reasonOf = async (connection: DuckDBConnection, sql: string, otherwise: StoppedEarly): Promise<Error> => {
+  try {
+    await connection.run(`EXPLAIN ANALYZE ${sql}`);
+    return otherwise;
+  } catch (error) {
+    // The place in the text would be that of the longer statement.
+    return new Error((error instanceof Error ? error.message : String(error)).replace(/\n+LINE \d+: [\s\S]*$/, ""));
+  }
+};
+
 /** Runs the statement and answers each `next` with rows until none are left. Throws DuckDB's errors. */
 async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   if (first.kind === "next") throw new TypeError("the first message must be the statement");
@@ -58,14 +69,19 @@ async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
   }
   const { snapshot, sql, gated, memoryLimit, rowCharacters } = first;
   const connection = await open(snapshot, memoryLimit);
-  const result = await connection.stream(await (gated ? checkStatement : onlyOne)(connection, sql));
+  const statement = await (gated ? checkStatement : onlyOne)(connection, sql);
+  const result = await connection.stream(statement);
   const types = result.columnTypes();
   assertLevels(types);
   const columns = result
     .columnNames()
     .map((name, index) => ({ name, type: types[index]?.alias ?? String(types[index] ?? "") }));
   yield { kind: "columns", columns };
-  for await (const rows of answersOf(result, rowCharacters, fromDuck)) yield { kind: "rows", rows };
+  try {
+    for await (const rows of answersOf(result, rowCharacters, fromDuck)) yield { kind: "rows", rows };
+  } catch (error) {
+    throw error instanceof StoppedEarly ? await reasonOf(connection, statement, error) : error;
+  }
   yield { kind: "rows", rows: [] };
 }
 

@@ -7,10 +7,10 @@ import { momentBefore } from "../../../core/text/moment.ts";
 import { type Change, changeInWords, changeTables } from "../../../warehouse/read/changes/change.ts";
 import { streamChanges } from "../../../warehouse/read/changes/stream-changes.ts";
 import { jsonText } from "../../../warehouse/record/json-text.ts";
+import { rowWriter } from "../../../warehouse/user-sql/query-output.ts";
 import { assertReadable } from "../../../warehouse/user-sql/readable.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { rowWriter } from "../../terminal/query-output.ts";
 
 const inputSchema = z.object({
   after: z.string().optional(),

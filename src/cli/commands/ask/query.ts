@@ -12,12 +12,18 @@ import { visible } from "../../../core/text/forms.ts";
 import { counted, parseBytes, parseDuration } from "../../../core/text/units.ts";
 import { queryDestination } from "../../../deliver/open-destination.ts";
 import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts";
+import {
+  type Cell,
+  isNumeric,
+  type QueryFormat,
+  rowWriter,
+  tableCell,
+} from "../../../warehouse/user-sql/query-output.ts";
 import type { QueryCursor } from "../../../warehouse/user-sql/query-result.ts";
 import { assertReadable } from "../../../warehouse/user-sql/readable.ts";
 import { createQueryProcesses, type SqlSource } from "../../../warehouse/user-sql/user-query.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { type Cell, isNumeric, type QueryFormat, rowWriter, tableCell } from "../../terminal/query-output.ts";
 import { renderTable } from "../../terminal/table.ts";
 
 /** Most rows of a table on a terminal; other outputs get all rows. */

@@ -1,7 +1,7 @@
 // Explorer: SQL on the snapshot. One result or one error at a time; a new run ends the one before it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Chart } from "../explorer/chart.tsx";
-import { csvOf, jsonOf } from "../explorer/download.ts";
+import { Downloads } from "../explorer/download.tsx";
 import type { Editor } from "../explorer/editor.ts";
 import { Feedback } from "../explorer/feedback.tsx";
 import { Grid } from "../explorer/grid.tsx";
@@ -58,15 +58,6 @@ const useRun = () => {
   return { state, run, cancel };
 };
 
-/** Hands a file to the browser. */
-const saveFile = (name: string, content: Blob): void => {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-};
-
 const Result = ({ state, onCancel }: { state: State; onCancel: () => void }) => {
   const [asChart, setChart] = useState(false);
   if (state.kind === "stopped") return <p role="status">Stopped.</p>;
@@ -89,7 +80,7 @@ const Result = ({ state, onCancel }: { state: State; onCancel: () => void }) => 
   }
   if (state.kind !== "done") return <p class="hint">The result appears here.</p>;
   const { result, sql } = state;
-  const cut = result.truncated ? " (there are more: add a limit or filter)" : "";
+  const cut = result.truncated ? " (there are more: a download has all of them)" : "";
   return (
     <>
       <div class="buttons">
@@ -100,15 +91,7 @@ const Result = ({ state, onCancel }: { state: State; onCancel: () => void }) => 
         <button type="button" aria-pressed={asChart} onClick={() => setChart(!asChart)}>
           Chart
         </button>
-        <button type="button" onClick={() => saveFile("result.csv", new Blob([csvOf(result)], { type: "text/csv" }))}>
-          CSV
-        </button>
-        <button
-          type="button"
-          onClick={() => saveFile("result.json", new Blob([jsonOf(result)], { type: "application/json" }))}
-        >
-          JSON
-        </button>
+        <Downloads sql={sql} name="result" />
         <Feedback result={result} sql={sql} />
       </div>
       {asChart ? <Chart result={result} /> : <Grid result={result} />}

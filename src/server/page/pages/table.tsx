@@ -1,4 +1,5 @@
 // One table: rows, age and completeness; its columns with meaning, type and how often they are filled; some rows.
+import { Downloads } from "../explorer/download.tsx";
 import { count, counted } from "../format.ts";
 import { Card, Facts, Inside, Problem, Table, Time } from "../parts/parts.tsx";
 import { reasonOf, TableBadge } from "../parts/table-list.tsx";
@@ -91,7 +92,7 @@ export const TablePage = ({ id }: { id: string }) => {
           </p>
         ) : null}
         <p class="buttons">
-          <Inside to={openSql(`select * from ${table.name} limit 100`)}>Open in the explorer and download</Inside>
+          <Inside to={openSql(`select * from ${table.name} limit 100`)}>Open in the explorer</Inside>
           <Inside
             to={openSql(
               `-- Earlier versions of one row: put in its key.\nselect * from history.${table.name}\norder by ${key === "" ? "valid_to" : `${key}, valid_to`} desc limit 100`,
@@ -99,6 +100,9 @@ export const TablePage = ({ id }: { id: string }) => {
           >
             History of its rows
           </Inside>
+        </p>
+        <p class="buttons">
+          Download all rows: <Downloads sql={`select * from main."${table.name}"`} name={table.name} />
         </p>
       </Card>
       <Columns detail={detail} />

@@ -46,6 +46,7 @@ test.each([
   ["GET", "/metrics", "metrics"],
   ["GET", "/v1/accounts", "read"],
   ["POST", "/api/query", "read"],
+  ["POST", "/api/download", "read"],
   ["POST", "/api/syncs", "operate"],
   ["DELETE", "/api/syncs/x", "operate"],
   ["POST", "/api/feedback", "operate"],

@@ -4,6 +4,7 @@ import { actionOf, BEGUN, placeOf } from "../../../../src/server/audit-trail/hoo
 
 test.each([
   ["POST", "/api/query", "query"],
+  ["POST", "/api/download", "query"],
   ["DELETE", "/api/syncs/:id", "cancel"],
   ["POST", "/login", "login"],
   ["POST", "/logout", null],

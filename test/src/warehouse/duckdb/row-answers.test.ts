@@ -6,6 +6,7 @@ import { answersOf, TooLarge } from "../../../../src/warehouse/duckdb/row-answer
 const resultOf = (chunks: readonly (readonly (readonly string[])[])[]) => {
   const left = [...chunks];
   return {
+    returnType: 3,
     fetchChunk: async () => {
       const rows = left.shift();
       return rows === undefined ? null : { rowCount: rows.length, getRowValues: (index: number) => rows[index] ?? [] };

@@ -108,6 +108,16 @@ test("many rows stream in order, in answers of bounded size", async () => {
   expect(largest).toBeLessThan(50_000);
 });
 
+test("a statement that fails after its first rows fails, with the reason: half of a result never counts as whole", async () => {
+  const sql = "SELECT (CASE WHEN i = 900000 THEN 'x' ELSE '1' END)::INT AS n FROM range(1000000) t(i)";
+  for (const source of ["box", "owner"] as const) {
+    await expect(runUserQuery({ snapshot, sql }, LIMITS, source)).rejects.toMatchObject({
+      code: "QUERY_FAILED",
+      message: expect.stringContaining("Could not convert string 'x' to INT32"),
+    });
+  }
+});
+
 test("a reader that leaves ends one long function call at once", async () => {
   processes = createQueryProcesses(LIMITS, "box");
   const leave = new AbortController();

@@ -41,7 +41,7 @@ const jsonCell = (cell: Cell, type: string): string =>
   type === "JSON" && typeof cell === "string" ? cell.replace(/[\r\n]+/g, " ") : cellJson(cell);
 
 /** Two columns of one name would lose one value in an object, so the second becomes `name_1`. */
-const uniqueNames = (columns: readonly ResultColumn[]): readonly string[] => {
+export const uniqueNames = (columns: readonly ResultColumn[]): readonly string[] => {
   const taken = new Set<string>();
   return columns.map(({ name }) => {
     let unique = name;

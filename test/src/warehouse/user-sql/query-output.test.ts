@@ -8,7 +8,7 @@ import {
   isNumeric,
   type ResultColumn,
   rowWriter,
-} from "../../../../src/cli/terminal/query-output.ts";
+} from "../../../../src/warehouse/user-sql/query-output.ts";
 
 const written = (
   format: "csv" | "json" | "ndjson",

@@ -6,7 +6,7 @@ SELECT md5(concat_ws('|',
   (SELECT concat_ws(',', gone_to, pending) FROM sync.change_feed),
   (SELECT concat_ws(',', count(*), max(rejected_at)) FROM sync.rejects),
   (SELECT count(*) FROM sync.schema_drift),
-  (SELECT string_agg(name || '=' || CAST(value AS VARCHAR), ',' ORDER BY name) FROM sync.capabilities),
+  (SELECT string_agg(name || '=' || CAST(value AS VARCHAR), ',' ORDER BY name) FROM sync.capabilities WHERE name <> 'published'),
   (
     SELECT concat_ws(',', count(*), sum(hash(stream, scope, status, "cursor", total_count, error, unconfirmed, unconfirmed_because)::HUGEINT))
     FROM sync.stream_state

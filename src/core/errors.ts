@@ -160,8 +160,8 @@ export const ERRORS = {
   ),
   VERIFY_DIFFERS: row(
     EXIT.streamsFailed,
-    "The mirror differs from the service in {count:place}{repaired}.",
-    "`duckmirror sync` loads changes that the service has made since the last sync. `duckmirror verify --repair` corrects the differences listed here.",
+    "The mirror differs from the service in {count:place} that no later change of the service explains{repaired}.",
+    "`duckmirror verify --repair` corrects the differences listed here. Those marked as newer are changes since the last sync, which the next one loads.",
   ),
   WALK_INCONCLUSIVE: row(
     EXIT.streamsFailed,

@@ -16,6 +16,7 @@ import { fileError } from "../warehouse/duckdb/duck-errors.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import { warehousePaths } from "../warehouse/file/working-file.ts";
 import { type FeedBounds, readFeedBounds } from "../warehouse/read/changes/read-changes.ts";
+import { readPublishedAt } from "../warehouse/read/looks.ts";
 import { assertOwnCatalog } from "../warehouse/user-sql/own-snapshot.ts";
 import { assertReadable } from "../warehouse/user-sql/readable.ts";
 import type { DeliveredTable, DeliverySource, Position } from "./destination.ts";
@@ -178,9 +179,9 @@ const openPinned = async ({ path }: PinnedSnapshot, { memory }: SourceRequest): 
   });
 
 /** Different for each publish, which renames a new file into place. */
-const versionOf = (file: string): { readonly version: string; readonly publishedAt: number } | null => {
+const versionOf = (file: string): string | null => {
   const found = statSync(file, { throwIfNoEntry: false, bigint: true });
-  return found === undefined ? null : { version: `${found.ino}-${found.mtimeNs}`, publishedAt: Number(found.mtimeMs) };
+  return found === undefined ? null : `${found.ino}-${found.mtimeNs}`;
 };
 
 /** Opens the published snapshot. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, DATA_DIR_UNWRITABLE. */
@@ -203,7 +204,7 @@ export const openSource = async (request: SourceRequest): Promise<OpenSource> =>
   try {
     const mirror = await lastingId(dataDir, HISTORY_ID);
     const bounds = await readFeedBounds(database, file);
-    const publishedAt = opened?.publishedAt ?? now;
+    const publishedAt = (await readPublishedAt(database)) ?? now;
     const erasures = erasuresOf(await readForgotten(warehousePaths(dataDir).archiveDir));
     const [last] = await database.query(sqlText("deliver/last-run.sql"), [], runRow);
     return {
@@ -221,7 +222,7 @@ export const openSource = async (request: SourceRequest): Promise<OpenSource> =>
         };
       },
       publishedAt,
-      isNewest: () => versionOf(file)?.version === opened?.version,
+      isNewest: () => versionOf(file) === opened,
       close,
     };
   } catch (error) {

@@ -15,8 +15,8 @@ export interface Snapshot {
   readonly version: string;
   readonly path: string;
   readonly bytes: number;
-  /** ms since the epoch. */
-  readonly publishedAt: number;
+  /** Date of the file, ms since the epoch: a copy has another one. */
+  readonly modifiedAt: number;
   /** Syncs since then that found nothing new, oldest first. */
   readonly looks: readonly Look[];
   readonly query: Database["query"];
@@ -140,7 +140,7 @@ export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource =>
       version: name,
       path,
       bytes: Number(file.size),
-      publishedAt: Number(file.mtimeMs),
+      modifiedAt: Number(file.mtimeMs),
       looks: looksSince(path),
       query: (sql, params, row) => sideBySide(async () => (await openedOf(version, closed)).query(sql, params, row)),
       cells: (sql, params) => sideBySide(async () => (await openedOf(version, closed)).cells(sql, params)),

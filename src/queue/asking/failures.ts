@@ -22,9 +22,11 @@ export const findStored = async (profiles: readonly Config[], runId: string): Pr
     if (run === null) continue;
     if (run.status === "interrupted" && run.report === null) return null;
     const base = { runId, profile, askedAt: run.startedAt, report: run.report };
-    // A verification has a different report; a finished one may have differences as its error.
-    if (run.report === null)
-      return { ...base, state: run.status === "done" ? "done" : "failed", error: storedProblem(run.error ?? "") };
+    // A verification has a different report; one that found something wrong is partial.
+    if (run.report === null) {
+      const state = run.status === "done" || run.status === "partial" ? run.status : "failed";
+      return { ...base, state, error: storedProblem(run.error ?? "") };
+    }
     return { ...base, state: endedState(run.report.status), error: storedProblem(run.error ?? "") };
   }
   return null;

@@ -94,7 +94,7 @@ export const keptSync = z.object({
   outcome: syncOutcome.nullable(),
 });
 
-/** End of a verification. `problem`: also what differs, which is a success. */
+/** End of a verification. `done` with a problem: it found something wrong. */
 export const verifyOutcome = z.object({
   ...versions.shape,
   state: z.enum(["done", "stopped", "failed", "cancelled"]),

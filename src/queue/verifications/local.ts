@@ -39,9 +39,10 @@ interface VerificationRun extends VerificationRunDeps {
   readonly onRunning: () => Promise<void> | void;
 }
 
-/** State of a verification that ended with this error. Finding differences is a success; the error lists them. */
-export const verifiedState = (error: DuckmirrorError | null): VerifyOutcome["state"] => {
-  if (error === null || error.code === "VERIFY_DIFFERS") return "done";
+/** State of a verification that ended with this error. One that found something wrong did its work, but is no success. */
+export const verifiedState = (error: DuckmirrorError | null): VerifyOutcome["state"] | "partial" => {
+  if (error === null) return "done";
+  if (error.code === "VERIFY_DIFFERS") return "partial";
   if (error.code === "INTERRUPTED") return "cancelled";
   return error.exitCode === EXIT.budget ? "stopped" : "failed";
 };
@@ -88,7 +89,7 @@ const BUSY_MS = 500;
 /** Number of finished ones that are kept. */
 const REMEMBERED = 100;
 
-const OVER: readonly AskedState[] = ["done", "stopped", "failed", "cancelled"];
+const OVER: readonly AskedState[] = ["done", "partial", "stopped", "failed", "cancelled"];
 
 interface Entry {
   asked: AskedSync;

@@ -56,7 +56,7 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
     const base = { runId, profile, askedAt, report: null, error: null };
     if (state === "completed") {
       const { state: ended, report, problem } = parsePayload(verifyOutcome, runId, job.returnvalue);
-      return { ...base, state: ended, report, error: problem };
+      return { ...base, state: problem?.code === "VERIFY_DIFFERS" ? "partial" : ended, report, error: problem };
     }
     if (state === "failed") return { ...base, state, error: storedVerifyProblem(job.failedReason, runId) };
     const { startedAt } = await timesOf(redis, runId);
@@ -146,7 +146,9 @@ export const processVerify = async (taken: Taken, deps: VerifyDeps): Promise<Ver
     try {
       const { report, error } = await runVerification(profile, runId, { ...deps, signal, onRunning });
       if (error?.code === "INTERRUPTED" && !(await isCancelled())) return HANDED_ON_MS;
-      return ended(verifiedState(error), error, withoutValues(report));
+      // Older programs read no result that is partial: `done` with its problem says the same (`described`).
+      const state = verifiedState(error);
+      return ended(state === "partial" ? "done" : state, error, withoutValues(report));
     } catch (error) {
       if (isCode(error, "REDIS_UNAVAILABLE")) throw error;
       if (isCode(error, "WRITER_BUSY")) return BUSY_MS;

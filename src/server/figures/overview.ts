@@ -4,6 +4,7 @@ import { type Verdict, verdictOf } from "../../core/report/verdict.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { type CheckResult, readPublishedChecks, withoutSample } from "../../warehouse/read/check-results.ts";
+import { readPublishedAt } from "../../warehouse/read/looks.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
 
 const count = z.number();
@@ -99,9 +100,12 @@ const readSpan = perSnapshot(async (snapshot) => {
   return { ...span, last_at: looks.at(-1)?.run.finished_at ?? span.last_at, runs: span.runs + looks.length };
 });
 
+/** When it was published, ms since the epoch. */
+export const publishedAt = perSnapshot(async (snapshot) => (await readPublishedAt(snapshot)) ?? snapshot.modifiedAt);
+
 /** End of the last run, else the time of publishing: ms since the epoch. */
 export const lastRunAt = async (snapshot: Snapshot): Promise<number> =>
-  (await readSpan(snapshot)).last_at ?? snapshot.publishedAt;
+  (await readSpan(snapshot)).last_at ?? publishedAt(snapshot);
 
 /** Number of rejected records, and number of kinds of differences from the API document. */
 export const readFindingCounts = perSnapshot(async (snapshot) => {
@@ -179,7 +183,7 @@ export const readOverview = perSnapshot(async (snapshot) => {
   const checks = await readChecks(snapshot);
   const span = await readSpan(snapshot);
   return {
-    snapshot: { version: snapshot.version, bytes: snapshot.bytes, published_at: snapshot.publishedAt },
+    snapshot: { version: snapshot.version, bytes: snapshot.bytes, published_at: await publishedAt(snapshot) },
     tables,
     credits: { burn, readings },
     rate,

@@ -13,7 +13,7 @@ import { behindMs, type DeliveryState } from "../../deliver/notes.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { MANIFEST_NAME } from "../../warehouse/export/manifest.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
-import { readBurn, readChecks, readFindingCounts, readFreshness } from "../figures/overview.ts";
+import { publishedAt, readBurn, readChecks, readFindingCounts, readFreshness } from "../figures/overview.ts";
 import type { ServerContext } from "../server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshot.ts";
 
@@ -257,7 +257,7 @@ const seconds = (ms: number | null | undefined) => (ms === null || ms === undefi
 
 const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot, now: number): Promise<void> => {
   const labels = { profile };
-  metrics.published.set(labels, snapshot.publishedAt / 1000);
+  metrics.published.set(labels, (await publishedAt(snapshot)) / 1000);
   metrics.bytes.set(labels, snapshot.bytes);
   for (const table of await readFreshness(snapshot)) {
     const of = { profile, table: table.table_name };
@@ -343,7 +343,7 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
         const up = await snapshots
           .use(async (snapshot) => {
             await addSnapshot(metrics, name, snapshot, context.clock.now());
-            published = { publishedAt: snapshot.publishedAt, last: await readLastChange(snapshot) };
+            published = { publishedAt: await publishedAt(snapshot), last: await readLastChange(snapshot) };
           })
           .then(() => 1)
           .catch((error: unknown) => {

@@ -1,8 +1,10 @@
 // GET /api/fleet: queues, members and pauses of the fleet, for programs and the page.
+
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { deliveryFigures } from "../../deliver/notes.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
+import { publishedAt } from "../figures/overview.ts";
 import { notFound, parseBody } from "../refusals.ts";
 import type { FollowedCompanies, Mirror, ServerContext } from "../server-context.ts";
 
@@ -51,9 +53,9 @@ const querySchema = z.object({ profile: z.string().optional() });
 export const destinationRoutes = (app: FastifyInstance, context: ServerContext): void => {
   app.get("/api/destinations", async (request) => {
     const { snapshots, deliveries } = context.mirror(querySchema.parse(request.query).profile);
-    const publishedAt = await snapshots.use(async (snapshot) => snapshot.publishedAt);
+    const present = await snapshots.use(publishedAt);
     const states = (await deliveries?.()) ?? [];
-    return { destinations: states.map((one) => deliveryFigures(one, publishedAt)) };
+    return { destinations: states.map((one) => deliveryFigures(one, present)) };
   });
 };
 

@@ -1,7 +1,7 @@
 // Checks of lists: compares a page with the mirror for the number of rows, different rows, and rows that one side
 // lacks.
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
-import { type Comparison, compareLoad, countByValue, mirroredBeside } from "../../warehouse/load/compare.ts";
+import { compareLoad, countByValue, mirroredBeside } from "../../warehouse/load/compare.ts";
 import { isDescending } from "../list/coverage/coverage.ts";
 import { initialShape, type ListShape, shapeAfterRefusal } from "../list/form.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -9,12 +9,13 @@ import { detailCall, listCall, namesLightFields, namesUnknownFields } from "../r
 import { acceptedGap } from "../rows/accepted-gap.ts";
 import { guardDeletes, PROBES } from "../run/settle/delete-guard.ts";
 import type { Check } from "./checks.ts";
+import { cameOrWent, differs, judged } from "./newer.ts";
 import type { Difference } from "./report.ts";
-import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";
+import { ask, type Question, type Reply, type VerifyRun } from "./session.ts";
 
 /** Result of one check. */
 export interface Finding {
-  readonly status: "equal" | "differs" | "skipped" | "failed" | "stopped";
+  readonly status: "equal" | "newer" | "differs" | "skipped" | "failed" | "stopped";
   readonly records: number;
   readonly differences: readonly Difference[];
   readonly note: string | null;
@@ -34,18 +35,9 @@ export const failing = (reply: Exclude<Reply, { kind: "answer" }>): Finding => {
   return { ...NOTHING, status: "failed", note: reply.excerpt };
 };
 
-/** Different fields and missing records of a comparison, as differences. */
-export const comparedRecords = (
-  where: Pick<Difference, "stream" | "scope">,
-  { fields, absent }: Comparison,
-  repaired: boolean,
-): readonly Difference[] => [
-  ...fields.map(({ id, field, mirror, api }) => differs("field", where, { key: id, field, mirror, api, repaired })),
-  ...absent.map((id) => differs("missing", where, { key: id, repaired })),
-];
-
 export const finding = (records: number, differences: readonly Difference[], note: string | null = null): Finding => ({
-  status: differences.length === 0 ? "equal" : "differs",
+  status:
+    differences.length === 0 ? "equal" : differences.some(({ verdict }) => verdict === "wrong") ? "differs" : "newer",
   records,
   differences,
   note,
@@ -146,11 +138,12 @@ export const vanished = async (
   if (ids.length === 0) return { differences: [], note: null };
   const { warehouse, clock } = run.deps;
   const where = { stream: stream.name, scope };
-  const named = (gone: ReadonlySet<string>) =>
-    ids.slice(0, MOST_NAMED).map((id) => differs("vanished", where, { key: id, repaired: gone.has(id) }));
+  const named = (gone: ReadonlySet<string>, verdict = cameOrWent(run, where)) =>
+    ids.slice(0, MOST_NAMED).map((id) => differs("vanished", where, { key: id, verdict, repaired: gone.has(id) }));
   const rows = await warehouse.countRows(stream.table);
   const refusal = guardDeletes(stream, { rows, missing: ids.length }, run.options);
-  if (refusal !== null) return { differences: named(new Set()), note: refusal.message };
+  // What the guard does not believe is no later change of the service.
+  if (refusal !== null) return { differences: named(new Set(), "wrong"), note: refusal.message };
   const confirmed = await confirm(run, stream, ids);
   if (confirmed === null) return { differences: [], note: "the list moved while it was read" };
   const { note } = confirmed;
@@ -180,16 +173,20 @@ export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "p
   if (reply.kind === "absent" && company !== undefined) {
     await run.commit(reply.requests, []);
     const rows = await held();
-    return finding(0, rows === 0 ? [] : [differs("count", where, { mirror: String(rows), api: "404" })]);
+    return finding(
+      0,
+      rows === 0
+        ? []
+        : [differs("count", where, { mirror: String(rows), api: "404", verdict: cameOrWent(run, where) })],
+    );
   }
   if (reply.kind !== "answer") return failing(reply);
   const [load] = reply.loads;
   const total = reply.outcome.page.totalCount;
   if (load === undefined) return { ...NOTHING, note: "the answer holds no rows" };
   const compared = await compareLoad(database, load, run.deps.warehouse.strictness);
-  const wrong = compared.fields.length + compared.absent.length > 0;
-  await run.commit(reply.requests, run.repair && wrong ? reply.loads : []);
-  const records = comparedRecords(where, compared, run.repair);
+  const records = await judged(run, where, load, compared);
+  await run.commit(reply.requests, run.repair && records.length > 0 ? reply.loads : []);
   if (total === null) return finding(compared.ids.length, records, "the service says no totalCount");
   if (company === undefined) run.totals.set(check.stream, total);
   const state = run.states.get(stateKey(check.stream, scope));
@@ -197,6 +194,7 @@ export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "p
   const before = (await held()) - (run.repair ? compared.absent.length : 0);
   const beside = await unseen(run, stream, scope, { number: page, perPage: shape.perPage, ids: compared.ids, total });
   const gone = await vanished(run, stream, scope, beside ?? []);
+  if (total - gap !== before && company === undefined) run.moved.add(check.stream);
   const count =
     total - gap === before
       ? []
@@ -204,6 +202,7 @@ export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "p
           differs("count", where, {
             mirror: String(before),
             api: String(total),
+            verdict: gone.differences.some(({ verdict }) => verdict === "wrong") ? "wrong" : cameOrWent(run, where),
             repaired: (await held()) === total - gap,
           }),
         ];
@@ -227,20 +226,28 @@ export const checkFilter = async (run: VerifyRun, check: Extract<Check, { kind: 
     return { ...NOTHING, note: "the service says no totalCount" };
   }
   const compared = await compareLoad(run.deps.warehouse.database, load, run.deps.warehouse.strictness);
-  const wrong = compared.fields.length + compared.absent.length > 0;
+  const records = await judged(run, where, load, compared);
   const column = check.param === "type" ? "type" : "change_type";
   const rows = (await countByValue(run.deps.warehouse.database, stream.table, column)).get(check.value) ?? 0;
-  await run.commit(reply.requests, run.repair && wrong ? reply.loads : []);
-  const records = comparedRecords(where, compared, run.repair);
+  await run.commit(reply.requests, run.repair && records.length > 0 ? reply.loads : []);
   // A service that ignores the parameter returns the whole list.
   if (total !== rows && total === run.totals.get(check.stream)) {
     return { ...finding(compared.ids.length, records), note: `the service seems to ignore ${check.param}` };
   }
   const now = (await countByValue(run.deps.warehouse.database, stream.table, column)).get(check.value) ?? 0;
   const field = `${check.param}=${check.value}`;
+  const verdict = run.moved.has(check.stream) ? cameOrWent(run, where) : "wrong";
   const count =
     total === rows
       ? []
-      : [differs("count", where, { field, mirror: String(rows), api: String(total), repaired: now === total })];
+      : [
+          differs("count", where, {
+            field,
+            mirror: String(rows),
+            api: String(total),
+            verdict,
+            repaired: now === total,
+          }),
+        ];
   return finding(compared.ids.length, [...records, ...count]);
 };

@@ -1,19 +1,20 @@
 // Checks of `verify`: a sample of accounts by their ids, one record, and the number of signals per type.
-import { type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { streamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { compareLoad, countByValue } from "../../warehouse/load/compare.ts";
 import { initialShape } from "../list/form.ts";
 import { companyCall, countsCall, detailCall, insightCall, listCall } from "../request/calls.ts";
 import type { Check } from "./checks.ts";
-import { comparedRecords, DOUBTFUL, type Finding, failing, finding, vanished } from "./lists.ts";
+import { DOUBTFUL, type Finding, failing, finding, vanished } from "./lists.ts";
+import { cameOrWent, differs, goneVerdict, judged, type Where } from "./newer.ts";
 import type { Difference } from "./report.ts";
-import { ask, differs, type Question, type Reply, type VerifyRun } from "./session.ts";
+import { ask, type Question, type Reply, type VerifyRun } from "./session.ts";
 
 /** Compares the main rows of a response, and loads differences on request. */
 const compareAnswer = async (
   run: VerifyRun,
-  where: { readonly stream: StreamName; readonly scope: string },
+  where: Where,
   reply: Extract<Reply, { kind: "answer" }>,
   repair: boolean,
 ) => {
@@ -31,9 +32,9 @@ const compareAnswer = async (
   );
   // Fields that only a detail returns are mirrored only if configured.
   const fields = compared.fields.filter(({ field, mirror }) => mirror !== null || !detailOnly.has(field));
-  const wrong = fields.length + compared.absent.length > 0;
-  await run.commit(reply.requests, repair && wrong ? reply.loads : []);
-  return { ids: compared.ids, differences: comparedRecords(where, { ...compared, fields }, repair) };
+  const differences = await judged(run, where, load, { ...compared, fields });
+  await run.commit(reply.requests, repair && differences.length > 0 ? reply.loads : []);
+  return { ids: compared.ids, differences: differences.map((one) => ({ ...one, repaired: repair })) };
 };
 
 /** Compares accounts sampled from the whole mirror, with one request. */
@@ -92,7 +93,8 @@ export const checkRecord = async (
     const repaired = run.repair && check.kind === "detail" && !reply.doubtful;
     if (repaired) await warehouse.deleteKeys({ table, ids: [check.id], runId: run.runId, now: clock.now() });
     const note = reply.doubtful ? DOUBTFUL : null;
-    return finding(1, [differs("vanished", where, { key: check.id, repaired })], note);
+    const verdict = await goneVerdict(run, where, check.id);
+    return finding(1, [differs("vanished", where, { key: check.id, verdict, repaired })], note);
   }
   if (reply.kind !== "answer") return failing(reply);
   const { status } = reply.outcome.envelope;
@@ -136,5 +138,11 @@ export const checkSignalCounts = async (run: VerifyRun): Promise<Finding> => {
   const counts = reply.outcome.data;
   if (!isJsonObject(counts)) return { ...finding(0, []), status: "failed", note: "the counts are no object" };
   const mirrored = await countByValue(run.deps.warehouse.database, "signals", "type");
-  return finding(0, countDifferences(mirrored, counts));
+  const found = countDifferences(mirrored, counts);
+  const hasMoved = run.moved.has("signals") || found.some(({ field }) => field === "all");
+  const verdict = hasMoved ? cameOrWent(run, { stream: "signals", scope: "" }) : "wrong";
+  return finding(
+    0,
+    found.map((one) => ({ ...one, verdict })),
+  );
 };

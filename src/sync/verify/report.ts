@@ -7,8 +7,8 @@ export interface CheckReport {
   readonly stream: string;
   /** Checked company, account or record; empty for a list of the organization. */
   readonly scope: string;
-  /** `skipped`: no result; `note` gives the reason. */
-  readonly status: "equal" | "differs" | "skipped" | "failed";
+  /** `newer`: all of its differences are. `skipped`: no result; `note` gives the reason. */
+  readonly status: "equal" | "newer" | "differs" | "skipped" | "failed";
   /** Number of compared records. */
   readonly records: number;
   readonly credits: number;
@@ -30,6 +30,8 @@ export interface Difference {
   readonly field: string | null;
   readonly mirror: string | null;
   readonly api: string | null;
+  /** `newer`: the service has changed since the mirror read it, so the next read loads it. `wrong`: nothing proves that. */
+  readonly verdict: "newer" | "wrong";
   readonly repaired: boolean;
 }
 

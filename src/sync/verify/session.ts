@@ -11,7 +11,6 @@ import { creditsOf } from "../request/ledger-rows.ts";
 import { loadsOf } from "../rows/loads.ts";
 import type { Ending } from "../run/state/ending.ts";
 import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
-import type { Difference } from "./report.ts";
 
 export interface VerifyRun {
   readonly runId: string;
@@ -28,6 +27,10 @@ export interface VerifyRun {
   readonly repair: boolean;
   /** `totalCount` of whole lists seen in this run, by stream. */
   readonly totals: Map<StreamName, number>;
+  /** Lists that hold as many rows as when their counts last agreed (`settledLists`). */
+  readonly settled: ReadonlySet<string>;
+  /** Streams that changed at the service since they were read, as checks of this run showed. */
+  readonly moved: Set<StreamName>;
   /** Makes archived responses durable, then commits. */
   readonly commit: (requests: readonly RequestRecord[], loads: readonly TableLoad[]) => Promise<void>;
   credits: number;
@@ -117,10 +120,3 @@ export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Pr
       return result satisfies never;
   }
 };
-
-/** A difference that is not repaired yet. */
-export const differs = (
-  kind: Difference["kind"],
-  where: Pick<Difference, "stream" | "scope">,
-  what: Partial<Pick<Difference, "key" | "field" | "mirror" | "api" | "repaired">>,
-): Difference => ({ ...where, kind, key: null, field: null, mirror: null, api: null, repaired: false, ...what });

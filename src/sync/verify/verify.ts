@@ -20,8 +20,9 @@ import { createEnding } from "../run/state/ending.ts";
 import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
 import { closeScope, openScope } from "../run/state/scope-marks.ts";
 import { type Check, comparable, planChecks, type VerifyFacts } from "./checks.ts";
-import { differencesError, distinct, earlyEnd, type Findings } from "./findings.ts";
+import { differencesError, distinct, earlyEnd, type Findings, wrongOnes } from "./findings.ts";
 import { makeChecks, readFacts } from "./make-checks.ts";
+import { settledLists } from "./newer.ts";
 import { repairCounts } from "./repair.ts";
 import type { VerifyReport } from "./report.ts";
 import type { VerifyRun } from "./session.ts";
@@ -37,7 +38,7 @@ export interface VerifyOptions {
 
 export interface VerifyResult {
   readonly report: VerifyReport;
-  /** null: everything compared is equal. */
+  /** null: nothing compared is wrong. */
   readonly error: DuckmirrorError | null;
 }
 
@@ -57,8 +58,9 @@ const summaryOf = (report: VerifyReport): JsonValue => ({
   credits: { ...report.credits },
   checks: report.checks.length,
   checks_left: report.checks_left,
-  differences: report.differences.length,
-  repaired: report.differences.filter(({ repaired }) => repaired).length,
+  differences: wrongOnes(report.differences).length,
+  newer: report.differences.length - wrongOnes(report.differences).length,
+  repaired: wrongOnes(report.differences).filter(({ repaired }) => repaired).length,
 });
 
 /** What the verification reads before it starts. */
@@ -112,7 +114,7 @@ interface Started {
 const start = (
   options: VerifyOptions,
   deps: SyncDeps,
-  { states, shapes, budgets }: Prepared,
+  { states, shapes, budgets, facts }: Prepared,
   { runId, startedAt }: { readonly runId: string; readonly startedAt: number },
 ): Started => {
   const { warehouse } = deps;
@@ -122,6 +124,7 @@ const start = (
   const { signal, hardSignal, stop } = ending;
   const ended = { ...deps, signal, hardSignal };
   let sequence = 0;
+  const byKey = new Map(states.map((state) => [stateKey(state.stream, state.scope), state]));
   const nextId = () => `${runId}-${(++sequence).toString(36)}`;
   const run: VerifyRun = {
     runId,
@@ -131,7 +134,9 @@ const start = (
     fetcher: createFetcher({ ...ended, stop, archive, onQuota: quota.see }, nextId),
     budgets,
     shapes,
-    states: new Map(states.map((state) => [stateKey(state.stream, state.scope), state])),
+    states: byKey,
+    settled: settledLists(facts, byKey),
+    moved: new Set(),
     repair: options.repair,
     totals: new Map(),
     commit: async (requests, loads) => {
@@ -189,7 +194,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   await warehouse.commit({ runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
   const early = earlyEnd(run.ending.reason(), findings);
   // What differs and stays so is no success; a repair is a run of its own.
-  const foundStatus = findings.differences.every(({ repaired }) => repaired) ? "done" : "partial";
+  const foundStatus = wrongOnes(findings.differences).every(({ repaired }) => repaired) ? "done" : "partial";
   await warehouse.finishRun(runId, {
     status: early === null ? foundStatus : early.exitCode === EXIT.budget ? "stopped" : "failed",
     finishedAt: clock.now(),

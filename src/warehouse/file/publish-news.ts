@@ -23,7 +23,7 @@ import {
 import { type ChecksSetting, checkProblem, noteChecks, runChecks } from "./checks/run-checks.ts";
 import { type Compacted, compact } from "./publish/compact.ts";
 import type { Keeping } from "./publish/keep-snapshots.ts";
-import { type Published, publishSnapshot } from "./publish/publish.ts";
+import { type Published, publishSnapshot, stampPublished } from "./publish/publish.ts";
 import type { RewriteMeans } from "./publish/rewrite-file.ts";
 
 /** When a sync without news publishes nevertheless. */
@@ -133,6 +133,7 @@ export const publishNow = async (place: PublishPlace, runId: string | null = nul
   const { database, snapshot, means, keeping, now } = place;
   const broken = await passChecks(place, runId);
   const last = fileVersion(snapshot) === null ? null : (readLooks(snapshot)?.rewritten ?? null);
+  await stampPublished(database, now());
   const { compacted, rewritten } = await compact(database, means, last);
   const news = await readNews(database);
   const published = await publishSnapshot(database, snapshot, {

@@ -21,7 +21,7 @@ import { EVOLVING } from "../record/strict-rows.ts";
 import { type Baseline, copyDurably, proveBaseline } from "./baseline/baseline.ts";
 import { createFeedCheck, redactedChanges, startPendingFeed } from "./feed-check.ts";
 import { besides } from "./publish/fresh-folder.ts";
-import { type Published, publishSnapshot, removeLeftovers } from "./publish/publish.ts";
+import { type Published, publishSnapshot, removeLeftovers, stampPublished } from "./publish/publish.ts";
 import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
 /** The new file while it is filled. */
@@ -144,6 +144,7 @@ const publishRebuilt = async (options: WarehouseOptions): Promise<Published> => 
   try {
     await startFeedAgain(database, options);
     await loadTrail(database, dataDir, { retentionDays, now: clock.now() });
+    await stampPublished(database, clock.now());
     return await publishSnapshot(database, snapshot, {
       monotonicMs: () => performance.now(),
       now: () => clock.now(),

@@ -19,7 +19,7 @@ import { makeBaseline, readBaseline } from "../file/baseline/baseline.ts";
 import { startPendingFeed } from "../file/feed-check.ts";
 import { isFreshFolder } from "../file/publish/fresh-folder.ts";
 import { removeKept } from "../file/publish/keep-snapshots.ts";
-import { publishSnapshot, removeLeftovers } from "../file/publish/publish.ts";
+import { publishSnapshot, removeLeftovers, stampPublished } from "../file/publish/publish.ts";
 import { type RewriteMeans, rewriteFile } from "../file/publish/rewrite-file.ts";
 import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
 import { openJournal } from "../journal/journal.ts";
@@ -260,6 +260,7 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
   let erased: Awaited<ReturnType<typeof erase>>;
   try {
     erased = await erase({ database, archiveDir, options }, request, known);
+    await stampPublished(database, options.clock.now());
     await rewriteFile(database, means);
     request.onStep("rewritten");
     await publishSnapshot(database, snapshot, {

@@ -9,7 +9,7 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
 import { assertReadable } from "../user-sql/readable.ts";
 import { readPublishedChecks } from "./check-results.ts";
-import { type Look, looksSince } from "./looks.ts";
+import { type Look, looksSince, readPublishedAt } from "./looks.ts";
 import { readCredits } from "./read-credits.ts";
 
 const count = z.number();
@@ -157,7 +157,7 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         snapshot: {
           path: snapshot,
           bytes: Number(file.size),
-          publishedAt: Number(file.mtimeMs),
+          publishedAt: (await readPublishedAt(database)) ?? Number(file.mtimeMs),
           /** Share of the file's blocks that hold nothing. */
           freeShare: blocks === undefined ? 0 : blocks.free_blocks / Math.max(1, blocks.total_blocks),
         },

@@ -73,7 +73,7 @@ CREATE TABLE history."podcasts" (${columns}, valid_from TIMESTAMPTZ, valid_to TI
     first: { complete: true, rows: 3 },
     rows: ["c_1 p1 First", "c_1 p2 Second", "c_2 p3 Third"],
     unchanged: 0,
-    found: ["podcasts c_1 field p1 title First Renamed repaired"],
+    found: ["podcasts c_1 field p1 title First Renamed newer repaired"],
     repaired: { rows: ["c_1 p1 Renamed", "c_1 p2 Second", "c_2 p3 Third"], history: 1 },
     exported: 3,
     freshness: ["podcasts podcasts 3 true"],

@@ -1,5 +1,5 @@
 // Notes of deliveries: what they came to, across attempts, and how far a destination is behind the published snapshot.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -44,7 +44,8 @@ const aMirror = async () => {
         ...(isLast === undefined ? {} : { isLast: () => isLast }),
       },
     );
-  const publishAt = (ms: number) => utimesSync(join(dataDir, "warehouse.duckdb"), ms / 1000, ms / 1000);
+  const publishAt = (ms: number) =>
+    change(dataDir, async () => undefined, { clock: { now: () => ms, sleep: async () => undefined } });
   const note = async () => {
     const [found] = await deliveryStates(config);
     if (found === undefined) throw new Error("no destination");
@@ -56,7 +57,7 @@ const aMirror = async () => {
 test("deliveries add up, and a destination is behind by the age of its snapshot", async () => {
   const { dataDir, state, deliver, publishAt, note } = await aMirror();
   expect(deliveryFigures(await note(), 0)).toMatchObject({ state: "never delivered", behindMs: null, failing: null });
-  publishAt(100_000);
+  await publishAt(100_000);
   await deliver();
   const first = await note();
   expect(first.note?.held).toMatchObject({ n: 2, publishedAt: 100_000, deliveredAt: 5_000 });
@@ -65,7 +66,7 @@ test("deliveries add up, and a destination is behind by the age of its snapshot"
   expect(deliveryFigures(first, 100_000)).toMatchObject({ state: "up to date", behindMs: 0 });
   expect(deliveryFigures(first, 160_000)).toMatchObject({ state: "behind", behindMs: 60_000 });
   // Nothing new: a newer snapshot with the same changes.
-  publishAt(160_000);
+  await publishAt(160_000);
   state.now = 6_000;
   await deliver();
   const second = await note();

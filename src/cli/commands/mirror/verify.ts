@@ -1,9 +1,11 @@
-// duckmirror verify: compares the mirror with the service at the fewest credits and lists every difference.
+// duckmirror verify: compares the mirror with the service at the fewest credits and lists every difference, with what is only
+// newer at the service last.
 
 import { z } from "zod";
 import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../../../jobs/verify.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
+import { wrongOnes } from "../../../sync/verify/findings.ts";
 import type { Difference, VerifyReport } from "../../../sync/verify/report.ts";
 import { defineCommand } from "../../command.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
@@ -39,11 +41,12 @@ const DIFFERENCE_COLUMNS: readonly TableColumn[] = [
   { name: "field" },
   { name: "mirror" },
   { name: "api" },
+  { name: "verdict" },
   { name: "repaired" },
 ];
 
 /** Results, worst first; several checks of one kind show the worst. */
-const RESULTS = ["differs", "failed", "skipped", "equal"] as const;
+const RESULTS = ["differs", "failed", "newer", "skipped", "equal"] as const;
 
 const checkRows = ({ checks }: VerifyReport): readonly (readonly string[])[] => {
   const kinds = [...new Set(checks.map(({ stream, check }) => `${stream}\n${check}`))];
@@ -65,6 +68,7 @@ const differenceRow = (difference: Difference): readonly string[] => [
   difference.field ?? "",
   difference.mirror ?? "NULL",
   difference.api ?? "NULL",
+  difference.verdict,
   difference.repaired ? "yes" : "no",
 ];
 
@@ -73,15 +77,18 @@ const headline = ({ checks, differences }: VerifyReport): string => {
     checks.reduce((sum, check) => sum + check.records, 0),
     "record",
   );
-  return differences.length === 0
-    ? `Equal in everything compared (${records}).`
-    : `${counted(differences.length, "difference")} (${records} compared).`;
+  const wrong = wrongOnes(differences).length;
+  const newer = differences.length - wrong;
+  const later = newer === 0 ? "" : `, and ${counted(newer, "later change")} of the service, which syncs load`;
+  if (wrong > 0) return `${counted(wrong, "difference")}${later} (${records} compared).`;
+  return newer === 0 ? `Equal in everything compared (${records}).` : `Nothing is wrong${later} (${records} compared).`;
 };
 
 const renderReport = (report: VerifyReport, terminal: Pick<Terminal, "columns">): string => {
   const { differences, checks_left, credits } = report;
   const notes = new Set(report.checks.flatMap(({ stream, note }) => (note === null ? [] : [`${stream}: ${note}`])));
-  const shown = differences.slice(0, MOST_SHOWN).map(differenceRow);
+  const worstFirst = [...wrongOnes(differences), ...differences.filter(({ verdict }) => verdict === "newer")];
+  const shown = worstFirst.slice(0, MOST_SHOWN).map(differenceRow);
   const more = differences.length - shown.length;
   const remaining = credits.remaining === null ? "" : `, ${formatCount(credits.remaining)} left`;
   return [
@@ -103,7 +110,7 @@ export const command = defineCommand({
       .option("--repair", "load what differs, delete what is confirmed gone, walk lists whose count differs")
       .option("--allow-mass-delete", "with --repair: delete even more than max_delete_share"),
   examples: {
-    "duckmirror verify": `counts and a random sample, for ${VERIFY_CREDITS} credits at most; exit code 5 when anything differs`,
+    "duckmirror verify": `counts and a random sample, for ${VERIFY_CREDITS} credits at most; exit code 5 when anything is wrong`,
     "duckmirror verify signals --max-credits 3": "one stream, three credits",
     "duckmirror verify --repair --json": "load what differs; every difference as JSON",
   },

@@ -8,6 +8,8 @@ import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { copyOwn, flushToDisk, listOwn, openOwn } from "../../../core/files/own-files.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
+import { instant } from "../../duckdb/duck-values.ts";
+import { sqlText } from "../../duckdb/sql-files.ts";
 import { readApplied } from "../../journal/journal.ts";
 import { noteOwn } from "../../user-sql/own-snapshot.ts";
 import { factsOf, type Keeping, keepPresent, notePublished } from "./keep-snapshots.ts";
@@ -55,6 +57,14 @@ export interface PublishMeans {
   /** Which earlier snapshots stay; null: those that are kept already. */
   readonly keeping: Keeping | null;
 }
+
+/**
+ * Notes the time of publishing in the mirror itself, so that a copy of the snapshot keeps it. It is no entry of the journal: each
+ * publish makes its own. Call it before a rewrite of the file, which it would make larger again. `now`: ms since the epoch.
+ */
+export const stampPublished = async (database: Database, now: number): Promise<void> => {
+  await database.run(sqlText("warehouse/set-capability.sql"), ["published", "{}", instant(now)]);
+};
 
 /** Publishes the database's file as `snapshot`. Writers wait during the copy. */
 export const publishSnapshot = async (

@@ -39,6 +39,18 @@ test("a verification asked for where no worker is waits for one, is joined and s
   expect(await triggers.active()).toEqual([]);
 });
 
+test("one that found something wrong is partial, with its error, also once Redis has forgotten it", async () => {
+  const { address, org, profiles, triggers, queues } = await aMirror();
+  await aWorker(address, profiles);
+  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  for (const account of org.service.data.accounts) account.name = "Renamed";
+  const { runId } = await verify(triggers);
+  const wrong = { state: "partial", error: { code: "VERIFY_DIFFERS" } };
+  expect(await reached(triggers, runId)).toMatchObject(wrong);
+  await queues.verify.obliterate({ force: true });
+  expect(await findStored(profiles, runId)).toMatchObject({ state: "partial" });
+});
+
 test("when its worker stops, another one runs it from the start, under an id of its own in the mirror", async () => {
   const { address, org, profiles, triggers, queues } = await aMirror();
   const first = await aWorker(address, profiles);

@@ -28,6 +28,7 @@ const aDifference = (more: Partial<Difference> = {}): Difference => ({
   field: "email",
   mirror: "a",
   api: "b",
+  verdict: "wrong",
   repaired: false,
   ...more,
 });
@@ -73,6 +74,10 @@ test("a difference that several checks found counts once, and as repaired if one
   // Of a count, key and field are null, which differs from the texts.
   const counts = [aDifference({ kind: "count", key: null, field: null }), aDifference({ kind: "count", key: "null" })];
   expect(distinct(counts)).toHaveLength(2);
+  // What one check proves wrong is wrong, whichever came first.
+  const newer = aDifference({ verdict: "newer" });
+  expect(distinct([newer, aDifference()])).toEqual([aDifference()]);
+  expect(distinct([aDifference(), newer])).toEqual([aDifference()]);
 });
 
 test("the error counts the differences, and how many of them are repaired", () => {
@@ -81,6 +86,7 @@ test("the error counts the differences, and how many of them are repaired", () =
   const error = differencesError([aDifference(), aDifference({ key: "8", repaired: true })]);
   expect(error?.code).toBe("VERIFY_DIFFERS");
   expect(error?.message).toMatch(/2 .*, 1 of them repaired/);
+  expect(differencesError([aDifference({ verdict: "newer" })])).toBeNull();
 });
 
 test("a verification that compared something may run out of credits, but not of its credentials", () => {

@@ -11,6 +11,7 @@ const aDifference = (more: Partial<Difference>): Difference => ({
   field: null,
   mirror: "1",
   api: "2",
+  verdict: "wrong",
   repaired: false,
   ...more,
 });

@@ -1,5 +1,5 @@
 // duckmirror status, on a real published snapshot, beside a writer that holds the working database.
-import { statSync } from "node:fs";
+import { copyFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../../../src/catalog/streams.ts";
@@ -66,7 +66,21 @@ const aMirror = async (dataDir: string, resets: readonly (number | null)[] = [T0
   await warehouse.publish();
 };
 
+const publishedAt = async (dataDir: string): Promise<number> =>
+  Date.parse(JSON.parse((await cli(["status", "--json", "--data-dir", dataDir], { clock })).out).snapshot.published_at);
+
 describe("a mirror with a history", () => {
+  test("published: when the snapshot was, whatever the date of its file says of a copy", async () => {
+    const dataDir = aFolder();
+    await aMirror(dataDir);
+    const copies = aFolder();
+    const copy = join(copies, "warehouse.duckdb");
+    copyFileSync(join(dataDir, "warehouse.duckdb"), copy);
+    utimesSync(copy, new Date(T0 + 800 * HOUR_MS), new Date(T0 + 800 * HOUR_MS));
+    expect(await publishedAt(copies)).toBe(await publishedAt(dataDir));
+    expect(await publishedAt(copies)).not.toBe(T0 + 800 * HOUR_MS);
+  });
+
   test.each([
     ["a reading without a reset keeps the one that was named before", [T0 + 700 * HOUR_MS, null], 0, "in this period"],
     ["without any reset nobody else is blamed", [null], null, "in the month before"],
@@ -82,7 +96,7 @@ describe("a mirror with a history", () => {
   test("destinations: how far each is behind the snapshot, and why deliveries to it fail", async () => {
     const dataDir = aFolder();
     await aMirror(dataDir);
-    const published = Math.trunc(statSync(join(dataDir, "warehouse.duckdb")).mtimeMs);
+    const published = await publishedAt(dataDir);
     const [crm, lake] = [
       { name: "crm", kind: "parquet", url: "copies" },
       { name: "lake", kind: "postgres", url: "postgres://hidden@db/x" },

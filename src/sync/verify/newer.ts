@@ -1,0 +1,187 @@
+// Whether a difference is *newer* (the service has changed since the mirror read it) or *wrong*. Newer needs a proof: a
+// change date that no sync has read yet; or, where dates do not show every change, the archived response from which the
+// mirrored row was loaded; for rows that come or go, a list that holds as many rows as when its counts last agreed.
+import { z } from "zod";
+import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
+import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import { isJsonObject, type JsonValue } from "../../core/json.ts";
+import { quoted } from "../../core/text/sql-text.ts";
+import { type Comparison, compareLoad } from "../../warehouse/load/compare.ts";
+import type { ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
+import { stateKey } from "../plan/candidate.ts";
+import { archivedLoads, parseArchived } from "../recovery/archived-answer.ts";
+import { idOf, timeOf } from "../rows/loads.ts";
+import type { VerifyFacts } from "./checks.ts";
+import type { Difference } from "./report.ts";
+import type { VerifyRun } from "./session.ts";
+
+/** List or table of a difference; `scope`: the company, or empty. */
+export interface Where {
+  readonly stream: StreamName;
+  readonly scope: string;
+}
+
+/** A difference that is not repaired yet, and wrong unless something proves it newer. */
+export const differs = (
+  kind: Difference["kind"],
+  where: Where,
+  what: Partial<Omit<Difference, "kind" | keyof Where>>,
+): Difference => ({
+  ...where,
+  kind,
+  key: null,
+  field: null,
+  mirror: null,
+  api: null,
+  verdict: "wrong",
+  repaired: false,
+  ...what,
+});
+
+/** Lists (as `stateKey`) that hold as many rows as when their counts last agreed: what differs came or went later. */
+export const settledLists = (
+  { lists }: Pick<VerifyFacts, "lists">,
+  states: ReadonlyMap<string, ScopeState>,
+): ReadonlySet<string> =>
+  new Set(
+    lists
+      .filter(({ stream, scope, rows }) => {
+        const state = states.get(stateKey(stream, scope));
+        return state?.unconfirmed === null && state.rowsAtWalk === rows;
+      })
+      .map(({ stream, scope }) => stateKey(stream, scope)),
+  );
+
+/** True when every change of a record moves its change date, so an old date excludes a later change. */
+const isDated = ({ strategy, watermark }: StreamSpec): boolean => strategy === "watermark" && watermark !== undefined;
+
+/** Records of a response that changed after everything that syncs have read of their list. */
+const laterRecords = (run: VerifyRun, { stream, table, records }: TableLoad): ReadonlySet<string> => {
+  const { watermark, table: own } = streamSpec(stream);
+  const read = run.states.get(stateKey(stream, ""))?.watermark ?? null;
+  if (watermark === undefined || read === null || table !== own) return new Set();
+  return new Set(
+    records
+      .filter((record) => (timeOf(record, watermark) ?? Number.NEGATIVE_INFINITY) > read)
+      .flatMap((record) => idOf(record) ?? []),
+  );
+};
+
+const runRow = z.object({ id: z.string(), run: z.string() });
+
+/** The run that last changed each of these rows. */
+const runsOfRows = async (run: VerifyRun, table: TableName, { scope }: Where, ids: readonly string[]) => {
+  const { key } = tableSpec(table);
+  const id = `CAST(${quoted(key.at(-1) ?? "")} AS VARCHAR)`;
+  const isCompanys = key.includes("company_id");
+  const rows = await run.deps.warehouse.database.query(
+    `SELECT ${id} AS id, _run_id AS run FROM main.${quoted(table)} WHERE ${id} IN (SELECT unnest(?))${isCompanys ? " AND company_id = ?" : ""}`,
+    isCompanys ? [[...ids], scope] : [[...ids]],
+    runRow,
+  );
+  const byRun = new Map<string, Set<string>>();
+  for (const row of rows) byRun.set(row.run, (byRun.get(row.run) ?? new Set()).add(row.id));
+  return byRun;
+};
+
+/** Id of a record; an insight has its account's. */
+const recordId = (record: JsonValue): string =>
+  idOf(record) ?? (isJsonObject(record) ? String(record.accountId ?? "") : "");
+
+/** Differences of these records that an archived response disproves: the mirror holds what the service returned then. */
+const confirmedBy = async (
+  run: VerifyRun,
+  load: TableLoad,
+  wanted: ReadonlyMap<string, readonly Difference[]>,
+): Promise<readonly Difference[]> => {
+  const records = load.records.filter((record) => wanted.has(recordId(record)));
+  if (records.length === 0) return [];
+  const { warehouse } = run.deps;
+  const compared = await compareLoad(warehouse.database, { ...load, records }, warehouse.strictness);
+  const isEqual = (id: string, field: string) =>
+    compared.fields.every((other) => other.id !== id || other.field !== field);
+  return records.flatMap((record) => {
+    const id = recordId(record);
+    const holds = (field: string) =>
+      field === "_extra" || load.asked.has(field) || (isJsonObject(record) && field in record);
+    return (wanted.get(id) ?? []).filter(({ field }) => field === null || (holds(field) && isEqual(id, field)));
+  });
+};
+
+/** Marks as newer the differences of records of which the mirror holds what the archive shows that the service returned. */
+const archived = async (
+  run: VerifyRun,
+  table: TableName,
+  where: Where,
+  differences: readonly Difference[],
+): Promise<readonly Difference[]> => {
+  const wanted = new Map<string, Difference[]>();
+  for (const one of differences) if (one.key !== null) wanted.set(one.key, [...(wanted.get(one.key) ?? []), one]);
+  const newer = new Set<Difference>();
+  for (const [runId, ids] of await runsOfRows(run, table, where, [...wanted.keys()])) {
+    const open = new Map([...wanted].filter(([id]) => ids.has(id)));
+    for await (const { header, body } of run.deps.archive.responses(runId)) {
+      const answer = parseArchived(header, body);
+      const loads = answer === null ? [] : archivedLoads(answer, null).filter((load) => load.table === table);
+      for (const load of loads) {
+        for (const one of await confirmedBy(run, load, open)) newer.add(one);
+      }
+      for (const [id, own] of open) if (own.every((one) => newer.has(one))) open.delete(id);
+      if (open.size === 0) break;
+    }
+  }
+  return differences.map((one) => (newer.has(one) ? { ...one, verdict: "newer" } : one));
+};
+
+/** Different fields and missing records of a comparison, as differences. `later`: records that changed since. */
+export const comparedRecords = (
+  where: Where,
+  { fields, absent }: Pick<Comparison, "fields" | "absent">,
+  later: ReadonlySet<string>,
+): readonly Difference[] => {
+  const verdictOf = (id: string) => (later.has(id) ? "newer" : "wrong");
+  return [
+    ...fields.map(({ id, field, mirror, api }) =>
+      differs("field", where, { key: id, field, mirror, api, verdict: verdictOf(id) }),
+    ),
+    ...absent.map((id) => differs("missing", where, { key: id, verdict: verdictOf(id) })),
+  ];
+};
+
+/** The verdict on rows that came or went: newer if their list was settled. */
+export const cameOrWent = (run: VerifyRun, { stream, scope }: Where): Difference["verdict"] =>
+  run.settled.has(stateKey(stream, scope)) ? "newer" : "wrong";
+
+/** The verdict on a record that is gone, asked for by its id. */
+export const goneVerdict = async (run: VerifyRun, where: Where, id: string): Promise<Difference["verdict"]> => {
+  const { list, table } = streamSpec(where.stream);
+  if (list !== undefined) return cameOrWent(run, where);
+  const [gone] = await archived(run, table, where, [differs("vanished", where, { key: id })]);
+  return gone?.verdict ?? "wrong";
+};
+
+/** The differences of a comparison with their verdicts; call it before anything is repaired. */
+export const judged = async (
+  run: VerifyRun,
+  where: Where,
+  load: TableLoad,
+  compared: Pick<Comparison, "fields" | "absent">,
+): Promise<readonly Difference[]> => {
+  const found = comparedRecords(where, compared, laterRecords(run, load));
+  const open = found.filter(({ verdict }) => verdict === "wrong");
+  const isSure = open.length === 0 || isDated(streamSpec(where.stream));
+  const fields = isSure
+    ? []
+    : await archived(
+        run,
+        load.table,
+        where,
+        open.filter(({ kind }) => kind === "field"),
+      );
+  const missing = open
+    .filter(({ kind }) => kind === "missing")
+    .map((one) => ({ ...one, verdict: cameOrWent(run, where) }));
+  const differences = isSure ? found : [...found.filter(({ verdict }) => verdict === "newer"), ...fields, ...missing];
+  if (differences.some(({ verdict }) => verdict === "newer")) run.moved.add(where.stream);
+  return differences.map((one) => ({ ...one, repaired: run.repair }));
+};

@@ -25,7 +25,7 @@ export const controlOrder = z.discriminatedUnion("order", [
   /** Kills the process group when so many credits are spent. */
   z.object({ order: z.literal("kill"), afterCredits: count, group: count }),
   z.object({ order: z.literal("figures") }),
-  /** Served and refused requests by token, where there is a rate. */
+  /** Served and refused requests by token, and the time from the first to the last one; where there is a rate. */
   z.object({ order: z.literal("clients") }),
   z.object({ order: z.literal("rows") }),
 ]);
@@ -34,7 +34,7 @@ export type ControlOrder = z.infer<typeof controlOrder>;
 const figuresSchema = z.object({ requests: count, credits: count, refused: count, otherErrors: count });
 export type ServiceFigures = z.infer<typeof figuresSchema>;
 
-const clientsSchema = z.record(z.string(), z.object({ served: count, refused: count }));
+const clientsSchema = z.record(z.string(), z.object({ served: count, refused: count, requestsMs: count }));
 
 const rowsSchema = z.array(z.tuple([z.string(), z.array(z.tuple([z.string(), z.number()]))]));
 

@@ -132,6 +132,8 @@ export const crash = async (field: Field, client: Client, whole: number): Promis
 export interface Rate {
   readonly served: number;
   readonly refused: number;
+  /** From its first request to the last one that was let through. */
+  readonly requestsMs: number;
   /** The client gave up before it had everything. */
   readonly failed: boolean;
 }
@@ -153,8 +155,8 @@ export const atARate = async (
   const answered = await field.service.clients();
   return new Map(
     ends.map(({ client: { name, token }, run }) => {
-      const { served, refused } = answered[token] ?? { served: 0, refused: 0 };
-      return [name, { served, refused, failed: run.exitCode !== null && run.exitCode !== 0 }];
+      const counts = answered[token] ?? { served: 0, refused: 0, requestsMs: 0 };
+      return [name, { ...counts, failed: run.exitCode !== null && run.exitCode !== 0 }];
     }),
   );
 };

@@ -29,7 +29,15 @@ let settings: Extract<ControlOrder, { order: "reset" }> = {
 let figures: ServiceFigures = { requests: 0, credits: 0, refused: 0, otherErrors: 0 };
 let doom: Extract<ControlOrder, { order: "kill" }> | null = null;
 /** By token: when requests were let through, and how many were refused. */
-let clients = new Map<string, { arrivals: number[]; readonly served: number; readonly refused: number }>();
+interface Counted {
+  readonly arrivals: readonly number[];
+  readonly served: number;
+  readonly refused: number;
+  /** Of its first request, and of the latest one that was let through. */
+  readonly firstAt: number;
+  readonly latestAt: number;
+}
+let clients = new Map<string, Counted>();
 
 const reset = (order: typeof settings) => {
   settings = order;
@@ -109,12 +117,14 @@ interface Reading {
 const take = (token: string, now: number): Reading | null => {
   const { perMinute } = settings;
   if (perMinute === null) return null;
-  const client = clients.get(token) ?? { arrivals: [], served: 0, refused: 0 };
+  const client = clients.get(token) ?? { arrivals: [], served: 0, refused: 0, firstAt: now, latestAt: now };
   const recent = client.arrivals.filter((at) => at > now - WINDOW_MS);
   const allowed = recent.length < perMinute;
   const arrivals = allowed ? [...recent, now] : recent;
   clients.set(token, {
     arrivals,
+    firstAt: client.firstAt,
+    latestAt: allowed ? now : client.latestAt,
     served: client.served + (allowed ? 1 : 0),
     refused: client.refused + (allowed ? 0 : 1),
   });
@@ -182,7 +192,12 @@ const obey = (order: ControlOrder): unknown => {
     case "figures":
       return figures;
     case "clients":
-      return Object.fromEntries([...clients].map(([token, { served, refused }]) => [token, { served, refused }]));
+      return Object.fromEntries(
+        [...clients].map(([token, { served, refused, firstAt, latestAt }]) => [
+          token,
+          { served, refused, requestsMs: latestAt - firstAt },
+        ]),
+      );
     case "rows":
       return [...lists].map(([path, list]) => [path, list.versions()]);
     default: {

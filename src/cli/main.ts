@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Refuses a Node that is too old, before any other module is loaded: a module that names what an old Node lacks fails
 // before its first line runs.
+import * as nodeModule from "node:module";
 import type {} from "./start.ts";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -10,6 +11,13 @@ if (major < 20 || (major === 20 && minor < 18)) {
   );
   process.exitCode = 2;
 } else {
+  process.umask(0o077);
+  // Where Node can keep compiled modules (22.8 and newer). The folder is the user's own: a planted module would run.
+  const { XDG_CACHE_HOME, LOCALAPPDATA, HOME } = process.env;
+  const caches = XDG_CACHE_HOME || LOCALAPPDATA || (HOME && `${HOME}/.cache`);
+  if (caches && "enableCompileCache" in nodeModule && typeof nodeModule.enableCompileCache === "function") {
+    nodeModule.enableCompileCache(`${caches}/duckmirror/compiled`);
+  }
   // Not awaited: very old versions of Node do not know `await` here.
   void import("./start.ts");
 }

@@ -1,44 +1,25 @@
 // The package's public API: `import { createMirror } from "duckmirror"`. The engine of the command line without its
-// texts: takes settings, returns typed reports, emits progress events.
+// texts: takes settings, returns typed reports, emits progress events. A method loads what it needs when it is called.
 
-import {
-  type AlertState,
-  type AlertsConfig,
-  type AlertsContext,
-  alertsJob,
-  listAlerts,
-  replayAlert,
-  testAlert,
-} from "../../jobs/alerts.ts";
-import { type DeliveryReport, deliverJob } from "../../jobs/deliver.ts";
-import { COMMAND_GRACE_MS } from "../../jobs/engine.ts";
-import {
-  type Followed,
-  type FollowedInput,
-  followingJob,
-  followJob,
-  type Unfollowed,
-  unfollowJob,
-} from "../../jobs/following.ts";
-import { type LookupResult, lookupAtService, lookupInMirror } from "../../jobs/lookup.ts";
-import { type PlanReport, planJob } from "../../jobs/plan.ts";
-import { syncJob } from "../../jobs/sync.ts";
+import type { AlertState, AlertsConfig, AlertsContext } from "../../jobs/alerts.ts";
+import type { DeliveryReport } from "../../jobs/deliver.ts";
+import type { Followed, FollowedInput, Unfollowed } from "../../jobs/following.ts";
+import type { LookupResult } from "../../jobs/lookup.ts";
+import type { PlanReport } from "../../jobs/plan.ts";
 import type { AlertEvent } from "../alerts/message.ts";
 import type { RulePass } from "../alerts/run-rule.ts";
 import { vocabulary } from "../catalog/field-rules.ts";
 import { systemClock } from "../core/clock.ts";
 import { type Config, type FlagValues, resolveConfig } from "../core/config/config.ts";
 import { readConfigFile } from "../core/config/config-file.ts";
-import { resolveToken } from "../core/config/secrets/token.ts";
 import { snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { packageVersion } from "../core/program-files.ts";
 import type { ProgressEvent } from "../core/report/progress-events.ts";
 import type { SyncReport } from "../core/report/sync-report.ts";
-import { type Change, changeTables } from "../warehouse/read/changes/change.ts";
-import { streamChanges } from "../warehouse/read/changes/stream-changes.ts";
+import type { Change } from "../warehouse/read/changes/change.ts";
 import type { QueryCursor, QueryResult } from "../warehouse/user-sql/query-result.ts";
-import { createQueryProcesses, runUserQuery, type SqlSource } from "../warehouse/user-sql/user-query.ts";
+import type { SqlSource } from "../warehouse/user-sql/user-query.ts";
 
 // Alerts of the library: what `duckmirror alerts` lists, sends, tries and replays, as typed values.
 
@@ -134,13 +115,23 @@ const contextWith = (signal = new AbortController().signal): AlertsContext => ({
 });
 
 const createAlerts = (config: AlertsConfig): Alerts => ({
-  list: async (names = []) => (await listAlerts(config, names)).map(reportOf),
-  send: ({ names = [], signal } = {}) => alertsJob(config, names, contextWith(signal)),
+  list: async (names = []) => {
+    const { listAlerts } = await import("../../jobs/alerts.ts");
+    return (await listAlerts(config, names)).map(reportOf);
+  },
+  send: async ({ names = [], signal } = {}) => {
+    const { alertsJob } = await import("../../jobs/alerts.ts");
+    return alertsJob(config, names, contextWith(signal));
+  },
   test: async (name, { signal } = {}) => {
+    const { testAlert } = await import("../../jobs/alerts.ts");
     const { found, taken, error } = await testAlert(config, name, contextWith(signal));
     return { found: found.map(({ id: _, ...event }) => event), taken, error };
   },
-  replay: (name, { after, signal } = {}) => replayAlert(config, { name, after: after ?? null }, contextWith(signal)),
+  replay: async (name, { after, signal } = {}) => {
+    const { replayAlert } = await import("../../jobs/alerts.ts");
+    return replayAlert(config, { name, after: after ?? null }, contextWith(signal));
+  },
 });
 
 export type { AlertEvent } from "../alerts/message.ts";
@@ -304,6 +295,10 @@ export interface Mirror {
 
 async function* changesOf(snapshot: string, request: ChangesOptions): AsyncGenerator<Change, void> {
   const { after = null, tables = [], limit = null, follow = false, signal } = request;
+  const [{ changeTables }, { streamChanges }] = await Promise.all([
+    import("../warehouse/read/changes/change.ts"),
+    import("../warehouse/read/changes/stream-changes.ts"),
+  ]);
   const stream = { snapshot, after, tables: changeTables(tables), limit, follow, clock: systemClock };
   for await (const changes of streamChanges({ ...stream, ...(signal === undefined ? {} : { signal }) })) yield* changes;
 }
@@ -311,6 +306,7 @@ async function* changesOf(snapshot: string, request: ChangesOptions): AsyncGener
 /** The token for requests to the service. Throws BASE_URL_MISSING, and errors of the token. */
 const tokenFor = async (config: Config) => {
   if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+  const { resolveToken } = await import("../core/config/secrets/token.ts");
   return resolveToken(config);
 };
 
@@ -338,11 +334,15 @@ const tellingTo = (listeners: ReadonlySet<Listener>) => {
 const QUERY_LIMITS = { timeMs: 600_000, memoryMiB: 2048 };
 
 const queriesOf = (snapshot: string, source: SqlSource): Pick<Mirror, "query" | "stream"> => ({
-  query: (sql, { signal, ...limits } = {}) => {
+  query: async (sql, { signal, ...limits } = {}) => {
+    const { runUserQuery } = await import("../warehouse/user-sql/user-query.ts");
     const request = { snapshot, sql, ...(signal === undefined ? {} : { signal }) };
     return runUserQuery(request, { ...QUERY_LIMITS, ...limits }, source);
   },
-  stream: (sql, use) => createQueryProcesses(QUERY_LIMITS, source).stream({ snapshot, sql }, use),
+  stream: async (sql, use) => {
+    const { createQueryProcesses } = await import("../warehouse/user-sql/user-query.ts");
+    return createQueryProcesses(QUERY_LIMITS, source).stream({ snapshot, sql }, use);
+  },
 });
 
 /**
@@ -360,6 +360,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     profile,
   });
   const listeners = new Set<Listener>();
+  const following = () => import("../../jobs/following.ts");
   const snapshot = snapshotPath(config.dataDir);
   const requestOf = (request: SyncRequestOptions) => ({
     streams: request.streams ?? [],
@@ -370,9 +371,15 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   });
   return {
     warehouse: snapshot,
-    plan: ({ withContent = [], ...request } = {}) =>
-      planJob(config, { ...requestOf(request), withContent }, systemClock),
+    plan: async ({ withContent = [], ...request } = {}) => {
+      const { planJob } = await import("../../jobs/plan.ts");
+      return planJob(config, { ...requestOf(request), withContent }, systemClock);
+    },
     sync: async (request = {}) => {
+      const [{ syncJob }, { COMMAND_GRACE_MS }] = await Promise.all([
+        import("../../jobs/sync.ts"),
+        import("../../jobs/engine.ts"),
+      ]);
       const token = await tokenFor(config);
       const { signal = new AbortController().signal } = request;
       const telling = tellingTo(listeners);
@@ -390,6 +397,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     },
     lookup: async (kind, input, { maxAgeMs, signal = new AbortController().signal } = {}) => {
       const request = { kind, input, maxAgeMs: maxAgeMs ?? null };
+      const { lookupAtService, lookupInMirror } = await import("../../jobs/lookup.ts");
       const mirrored = await lookupInMirror(config, request, { clock: systemClock });
       if (mirrored !== null) return mirrored;
       const token = await tokenFor(config);
@@ -397,12 +405,15 @@ export const createMirror = (options: MirrorOptions): Mirror => {
       return lookupAtService(config, request, context);
     },
     ...queriesOf(snapshot, config.userSql),
-    follow: (inputs) => followJob(config, inputs, systemClock),
-    unfollow: (inputs, { erase = false } = {}) => unfollowJob(config, inputs, { erase, clock: systemClock }),
-    following: () => followingJob(config),
+    follow: async (inputs) => (await following()).followJob(config, inputs, systemClock),
+    unfollow: async (inputs, { erase = false } = {}) =>
+      (await following()).unfollowJob(config, inputs, { erase, clock: systemClock }),
+    following: async () => (await following()).followingJob(config),
     changes: (request = {}) => changesOf(snapshot, request),
-    deliver: ({ names = [], takeOver = false, signal = new AbortController().signal } = {}) =>
-      deliverJob(config, { names, takeOver }, { clock: systemClock, signal }),
+    deliver: async ({ names = [], takeOver = false, signal = new AbortController().signal } = {}) => {
+      const { deliverJob } = await import("../../jobs/deliver.ts");
+      return deliverJob(config, { names, takeOver }, { clock: systemClock, signal });
+    },
     alerts: () => createAlerts(config),
     onEvent: (listener) => {
       listeners.add(listener);

@@ -95,7 +95,11 @@ describe.each(NODE_VERSIONS)("Node %s", (version) => {
 
   test("runs demo and query", async () => {
     const { node, program, on } = at;
-    expect(await runWell(node, [program, "--help"], on)).toContain("Usage: duckmirror");
+    const caches = tempFolder();
+    const kept = { ...on, env: { ...on.env, XDG_CACHE_HOME: caches } };
+    expect(await runWell(node, [program, "--help"], kept)).toContain("Usage: duckmirror");
+    // Node 20 cannot keep compiled modules.
+    expect(existsSync(join(caches, "duckmirror/compiled"))).toBe(!version.startsWith("20."));
     const argv = [program, "demo", "--accounts", "2", "--data-dir", "data", "--quiet", "--json"];
     const demo = await runWell(node, argv, on);
     expect(z.object({ status: z.string() }).parse(JSON.parse(demo)).status).toBe("done");

@@ -345,6 +345,16 @@ const queriesOf = (snapshot: string, source: SqlSource): Pick<Mirror, "query" | 
   },
 });
 
+const followingOf = (config: Config): Pick<Mirror, "follow" | "unfollow" | "following"> => {
+  const jobs = () => import("../../jobs/following.ts");
+  return {
+    follow: async (inputs) => (await jobs()).followJob(config, inputs, systemClock),
+    unfollow: async (inputs, { erase = false } = {}) =>
+      (await jobs()).unfollowJob(config, inputs, { erase, clock: systemClock }),
+    following: async () => (await jobs()).followingJob(config),
+  };
+};
+
 /**
  * A mirror with the given settings. Opens nothing yet. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE,
  * PROFILE_UNKNOWN.
@@ -360,7 +370,6 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     profile,
   });
   const listeners = new Set<Listener>();
-  const following = () => import("../../jobs/following.ts");
   const snapshot = snapshotPath(config.dataDir);
   const requestOf = (request: SyncRequestOptions) => ({
     streams: request.streams ?? [],
@@ -405,10 +414,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
       return lookupAtService(config, request, context);
     },
     ...queriesOf(snapshot, config.userSql),
-    follow: async (inputs) => (await following()).followJob(config, inputs, systemClock),
-    unfollow: async (inputs, { erase = false } = {}) =>
-      (await following()).unfollowJob(config, inputs, { erase, clock: systemClock }),
-    following: async () => (await following()).followingJob(config),
+    ...followingOf(config),
     changes: (request = {}) => changesOf(snapshot, request),
     deliver: async ({ names = [], takeOver = false, signal = new AbortController().signal } = {}) => {
       const { deliverJob } = await import("../../jobs/deliver.ts");

@@ -345,6 +345,18 @@ const queriesOf = (snapshot: string, source: SqlSource): Pick<Mirror, "query" | 
   },
 });
 
+const lookupOf = (config: Config): Pick<Mirror, "lookup"> => ({
+  lookup: async (kind, input, { maxAgeMs, signal = new AbortController().signal } = {}) => {
+    const request = { kind, input, maxAgeMs: maxAgeMs ?? null };
+    const { lookupAtService, lookupInMirror } = await import("../../jobs/lookup.ts");
+    const mirrored = await lookupInMirror(config, request, { clock: systemClock });
+    if (mirrored !== null) return mirrored;
+    const token = await tokenFor(config);
+    const context = { clock: systemClock, random: Math.random, signal, version: packageVersion(), token };
+    return lookupAtService(config, request, context);
+  },
+});
+
 const followingOf = (config: Config): Pick<Mirror, "follow" | "unfollow" | "following"> => {
   const jobs = () => import("../../jobs/following.ts");
   return {
@@ -404,15 +416,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
       telling.throwFault();
       return outcome;
     },
-    lookup: async (kind, input, { maxAgeMs, signal = new AbortController().signal } = {}) => {
-      const request = { kind, input, maxAgeMs: maxAgeMs ?? null };
-      const { lookupAtService, lookupInMirror } = await import("../../jobs/lookup.ts");
-      const mirrored = await lookupInMirror(config, request, { clock: systemClock });
-      if (mirrored !== null) return mirrored;
-      const token = await tokenFor(config);
-      const context = { clock: systemClock, random: Math.random, signal, version: packageVersion(), token };
-      return lookupAtService(config, request, context);
-    },
+    ...lookupOf(config),
     ...queriesOf(snapshot, config.userSql),
     ...followingOf(config),
     changes: (request = {}) => changesOf(snapshot, request),

@@ -144,9 +144,15 @@ export const planJob = async (config: Config, request: PlanRequest, clock: Clock
   }
 };
 
-/** The same from the published snapshot: possibly older, but available at any time and without blocking writers. */
+/**
+ * The same from the published snapshot: possibly older, but available at any time and without blocking writers. Before there is one:
+ * the first sync.
+ */
 export const planSnapshotJob = async (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> => {
   checkContent(request);
+  if (!existsSync(snapshotPath(config.dataDir))) {
+    return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock));
+  }
   return readAnySnapshot(snapshotPath(config.dataDir), clock.now(), (reader) =>
     reportOn(reader, config, request, clock),
   );

@@ -6,6 +6,7 @@ import { largeInFlight } from "../src/core/config/memory-plan.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
+import { noteProgress } from "../src/core/state/progress-file.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { totalsWithin } from "../src/sync/plan/forecast/checked-totals.ts";
@@ -108,7 +109,10 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
         const options = { ...syncOptions(config, request), totals, pageSizes };
         const { state } = warehousePaths(config.dataDir);
         const isNew = isUnused(config.dataDir);
-        return withEngine(config, { ...context, signal, tracer: span }, config.maxCredits, async (deps) => {
+        const noted = noteProgress(config.dataDir, context.clock, context.emit);
+        const own = { ...context, signal, tracer: span, emit: noted.emit };
+        return withEngine(config, own, config.maxCredits, async (deps) => {
+          noted.begin();
           await eraseAsked(given, deps.warehouse, context.clock);
           await removeOutdated(config.dataDir, context.clock.now());
           // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.
@@ -119,7 +123,7 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
           const result = await runSync({ ...options, archiveLimits, runId, syncId: options.runId, fullSince }, deps);
           noteSync(span, result.report, result.error);
           return result;
-        });
+        }).finally(noted.end);
       }),
     more,
   );

@@ -6,6 +6,7 @@ import type { TlsFiles } from "../core/config/secrets/server-key.ts";
 import type { UserSqlSetting } from "../core/config/settings.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Fleet, UnableProfile } from "../core/report/fleet.ts";
+import type { SyncProgress } from "../core/report/sync-progress.ts";
 import type { SyncTriggers } from "../core/report/triggers.ts";
 import type { Secret } from "../core/secret.ts";
 import type { DeliveryState } from "../deliver/notes.ts";
@@ -57,6 +58,8 @@ export interface ServedProfile {
   readonly plan?: (withContent: readonly string[]) => Promise<unknown>;
   /** When its next sync starts, ms since the epoch; absent: this process starts none. */
   readonly nextSyncAt?: () => number | null;
+  /** What a sync of any process does now; null: none runs. */
+  readonly progress?: () => Promise<SyncProgress | null>;
   /** Settings in force, without secrets; absent: this server does not show them. */
   readonly settings?: () => readonly ShownSetting[];
   /** Followed companies; absent: this server does not show them. */

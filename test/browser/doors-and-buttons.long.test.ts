@@ -141,10 +141,10 @@ test("the login lets only the key in, for as long as nobody logs out", async () 
 test("several organizations are chosen by name", async () => {
   const { url } = await rig.serve({ profiles: profiles("north", "south") });
   const { page } = await rig.open(url);
-  await page.getByLabel("Profile").selectOption("south");
+  await page.getByLabel("Organization").selectOption("south");
   await page.waitForURL(`${url}/?profile=south`);
   await page.locator("#content[data-complete]").waitFor();
-  expect(await page.getByLabel("Profile").inputValue()).toBe("south");
+  expect(await page.getByLabel("Organization").inputValue()).toBe("south");
   await page.context().close();
 });
 

@@ -3,7 +3,17 @@ import { copyFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
+import { syncJob } from "../../jobs/sync.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { resolveConfig } from "../../src/core/config/config.ts";
+import { DuckmirrorError } from "../../src/core/errors.ts";
+import type { SyncProgress } from "../../src/core/report/sync-progress.ts";
 import type { AskedSync, SyncTriggers } from "../../src/core/report/triggers.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { readProgress } from "../../src/core/state/progress-file.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import {
@@ -128,6 +138,113 @@ test("during the first sync: its share, credits and the time left", async () => 
     .poll(() => under.textContent())
     .toMatch(/50% of the known pages, 500 rows, 5 credits so far; about \d+\w+ left/);
   await expect.poll(() => under.textContent()).toContain("reading accounts");
+  await isWell(opened);
+  await opened.page.context().close();
+});
+
+/** What a sync of another process notes on the data directory. */
+const underWay = (streams: SyncProgress["streams"]) => async (): Promise<SyncProgress> => ({
+  run_id: "run-1",
+  started_at: Date.now() - 60_000,
+  heartbeat_at: Date.now(),
+  requests: 5,
+  credits: 5,
+  rows: 500,
+  waiting: { why: "rate", until: Date.now() + 30_000 },
+  streams,
+});
+const READING = { state: "reading", requests: 5, credits: 5, rows: 500, pages_done: 5, pages_total: 20 };
+
+test.each([1280, 360])(
+  "a first sync of another process, at a width of %i: share, credits, lists that fill",
+  async (width) => {
+    const snapshot = join(mkdtempSync(join(tmpdir(), "duckmirror-other-")), "warehouse.duckdb");
+    const plan = async () => ({
+      requests: 42,
+      at_least: true,
+      unknown: ["signals", "contacts"],
+      streams: [],
+      content: [],
+    });
+    const progress = underWay([{ ...READING, stream: "accounts" }]);
+    const { url } = await rig.serve({ profiles: [{ name: "acme", snapshot, ratePerMinute: 300, plan, progress }] });
+    const opened = await rig.open(url, { width });
+    const card = opened.page.locator("#other-sync");
+    await expect
+      .poll(() => card.textContent())
+      .toMatch(/25% of the known pages, 500 rows, 5 credits so far; about \d+\w+ left/);
+    expect(await card.textContent()).toMatch(/waits for the rate limit until/);
+    expect(await card.locator("tbody tr").textContent()).toBe("accounts50055 of 20being read");
+    expect(await opened.page.locator("#first-price").textContent()).toMatch(
+      /At least 42 credits: how long signals, contacts are/,
+    );
+    await opened.page.locator(".top").getByText("acme").waitFor();
+    await isWell(opened);
+    await opened.page.context().close();
+  },
+);
+
+test("the page follows a real first sync that runs beside the server, from nothing to its early results", async () => {
+  const sandbox = await startSandbox({ accounts: 12, requestsPerMinute: 1_000_000, threads: 1 });
+  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-beside-"));
+  const env = {
+    DUCKMIRROR_BASE_URL: sandbox.url,
+    DUCKMIRROR_TOKEN: sandbox.token,
+    DUCKMIRROR_DATA_DIR: dataDir,
+    // Ten requests, then a minute's wait, after which the first results are published.
+    DUCKMIRROR_RATE_LIMIT: "10",
+  };
+  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const stop = new AbortController();
+  const never = new AbortController().signal;
+  const context = { clock: systemClock, random: Math.random, emit: () => undefined, version: "0.0.0" };
+  const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+  const token = new Secret(sandbox.token);
+  const syncing = syncJob(config, request, { ...context, signal: stop.signal, hardSignal: never, token });
+  const plan = async (withContent: readonly string[]) =>
+    planJson(await planSnapshotJob(config, { ...request, withContent }, systemClock));
+  const progress = () => readProgress(dataDir, Date.now());
+  const snapshot = join(dataDir, "warehouse.duckdb");
+  const { url } = await rig.serve({ profiles: [{ name: "default", snapshot, ratePerMinute: 10, plan, progress }] });
+  const { page } = await rig.open(url);
+  await expect.poll(() => page.locator("#other-sync tbody").textContent()).toMatch(/accounts\d+/);
+  expect(await page.locator("#first-price").textContent()).toMatch(
+    /At least \d+ credits?: how long .*accounts.* not known yet/,
+  );
+  await page.getByText("Early results can be read while it runs.").waitFor();
+  await page.locator("#verdict").getByText("incomplete").waitFor({ timeout: 120_000 });
+  expect(await page.locator("#other-sync").count()).toBe(1);
+  stop.abort(new DuckmirrorError("INTERRUPTED"));
+  await syncing;
+  await expect.poll(() => page.locator("#other-sync").count()).toBe(0);
+  await page.context().close();
+  await sandbox.close();
+});
+
+test("early results of a first mirror are said to be unconfirmed", async () => {
+  const snapshot = await snapshotAfter("DELETE FROM sync.stream_state");
+  const progress = underWay([{ ...READING, stream: "accounts" }]);
+  const { url } = await rig.serve({ profiles: [{ name: "default", snapshot, ratePerMinute: 300, progress }] });
+  const opened = await rig.open(url);
+  await opened.page.getByText("Early results can be read while it runs. They are unconfirmed").waitFor();
+  await isWell(opened);
+  await opened.page.context().close();
+});
+
+test("an alert rule that does not work needs attention, and the settings show every rule", async () => {
+  const figures = { sent: 4, failed: 2, waiting: 1, dead: 0 };
+  const alerts = async () => [
+    { ...figures, name: "new-funding", works: true },
+    { ...figures, name: "old-data", works: false },
+  ];
+  const { url } = await rig.serve({
+    profiles: [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, alerts }],
+  });
+  const opened = await rig.open(url);
+  const point = opened.page.locator("#attention li", { hasText: "old-data" });
+  expect(await point.textContent()).toContain("the rule does not work");
+  await point.getByRole("link").click();
+  await expect.poll(() => opened.page.locator("#alerts tbody tr").first().textContent()).toBe("new-fundingworks4102");
   await isWell(opened);
   await opened.page.context().close();
 });

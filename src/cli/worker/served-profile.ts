@@ -14,6 +14,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/log.ts";
 import type { UnableProfile } from "../../core/report/fleet.ts";
 import { problemOf } from "../../core/report/problem.ts";
+import { readProgress } from "../../core/state/progress-file.ts";
 import { deliveryStates } from "../../deliver/notes.ts";
 import type { ServedProfile } from "../../server/server-context.ts";
 import { openTrail } from "../../warehouse/audit/trail.ts";
@@ -98,6 +99,7 @@ export const servedProfile = (
   snapshot: snapshotPath(config.dataDir),
   ratePerMinute: config.rateLimitPerMinute,
   settings: () => config.shownSettings,
+  progress: () => readProgress(config.dataDir, clock.now()),
   audit: openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn }),
   ...(config.alerts.length === 0 ? {} : { alerts: () => alertFigures(config) }),
   ...(config.destinations.length === 0 ? {} : { deliveries: () => deliveryStates(config) }),

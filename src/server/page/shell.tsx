@@ -52,10 +52,15 @@ const pageAt = (path: string) => {
 
 const Profiles = () => {
   const { abilities, profile } = useShared();
-  if (abilities.profiles.length < 2) return null;
+  if (abilities.profiles.length < 2)
+    return profile.name === "default" ? null : (
+      <strong class="profile" title="Name of the profile, as duckmirror.yaml has it">
+        {profile.name}
+      </strong>
+    );
   return (
     <label class="profile">
-      <span>Profile</span>
+      <span>Organization</span>
       <select
         value={profile.name}
         onChange={(event) => location.assign(`/?profile=${encodeURIComponent(event.currentTarget.value)}`)}

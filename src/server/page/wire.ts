@@ -1,5 +1,6 @@
 // The page's requests and the types of their responses, which are those of the server's functions.
 
+import type { AlertFigures } from "../../../jobs/alerts.ts";
 import type { DictionaryTable } from "../../catalog/dictionary.ts";
 import type { SyncProgress } from "../../core/report/sync-progress.ts";
 import type { Verdict } from "../../core/report/verdict.ts";
@@ -43,6 +44,7 @@ export interface Abilities {
     readonly following: boolean;
     readonly destinations: boolean;
     readonly settings: boolean;
+    readonly alerts: boolean;
     /** Why it cannot be synced; null: it can, or this server syncs nothing. */
     readonly problem: { readonly message: string; readonly hint: string } | null;
   }[];
@@ -68,6 +70,9 @@ export interface SavedQuery {
   readonly answer: string;
   readonly sql: string;
 }
+
+export type Progress = { readonly progress: SyncProgress | null };
+export type Alerts = { readonly alerts: readonly AlertFigures[] };
 
 export interface PlanAnswer {
   readonly requests: number;

@@ -80,6 +80,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
       following: mirror.following !== undefined,
       destinations: mirror.deliveries !== undefined,
       settings: mirror.settings !== undefined,
+      alerts: mirror.alerts !== undefined,
       problem: problemOf(context, mirror.name),
     })),
     syncs: context.triggers !== undefined,
@@ -128,7 +129,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
   recordRoutes(app, context);
 };
 
-/** What the snapshot holds: tables with their meaning, accounts; and the settings that this server runs with. */
+/** What the snapshot holds: tables with their meaning, accounts; and what is on the data directory beside it. */
 const recordRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const mirrorOf = (query: unknown) => context.mirror(profileSchema.parse(query).profile);
 
@@ -151,6 +152,10 @@ const recordRoutes = (app: FastifyInstance, context: ServerContext): void => {
   app.get<{ Params: { id: string } }>("/api/accounts/:id", async (request) =>
     mirrorOf(request.query).snapshots.use((snapshot) => readAccount(snapshot, request.params.id)),
   );
+
+  app.get("/api/progress", async (request) => ({ progress: (await mirrorOf(request.query).progress?.()) ?? null }));
+
+  app.get("/api/alerts", async (request) => ({ alerts: (await mirrorOf(request.query).alerts?.()) ?? [] }));
 
   app.get("/api/settings", async (request) => {
     const { settings } = mirrorOf(request.query);

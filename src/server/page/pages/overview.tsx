@@ -1,14 +1,17 @@
 // Overview: the verdict, what needs attention, credits as one story, the last and the next run, and freshness as one line that
 // unfolds. Before there is a mirror: how to make one.
-import { Fragment } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { count, counted, span } from "../format.ts";
 import { Attention } from "../parts/attention.tsx";
 import { CreditStory } from "../parts/credit-story.tsx";
 import { Card, Inside, modeText, Problem, RunBadge, rowTotal, Said, Time } from "../parts/parts.tsx";
 import { RunsUnderWay } from "../parts/runs-under-way.tsx";
+import { OtherSync, useOtherSync } from "../parts/sync-progress.tsx";
 import { TableList } from "../parts/table-list.tsx";
-import { useNow, useShared } from "../state.ts";
-import type { Overview as Figures } from "../wire.ts";
+import { useAsk, useNow, useShared } from "../state.ts";
+import type { Overview as Figures, PlanAnswer, Progress } from "../wire.ts";
+
+type Running = Progress["progress"];
 
 const Verdict = ({ figures }: { figures: Figures }) => {
   const { level, text, step } = figures.verdict;
@@ -80,54 +83,74 @@ const LastAndNext = ({ figures }: { figures: Figures }) => {
   );
 };
 
-const FirstVisit = () => {
-  const { abilities } = useShared();
+/** What the first sync costs, as far as it is known before a request. */
+const firstPrice = (plan: PlanAnswer | null): ComponentChildren => {
+  if (plan === null) return "nothing to ask.";
+  if (!plan.at_least) return `nothing to ask. The first sync costs ${counted(plan.requests, "credit")}.`;
   return (
-    <Card
-      title="There is no mirror yet"
-      id="first-visit"
-      lead="Three steps make it. Reading the mirror afterwards costs nothing."
-    >
-      <ol>
-        <li>
-          <code>duckmirror check</code> shows whether the service takes the token: 1 credit.
-        </li>
-        <li>
-          <code>duckmirror plan</code> shows how many credits the first sync costs: nothing to ask.
-        </li>
-        <li>
-          <code>duckmirror sync</code> reads every list once: about one credit for each page of each list. If it stops,
-          the next sync goes on from there.
-        </li>
-      </ol>
-      {abilities.syncs ? (
-        <RunsUnderWay first />
-      ) : (
-        <p class="hint">
-          If a sync runs now, this page fills by itself when it publishes; its own output shows how far it is.
-        </p>
-      )}
-    </Card>
+    <>
+      nothing to ask. At least {counted(plan.requests, "credit")}: how long {plan.unknown.join(", ")}{" "}
+      {plan.unknown.length === 1 ? "is" : "are"} is not known yet; <code>duckmirror check --totals</code> asks for one
+      credit each.
+    </>
+  );
+};
+
+const FirstVisit = ({ running }: { running: Running }) => {
+  const { abilities, profile } = useShared();
+  const { value: plan, error } = useAsk<PlanAnswer>(profile.plan ? "/api/plan" : null);
+  if (profile.plan && plan === null && error === null) return null;
+  return (
+    <>
+      {running ? <OtherSync progress={running} first /> : null}
+      <Card
+        title="There is no mirror yet"
+        id="first-visit"
+        lead="Three steps make it. Reading the mirror afterwards costs nothing."
+      >
+        <ol>
+          <li>
+            <code>duckmirror check</code> shows whether the service takes the token: 1 credit.
+          </li>
+          <li id="first-price">
+            <code>duckmirror plan</code> shows how many credits the first sync costs: {firstPrice(plan)}
+          </li>
+          <li>
+            <code>duckmirror sync</code> reads every list once: about one credit for each page of each list. If it
+            stops, the next sync goes on from there.
+          </li>
+        </ol>
+        {abilities.syncs ? (
+          <RunsUnderWay first />
+        ) : (
+          <p class="hint">While a sync runs, this page shows how far it is, and fills when it publishes.</p>
+        )}
+      </Card>
+    </>
   );
 };
 
 export const Overview = () => {
   const { status } = useShared();
-  if (status.error?.code === "SNAPSHOT_MISSING") return <FirstVisit />;
+  const running = useOtherSync();
+  if (running === undefined) return null;
+  if (status.error?.code === "SNAPSHOT_MISSING") return <FirstVisit running={running} />;
   if (status.error !== null) return <Problem error={status.error} />;
   const figures = status.value;
   if (figures === null) return null;
   return (
     <Fragment>
       <Verdict figures={figures} />
-      <Attention figures={figures} />
-      <div class="columns">
-        <Card title="Credits">
-          <CreditStory figures={figures} more />
-        </Card>
-        <LastAndNext figures={figures} />
-      </div>
-      <Freshness figures={figures} />
+      {running ? <OtherSync progress={running} first={figures.tables.every(({ complete }) => !complete)} /> : null}
+      <Attention figures={figures}>
+        <div class="columns">
+          <Card title="Credits">
+            <CreditStory figures={figures} more />
+          </Card>
+          <LastAndNext figures={figures} />
+        </div>
+        <Freshness figures={figures} />
+      </Attention>
     </Fragment>
   );
 };

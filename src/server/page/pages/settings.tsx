@@ -1,9 +1,9 @@
 // Settings as they are in force, with where each comes from; destinations; what this page may do.
 import type { DeliveryFigures } from "../../../deliver/notes.ts";
-import { counted, span } from "../format.ts";
-import { Badge, Card, Problem, Table, Time } from "../parts/parts.tsx";
+import { count, counted, span } from "../format.ts";
+import { AlertBadge, Badge, Card, Problem, Table, Time } from "../parts/parts.tsx";
 import { useAsk, useNow, useShared } from "../state.ts";
-import type { Settings as SettingsAnswer } from "../wire.ts";
+import type { Alerts, Settings as SettingsAnswer } from "../wire.ts";
 
 const stateText = ({ state, failing, leftOut }: DeliveryFigures, now: number): string =>
   failing === null
@@ -48,6 +48,29 @@ const Destinations = () => {
   );
 };
 
+const AlertRules = () => {
+  const { profile } = useShared();
+  const { value } = useAsk<Alerts>(profile.alerts ? "/api/alerts" : null);
+  if (value === null) return null;
+  return (
+    <Card title="Alerts" id="alerts" lead="Rules that a worker evaluates after each publish.">
+      <Table
+        title="Alert rules"
+        empty="No rule."
+        rows={value.alerts}
+        columns={[
+          { head: "rule", cell: ({ name }) => name },
+          { head: "state", cell: (rule) => <AlertBadge rule={rule} /> },
+          { head: "sent", kind: "number", cell: ({ sent }) => count(sent) },
+          { head: "waiting", kind: "number", cell: ({ waiting }) => count(waiting) },
+          { head: "given up", kind: "number", cell: ({ dead }) => count(dead) },
+          { head: "failed attempts", kind: "number", wideOnly: true, cell: ({ failed }) => count(failed) },
+        ]}
+      />
+    </Card>
+  );
+};
+
 export const Settings = () => {
   const { abilities, profile } = useShared();
   const { value, error } = useAsk<SettingsAnswer>(profile.settings ? "/api/settings" : null);
@@ -80,6 +103,7 @@ export const Settings = () => {
         )}
       </Card>
       <Destinations />
+      <AlertRules />
     </>
   );
 };

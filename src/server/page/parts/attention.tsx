@@ -1,10 +1,11 @@
 // What needs attention: everything that is not as it should be, the worst first, each with where to look.
 import type { ComponentChildren } from "preact";
+import type { AlertFigures } from "../../../../jobs/alerts.ts";
 import type { FollowedInput } from "../../../../jobs/following.ts";
 import type { DeliveryFigures } from "../../../deliver/notes.ts";
 import { counted } from "../format.ts";
 import { useAsk, useNow, useShared } from "../state.ts";
-import type { Overview } from "../wire.ts";
+import type { Alerts, Overview } from "../wire.ts";
 import { Badge, Card, Inside } from "./parts.tsx";
 import { reasonOf } from "./table-list.tsx";
 
@@ -78,20 +79,15 @@ const otherPoints = ({ runs, findings }: Overview): readonly Point[] => {
   ];
 };
 
-export const Attention = ({ figures }: { figures: Overview }) => {
-  const { profile } = useShared();
-  const now = useNow();
-  const { destinations = [] } =
-    useAsk<{ destinations: readonly DeliveryFigures[] }>(profile.destinations ? "/api/destinations" : null, figures.now)
-      .value ?? {};
-  const { following = [] } =
-    useAsk<{ following: readonly FollowedInput[] }>(profile.following ? "/api/following" : null).value ?? {};
+/** Deliveries, alerts and followed companies with a problem. */
+const outsidePoints = (
+  destinations: readonly DeliveryFigures[],
+  alerts: readonly AlertFigures[],
+  following: readonly FollowedInput[],
+): readonly Point[] => {
   const late = destinations.filter(({ state }) => state !== "up to date");
   const lost = following.filter(({ error }) => error !== undefined).length;
-  const points: readonly Point[] = [
-    ...tablePoints(figures, now),
-    ...checkPoints(figures),
-    ...otherPoints(figures),
+  return [
     ...late.map(
       ({ name, state, failing }): Point => ({
         mood: failing === null ? "warn" : "bad",
@@ -104,6 +100,20 @@ export const Attention = ({ figures }: { figures: Overview }) => {
         ),
       }),
     ),
+    ...alerts
+      .filter(({ works, dead }) => !works || dead > 0)
+      .map(
+        (rule): Point => ({
+          mood: rule.works ? "warn" : "bad",
+          mark: "alert",
+          text: (
+            <>
+              <Inside to="/settings">{rule.name}</Inside>:{" "}
+              {rule.works ? `${counted(rule.dead, "message")} given up` : "the rule does not work"}
+            </>
+          ),
+        }),
+      ),
     ...(lost === 0
       ? []
       : [
@@ -114,16 +124,48 @@ export const Attention = ({ figures }: { figures: Overview }) => {
           },
         ]),
   ];
-  if (points.length === 0) return null;
+};
+
+/** An answer that is asked for only where the server has it. `isKnown`: it came, failed, or is not asked for. */
+const useIf = <T,>(has: boolean, path: string, again: unknown) => {
+  const { value, error } = useAsk<T>(has ? path : null, again);
+  return { value, isKnown: !has || value !== null || error !== null };
+};
+
+/** `children` come below it, and are drawn once it is known how long it is, so that they do not move. */
+export const Attention = ({ figures, children }: { figures: Overview; children: ComponentChildren }) => {
+  const { profile } = useShared();
+  const now = useNow();
+  const delivered = useIf<{ destinations: readonly DeliveryFigures[] }>(
+    profile.destinations,
+    "/api/destinations",
+    figures.now,
+  );
+  const followed = useIf<{ following: readonly FollowedInput[] }>(profile.following, "/api/following", null);
+  const sent = useIf<Alerts>(profile.alerts, "/api/alerts", figures.now);
+  if (![delivered, followed, sent].every(({ isKnown }) => isKnown)) return null;
+  const { destinations = [] } = delivered.value ?? {};
+  const { following = [] } = followed.value ?? {};
+  const { alerts = [] } = sent.value ?? {};
+  const points = [
+    ...tablePoints(figures, now),
+    ...otherPoints(figures),
+    ...checkPoints(figures),
+    ...outsidePoints(destinations, alerts, following),
+  ];
+  if (points.length === 0) return <>{children}</>;
   return (
-    <Card title="Needs attention" id="attention">
-      <ul class="plain">
-        {points.map(({ mood, mark, text }) => (
-          <li>
-            <Badge mood={mood}>{mark}</Badge> {text}
-          </li>
-        ))}
-      </ul>
-    </Card>
+    <>
+      <Card title="Needs attention" id="attention">
+        <ul class="plain">
+          {points.map(({ mood, mark, text }) => (
+            <li>
+              <Badge mood={mood}>{mark}</Badge> {text}
+            </li>
+          ))}
+        </ul>
+      </Card>
+      {children}
+    </>
   );
 };

@@ -11,6 +11,12 @@ export const Badge = ({ mood = "plain", children }: { mood?: Mood; children: Com
   <span class={mood === "plain" ? "badge" : `badge ${mood}`}>{children}</span>
 );
 
+/** A rule that works is well only if its messages arrive. */
+export const AlertBadge = ({ rule: { works, dead } }: { rule: { readonly works: boolean; readonly dead: number } }) => {
+  if (!works) return <Badge mood="bad">does not work</Badge>;
+  return dead > 0 ? <Badge mood="warn">messages given up</Badge> : <Badge mood="good">works</Badge>;
+};
+
 /** A link to another page of this server. */
 export const Inside = ({ to, children, ...more }: { to: string; children: ComponentChildren; class?: string }) => (
   <a href={withProfile(to)} data-inside {...more}>

@@ -1,23 +1,16 @@
 // Syncs and verifications: buttons that start them, and what those under way do, with a button that cancels. Shown only where
 // the server starts runs and the key of this page may.
 import { useEffect, useState } from "preact/hooks";
-import { counted, span } from "../format.ts";
-import { type RunEvent, runEvent, useNow, useShared } from "../state.ts";
+import { counted } from "../format.ts";
+import { type RunEvent, runEvent, useShared } from "../state.ts";
 import { type ActiveRun, ask, chosenProfile, Refused, send } from "../wire.ts";
-import { Badge, Bar, type Mood, Problem } from "./parts.tsx";
+import { Badge, type Mood, Problem } from "./parts.tsx";
+import { momentText, RunProgress, waitText } from "./sync-progress.tsx";
 
 const POLL_MS = 1500;
 /** A worker without a sign of life for this long may be lost. */
 const SILENT_MS = 20_000;
-const WAITS: Readonly<Record<string, string>> = { rate: "the rate limit", retry: "another try", quota: "credits" };
 const OVER = ["done", "partial", "stopped", "failed", "cancelled"];
-
-const momentText = (at: number): string => {
-  const isToday = new Date(at).toDateString() === new Date().toDateString();
-  return isToday ? new Date(at).toLocaleTimeString() : new Date(at).toLocaleString();
-};
-
-const waitText = (why: string, until: number): string => `waits for ${WAITS[why] ?? why} until ${momentText(until)}`;
 
 interface Followed {
   readonly run: ActiveRun | null;
@@ -34,32 +27,6 @@ const afterEvent = (known: Followed, event: RunEvent): Followed => {
   }
   if (event.kind === "waiting") return { ...known, wait: { why: String(event.why), until: Number(event.until) } };
   return event.kind === "published" || event.kind === "exported" ? { ...known, page: event.kind } : known;
-};
-
-type Progress = NonNullable<ActiveRun["progress"]>;
-
-/** Share of the pages that are read, and the time left at this pace, where every list has said how long it is. */
-export const shareOf = (progress: Progress, now: number): { share: number; leftMs: number } | null => {
-  const known = progress.streams.filter(({ pages_total }) => pages_total !== null);
-  const total = known.reduce((sum, { pages_total }) => sum + (pages_total ?? 0), 0);
-  if (total === 0) return null;
-  const share = Math.min(1, known.reduce((sum, { pages_done }) => sum + pages_done, 0) / total);
-  return { share, leftMs: share === 0 ? 0 : ((now - progress.started_at) * (1 - share)) / share };
-};
-
-const RunProgress = ({ progress }: { progress: Progress }) => {
-  const now = useNow();
-  const found = shareOf(progress, now);
-  return found === null ? null : (
-    <>
-      <Bar share={found.share} label={`${Math.round(100 * found.share)}% of the known pages are read`} />
-      <p class="hint">
-        {Math.round(100 * found.share)}% of the known pages, {counted(progress.rows, "row")},{" "}
-        {counted(progress.credits, "credit")} so far
-        {found.share > 0.02 && found.share < 1 ? `; about ${span(found.leftMs)} left at this pace` : ""}
-      </p>
-    </>
-  );
 };
 
 /** Progress of a run, as its worker reports it, on this machine or another. */

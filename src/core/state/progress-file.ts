@@ -1,0 +1,61 @@
+// Progress of a running sync in a file of the data directory, so that `serve` and its page show a sync of another process. The sync
+// rewrites it every two seconds and removes it at its end; a file that is older is of a sync that was killed.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../clock.ts";
+import { readOwnText, replaceFile } from "../files/own-files.ts";
+import type { ProgressSink } from "../report/progress-events.ts";
+import { progressAfter, progressAtStart, type SyncProgress, syncProgress } from "../report/sync-progress.ts";
+
+const WRITE_MS = 2_000;
+/** A file without a sign of life for this long is nobody's any more. */
+const DEAD_MS = 60_000;
+
+const fileOf = (dataDir: string): string => join(dataDir, "state", "sync-progress.json");
+
+export interface NotedProgress {
+  /** Passes events on, and counts them. */
+  readonly emit: ProgressSink;
+  /** From now on the file is there. */
+  begin(): void;
+  /** Removes the file. */
+  end(): Promise<void>;
+}
+
+/** What a sync does is noted for others. A file that cannot be written is no fault of the sync: nothing is said. */
+export const noteProgress = (dataDir: string, clock: Pick<Clock, "now">, emit: ProgressSink): NotedProgress => {
+  const file = fileOf(dataDir);
+  let progress = progressAtStart(clock.now());
+  let writing: Promise<unknown> = Promise.resolve();
+  let timer: ReturnType<typeof setInterval> | null = null;
+  const write = () => {
+    const content = JSON.stringify({ ...progress, heartbeat_at: clock.now() });
+    writing = writing.then(() => replaceFile(file, content)).catch(() => undefined);
+  };
+  return {
+    emit: (event) => {
+      progress = progressAfter(progress, event);
+      emit(event);
+    },
+    begin: () => {
+      timer = setInterval(write, WRITE_MS);
+      timer.unref();
+    },
+    end: async () => {
+      if (timer !== null) clearInterval(timer);
+      await writing;
+      await rm(file, { force: true }).catch(() => undefined);
+    },
+  };
+};
+
+/** Progress of the sync that runs on a data directory; null: none runs. */
+export const readProgress = async (dataDir: string, now: number): Promise<SyncProgress | null> => {
+  try {
+    const progress = syncProgress.parse(JSON.parse(await readOwnText(fileOf(dataDir))));
+    return now - progress.heartbeat_at < DEAD_MS ? progress : null;
+  } catch {
+    // It is missing, or says nothing that can be shown.
+    return null;
+  }
+};

@@ -11,6 +11,7 @@ import type { Delivered } from "../src/deliver/destination.ts";
 import { type DeliveryOutcome, noteDelivery } from "../src/deliver/notes.ts";
 import { openDestination } from "../src/deliver/open-destination.ts";
 import { type OpenSource, openSource } from "../src/deliver/source.ts";
+import { followHome } from "./home.ts";
 
 /** Request of deliveries. */
 export interface DeliverRequest {
@@ -116,13 +117,14 @@ const deliverTo = async (
  * DESTINATION_UNKNOWN, SNAPSHOT_MISSING, CHANGES_MISSING, and the reason of `signal`.
  */
 export const deliverJob = async (
-  config: Pick<Config, "dataDir" | "destinations" | "azure" | "memory" | "profile">,
+  config: Pick<Config, "dataDir" | "destinations" | "azure" | "memory" | "profile" | "home" | "keepSnapshots">,
   request: DeliverRequest,
   context: DeliverContext,
 ): Promise<readonly DeliveryReport[]> => {
   const { clock, signal, tracer = noTracer, onStart } = context;
   const { dataDir, memory, profile } = config;
   const wanted = destinationsNamed(config, request.names);
+  await followHome(config, clock);
   const open = () => openSource({ dataDir, memory, now: clock.now() });
   const sources = createSources(open, await open());
   const deliverOne = async (settings: DestinationSettings): Promise<DeliveryReport> => {

@@ -21,6 +21,7 @@ import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
 import { type ForgottenList, readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
+import { homeOf } from "./home.ts";
 import type { BeginWait } from "./places.ts";
 import { type OpenAccess, openOwnAccess } from "./service-access.ts";
 
@@ -102,6 +103,7 @@ export const withEngine = async <T>(
         memory,
         keepSnapshots,
         checks,
+        home: homeOf(config, clock),
         auditRetentionDays: audit.retentionDays,
         strictness: tableStrictness(strictness),
       }),

@@ -18,6 +18,7 @@ import { eraseUnfollowed } from "../src/sync/run/settle/remove-company.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse, type Warehouse } from "../src/warehouse/file/warehouse.ts";
 import { readResolved } from "../src/warehouse/read/read-following.ts";
+import { homeOf } from "./home.ts";
 
 /** One followed input. Times are ISO 8601 in UTC. */
 export interface FollowedInput {
@@ -127,8 +128,10 @@ export const unfollowJob = async (
   await unfollow(config.dataDir, removed, { erase, configured: config.companies });
   if (!erase || isUnused(config.dataDir)) return { removed, erased: null };
   const { dataDir, memory, audit, checks } = config;
+  const home = homeOf(config, clock);
   try {
-    const warehouse = await openWarehouse({ dataDir, clock, memory, checks, auditRetentionDays: audit.retentionDays });
+    const auditRetentionDays = audit.retentionDays;
+    const warehouse = await openWarehouse({ dataDir, clock, memory, checks, home, auditRetentionDays });
     try {
       const erased = await eraseAsked(config, warehouse, clock);
       await warehouse.publish();

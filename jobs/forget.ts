@@ -7,6 +7,7 @@ import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import { createForgetBodies } from "../src/sync/recovery/forget-bodies.ts";
 import { type ForgetReport, type ForgetStep, forgetContacts } from "../src/warehouse/forget/forget.ts";
 import { hasherOf } from "./engine.ts";
+import { homeOf } from "./home.ts";
 
 export interface ForgetJobRequest {
   /** Ids or e-mail addresses; empty: finish an interrupted erasure only. */
@@ -45,7 +46,7 @@ export const forgetJob = async (
   const forms = addresses.flatMap((address) => [address, address.toLowerCase()]);
   const hashed = hashOf === null ? [] : forms.map((address) => `hmac-sha256:${hashOf(address)}`);
   return forgetContacts(
-    { dataDir: config.dataDir, clock: context.clock, memory: config.memory },
+    { dataDir: config.dataDir, clock: context.clock, memory: config.memory, home: homeOf(config, context.clock) },
     {
       ids: contacts.filter((contact) => !isAddress(contact)),
       emails: [...new Set([...addresses, ...hashed])],

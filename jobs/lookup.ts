@@ -22,6 +22,7 @@ import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import type { JobContext } from "./engine.ts";
 import { redactorOf } from "./engine.ts";
+import { homeOf } from "./home.ts";
 import { openOwnAccess } from "./service-access.ts";
 
 export interface LookupRequest extends LookupQuestion {
@@ -75,6 +76,7 @@ const keepAnswer = async (config: Config, { clock }: LookupContext): Promise<Kee
       memory,
       keepSnapshots,
       checks,
+      home: homeOf(config, clock),
       auditRetentionDays: audit.retentionDays,
       strictness: strict,
     };

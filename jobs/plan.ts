@@ -31,6 +31,7 @@ import { readAnySnapshot } from "../src/warehouse/file/older-snapshot.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../src/warehouse/read/mirror-reader.ts";
 import { limitsOf } from "./engine.ts";
+import { followHome } from "./home.ts";
 import { type SyncRequest, syncOptions } from "./sync.ts";
 
 export interface PlanReport {
@@ -128,6 +129,7 @@ const checkContent = ({ withContent = [] }: PlanRequest): void => {
  */
 export const planJob = async (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> => {
   checkContent(request);
+  await followHome(config, clock);
   if (isUnused(config.dataDir)) {
     return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock));
   }

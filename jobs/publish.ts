@@ -17,6 +17,7 @@ import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { type RunTrace, readRun, readTraces } from "../src/warehouse/read/read-run.ts";
+import { homeOf } from "./home.ts";
 
 /** Result of one run, as stored. */
 export const runResultSchema = z.object({
@@ -192,6 +193,8 @@ const FAULTS: readonly string[] = ["DISK_FULL", "NO_MEMORY", "UNEXPECTED"];
 const isCurrent = async (dataDir: string, { problem, results }: EndedSync): Promise<boolean> => {
   if (isUnused(dataDir)) return true;
   const problems = [problem, ...results.map((result) => result.problem)];
+  // Another worker has the mirror, and publishes.
+  if (problems.some((each) => each?.code === "HOME_TAKEN")) return true;
   if (problems.some((each) => each !== null && FAULTS.includes(each.code))) return false;
   if (problems.some((each) => each?.code === "CHECK_FAILED")) return true;
   for (const { report } of results) {
@@ -211,6 +214,7 @@ const publishAndReport = async (config: Config, sync: EndedSync, clock: Clock): 
       memory: config.memory,
       keepSnapshots: config.keepSnapshots,
       checks: config.checks,
+      home: homeOf(config, clock),
       auditRetentionDays: config.audit.retentionDays,
     });
     try {

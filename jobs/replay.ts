@@ -12,6 +12,7 @@ import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { beginsAtFirst } from "../src/warehouse/journal/read-journal.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import { redactorOf } from "./engine.ts";
+import { homeOf } from "./home.ts";
 
 export interface ReplayContext {
   readonly clock: Clock;
@@ -94,6 +95,7 @@ export const replayJob = async (
       clock,
       memory: config.memory,
       keepSnapshots: config.keepSnapshots,
+      home: homeOf(config, clock),
       auditRetentionDays: config.audit.retentionDays,
       strictness: tableStrictness(config.strictness),
       baseline,

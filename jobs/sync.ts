@@ -21,6 +21,7 @@ import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { extentOf } from "./asked-extent.ts";
 import { type JobContext, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
+import { enterHome } from "./home.ts";
 import { fieldRules } from "./replay.ts";
 import { noteSync } from "./tracing.ts";
 
@@ -102,6 +103,7 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
     "sync",
     (span) =>
       withinTime(context, request.maxDurationMs, async (signal) => {
+        await enterHome(given, context.clock);
         const config = await withFollowing(given);
         const checked = await readChecked(config.dataDir);
         const { pageSizes } = checked;

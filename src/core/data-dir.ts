@@ -33,3 +33,6 @@ export const ALERTS = "alerts";
 
 /** How folders of state/ begin that hold a copy of the snapshot while a backup is sent or fetched. `forget` removes them. */
 export const BACKUP_ON_ITS_WAY = "backup-on-its-way-";
+
+/** How files and folders of state/ begin that are on their way to a mirror's home or from it. `forget` removes them. */
+export const HOME_ON_ITS_WAY = "home-on-its-way-";

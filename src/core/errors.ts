@@ -298,6 +298,26 @@ export const ERRORS = {
     "{place} cannot be used: {detail}",
     "What is stored there was not changed. Check a folder's permissions. For object storage check the address, the credentials (as the tools of AWS or Azure find them), --region, --account, --endpoint and the network. Then run the command again.",
   ),
+  HOME_TAKEN: row(
+    EXIT.writerBusy,
+    "Another worker has the mirror of {url} now: its fence is {found}, the one here is {own}.",
+    "Nothing was published since, and the home is as the other worker left it. The next sync here brings its state first; what this one fetched is paid for again.",
+  ),
+  HOME_FAILED: row(
+    EXIT.streamsFailed,
+    "The home {url} cannot be used: {detail}",
+    "The mirror here is consistent, and nothing was published that the home lacks. Check address, credentials and network; the next sync goes on where this one ended.",
+  ),
+  HOME_DAMAGED: row(
+    EXIT.unexpected,
+    "The home {url} cannot be read: {detail}",
+    "The mirror here was left as it is. Put back earlier versions of the home's objects if your storage keeps them, or restore a backup. To begin anew from a worker that has the whole mirror, remove the home's objects and sync there.",
+  ),
+  HOME_OTHER_MIRROR: row(
+    EXIT.usage,
+    "The home {url} holds the mirror {found}, and the data directory {own}. Both were left as they are.",
+    "Each mirror needs a home of its own. Correct `home`, or name an empty --data-dir to go on with the mirror of the home.",
+  ),
   RESTORE_REFUSED: row(
     EXIT.usage,
     "{dir} holds a mirror already, and a restore overwrites nothing.",

@@ -226,6 +226,13 @@ export const resolveConfig = (
     return keyFile === undefined ? null : ({ kind: "file", path: path(file, keyFile) } as const);
   };
   const unknownFields = undocumentedFields(vocabulary.fields, [...setting.exclude_fields, ...setting.hash_fields]);
+  // Profiles that share a home have each a folder in it.
+  const homeAt = (value: string): string => {
+    const [place = "", ...store] = value.split("?");
+    const stored = place.includes("://") ? place.replace(/\/+$/, "") : path("home", place);
+    const one = profile === null || own?.has("home") ? stored : `${stored}/${profile}`;
+    return [one, ...store].join("?");
+  };
   // Organizations that share one --data-dir each have a folder in it.
   const dataDir = withoutLinks(path("data_dir", setting.data_dir));
   return {
@@ -306,6 +313,8 @@ export const resolveConfig = (
     /** Formats that a worker exports after each sync. */
     exportFormats: setting.export_formats,
     exportGuardFormulas: setting.export_guard_formulas,
+    /** Address of the working state's home; null: the data directory alone has it. */
+    home: setting.home === undefined ? null : homeAt(setting.home),
     azure: azureEnvironment(env),
     destinations: resolveDestinations(setting.destinations, env, baseOf("destinations")),
     alerts: resolveAlerts(setting.alerts, env, baseOf("alerts")),

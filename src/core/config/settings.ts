@@ -358,6 +358,11 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     export_guard_formulas: yesNo
       .prefault(false)
       .meta({ description: "In CSV that `worker` exports, put a quote before cells that a spreadsheet would run." }),
+    home: text.optional().meta({
+      description:
+        "Where the mirror's working state is kept, so that any worker can go on with it: `s3://bucket/prefix`, `gs://`, `az://` or a folder; settings of the store follow as `?endpoint=…&region=…`. Profiles that share one have each a folder in it.",
+      examples: ["s3://acme/mirrors"],
+    }),
     destinations: destinationsSetting(
       (name) => vocabulary.streams.includes(name) || Object.hasOwn(vocabulary.comesWith, name),
     ),

@@ -23,7 +23,7 @@ import {
 import { type ChecksSetting, checkProblem, noteChecks, runChecks } from "./checks/run-checks.ts";
 import { type Compacted, compact } from "./publish/compact.ts";
 import type { Keeping } from "./publish/keep-snapshots.ts";
-import { type Published, publishSnapshot, stampPublished } from "./publish/publish.ts";
+import { type MirrorHome, type Published, publishSnapshot, stampPublished } from "./publish/publish.ts";
 import type { RewriteMeans } from "./publish/rewrite-file.ts";
 
 /** When a sync without news publishes nevertheless. */
@@ -75,6 +75,8 @@ export interface PublishPlace {
   readonly keeping: Keeping | null;
   /** What must pass first; null: nothing; undefined: the caller publishes whatever the checks would say. */
   readonly checks: ChecksSetting | null | undefined;
+  /** Keeps the state before it is published. */
+  readonly home?: MirrorHome | undefined;
   /** ms since the epoch. */
   readonly now: () => number;
 }
@@ -130,7 +132,7 @@ const passChecks = async (place: PublishPlace, runId: string | null): Promise<Du
 
 /** Publishes what passes the checks, after a rewrite if the file has many unused blocks. Throws CHECK_FAILED. */
 export const publishNow = async (place: PublishPlace, runId: string | null = null): Promise<PublishedFile> => {
-  const { database, snapshot, means, keeping, now } = place;
+  const { database, snapshot, means, keeping, home, now } = place;
   const broken = await passChecks(place, runId);
   const last = fileVersion(snapshot) === null ? null : (readLooks(snapshot)?.rewritten ?? null);
   await stampPublished(database, now());
@@ -140,6 +142,7 @@ export const publishNow = async (place: PublishPlace, runId: string | null = nul
     monotonicMs: () => performance.now(),
     now,
     keeping,
+    home,
   });
   await replaceFile(looksFile(dirname(snapshot)), looksHead(snapshot, { published_at: now(), news, rewritten }));
   return { ...published, compacted, broken };

@@ -22,7 +22,7 @@ import { type Baseline, copyDurably, proveBaseline } from "./baseline/baseline.t
 import { createFeedCheck, redactedChanges, startPendingFeed } from "./feed-check.ts";
 import { besides } from "./publish/fresh-folder.ts";
 import { type Published, publishSnapshot, removeLeftovers, stampPublished } from "./publish/publish.ts";
-import { enterDataDir, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
+import { enterMirror, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
 /** The new file while it is filled. */
 export interface Rebuilding {
@@ -149,6 +149,7 @@ const publishRebuilt = async (options: WarehouseOptions): Promise<Published> => 
       monotonicMs: () => performance.now(),
       now: () => clock.now(),
       keeping: options.keepSnapshots ?? null,
+      home: options.home,
     });
   } finally {
     await database.close();
@@ -164,7 +165,7 @@ export const rebuildWarehouse = async <T>(
   build: (target: Rebuilding) => Promise<T>,
 ): Promise<Rebuilt<T>> => {
   const { working, snapshot, archiveDir } = warehousePaths(options.dataDir);
-  const lock = await enterDataDir(options.dataDir);
+  const lock = await enterMirror(options);
   try {
     refuseUnfinished(await readForgotten(archiveDir));
     await removeLeftovers(snapshot);

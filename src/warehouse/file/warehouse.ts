@@ -33,7 +33,7 @@ import { adoptSnapshot } from "./baseline/baseline.ts";
 import { startPendingFeed } from "./feed-check.ts";
 import { removeLeftovers } from "./publish/publish.ts";
 import { type PublishedFile, type PublishPlace, type PublishPolicy, publishNews, publishNow } from "./publish-news.ts";
-import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
+import { enterMirror, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
 export interface Warehouse extends Changes, MirrorReader {
   /** Path of the snapshot that readers open. */
@@ -127,7 +127,7 @@ const openFiles = async (options: WarehouseOptions) => {
 export const openWarehouse = async (options: WarehouseOptions): Promise<Warehouse> => {
   const { dataDir, clock, auditRetentionDays = null, strictness = EVOLVING } = options;
   const { archiveDir, snapshot, working } = warehousePaths(dataDir);
-  const lock = await enterDataDir(dataDir);
+  const lock = await enterMirror(options);
   const { database, journal, adopted } = await openFiles(options).catch(async (error: unknown) => {
     await lock.release();
     throw openError(error, working, dataDir);
@@ -139,8 +139,8 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     journal.inTurn(async () => {
       await loadTrail(database, dataDir, { retentionDays: auditRetentionDays, now: clock.now() });
       const means = { tempDir: join(dataDir, "state", "tmp"), memory: memoryOf(options) };
-      const { keepSnapshots: keeping = null, checks } = options;
-      return work({ database, snapshot, means, keeping, checks, now: () => clock.now() });
+      const { keepSnapshots: keeping = null, checks, home } = options;
+      return work({ database, snapshot, means, keeping, checks, home, now: () => clock.now() });
     });
 
   return {
@@ -179,8 +179,13 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
       }),
     close: async () => {
       await journal.close();
-      await database.close({ keepsWal: keepsWal && (await isShort(`${working}.wal`)) });
-      await lock.release();
+      const { home } = options;
+      try {
+        await database.close({ keepsWal: keepsWal && home === undefined && (await isShort(`${working}.wal`)) });
+        await home?.keep(working);
+      } finally {
+        await lock.release();
+      }
     },
   };
 };

@@ -21,6 +21,7 @@ import type { ChecksSetting } from "./checks/run-checks.ts";
 import { migrate } from "./migrate.ts";
 import { removeFreshFolders } from "./publish/fresh-folder.ts";
 import type { Keeping } from "./publish/keep-snapshots.ts";
+import type { MirrorHome } from "./publish/publish.ts";
 import { applyViews } from "./views.ts";
 import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
 
@@ -83,6 +84,8 @@ export interface WarehouseOptions {
   readonly keepSnapshots?: Keeping;
   /** Checks that a publish must pass; null: none; unset: it passes whatever they would say. */
   readonly checks?: ChecksSetting | null;
+  /** Unset: the state is in the data directory only. */
+  readonly home?: MirrorHome | undefined;
   /** Strictness of each table; default: every table accepts every record. */
   readonly strictness?: TableStrictness;
 }
@@ -172,6 +175,21 @@ export const enterDataDir = async (dataDir: string): Promise<WriterLock> => {
   } catch (error) {
     await lock.release();
     throw openError(error, lockFile, dataDir);
+  }
+};
+
+/** Enters the data directory, and takes the mirror from its home. Throws as both. */
+export const enterMirror = async ({
+  dataDir,
+  home,
+}: Pick<WarehouseOptions, "dataDir" | "home">): Promise<WriterLock> => {
+  const lock = await enterDataDir(dataDir);
+  try {
+    await home?.enter();
+    return lock;
+  } catch (error) {
+    await lock.release();
+    throw error;
   }
 };
 

@@ -3,7 +3,7 @@
 import { rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
-import { BACKUP_ON_ITS_WAY, DELIVERING } from "../../core/data-dir.ts";
+import { BACKUP_ON_ITS_WAY, DELIVERING, HOME_ON_ITS_WAY } from "../../core/data-dir.ts";
 import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { listOwn } from "../../core/files/own-files.ts";
 import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
@@ -21,7 +21,7 @@ import { isFreshFolder } from "../file/publish/fresh-folder.ts";
 import { removeKept } from "../file/publish/keep-snapshots.ts";
 import { publishSnapshot, removeLeftovers, stampPublished } from "../file/publish/publish.ts";
 import { type RewriteMeans, rewriteFile } from "../file/publish/rewrite-file.ts";
-import { enterDataDir, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
+import { enterMirror, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
 import { openJournal } from "../journal/journal.ts";
 import { keptFolder } from "../read/kept-snapshots.ts";
 import { type ArchiveBodies, cleanArchive } from "./archive.ts";
@@ -182,6 +182,7 @@ const removeCopies = async (working: string): Promise<readonly string[]> => {
       file === "tmp" ||
       file === DELIVERING ||
       file.startsWith(BACKUP_ON_ITS_WAY) ||
+      file.startsWith(HOME_ON_ITS_WAY) ||
       isFreshFolder(file) ||
       file.startsWith(`${name}.new`) ||
       /\.old(\.wal)?$/.test(file),
@@ -267,6 +268,7 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
       monotonicMs: () => performance.now(),
       now: () => options.clock.now(),
       keeping: null,
+      home: options.home,
     });
     // The one before still holds them.
     if ((await readBaseline(state).catch(() => "damaged")) !== null)
@@ -293,6 +295,7 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
     archiveDir,
     erased.list.entries.map((entry) => ({ ...entry, done: true })),
   );
+  await options.home?.keep(working);
   const { archiveFiles, rows, people } = erased;
   const hashes = people.map(({ hash }) => hash);
   return {
@@ -313,7 +316,7 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
  * other command writes until the erasure is finished.
  */
 export const forgetContacts = async (options: WarehouseOptions, request: ForgetRequest): Promise<ForgetReport> => {
-  const lock = await enterDataDir(options.dataDir);
+  const lock = await enterMirror(options);
   try {
     return await run(options, request);
   } catch (error) {

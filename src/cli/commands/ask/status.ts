@@ -8,6 +8,7 @@ import { type Verdict, verdictOf } from "../../../core/report/verdict.ts";
 import { readTier, shownTier } from "../../../core/state/tier.ts";
 import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
+import { type HomeStatus, homeStatus } from "../../../deliver/home/mirror-home.ts";
 import { type DeliveryFigures, deliveryFigures, deliveryStates } from "../../../deliver/notes.ts";
 import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usage.ts";
 import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
@@ -31,6 +32,8 @@ const inputSchema = z.object({ runs: z.string().default("5") });
 interface Shown extends MirrorStatus {
   readonly disk: DiskUsage;
   readonly deliveries: readonly DeliveryFigures[];
+  /** null: the setting `home` is not set. */
+  readonly home: HomeStatus;
   /** Where SQL of users runs, and what this system offers for it. */
   readonly userSql: Box & { readonly setting: UserSqlSetting };
   /** Syncs do not ask for the lists of Full Access. */
@@ -81,6 +84,7 @@ const toJson = (status: Shown, now: number) => ({
     error: found?.error ?? null,
   })),
   destinations: deliveryJson(status.deliveries),
+  home: status.home,
   user_sql: status.userSql,
   credits: creditJson(status.spending),
   runs: status.runs.map((run) => ({
@@ -152,6 +156,19 @@ const findingLines = ({ rejects, schemaDrifts, checks }: MirrorStatus): readonly
     const found = failing === null ? "could not run" : `${counted(failing, "row")} (${severity})`;
     return [`check ${check}: ${found}; \`duckmirror check-data\` shows why`];
   }),
+];
+
+const homeLines = (home: HomeStatus): readonly string[] => {
+  if (home === null) return [];
+  if (home.behind === null) return [`home: ${home.url}, which has nothing from here yet`];
+  const late = home.behind === 0 ? "up to date" : `behind by ${formatDuration(home.behind * 1000)}`;
+  return [`home: ${home.url}, ${late}, fence ${home.fence}`];
+};
+
+const settingLines = (status: Shown): readonly string[] => [
+  ...homeLines(status.home),
+  ...boxLines(status.userSql),
+  tierLine(status),
 ];
 
 const runTable = (status: MirrorStatus, columns: number, ago: (ms: number | null) => string): string =>
@@ -232,8 +249,7 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
     ...errors,
     ...open,
     ...deliveryLines(status.deliveries, columns, ago, colours.red),
-    ...boxLines(status.userSql),
-    tierLine(status),
+    ...settingLines(status),
     ...creditLines(status.spending, ago),
     ...forecastLines(status.forecasts),
     ...findingLines(status),
@@ -255,7 +271,8 @@ const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandConte
   const deliveries = (await deliveryStates(config)).map((one) => deliveryFigures(one, published.snapshot.publishedAt));
   const disk = readDiskUsage(config.dataDir, context.clock.now());
   const userSql = { setting: config.userSql, ...(await box) };
-  const status = { ...published, tier, isClosed, deliveries, disk, userSql };
+  const home = await homeStatus(config.dataDir, config.home);
+  const status = { ...published, tier, isClosed, deliveries, home, disk, userSql };
   if (context.shared.json) await context.printJson(toJson(status, context.clock.now()));
   else await context.terminal.out(`${render(status, context)}\n`);
   return EXIT.done;

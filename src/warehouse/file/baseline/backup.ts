@@ -36,6 +36,8 @@ const SMALL_FILES = [
   "forget.key",
   join("archive", "forgotten.json"),
 ];
+/** Those that move with a mirror. The server's keys stay with each machine. */
+export const MOVING_FILES: readonly string[] = SMALL_FILES.filter((name) => name !== KEYS);
 const COPY = "warehouse.duckdb";
 
 export interface Backup extends BackupNote {

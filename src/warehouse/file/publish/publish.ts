@@ -49,6 +49,14 @@ const copyAside = async (working: string, temporary: string): Promise<void> => {
   await copy.chmod(0o600).finally(() => copy.close());
 };
 
+/** Where a mirror's working state is kept besides the data directory (docs/decisions/homes.md). The caller holds the lock. */
+export interface MirrorHome {
+  /** Takes the mirror from the worker that had it, and brings its state here unless that is here. */
+  enter(): Promise<void>;
+  /** Keeps the state with this closed working file, or copy of it. Throws HOME_TAKEN: then nothing may be published. */
+  keep(working: string): Promise<void>;
+}
+
 export interface PublishMeans {
   /** Measures the duration. */
   readonly monotonicMs: () => number;
@@ -56,6 +64,8 @@ export interface PublishMeans {
   readonly now: () => number;
   /** Which earlier snapshots stay; null: those that are kept already. */
   readonly keeping: Keeping | null;
+  /** Keeps the state before it is published. */
+  readonly home?: MirrorHome | undefined;
 }
 
 /**
@@ -70,7 +80,7 @@ export const stampPublished = async (database: Database, now: number): Promise<v
 export const publishSnapshot = async (
   database: Database,
   snapshot: string,
-  { monotonicMs, now, keeping }: PublishMeans,
+  { monotonicMs, now, keeping, home }: PublishMeans,
 ): Promise<Published> => {
   const start = monotonicMs();
   await database.flushWal();
@@ -82,6 +92,7 @@ export const publishSnapshot = async (
     const [proof, durable] = await Promise.allSettled([proveCopy(temporary, applied), flushToDisk(temporary)]);
     if (proof.status === "rejected") throw proof.reason;
     if (durable.status === "rejected") throw durable.reason;
+    await home?.keep(temporary);
     if (keeping !== null) await keepPresent(snapshot, keeping);
     // A WAL beside the snapshot is not ours, and the next reader would apply it.
     await rm(`${snapshot}.wal`, { force: true, recursive: true });

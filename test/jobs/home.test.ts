@@ -1,0 +1,130 @@
+// Syncs of one mirror by two workers: the second pays for nothing that the home has, and each job begins with its state.
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { deliverJob } from "../../jobs/deliver.ts";
+import { followJob } from "../../jobs/following.ts";
+import { forgetJob } from "../../jobs/forget.ts";
+import { planJob } from "../../jobs/plan.ts";
+import { replayJob } from "../../jobs/replay.ts";
+import { vocabulary } from "../../src/catalog/field-rules.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { resolveConfig } from "../../src/core/config/config.ts";
+import { parseConfigFile } from "../../src/core/config/config-file.ts";
+import { homeStatus } from "../../src/deliver/home/mirror-home.ts";
+import { tempDir } from "../src/warehouse/temp-dir.ts";
+import { anOrganization } from "../support/fake-data.ts";
+import { createFakeService } from "../support/fake-service.ts";
+import { dumpMirror } from "../support/mirror-dump.ts";
+import { startSyncRig } from "../support/sync-rig.ts";
+
+const STREAMS = ["accounts", "contacts", "signals"];
+
+const start = async () => {
+  const home = join(tempDir(), "home");
+  const service = createFakeService(anOrganization(20), { maxPerPage: 10 });
+  const rig = await startSyncRig(service, { DUCKMIRROR_HOME: home });
+  onTestFinished(() => rig.close());
+  const dirs = [rig.dataDir, join(tempDir(), "second"), join(tempDir(), "third")] as const;
+  const sync = (worker: 0 | 1 | 2, more: Record<string, string> = {}) =>
+    rig.sync({ streams: STREAMS }, { DUCKMIRROR_DATA_DIR: dirs[worker], ...more });
+  const configOf = (worker: 0 | 1 | 2, more: Record<string, string> = {}) =>
+    resolveConfig({
+      flags: {},
+      env: {
+        DUCKMIRROR_BASE_URL: "https://api.example.com",
+        DUCKMIRROR_DATA_DIR: dirs[worker],
+        DUCKMIRROR_HOME: home,
+        ...more,
+      },
+      file: null,
+      cwd: dirs[worker],
+      vocabulary: vocabulary(),
+    });
+  return { home, service, rig, dirs, sync, configOf };
+};
+
+test("the second worker's sync costs what the first one's would have cost, and reads the lists on from there", async () => {
+  const { dirs, sync } = await start();
+  const first = await sync(0);
+  const usual = await sync(0);
+  const moved = await sync(1);
+  expect(first.report.credits.spent).toBeGreaterThan(usual.report.credits.spent);
+  expect(moved.report.credits.spent).toBe(usual.report.credits.spent);
+  expect(moved.report.status).toBe("done");
+  const back = await sync(0);
+  expect(back.report.credits.spent).toBe(usual.report.credits.spent);
+  expect((await dumpMirror(dirs[0]))["main.accounts"]).toEqual((await dumpMirror(dirs[1]))["main.accounts"]);
+});
+
+test("a worker that lost its disk goes on, and its mirror can be replayed", async () => {
+  const { dirs, sync, configOf } = await start();
+  await sync(0);
+  const before = await dumpMirror(dirs[0]);
+  rmSync(dirs[0], { recursive: true });
+  await sync(0);
+  const after = await dumpMirror(dirs[0]);
+  for (const table of ["main.accounts", "main.contacts", "main.signals"]) expect(after[table]).toEqual(before[table]);
+  const signal = new AbortController().signal;
+  await replayJob(configOf(0), { partial: false }, { clock: systemClock, emit: () => undefined, signal });
+  expect((await dumpMirror(dirs[0]))["main.signals"]).toEqual(before["main.signals"]);
+});
+
+test("what is followed, a plan, a delivery and `forget` on another worker see the home's state", async () => {
+  const { dirs, sync, configOf, home } = await start();
+  await followJob(configOf(0), ["example.com"], systemClock);
+  await sync(0);
+  const request = { streams: STREAMS, full: false, maxDurationMs: null, allowMassDelete: false };
+  const plan = await planJob(configOf(1), request, systemClock);
+  const own = await planJob(configOf(0), request, systemClock);
+  expect(plan.credits).toEqual(own.credits);
+  const to = join(tempDir(), "set");
+  const destinations = JSON.stringify([{ name: "files", kind: "parquet", url: to }]);
+  const signal = new AbortController().signal;
+  const [report] = await deliverJob(
+    configOf(2, { DUCKMIRROR_DESTINATIONS: destinations }),
+    { names: [], takeOver: false },
+    { clock: systemClock, signal },
+  );
+  expect(report?.error).toBeNull();
+  expect((await dumpMirror(dirs[2]))["main.accounts"]).toEqual((await dumpMirror(dirs[0]))["main.accounts"]);
+  const contact = JSON.parse((await dumpMirror(dirs[0]))["main.contacts"]?.[0] ?? "{}").id;
+  await forgetJob(
+    configOf(1),
+    { contacts: [contact], all: false, exportDirs: [] },
+    { clock: systemClock, emit: () => undefined },
+  );
+  await sync(0);
+  expect(JSON.stringify(await dumpMirror(dirs[0]))).not.toContain(contact);
+  expect(await homeStatus(dirs[0], home)).toMatchObject({ behind: 0 });
+});
+
+test("profiles that share a home have each a folder in it; a profile's own address is taken as it is", () => {
+  const file = parseConfigFile(
+    `home: s3://acme/mirrors?region=eu-central-1
+profiles:
+  one: {}
+  two: { home: s3://acme/elsewhere }`,
+    "/etc/duckmirror/duckmirror.yaml",
+  );
+  const homeOf = (profile: string) =>
+    resolveConfig({ flags: {}, env: {}, file, cwd: "/", vocabulary: vocabulary(), profile }).home;
+  expect(homeOf("one")).toBe("s3://acme/mirrors/one?region=eu-central-1");
+  expect(homeOf("two")).toBe("s3://acme/elsewhere");
+  const alone = (home: string) =>
+    resolveConfig({ flags: {}, env: { DUCKMIRROR_HOME: home }, file: null, cwd: "/srv", vocabulary: vocabulary() })
+      .home;
+  expect(alone("homes/crm")).toBe("/srv/homes/crm");
+});
+
+test("a home that cannot be reached ends the sync before it asks the service", async () => {
+  const { sync, service } = await start();
+  const blocked = tempDir();
+  mkdirSync(blocked, { recursive: true });
+  writeFileSync(join(blocked, "file"), "");
+  await expect(sync(0, { DUCKMIRROR_HOME: join(blocked, "file") })).rejects.toMatchObject({
+    code: "HOME_FAILED",
+    exitCode: 5,
+  });
+  expect(service.log).toEqual([]);
+});

@@ -1,0 +1,34 @@
+// A worker whose mirror has a home in a folder.
+import { systemClock } from "../../../../src/core/clock.ts";
+import { mirrorHome } from "../../../../src/deliver/home/mirror-home.ts";
+import { folderStore } from "../../../../src/deliver/stores/folder-store.ts";
+import type { ObjectStore } from "../../../../src/deliver/stores/object-store.ts";
+import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
+import { signalsOf, snapshotRows } from "../moving-mirror.ts";
+
+export const azure = { account: null, connectionString: null, key: null, sasToken: null };
+
+/** A worker's data directory, whose mirror lives at `url`. */
+export const aWorker = (
+  url: string,
+  dataDir = tempDir(),
+  wrap: (store: ObjectStore) => ObjectStore = (store) => store,
+) => {
+  const open = async () => wrap(folderStore("home", url));
+  const home = mirrorHome({ url, dataDir, azure, clock: systemClock, open });
+  const opened = () => openWarehouse({ dataDir, clock: systemClock, home });
+  const change = async (work: (warehouse: Warehouse) => Promise<unknown>) => {
+    const warehouse = await opened();
+    try {
+      await work(warehouse);
+      await warehouse.publish();
+    } finally {
+      await warehouse.close();
+    }
+  };
+  const add = (...ids: readonly number[]) => change((one) => one.commit(signalsOf("2026-05", ids, "headline")));
+  return { dataDir, home, opened, change, add };
+};
+
+export const signalsIn = async (dataDir: string): Promise<number> => (await snapshotRows(dataDir, "signals")).length;

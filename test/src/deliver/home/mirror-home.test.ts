@@ -1,0 +1,203 @@
+// A mirror's home: any data directory goes on with the mirror, one that lost it is refused, and a kill loses little.
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { inflateRawSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { type HomeNote, NOTE, parseNote } from "../../../../src/deliver/home/home-note.ts";
+import { homeStatus, mirrorHome } from "../../../../src/deliver/home/mirror-home.ts";
+import { forgetContacts } from "../../../../src/warehouse/forget/forget.ts";
+import { addContacts } from "../../../destinations/erasing.ts";
+import { dumpMirror } from "../../../support/mirror-dump.ts";
+import { aCheckpoint, aLoad } from "../../warehouse/checkpoints.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
+import { signalsOf, snapshotRows } from "../moving-mirror.ts";
+import { aWorker, azure, signalsIn } from "./a-worker.ts";
+
+const noteOf = (url: string): HomeNote => {
+  const note = parseNote(JSON.parse(readFileSync(join(url, NOTE), "utf8")));
+  if (note === null) throw new Error("no note");
+  return note;
+};
+const packsIn = (url: string) => readdirSync(join(url, "packs"));
+/** Everything that the packs hold. */
+const contentOf = (url: string): Buffer => {
+  const { packs, pieces } = noteOf(url);
+  const files = packs.map(({ key }) => readFileSync(join(url, key)));
+  return Buffer.concat(
+    Object.values(pieces).map(([nth, start, length]) =>
+      inflateRawSync((files[nth] ?? Buffer.alloc(0)).subarray(start, start + length)),
+    ),
+  );
+};
+
+test("another worker goes on where the first one ended, and the first one takes it back", async () => {
+  const url = tempDir();
+  const [one, other] = [aWorker(url), aWorker(url)];
+  await one.add(1, 2, 3);
+  await other.add(4);
+  expect(await signalsIn(other.dataDir)).toBe(4);
+  await one.add(5, 6);
+  expect(await signalsIn(one.dataDir)).toBe(6);
+  expect(noteOf(url).fence).toBe(3);
+  await other.change(async () => undefined);
+  expect(await dumpMirror(other.dataDir)).toEqual(await dumpMirror(one.dataDir));
+});
+
+test("a worker whose copy is the present one fetches nothing, and a small change sends a small part", async () => {
+  const url = tempDir();
+  const reads: string[] = [];
+  const sent: number[] = [];
+  const worker = aWorker(url, tempDir(), (store) => ({
+    ...store,
+    download: (key, ...rest) => {
+      reads.push(key);
+      return store.download(key, ...rest);
+    },
+    upload: (key, file, signal) => {
+      sent.push(file.bytes);
+      return store.upload(key, file, signal);
+    },
+  }));
+  await worker.change(({ database }) =>
+    database.run(
+      `INSERT INTO main.signals (id, headline, type, _first_synced_at, _synced_at, _run_id)
+       SELECT 1000 + i, md5(i::VARCHAR) || md5((i * 7)::VARCHAR), 'news', now(), now(), 'r' FROM range(500_000) AS t(i)`,
+    ),
+  );
+  // The next publish rewrites the file, which has grown.
+  await worker.add(1);
+  const whole = Math.max(...sent.splice(0));
+  await worker.add(2);
+  expect(reads).toEqual([]);
+  expect(sent.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(whole / 4);
+  sent.splice(0);
+  // Nothing changed since the publish, so closing sends nothing.
+  const before = noteOf(url).state;
+  await (await worker.opened()).close();
+  expect([noteOf(url).state, sent]).toEqual([before, []]);
+});
+
+test("of two workers that both believe they have the mirror, the one with the old fence publishes nothing", async () => {
+  const url = tempDir();
+  const [one, other] = [aWorker(url), aWorker(url)];
+  await one.add(1);
+  const late = await one.opened();
+  await late.commit(signalsOf("2026-06", [2], "never published"));
+  await other.add(3);
+  const kept = noteOf(url);
+  await expect(late.publish()).rejects.toMatchObject({ code: "HOME_TAKEN", exitCode: 6 });
+  await expect(late.close()).rejects.toMatchObject({ code: "HOME_TAKEN" });
+  expect(await signalsIn(one.dataDir)).toBe(1);
+  expect(noteOf(url)).toEqual(kept);
+  // It can be taken again, with what the other one wrote.
+  await one.change(async () => undefined);
+  expect(await snapshotRows(one.dataDir, "signals")).toEqual(await snapshotRows(other.dataDir, "signals"));
+});
+
+test("a copied data directory cannot write beside the one it was copied from", async () => {
+  const url = tempDir();
+  const one = aWorker(url);
+  await one.add(1);
+  const copy = tempDir();
+  cpSync(one.dataDir, copy, { recursive: true });
+  const twin = aWorker(url, copy);
+  const late = await one.opened();
+  await twin.add(2);
+  await expect(late.publish()).rejects.toMatchObject({ code: "HOME_TAKEN" });
+  await expect(late.close()).rejects.toMatchObject({ code: "HOME_TAKEN" });
+});
+
+test("what a killed worker committed after its last publish is still there if no other one took the mirror", async () => {
+  const url = tempDir();
+  const one = aWorker(url);
+  await one.add(1);
+  const broken = aWorker(url, one.dataDir, (store) => ({
+    ...store,
+    upload: async () => {
+      throw new Error("killed");
+    },
+  }));
+  await expect(broken.add(2)).rejects.toThrow("killed");
+  await one.change(async () => undefined);
+  expect(await signalsIn(one.dataDir)).toBe(2);
+});
+
+test("`forget` leaves nothing of a person in the home, nor with a worker that goes on from it", async () => {
+  const url = tempDir();
+  const [one, other] = [aWorker(url), aWorker(url)];
+  await one.change((warehouse) =>
+    warehouse.commit(
+      aCheckpoint([
+        aLoad(
+          "contacts",
+          ["contact-1", "contact-2"].map((id) => ({ id, email: `${id}@example.com` })),
+          { receivedAt: Date.now() },
+        ),
+      ]),
+    ),
+  );
+  await other.add(1);
+  expect(contentOf(url).includes("contact-1@example.com")).toBe(true);
+  mkdirSync(join(url, "packs"), { recursive: true });
+  // Of a worker that was killed before its note.
+  writeFileSync(join(url, "packs/1-0123456789abcdef"), "contact-1@example.com");
+  const bodies = () => ({ contacts: () => [], clean: () => null });
+  await forgetContacts(
+    { dataDir: one.dataDir, clock: systemClock, home: one.home },
+    { ids: ["contact-1"], emails: [], all: false, exportDirs: [], bodies, onStep: () => undefined },
+  );
+  const content = contentOf(url);
+  expect([content.includes("contact-1"), content.includes("contact-2@example.com")]).toEqual([false, true]);
+  expect(packsIn(url)).toEqual(noteOf(url).packs.map(({ key }) => key.slice("packs/".length)));
+  expect(readFileSync(join(other.dataDir, "warehouse.duckdb")).includes("contact-1@example.com")).toBe(true);
+  await other.add(2);
+  for (const file of readdirSync(other.dataDir, { recursive: true, encoding: "utf8" })) {
+    if (!/\.(duckdb|gz|ndjson)$/.test(file)) continue;
+    expect([file, readFileSync(join(other.dataDir, file)).includes("contact-1@example.com")]).toEqual([file, false]);
+  }
+});
+
+test("the home of another mirror, a damaged pack and a note of another version are refused, and nothing here changes", async () => {
+  const [url, elsewhere] = [tempDir(), tempDir()];
+  const [one, stranger] = [aWorker(url), aWorker(elsewhere)];
+  await one.add(1);
+  await stranger.add(9);
+  const lost = aWorker(url, stranger.dataDir);
+  await expect(lost.add(2)).rejects.toMatchObject({ code: "HOME_OTHER_MIRROR" });
+  expect(await signalsIn(stranger.dataDir)).toBe(1);
+  const plain = tempDir();
+  await addContacts(plain, ["contact-1"]);
+  await expect(aWorker(url, plain).add(2)).rejects.toMatchObject({ code: "HOME_OTHER_MIRROR" });
+  const [pack = ""] = packsIn(url);
+  const bytes = readFileSync(join(url, "packs", pack));
+  bytes[100] = (bytes[100] ?? 0) ^ 255;
+  writeFileSync(join(url, "packs", pack), bytes);
+  const empty = aWorker(url);
+  await expect(empty.add(2)).rejects.toMatchObject({ code: "HOME_DAMAGED" });
+  expect(existsSync(join(empty.dataDir, "state/working.duckdb"))).toBe(false);
+  writeFileSync(join(url, NOTE), "{}");
+  await expect(one.add(3)).rejects.toMatchObject({ code: "HOME_DAMAGED" });
+  const misspelt = mirrorHome({ url: "s3://b/p?regoin=x", dataDir: tempDir(), azure, clock: systemClock });
+  await expect(misspelt.enter()).rejects.toMatchObject({ code: "HOME_FAILED" });
+});
+
+test("packs do not pile up, and `status` says how far the home is behind", async () => {
+  const url = tempDir();
+  const one = aWorker(url);
+  for (let id = 1; id <= 27; id += 1) await one.add(id);
+  expect(packsIn(url).length).toBeLessThanOrEqual(24);
+  expect(packsIn(url).sort()).toEqual(
+    noteOf(url)
+      .packs.map(({ key }) => key.slice("packs/".length))
+      .sort(),
+  );
+  expect(await homeStatus(one.dataDir, url)).toMatchObject({ url, fence: 1, behind: 0 });
+  expect(await homeStatus(tempDir(), url)).toEqual({ url, fence: null, at: null, behind: null });
+  expect(await homeStatus(one.dataDir, null)).toBeNull();
+  const late = await one.opened();
+  await late.commit(signalsOf("2026-07", [99], "later"));
+  expect((await homeStatus(one.dataDir, url))?.behind).toBeGreaterThan(0);
+  await late.close();
+  expect((await homeStatus(one.dataDir, url))?.behind).toBe(0);
+});

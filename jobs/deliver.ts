@@ -117,7 +117,10 @@ const deliverTo = async (
  * DESTINATION_UNKNOWN, SNAPSHOT_MISSING, CHANGES_MISSING, and the reason of `signal`.
  */
 export const deliverJob = async (
-  config: Pick<Config, "dataDir" | "destinations" | "azure" | "memory" | "profile" | "home" | "keepSnapshots">,
+  config: Pick<
+    Config,
+    "dataDir" | "destinations" | "azure" | "memory" | "profile" | "home" | "keepSnapshots" | "checks"
+  >,
   request: DeliverRequest,
   context: DeliverContext,
 ): Promise<readonly DeliveryReport[]> => {

@@ -25,10 +25,10 @@ export const enterHome = async (config: Housed, clock: Pick<Clock, "now">): Prom
  * snapshot is. Throws HOME_*.
  */
 export const followHome = async (
-  config: Housed & Pick<Config, "memory" | "keepSnapshots">,
+  config: Housed & Pick<Config, "memory" | "keepSnapshots" | "checks">,
   clock: Pick<Clock, "now">,
 ): Promise<void> => {
-  const { dataDir, memory, keepSnapshots } = config;
+  const { dataDir, memory, keepSnapshots, checks } = config;
   const home = homeOf(config, clock);
   if (home === undefined) return;
   try {
@@ -40,9 +40,11 @@ export const followHome = async (
       clock: { ...systemClock, now: clock.now },
       memory,
       keepSnapshots,
+      checks,
     });
     await warehouse.publish().finally(() => warehouse.close());
   } catch (error) {
-    if (!isCode(error, "WRITER_BUSY")) throw error;
+    // The checks of a state that the holder did not publish either keep the snapshot that is here.
+    if (!isCode(error, "WRITER_BUSY") && !isCode(error, "CHECK_FAILED")) throw error;
   }
 };

@@ -2,8 +2,8 @@
 -- scopes: number of its known lists or records. Readers: src/sync/run/state/completeness.ts.
 SELECT
   stream,
-  any_value(complete) AS complete,
-  any_value(unconfirmed) AS unconfirmed,
+  bool_and(complete) AS complete,
+  CASE WHEN bool_and(complete) THEN 0 ELSE any_value(unconfirmed) FILTER (NOT complete) END AS unconfirmed,
   any_value(unconfirmed_because) AS because,
   any_value(scopes) AS scopes
 FROM marts.freshness

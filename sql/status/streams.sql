@@ -14,8 +14,8 @@ SELECT
   any_value(due_at) AS due_at,
   any_value(total_count) AS total_count,
   any_value(error) AS error,
-  any_value(complete) AS complete,
-  any_value(unconfirmed) AS unconfirmed,
+  bool_and(complete) AS complete,
+  CASE WHEN bool_and(complete) THEN 0 ELSE any_value(unconfirmed) FILTER (NOT complete) END AS unconfirmed,
   any_value(unconfirmed_because) AS unconfirmed_because
 FROM marts.freshness
 GROUP BY stream

@@ -191,6 +191,21 @@ contentless AS (
   )
   WHERE absent AND stream = 'signals' AND scope IN (SELECT 'detail:' || id FROM main.signals)
 ),
+-- Owners whom the last whole walk embedded in no account, or whose absence a guard did not believe.
+unmet_owners AS (
+  SELECT count(*) AS owners
+  FROM main.owners
+  WHERE id IN (
+    SELECT unnest(CAST(value -> '$.ids' AS VARCHAR[])) FROM sync.capabilities WHERE name = 'unlisted.owners'
+  )
+),
+-- Why the accounts are not confirmed, of which companies and insights are known.
+above AS (
+  SELECT max(streams.because) AS because
+  FROM streams
+  JOIN configured ON configured.stream = streams.stream
+  WHERE streams.stream = 'accounts'
+),
 verdicts AS (
   SELECT
     tables.table_name,
@@ -209,16 +224,21 @@ verdicts AS (
           WHEN parent.status <> 'idle' AND NOT coalesce(tier.is_public, false) THEN 'accounts are not read to their end'
           WHEN parent.checked_at IS NULL AND 'accounts' IN (SELECT stream FROM configured) AND NOT coalesce(tier.is_public, false)
             THEN 'accounts were never read'
+          WHEN above.because IS NOT NULL AND NOT coalesce(tier.is_public, false) THEN 'accounts are not confirmed: ' || above.because
           WHEN unresolved.inputs > 0 AND tables.stream <> 'account_insights' THEN unresolved.inputs || ' inputs are not resolved'
           ELSE streams.because
         END
       WHEN tables.stream = 'signals' AND streams.because IS NULL AND contentless.signals > 0
         THEN 'the service does not return the content of ' || contentless.signals || ' signals yet'
+      WHEN tables.table_name = 'owners' AND streams.because IS NULL AND unmet_owners.owners > 0
+        THEN 'no account brings ' || unmet_owners.owners || ' owners along any more; the next walk of all accounts settles it'
       ELSE streams.because
     END AS because
   FROM tables
   CROSS JOIN unresolved
   CROSS JOIN contentless
+  CROSS JOIN unmet_owners
+  CROSS JOIN above
   LEFT JOIN tier ON true
   LEFT JOIN streams ON streams.stream = tables.stream
   LEFT JOIN accounts_state AS parent ON true

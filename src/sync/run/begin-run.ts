@@ -164,7 +164,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     searching: [],
     losing: [],
     absent: [],
-    embedded: { ids: new Set(), whole: false },
+    embedded: { ids: new Set(), owners: new Set(), whole: false },
     suspects: new Set(),
     compared: new Map(),
     tier: deps.tier.known,

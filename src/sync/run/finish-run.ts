@@ -15,7 +15,7 @@ import { readCreditsLeft } from "../plan/mirror-view.ts";
 import { rememberTroubles } from "../plan/remembered.ts";
 import type { BegunRun } from "./begin-run.ts";
 import type { End } from "./how-it-ended.ts";
-import { dropOwners } from "./settle/apply-absences.ts";
+import { settleOwners } from "./settle/apply-absences.ts";
 import { dropInsights } from "./settle/apply-deletes.ts";
 import { eraseFollowers } from "./settle/remove-company.ts";
 import { type ProvenStream, readCompleteness } from "./state/completeness.ts";
@@ -49,7 +49,7 @@ export const settleRest = async (run: SyncRun): Promise<void> => {
   // Owners and insights of erased accounts go with them.
   await endScope(run);
   const { inserted, updated, deleted } = run.stats.of("accounts");
-  if (inserted + updated + deleted > 0) await dropOwners(run);
+  if (inserted + updated + deleted > 0 || run.embedded.whole) await settleOwners(run);
   await dropInsights(run);
 };
 

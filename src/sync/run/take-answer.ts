@@ -196,8 +196,11 @@ const failAnswer = async (
 };
 
 const noteEmbedded = ({ embedded }: SyncRun, loads: readonly TableLoad[]): void => {
-  const companies = loads.filter(({ stream, table }) => stream === "accounts" && table === "companies");
-  for (const record of companies.flatMap(({ records }) => records)) embedded.ids.add(idOf(record) ?? "");
+  const along = { companies: embedded.ids, owners: embedded.owners } as const;
+  for (const { stream, table, records } of loads) {
+    const ids = stream === "accounts" && (table === "companies" || table === "owners") ? along[table] : null;
+    for (const record of ids === null ? [] : records) ids?.add(idOf(record) ?? "");
+  }
 };
 
 /** Applies a page of a list. */

@@ -161,3 +161,60 @@ test("a company that is gone takes its rows along, even if they are most of a ta
     "SELECT (SELECT count(*) FROM earnings_calls WHERE company_id = 'c_2')::INT AS calls, (SELECT count(*) FROM companies WHERE id = 'c_2')::INT AS companies";
   expect(await rig.rows(left)).toEqual([{ calls: 0, companies: 0 }]);
 });
+
+const completeTables = (rig: Awaited<ReturnType<typeof start>>["rig"]) =>
+  rig.rows("SELECT table_name AS t FROM marts.freshness WHERE complete AND row_count > 0 ORDER BY 1");
+const reasonOf = async (rig: Awaited<ReturnType<typeof start>>["rig"], table: string) =>
+  (await rig.rows(`SELECT reason FROM marts.freshness WHERE table_name = '${table}'`))[0]?.reason;
+
+test("an owner whom no account brings along any more is not complete, and goes after a second walk", async () => {
+  const service = createFakeService(anOrganization(6));
+  const { rig } = await start(service, { DUCKMIRROR_STREAMS: "accounts" });
+  await rig.sync();
+  expect(await completeTables(rig)).toEqual([{ t: "accounts" }, { t: "owners" }]);
+  // Accounts still name the owner; there is no route to ask for it.
+  service.data.owners = service.data.owners.filter(({ id }) => id !== "u_1");
+  await rig.sync({ full: true });
+  expect(await completeTables(rig)).toEqual([{ t: "accounts" }]);
+  expect(await reasonOf(rig, "owners")).toMatch(/no account brings 1 owners along/);
+  // A reading of changes proves nothing.
+  await rig.sync();
+  expect(await rig.rows("SELECT count(*)::INT AS n FROM owners")).toEqual([{ n: 3 }]);
+  await rig.sync({ full: true });
+  expect(await rig.rows("SELECT id FROM history.owners WHERE change = 'delete'")).toEqual([{ id: "u_1" }]);
+  expect(await completeTables(rig)).toEqual([{ t: "accounts" }, { t: "owners" }]);
+});
+
+test("an owner who is back, and a service that embeds none, remove nobody", async () => {
+  const service = createFakeService(anOrganization(6));
+  const { rig } = await start(service, { DUCKMIRROR_STREAMS: "accounts" });
+  await rig.sync();
+  const { owners } = service.data;
+  service.data.owners = owners.filter(({ id }) => id !== "u_1");
+  await rig.sync({ full: true });
+  service.data.owners = owners;
+  await rig.sync({ full: true });
+  expect(await completeTables(rig)).toEqual([{ t: "accounts" }, { t: "owners" }]);
+  service.data.owners = [];
+  await rig.sync({ full: true });
+  await rig.sync({ full: true });
+  expect(await rig.rows("SELECT count(*)::INT AS n FROM owners")).toEqual([{ n: 3 }]);
+});
+
+test("tables below accounts that are not confirmed are not complete either", async () => {
+  let more = 0;
+  const service = changed(createFakeService(anOrganization(6)), (path, answer) => {
+    const body = answer.body as { meta?: { totalCount?: number } };
+    if (path !== "/v1/accounts" || body.meta?.totalCount === undefined) return answer;
+    return { ...answer, body: { ...body, meta: { ...body.meta, totalCount: body.meta.totalCount + more } } };
+  });
+  const { rig } = await start(service, { DUCKMIRROR_STREAMS: "accounts,companies,filings,contacts,account_insights" });
+  await rig.sync();
+  expect((await completeTables(rig)).map(({ t }) => t)).toContain("filings");
+  // The service counts an account more than it returns.
+  more = 1;
+  await rig.sync({ full: true });
+  const complete = (await completeTables(rig)).map(({ t }) => t);
+  expect(complete).toEqual(["contacts"]);
+  expect(await reasonOf(rig, "filings")).toMatch(/^accounts are not confirmed: /);
+});

@@ -20,6 +20,7 @@ const wantedValue = z.object({
 });
 const tierValue = z.object({ tier: z.string(), since: z.string(), proven: z.boolean().default(true) });
 const unusableValue = z.array(z.object({ stream: z.string(), scope: z.string(), absent: z.boolean().default(false) }));
+const ownersValue = z.object({ ids: z.array(z.string()) }).nullable();
 const grantsValue = z.object({ grants: z.array(z.string()).optional(), partial: z.array(z.string()).nullish() });
 const cursorValue = z.object({
   progress: z.object({ coverage: z.object({ total: z.number().nullish(), end: z.number().nullish() }).optional() }),
@@ -133,6 +134,11 @@ export const completenessOf = (content: Content): readonly Verdict[] => {
     ({ stream, scope, absent }) => absent && stream === "signals" && signals.has(scope),
   ).length;
   const contentless = lacking === 0 ? null : `the service does not return the content of ${lacking} signals yet`;
+  const unmet = (learned(content, "unlisted.owners", ownersValue)?.ids ?? []).filter((id) =>
+    [...rows.of("owners").values()].some((owner) => owner.id === id),
+  ).length;
+  const ownerless =
+    unmet === 0 ? null : `no account brings ${unmet} owners along any more; the next walk of all accounts settles it`;
   const reason = (stream: string, parts: readonly Part[]): string | null => {
     if (!started.has(stream)) return "never read";
     if (isPublic && FULL_ACCESS.includes(stream)) {
@@ -149,9 +155,13 @@ export const completenessOf = (content: Content): readonly Verdict[] => {
         return "accounts are not read to their end";
       if ((accounts?.checkedAt ?? null) === null && "accounts" in (wanted?.max_age_ms ?? {}) && !isPublic)
         return "accounts were never read";
+      const above = reasonOf(all.get("accounts") ?? []);
+      if (above !== null && "accounts" in (wanted?.max_age_ms ?? {}) && !isPublic)
+        return `accounts are not confirmed: ${above}`;
       if (unresolved > 0 && stream !== "account_insights") return `${unresolved} inputs are not resolved`;
     }
-    return reasonOf(parts) ?? (stream === "signals" ? contentless : null);
+    const more = stream === "signals" ? contentless : stream === "accounts" ? ownerless : null;
+    return reasonOf(parts) ?? more;
   };
   return [...all].map(([stream, every]) => {
     const parts = started.has(stream) ? every : [];

@@ -235,6 +235,7 @@ export const plannerAnswers = ({
       if (stateOf("accounts", "")?.walkedAt == null) return [];
       return all("account_insights").flatMap(({ id }) => (ids.has(id) ? [] : [{ id }]));
     },
+    [sqlText("plan/owners.sql")]: () => all("owners").map(({ id }) => ({ id })),
     [sqlText("plan/owners-without-account.sql")]: () => {
       const named = namedBy("owner_id");
       return all("owners").flatMap(({ id }) => (named.has(id) ? [] : [{ id }]));

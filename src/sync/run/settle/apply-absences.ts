@@ -9,7 +9,7 @@ import { finishedState } from "../../list/stored-state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
 import { closeList, commitState, failList } from "../state/list-ends.ts";
-import { type AbsentCompany, isSuspect, type SyncRun, shapeOf } from "../state/run-state.ts";
+import { type AbsentCompany, isFiltered, isSuspect, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { removeLists } from "./remove-company.ts";
 
@@ -105,13 +105,39 @@ export const settleAbsentCompanies = async (run: SyncRun, absent: readonly Absen
   await settleLostInputs(run, absent.filter(isInput));
 };
 
-/** Removes owners without an account. If the service stops returning owners, that proves nothing. */
-export const dropOwners = async (run: SyncRun): Promise<void> => {
+const sighting = z
+  .object({ runId: z.string(), ids: z.array(z.string()) })
+  .nullable()
+  .catch(null);
+/** Fact in `sync.capabilities`: owners whose absence is not settled (sql/views/freshness.sql). */
+const UNSETTLED_OWNERS = "unlisted.owners";
+
+/**
+ * Removes owners whom no account names, and those whom two whole walks of two runs embedded in no account although they embedded
+ * others; owners have no route of their own that could prove it. Until then, or where the guard refuses, they are remembered:
+ * the table is not complete.
+ */
+export const settleOwners = async (run: SyncRun): Promise<void> => {
+  const { warehouse, clock } = run.deps;
+  const { whole, owners } = run.embedded;
   const orphans = await idsOf(run, "plan/owners-without-account.sql");
-  if (orphans.length === 0) return;
-  const rows = await run.deps.warehouse.countRows("owners");
-  const refusal = guardDeletes(streamSpec("companies"), { rows, missing: orphans.length }, run.options);
-  if (refusal === null) return remove(run, null, "owners", orphans);
-  const text = `${orphans.length} of ${rows} owners are named by no account any more; nothing was deleted`;
-  run.deps.emit({ kind: "note", level: "warn", text });
+  const isShown = whole && owners.size > 0 && !isFiltered(run, "accounts");
+  const mirrored = isShown ? await idsOf(run, "plan/owners.sql") : [];
+  const unmet = mirrored.filter((id) => !owners.has(id) && !orphans.includes(id));
+  const known = sighting.parse(JSON.parse((await warehouse.capabilities()).get(UNSETTLED_OWNERS) ?? "null"));
+  const missedBefore = known === null || known.runId === run.runId ? [] : known.ids;
+  const gone = [...orphans, ...unmet.filter((id) => missedBefore.includes(id))];
+  const rows = await warehouse.countRows("owners");
+  const refusal = guardDeletes(streamSpec("companies"), { rows, missing: gone.length }, run.options);
+  if (refusal === null) await remove(run, null, "owners", gone);
+  else {
+    const text = `${gone.length} of ${rows} owners are named by no account any more; nothing was deleted`;
+    run.deps.emit({ kind: "note", level: "warn", text });
+  }
+  const removed = refusal === null ? gone : [];
+  const left = isShown ? unmet : (known?.ids ?? []);
+  const ids = [...new Set([...orphans, ...left])].filter((id) => !removed.includes(id));
+  if (JSON.stringify(ids) === JSON.stringify(known?.ids ?? [])) return;
+  const value = ids.length === 0 ? null : { runId: run.runId, ids };
+  await warehouse.setCapability(UNSETTLED_OWNERS, JSON.stringify(value), clock.now());
 };

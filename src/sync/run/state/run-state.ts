@@ -136,8 +136,8 @@ export interface SyncRun {
   readonly losing: OpenList[];
   /** Company profiles answered with 404; decided together. */
   readonly absent: AbsentCompany[];
-  /** Companies that accounts embedded in this run; `whole`: a walk of all accounts, begun in this run, has ended. */
-  readonly embedded: { readonly ids: Set<string>; whole: boolean };
+  /** Companies and owners that accounts embedded in this run; `whole`: a walk of all accounts, begun in this run, has ended. */
+  readonly embedded: { readonly ids: Set<string>; readonly owners: Set<string>; whole: boolean };
   /** Companies of which a list that had rows answered 404. */
   readonly suspects: Set<string>;
   /** Rows of lists that this run read completely, per stream; the share of deletes refers to this number. */

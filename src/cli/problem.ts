@@ -1,6 +1,7 @@
 // Reports a failure: code, message and hint; a stack only on request, never a secret.
 import { CommanderError } from "commander";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
+import { errorAddress } from "../core/program-files.ts";
 import type { Scrubber } from "../core/secret.ts";
 import { visible } from "../core/text/forms.ts";
 import type { Terminal } from "./terminal/terminal.ts";
@@ -43,6 +44,8 @@ export const writeProblem = (
     `${red(`error ${problem.code}:`)} ${visible(problem.message)}`,
     `${dim("hint:")} ${visible(problem.hint)}`,
   ];
+  const address = errorAddress(problem.code);
+  if (address !== null) lines.push(`${dim("more:")} ${address}`);
   for (let cause: unknown = problem; verbose && cause instanceof Error; cause = cause.cause) {
     lines.push(dim(visible(cause.stack ?? cause.message)));
   }

@@ -9,7 +9,8 @@ import { fileURLToPath } from "node:url";
 const findRoot = (): URL => {
   for (let folder = new URL("./", import.meta.url); ; folder = new URL("../", folder)) {
     if (existsSync(new URL("package.json", folder))) return folder;
-    if (folder.pathname === "/") throw new TypeError(`no package.json above ${import.meta.url}`);
+    // The highest folder is its own parent: `/`, or the one of a drive.
+    if (new URL("../", folder).href === folder.href) throw new TypeError(`no package.json above ${import.meta.url}`);
   }
 };
 
@@ -70,8 +71,22 @@ export const plainProgram = (path: string): { readonly file: string; readonly fo
   return { file: fileURLToPath(file), folder: fileURLToPath(folder) };
 };
 
+interface Manifest {
+  readonly version?: string;
+  readonly homepage?: string;
+}
+const manifest = (): Manifest => JSON.parse(readFileSync(programFile("package.json"), "utf8"));
+
 /** The program's version, from its manifest. */
-export const packageVersion = (): string => {
-  const manifest: unknown = JSON.parse(readFileSync(programFile("package.json"), "utf8"));
-  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "?";
+export const packageVersion = (): string => String(manifest().version ?? "?");
+
+/**
+ * Address of what the documents say about an error: on the site that package.json names as `homepage`, else in the file that came with
+ * the program; null: neither is there.
+ */
+export const errorAddress = (code: string, { homepage } = manifest()): string | null => {
+  const place = `ERRORS${homepage === undefined ? ".md" : ""}#${code.toLowerCase()}`;
+  if (homepage !== undefined) return `${homepage.replace(/\/$/, "")}/${place}`;
+  const file = programFile(`${isFromSources ? "" : "../"}docs/ERRORS.md`);
+  return existsSync(file) ? new URL(place, file).href : null;
 };

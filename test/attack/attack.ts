@@ -37,9 +37,9 @@ interface Arena {
 const startIn = ({ folder, snapshot, launcher }: Arena, file: string, first: number) => {
   const program = join(import.meta.dirname, "in-box.mjs");
   const readable = [import.meta.dirname, file, snapshot, join(ROOT, "node_modules/@duckdb")];
-  const launch = { readable, argv: ["--max-old-space-size=512", program, file, String(first), snapshot] };
-  const limits = 'ulimit -c 0; ulimit -f 0; ulimit -d 1600000; exec "$@"';
-  return spawn("/bin/sh", ["-c", limits, "sh", process.execPath, launcher, JSON.stringify(launch)], {
+  const limits = { cpuSeconds: 3600, memoryBytes: 1_638_400_000 };
+  const launch = { limits, readable, argv: ["--max-old-space-size=512", program, file, String(first), snapshot] };
+  return spawn(process.execPath, [launcher, JSON.stringify(launch)], {
     cwd: folder,
     env: { TOKEN: SECRET },
     stdio: ["ignore", "ignore", "ignore", "pipe"],

@@ -1,41 +1,19 @@
 // The package as a stranger gets it: packed from a clean checkout, installed in an empty project on each Node.
-import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { cpSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { tempFolder } from "../acceptance/temp-folder.ts";
-import { programOnPath } from "../support/program-on-path.ts";
 import { startRedis } from "../support/redis.ts";
 import { NODE_VERSIONS, OLD_NODE } from "./clients-installed.ts";
+import { npm, packedTarball } from "./package-of-checkout.ts";
 import { run, runWell, start } from "./programs.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-const npm = (): string => {
-  const found = programOnPath("npm");
-  if (found === null) throw new Error("npm is not on the PATH");
-  return found;
-};
-
-const QUIET = ["--no-audit", "--no-fund", "--ignore-scripts"];
-
 let tarball: string;
 beforeAll(async () => {
-  const checkout = join(tempFolder(), "checkout");
-  const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
-  for (const file of String(files).split("\0")) {
-    if (file !== "" && file !== "node_modules" && existsSync(join(root, file))) {
-      cpSync(join(root, file), join(checkout, file));
-    }
-  }
-  // Its own packages: of linked ones npm packs paths that lead out of the package.
-  await runWell(npm(), ["ci", "--prefer-offline", ...QUIET], { cwd: checkout });
-  // With scripts: `prepack` builds what is packed.
-  await runWell(npm(), ["pack", "--pack-destination", dirname(checkout)], { cwd: checkout });
-  const name = readdirSync(dirname(checkout)).find((file) => file.endsWith(".tgz"));
-  if (name === undefined) throw new Error("npm pack wrote no file");
-  tarball = join(dirname(checkout), name);
+  tarball = await packedTarball();
 });
 
 test("without its packages a checkout is not packed: a package without code must not pass for one", async () => {

@@ -33,7 +33,7 @@ export const renderErrorsDocument = (): string =>
 Generated from \`src/core/errors.ts\` and \`src/api/retry-policy.ts\`; a test keeps it equal to them.
 Failures are written to stderr as \`error CODE: message\` and \`hint: ...\`; with \`--json\` also to stdout as
 \`{"error": {"code", "message", "hint"}}\`, or as \`error\` in the result where there is one (a sync that ran out of credits).
-Words in braces are filled in.
+After the hint, stderr has the address of the error's section on this page. Words in braces are filled in.
 
 ## Exit codes
 
@@ -41,10 +41,9 @@ ${table(["exit code", "meaning"], EXITS)}
 
 ## Codes
 
-${table(
-  ["code", "exit", "message", "what to do"],
-  Object.entries(ERRORS).map(([code, { exit, message, hint }]) => [`\`${code}\``, exit, message, hint]),
-)}
+${Object.entries(ERRORS)
+  .map(([code, { exit, message, hint }]) => `### ${code}\n\nExit code ${exit}: ${asRead(message)}\n\n${asRead(hint)}`)
+  .join("\n\n")}
 
 ## What follows from an answer of the service
 

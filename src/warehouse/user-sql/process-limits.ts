@@ -24,14 +24,6 @@ const MOST_THREADS = 64 + availableParallelism();
 /** Others go first. */
 const LOW_PRIORITY = 10;
 
-/**
- * The kernel ends this process first where memory is short. `ulimit`: -c no core file; -f no file may grow; -n descriptors, because each
- * pipe holds memory of the kernel; -t processor time, s; -d all writable memory, KiB. Where a limit does not exist (-d outside Linux),
- * the process runs without it.
- */
-const SCRIPT = `{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null
-ulimit -c 0; ulimit -f 0; ulimit -n 256; ulimit -t "$1"; ulimit -d "$2" 2>/dev/null; shift 2; exec "$@"`;
-
 /** All memory that the process may have, KiB. */
 const memoryKiB = ({ memoryMiB }: ProcessLimits): number => (memoryMiB + BEYOND_DUCKDB_MIB + RESERVED_MIB) * 1024;
 
@@ -43,11 +35,11 @@ export const lowerPriority = (pid: number | undefined): void => {
   }
 };
 
-/** Arguments of /bin/sh before those of the program that it becomes, under these limits. */
-export const underLimits = (limits: ProcessLimits): readonly string[] => {
-  const seconds = Math.ceil((limits.timeMs / 1000) * availableParallelism()) + 10;
-  return ["-c", SCRIPT, "sh", String(seconds), String(memoryKiB(limits))];
-};
+/** What the kernel limits, from the start of the process on: processor time, writable memory. The launcher sets it (fence/launcher.ts). */
+export const kernelLimits = (limits: ProcessLimits) => ({
+  cpuSeconds: Math.ceil((limits.timeMs / 1000) * availableParallelism()) + 10,
+  memoryBytes: memoryKiB(limits) * 1024,
+});
 
 const numberIn = (status: string, name: string): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0);

@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
+import { createRequire } from "node:module";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -12,7 +13,7 @@ import type { Launch } from "./fence/launcher.ts";
 import type { Forbidden } from "./fence/proof.ts";
 import { type FrameLimits, frameOf, frameReader } from "./frames.ts";
 import { type FromProcess, fromProcessSchema, type ToProcess } from "./messages.ts";
-import { lowerPriority, type ProcessLimits, ROW_CHARACTERS, underLimits, watchProcess } from "./process-limits.ts";
+import { kernelLimits, lowerPriority, type ProcessLimits, ROW_CHARACTERS, watchProcess } from "./process-limits.ts";
 
 export interface SqlProcess {
   /**
@@ -56,33 +57,49 @@ const isReadable = (file: string): boolean => {
   }
 };
 
-/** Arguments of Node for the process. The folder of the sources holds more than the program, so only parts of it are granted. */
-const argumentsOf = ({ snapshot, fenced, withWal = false }: Reach): readonly string[] => {
-  const heap = "--max-old-space-size=512";
-  const program = plainProgram("src/warehouse/user-sql/program");
-  if (!fenced) return [heap, program.file];
-  const own = isFromSources ? ["sql/", "package.json"].map((path) => fileURLToPath(programFile(path))) : [];
-  const forbidden: Forbidden = {
-    files: ["/etc/passwd", "/proc/version"].filter(isReadable),
-    parent: process.pid,
-    snapshot,
-  };
+/** Whether the launcher has its calls of the kernel here. */
+const hasKernelCalls = (): boolean => {
+  try {
+    createRequire(import.meta.url).resolve(`@koromix/koffi-linux-${process.arch}`);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** What Linux reads to open the program and its one snapshot. The folder of the sources holds more, so only parts of it are granted. */
+const readableFor = ({ snapshot, withWal = false }: Reach): readonly string[] => [
+  plainProgram("src/warehouse/user-sql/program").folder,
+  ...(isFromSources ? ["sql/", "package.json"].map((path) => fileURLToPath(programFile(path))) : []),
+  ...(snapshot === null ? [] : [snapshot]),
+  ...(withWal ? [`${snapshot}.wal`] : []),
+];
+
+/**
+ * Arguments of Node for the process; no shell starts it. Linux: the launcher, which sets limits and fence and becomes the program.
+ * Elsewhere, and where the launcher has no calls of the kernel: the program itself, which its heap, DuckDB's limit and this process limit.
+ * null: this system has no fence, and one is asked for.
+ */
+export const argumentsOn = (system: NodeJS.Platform, limits: ProcessLimits, reach: Reach): readonly string[] | null => {
+  const program = ["--max-old-space-size=512", plainProgram("src/warehouse/user-sql/program").file];
+  const { snapshot, fenced } = reach;
+  if (system !== "linux") return fenced ? null : program;
+  if (!fenced && !hasKernelCalls()) return program;
+  const files = ["/etc/passwd", "/proc/version"].filter(isReadable);
+  const forbidden: Forbidden = { files, parent: process.pid, snapshot };
   const launch: Launch = {
-    readable: [
-      program.folder,
-      ...own,
-      ...(snapshot === null ? [] : [snapshot]),
-      ...(withWal ? [`${snapshot}.wal`] : []),
-    ],
-    argv: [heap, program.file, JSON.stringify(forbidden)],
+    limits: kernelLimits(limits),
+    readable: fenced ? readableFor(reach) : null,
+    argv: fenced ? [...program, JSON.stringify(forbidden)] : program,
   };
   return [plainProgram("src/warehouse/user-sql/fence/launcher").file, JSON.stringify(launch)];
 };
 
-const start = (limits: ProcessLimits, reach: Reach) => {
-  const child = spawn("/bin/sh", [...underLimits(limits), process.execPath, ...argumentsOf(reach)], {
-    // A session of its own gets no more of the processor than this one, however many threads it has.
-    detached: true,
+const start = (argv: readonly string[]) => {
+  const child = spawn(process.execPath, argv, {
+    // A session of its own gets no more of the processor than this one, however many threads it has. On Windows it would open a window.
+    detached: process.platform !== "win32",
+    windowsHide: true,
     // No environment, so no secrets.
     env: {},
     // Requests go to descriptor 0; answers come from 3, because DuckDB may write to 1.
@@ -142,8 +159,21 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export const startSqlProcess = (limits: ProcessLimits, reach: Reach): SqlProcess => {
-  const { child, requests, complaints, answers } = start(limits, reach);
+/** In place of a process that no fence could hold. */
+const notStarted = (system: NodeJS.Platform): SqlProcess => {
+  const error = new DuckmirrorError("USER_SQL_NO_BOX", { detail: `duckmirror has no fence on ${system}` });
+  const ready = Promise.reject(error);
+  ready.catch(() => undefined);
+  return { ready, request: () => ready, end: () => undefined, isOver: () => true, gone: Promise.resolve() };
+};
+
+export const startSqlProcess = (limits: ProcessLimits, reach: Reach, system = process.platform): SqlProcess => {
+  const argv = argumentsOn(system, limits, reach);
+  return argv === null ? notStarted(system) : runSqlProcess(argv, limits, reach);
+};
+
+const runSqlProcess = (argv: readonly string[], limits: ProcessLimits, reach: Reach): SqlProcess => {
+  const { child, requests, complaints, answers } = start(argv);
   const complaint = complaintOf(complaints);
   let reason: Error | null = null;
   let isReady = false;

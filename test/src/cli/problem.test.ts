@@ -1,9 +1,11 @@
 // How a failure is shown.
+import { readFileSync } from "node:fs";
 import { CommanderError } from "commander";
 import pc from "picocolors";
 import { expect, test } from "vitest";
 import { asProblem, problemJson, withError, writeProblem } from "../../../src/cli/problem.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
+import { errorAddress } from "../../../src/core/program-files.ts";
 import { createScrubber } from "../../../src/core/secret.ts";
 
 const SECRET = "hush-hush-hush";
@@ -46,7 +48,9 @@ test("anything else is unexpected, with what was thrown as its cause", () => {
 
 test("people see code, message and hint; stacks only on request", () => {
   const problem = new DuckmirrorError("DISK_FULL", { detail: "no space" }, { cause: new Error("ENOSPC") });
-  expect(written(problem)).toMatch(/^error DISK_FULL: The disk is full: no space\nhint: .+\n$/);
+  expect(written(problem)).toMatch(
+    /^error DISK_FULL: The disk is full: no space\nhint: .+\nmore: file:.+docs\/ERRORS\.md#disk_full\n$/,
+  );
   expect(written(problem)).not.toContain("ENOSPC");
   expect(written(problem, true)).toContain("Error: ENOSPC");
 });
@@ -76,4 +80,12 @@ test("a result carries the error with which its command ended, without a secret,
   const problem = new DuckmirrorError("DISK_FULL", { detail: SECRET });
   expect(withError(result, problem, scrubber)).toMatchObject({ run_id: "r", error: { code: "DISK_FULL" } });
   expect(JSON.stringify(withError(result, problem, scrubber))).not.toContain(SECRET);
+});
+
+test("an error has an address: on the site that the manifest names, else in the file of the package", () => {
+  expect(errorAddress("DISK_FULL", { homepage: "https://docs.example/duckmirror/" })).toBe(
+    "https://docs.example/duckmirror/ERRORS#disk_full",
+  );
+  const file = new URL(errorAddress("DISK_FULL", {}) ?? "");
+  expect(readFileSync(file, "utf8")).toContain(`\n### ${file.hash.slice(1).toUpperCase()}\n`);
 });

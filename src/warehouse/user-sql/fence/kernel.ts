@@ -8,6 +8,7 @@ const libc = koffi.load(null);
 const syscall = libc.func("long syscall(long number, ...)");
 const prctl = libc.func("int prctl(int option, ...)");
 const fcntl = libc.func("int fcntl(int fd, int command, ...)");
+const setrlimit = libc.func("int setrlimit(int resource, const void *limit)");
 const execve = libc.func("int execve(const char *path, const char **argv, const char **env)");
 
 const check = (step: string, result: unknown): number => {
@@ -19,6 +20,25 @@ const check = (step: string, result: unknown): number => {
 const [CREATE_RULESET, ADD_RULE, RESTRICT_SELF, CLOSE_RANGE] = [444, 445, 446, 436];
 const [SET_PDEATHSIG, SET_SECCOMP, SET_NO_NEW_PRIVS] = [1, 22, 38];
 const SIGKILL = 9;
+
+/** Numbers of limits, the same on x64 and arm64: processor time, size of a file, writable memory, core file, descriptors. */
+const [CPU, FSIZE, DATA, CORE, NOFILE] = [0, 1, 2, 4, 7];
+
+/** From now on this process has these limits, and can raise none. No file may grow. Throws FenceError. */
+export const limitResources = ({ cpuSeconds, memoryBytes }: { cpuSeconds: number; memoryBytes: number }): void => {
+  // Each pipe holds memory of the kernel, so descriptors are few.
+  const most = [
+    [CPU, cpuSeconds],
+    [FSIZE, 0],
+    [DATA, memoryBytes],
+    [CORE, 0],
+    [NOFILE, 256],
+  ] as const;
+  for (const [resource, value] of most) {
+    const limit = Buffer.from(new BigUint64Array([BigInt(value), BigInt(value)]).buffer);
+    check("limit", setrlimit(resource, limit));
+  }
+};
 
 /** Version of Landlock, from 1. Throws FenceError where the kernel has none. */
 export const landlockVersion = (): number =>

@@ -1,7 +1,7 @@
-// Program that fences itself by Landlock and seccomp and then becomes Node with the program of a user's SQL. A fence that is set from
-// inside would leave out threads that Node has started already; becoming a program ends them.
-// Arguments: what may be read, and the program, as JSON (`Launch`). Ends with code 78 and one line of text where it cannot fence.
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+// Program that limits itself, fences itself by Landlock and seccomp, and then becomes Node with the program of a user's SQL. A fence that is
+// set from inside would leave out threads that Node has started already; becoming a program ends them.
+// Arguments: limits, what may be read, and the program, as JSON (`Launch`). Ends with code 78 and one line of text where it cannot fence.
+import { closeSync, constants, fstatSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import {
@@ -9,6 +9,7 @@ import {
   type FileRule,
   keepStandardFiles,
   landlockVersion,
+  limitResources,
   RIGHTS,
   renounceRights,
   restrictCalls,
@@ -17,8 +18,9 @@ import {
 import { type Architecture, filterFor } from "./seccomp.ts";
 
 export interface Launch {
-  /** Files and folders that the program reads. */
-  readonly readable: readonly string[];
+  readonly limits: Parameters<typeof limitResources>[0];
+  /** Files and folders that the program reads; null: it gets no fence. */
+  readonly readable: readonly string[] | null;
   /** Arguments of Node. */
   readonly argv: readonly string[];
 }
@@ -68,7 +70,16 @@ const architecture = (): Architecture => {
   throw new TypeError(`no table of system calls for ${process.arch}`);
 };
 
-const launch = ({ readable, argv }: Launch): never => {
+/** Where memory is short, the kernel ends this process first. */
+const endFirst = (): void => {
+  try {
+    writeFileSync("/proc/self/oom_score_adj", "1000");
+  } catch {
+    // A container may forbid it.
+  }
+};
+
+const fence = (readable: readonly string[]): void => {
   const version = landlockVersion();
   const { folders, loaders } = systemLibraries();
   const wanted: readonly (readonly [string, number])[] = [
@@ -84,6 +95,13 @@ const launch = ({ readable, argv }: Launch): never => {
   restrictFiles(version, rules);
   for (const { fd } of rules) closeSync(fd);
   restrictCalls(filterFor(architecture(), process.pid));
+};
+
+const launch = ({ limits, readable, argv }: Launch): never => {
+  endFirst();
+  limitResources(limits);
+  if (readable === null) keepStandardFiles();
+  else fence(readable);
   // OpenSSL would look for its settings; the time zone of the machine is another file.
   return become(process.execPath, [process.execPath, ...argv], ["OPENSSL_CONF=/dev/null", "TZ=UTC"]);
 };

@@ -1,10 +1,11 @@
 // What the asking process makes of a process of a user's SQL that native code has taken over: a program in its place plays it.
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { frameOf } from "../../../../src/warehouse/user-sql/frames.ts";
 import { excessOf } from "../../../../src/warehouse/user-sql/process-limits.ts";
-import { startSqlProcess } from "../../../../src/warehouse/user-sql/sql-process.ts";
+import { argumentsOn, startSqlProcess } from "../../../../src/warehouse/user-sql/sql-process.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const node = process.execPath;
@@ -104,19 +105,59 @@ test("memory beyond the limit is seen, whichever kind it is", () => {
   expect(excessOf(2 ** 22 + 1, most)).toBeNull();
 });
 
-test("the kernel ends it before the server, the server goes first, and processor time, descriptors and memory are limited", async () => {
+test("the server goes first", async () => {
   const sqlProcess = takenOver(
     `await asked;
-    const read = (name) => fs.readFileSync("/proc/self/" + name, "utf8");
-    const nice = read("stat").slice(read("stat").lastIndexOf(")")).split(" ")[17];
-    send(frame(JSON.stringify({ kind: "failed", detail: [read("oom_score_adj").trim(), nice, read("limits")].join("|") })));`,
+    const stat = fs.readFileSync("/proc/self/stat", "utf8");
+    send(frame(JSON.stringify({ kind: "failed", detail: stat.slice(stat.lastIndexOf(")")).split(" ")[17] })));`,
   );
   await sqlProcess.ready;
-  const answer = await sqlProcess.request({ kind: "next" });
-  const detail = answer.kind === "failed" ? answer.detail : "";
-  expect(detail).toMatch(/^1000\|10\|/);
-  for (const limit of [/Max open files +256 /, /Max cpu time +\d+ /, /Max data size +\d{9,} /, /Max file size +0 /])
-    expect(detail).toMatch(limit);
+  expect(await sqlProcess.request({ kind: "next" })).toEqual({ kind: "failed", detail: "10" });
   sqlProcess.end(new Error("over"));
   await sqlProcess.gone;
+});
+
+describe("how it starts", () => {
+  const limits = { memoryMiB: 512, timeMs: 60_000 };
+  const reach = { snapshot: "/data/warehouse.duckdb", fenced: true, onCrash: () => undefined };
+  const words = (argv: readonly string[] | null) => (argv ?? []).map((word) => word.replace(/.*\//, ""));
+
+  test("Linux: the launcher, which limits and fences and becomes the program", () => {
+    const [launcher = "", launch = ""] = argumentsOn("linux", limits, reach) ?? [];
+    expect(launcher).toMatch(/launcher/);
+    expect(JSON.parse(launch)).toMatchObject({
+      limits: { memoryBytes: expect.any(Number), cpuSeconds: expect.any(Number) },
+      readable: expect.arrayContaining(["/data/warehouse.duckdb"]),
+    });
+    const open = JSON.parse(argumentsOn("linux", limits, { ...reach, fenced: false })?.[1] ?? "");
+    expect(open).toMatchObject({ limits: expect.anything(), readable: null });
+  });
+
+  test.each(["win32", "darwin"] as const)(
+    "%s: Node with the program, without a shell; with a fence not at all",
+    async (system) => {
+      expect(words(argumentsOn(system, limits, { ...reach, fenced: false }))).toEqual([
+        "--max-old-space-size=512",
+        expect.stringMatching(/program\.m?js$/),
+      ]);
+      const refused = startSqlProcess(limits, reach, system);
+      const expected = { code: "USER_SQL_NO_BOX", message: expect.stringContaining(system) };
+      await expect(refused.ready).rejects.toMatchObject(expected);
+      expect(refused.isOver()).toBe(true);
+    },
+  );
+
+  test.each(["win32", "darwin"] as const)("%s: the owner's statement runs", async (system) => {
+    const file = join(dir, "one.duckdb");
+    (await DuckDBInstance.create(file)).closeSync();
+    const open = { ...reach, snapshot: file, fenced: false };
+    const sqlProcess = startSqlProcess(limits, open, system);
+    await sqlProcess.ready;
+    const asked = { kind: "run", snapshot: file, sql: "SELECT 42 AS answer", gated: false } as const;
+    const first = await sqlProcess.request({ ...asked, memoryLimit: "512MiB", rowCharacters: 1_000_000 });
+    expect(first).toEqual({ kind: "columns", columns: [{ name: "answer", type: "INTEGER" }] });
+    expect(await sqlProcess.request({ kind: "next" })).toEqual({ kind: "rows", rows: [[42]] });
+    sqlProcess.end(new Error("over"));
+    await sqlProcess.gone;
+  });
 });

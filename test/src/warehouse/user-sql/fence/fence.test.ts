@@ -24,8 +24,10 @@ beforeEach(() => {
   writeFileSync(secret, "not yours", { mode: 0o600 });
 });
 
-const launch = (readable: readonly string[], argv: readonly string[]) =>
-  spawnSync(process.execPath, [plainProgram(LAUNCHER).file, JSON.stringify({ readable, argv })], {
+const LIMITS = { cpuSeconds: 1234, memoryBytes: 4_294_967_296 };
+
+const launch = (readable: readonly string[] | null, argv: readonly string[]) =>
+  spawnSync(process.execPath, [plainProgram(LAUNCHER).file, JSON.stringify({ limits: LIMITS, readable, argv })], {
     encoding: "utf8",
     env: { SECRET: "of the parent" },
     stdio: ["ignore", "pipe", "pipe", "ignore"],
@@ -86,3 +88,20 @@ test.each(["x64", "arm64"] as const)(
     expect(instructions).toBeLessThan(4096);
   },
 );
+
+test("without a fence, too, the kernel ends it first and limits processor time, memory, files and descriptors", () => {
+  const program = join(dir, "limits.mjs");
+  const looks = `import { readFileSync, writeSync } from "node:fs";
+    writeSync(1, ["oom_score_adj", "limits"].map((name) => readFileSync("/proc/self/" + name, "utf8")).join(""));`;
+  writeFileSync(program, looks);
+  const { stdout } = launch(null, [program]);
+  expect(stdout).toMatch(/^1000\n/);
+  for (const limit of [
+    /Max cpu time +1234 +1234 /,
+    /Max file size +0 +0 /,
+    /Max data size +4294967296 +4294967296 /,
+    /Max core file size +0 +0 /,
+    /Max open files +256 +256 /,
+  ])
+    expect(stdout).toMatch(limit);
+});

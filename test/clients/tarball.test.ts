@@ -1,5 +1,5 @@
 // The package as a stranger gets it: packed from a clean checkout, installed in an empty project on each Node.
-import { cpSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { z } from "zod";

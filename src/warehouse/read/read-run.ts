@@ -116,6 +116,16 @@ export const readRun = async (snapshot: string, runId: string): Promise<StoredRu
     return run ?? null;
   });
 
+const changedRow = z.object({
+  table_name: z.string(),
+  change: z.enum(["insert", "update", "delete"]),
+  rows: z.number(),
+});
+
+/** Rows that a run changed, by table and kind of change; none where the snapshot lacks the run. Throws QUERY_FAILED. */
+export const changesOfRun = async (snapshot: string, runId: string) =>
+  (await reading(snapshot, (database) => database.query(sqlText("server/run-changes.sql"), [runId], changedRow))) ?? [];
+
 const traceOf = (
   requests: z.output<typeof requestsRow>,
   written: Omit<z.output<typeof rowsRow>, "run_id" | "stream">,

@@ -21,6 +21,7 @@ const inputSchema = z.object({
   since: z.string().optional(),
   withParents: z.boolean().default(false),
   timings: z.boolean().default(false),
+  report: z.string().optional(),
 });
 
 const durationOf = (text: string | undefined): number | null => {
@@ -39,6 +40,10 @@ export const command = defineCommand({
       .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4; unset: sync_timeout)")
       .option("--with-parents", "also read the accounts, which company lists and insights need first")
       .option("--timings", "print at the end what the sync did when, on stderr")
+      .option(
+        "--report <kind[=place]>",
+        "also report to dagster, airflow, github or openlineage, or to a file or address",
+      )
       .option("--erase", "move rows outside the setting `scope` to history")
       .option(
         "--allow-mass-delete",
@@ -53,6 +58,7 @@ export const command = defineCommand({
     "duckmirror sync signals --since 2026-11-01": "signals since that day, without the rest of the list",
     "duckmirror sync --erase": "sync, and keep only what the setting `scope` asks for",
     "duckmirror sync --timings": "which part waited for what",
+    "duckmirror sync --report openlineage=lineage.ndjson": "each table as a dataset, with its columns' lineage",
     "duckmirror sync --full --json": "compare every list completely; the report as JSON",
   },
   input: inputSchema,
@@ -79,14 +85,19 @@ export const command = defineCommand({
     const { streams } = request;
     if (input.reset.length > 0) callersExtent(config, request);
     const timings = input.timings ? createTimings(context.clock, performance.timeOrigin) : null;
-    const { report, error } = await orBroken(
-      recordedJob(config, context, { action: "sync", streams }, ({ tracer = noTracer, ...engine }) =>
-        syncJob(config, request, { ...engine, tracer: timings?.around(tracer) ?? tracer }),
+    const { reporting } = await import("../../reports/send-report.ts");
+    const { result, report: sendReport } = await reporting(input.report, config, context, () =>
+      orBroken(
+        recordedJob(config, context, { action: "sync", streams }, ({ tracer = noTracer, ...engine }) =>
+          syncJob(config, request, { ...engine, tracer: timings?.around(tracer) ?? tracer }),
+        ),
       ),
     );
+    const { report, error } = result;
     if (timings !== null) terminal.err(timings.render(terminal.errColumns));
     if (shared.json) await context.printJson(withError(report, error, context.scrubber));
     else await terminal.out(renderSummary(report, terminal, { named: streams.length > 0 }));
+    await sendReport();
     if (error === null) return EXIT.done;
     return context.printProblem(error).exitCode;
   },

@@ -1,10 +1,13 @@
 # syntax=docker/dockerfile:1
 # duckmirror in a container: built in one stage, run in another without compiler, sources or root.
 
-FROM node:24-bookworm-slim AS build
+# A tag can move: build a release with the digest (`npm run release` prints the command).
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json LICENSE ./
-# No install script of any dependency is needed (docs/decisions/0010-dependencies.md).
+# No install script of any dependency is needed (docs/decisions/dependencies.md).
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json build.mjs ./
 COPY src ./src
@@ -12,7 +15,7 @@ COPY jobs ./jobs
 COPY sql ./sql
 RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production \
     DUCKMIRROR_DATA_DIR=/data \
     DUCKMIRROR_LOG_FORMAT=json

@@ -104,7 +104,8 @@ process.stdout.write(
   `v${version} is committed and tagged; ${out}/ holds ${["SHA256SUMS", ...files.map((file) => basename(file))].join(", ")}.
 Next, by hand:
   git push --follow-tags
-  npm publish ${tarball}
-  docker build --tag duckmirror:${version} .
+  npm publish ./${tarball}
+  docker buildx imagetools inspect node:24-bookworm-slim    # prints the digest
+  docker build --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:DIGEST --tag duckmirror:${version} .
 `,
 );

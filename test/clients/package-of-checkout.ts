@@ -16,8 +16,8 @@ export const npm = (): string => {
 
 const QUIET = ["--no-audit", "--no-fund", "--ignore-scripts"];
 
-/** Path of the tarball. */
-export const packedTarball = async (): Promise<string> => {
+/** A copy of the checkout with packages of its own. */
+export const freshCheckout = async (): Promise<string> => {
   const checkout = join(tempFolder(), "checkout");
   const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
   for (const file of String(files).split("\0")) {
@@ -27,6 +27,12 @@ export const packedTarball = async (): Promise<string> => {
   }
   // Its own packages: of linked ones npm packs paths that lead out of the package.
   await runWell(npm(), ["ci", "--prefer-offline", ...QUIET], { cwd: checkout });
+  return checkout;
+};
+
+/** Path of the tarball. */
+export const packedTarball = async (): Promise<string> => {
+  const checkout = await freshCheckout();
   // With scripts: `prepack` builds what is packed.
   await runWell(npm(), ["pack", "--pack-destination", dirname(checkout)], { cwd: checkout });
   const name = readdirSync(dirname(checkout)).find((file) => file.endsWith(".tgz"));

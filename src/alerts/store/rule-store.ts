@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { ALERTS } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { flushToDisk, listOwnIfThere, makeOwnFolder, readOwnIfThere, replaceFile } from "../../core/files/own-files.ts";
+import { flushToDisk } from "../../core/files/file-system.ts";
+import { listOwnIfThere, makeOwnFolder, readOwnIfThere, replaceFile } from "../../core/files/own-files.ts";
 import { type Message, messageSchema } from "../message.ts";
 
 const positionSchema = z.object({

@@ -18,9 +18,10 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { copyFile, type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
+import { copyFile, type FileHandle, open, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
+import { flushToDisk, moveOver } from "./file-system.ts";
 import { makeFolders } from "./make-folders.ts";
 
 const FULL = /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large/i;
@@ -45,7 +46,7 @@ export const rewriteWith = async (file: string, write: (fresh: FileHandle) => Pr
     // A file of that name was left by a crash, or planted; creating a new file follows no link.
     await rm(fresh, { force: true });
     await createDurably(fresh, write);
-    await rename(fresh, file);
+    await moveOver(fresh, file);
     await flushToDisk(dirname(file));
   } catch (error) {
     await rm(fresh, { force: true }).catch(() => undefined);
@@ -237,13 +238,6 @@ export const allEntriesOfOwn = (folder: string): readonly Dirent[] => {
     entry,
     ...(entry.isDirectory() ? allEntriesOfOwn(join(folder, entry.name)) : []),
   ]);
-};
-
-/** Flushes a file, or the entries of a folder, to disk. Throws the system's error. */
-export const flushToDisk = async (path: string): Promise<void> => {
-  // A data directory may be a link, because the user named it.
-  const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  await handle.sync().finally(() => handle.close());
 };
 
 /**

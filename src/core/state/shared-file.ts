@@ -7,14 +7,8 @@ import { dirname, join } from "node:path";
 import type { z } from "zod";
 import { systemClock } from "../clock.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
-import {
-  createDurably,
-  createOwn,
-  flushToDisk,
-  makeOwnFolder,
-  readOwnIfThere,
-  readOwnText,
-} from "../files/own-files.ts";
+import { flushToDisk } from "../files/file-system.ts";
+import { createDurably, createOwn, makeOwnFolder, readOwnIfThere, readOwnText } from "../files/own-files.ts";
 
 // The error for a file or folder of the mirror that could not be written.
 

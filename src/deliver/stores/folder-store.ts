@@ -3,11 +3,12 @@
 
 import { createHash, randomUUID } from "node:crypto";
 import { chmodSync, rmSync, statSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { flushToDisk, moveOver } from "../../core/files/file-system.ts";
 import { makeFolders } from "../../core/files/make-folders.ts";
-import { allEntriesOfOwn, copyOwn, flushToDisk, readOwnIfThere, writeNewSync } from "../../core/files/own-files.ts";
+import { allEntriesOfOwn, copyOwn, readOwnIfThere, writeNewSync } from "../../core/files/own-files.ts";
 import { openError } from "../../warehouse/duckdb/duck-errors.ts";
 import { modesOf, refuseLinks } from "../../warehouse/export/swap.ts";
 import { takeWriterLock } from "../../warehouse/file/writer-lock.ts";
@@ -44,7 +45,7 @@ const placed = async (dir: string, key: string, fill: (path: string) => Promise<
     await fill(fresh);
     chmodSync(fresh, modes.file);
     await flushToDisk(fresh);
-    await rename(fresh, path);
+    await moveOver(fresh, path);
   } catch (error) {
     rmSync(fresh, { force: true });
     throw error;

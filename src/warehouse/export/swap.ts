@@ -7,8 +7,9 @@ import { chmodSync, lstatSync, renameSync, rmdirSync, rmSync, statSync } from "n
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
+import { flushToDisk } from "../../core/files/file-system.ts";
 import { makeFolders } from "../../core/files/make-folders.ts";
-import { flushToDisk, writeNewSync } from "../../core/files/own-files.ts";
+import { writeNewSync } from "../../core/files/own-files.ts";
 import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.ts";
 
 const PLAN_NAME = "plan.json";

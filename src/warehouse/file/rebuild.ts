@@ -1,11 +1,11 @@
 // Rebuilds the working file: applies the journal's changes to a new file, checks it, and replaces the old file. The
 // old file is never opened, so it may be damaged or missing; it is kept under another name.
 
-import { rename, rm, stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { flushToDisk } from "../../core/files/own-files.ts";
+import { flushToDisk, moveOver } from "../../core/files/file-system.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
 import type { Database } from "../duckdb/database.ts";
@@ -86,9 +86,9 @@ const takePlace = async (fresh: string, working: string, now: number): Promise<s
   const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
   const kept = (await exists(working)) ? `${working}.${stamp}.old` : null;
   // DuckDB would apply a remaining WAL to the new file.
-  if (await exists(`${working}.wal`)) await rename(`${working}.wal`, `${working}.${stamp}.old.wal`);
-  if (kept !== null) await rename(working, kept);
-  await rename(fresh, working);
+  if (await exists(`${working}.wal`)) await moveOver(`${working}.wal`, `${working}.${stamp}.old.wal`);
+  if (kept !== null) await moveOver(working, kept);
+  await moveOver(fresh, working);
   await flushToDisk(dirname(working));
   return kept;
 };

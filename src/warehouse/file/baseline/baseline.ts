@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
+import { flushToDisk } from "../../../core/files/file-system.ts";
 import {
   assertOwnFile,
   copyOwn,
-  flushToDisk,
   listOwn,
   makeOwnFolder,
   readOwnIfThere,

@@ -3,7 +3,8 @@
 import { link, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { copyOwn, flushToDisk, listOwn, makeOwnFolder, replaceFile } from "../../../core/files/own-files.ts";
+import { flushToDisk } from "../../../core/files/file-system.ts";
+import { copyOwn, listOwn, makeOwnFolder, replaceFile } from "../../../core/files/own-files.ts";
 import type { Database } from "../../duckdb/database.ts";
 import { sqlText } from "../../duckdb/sql-files.ts";
 import {

@@ -2,10 +2,11 @@
 // (docs/decisions/publishing.md). A reader
 // sees the old or the new snapshot, whole; a reader with the old one open keeps it.
 
-import { rename, rm, stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
-import { copyOwn, flushToDisk, listOwn, openOwn } from "../../../core/files/own-files.ts";
+import { flushToDisk, moveOver } from "../../../core/files/file-system.ts";
+import { copyOwn, listOwn, openOwn } from "../../../core/files/own-files.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { instant } from "../../duckdb/duck-values.ts";
@@ -96,7 +97,7 @@ export const publishSnapshot = async (
     if (keeping !== null) await keepPresent(snapshot, keeping);
     // A WAL beside the snapshot is not ours, and the next reader would apply it.
     await rm(`${snapshot}.wal`, { force: true, recursive: true });
-    await rename(temporary, snapshot);
+    await moveOver(temporary, snapshot);
   } catch (error) {
     await rm(temporary, { force: true });
     throw statementError(error);

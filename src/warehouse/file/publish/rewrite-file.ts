@@ -1,12 +1,12 @@
 // Rewrites the working file: erased values disappear, because a new file never held them, and unused blocks are given
 // back. The copy is compared with the old file before it takes its place.
 
-import { chmod, rename } from "node:fs/promises";
+import { chmod } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { flushToDisk } from "../../../core/files/own-files.ts";
+import { flushToDisk, moveOver } from "../../../core/files/file-system.ts";
 import { literal } from "../../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
@@ -69,7 +69,7 @@ export const rewriteFile = async (database: Database, means: RewriteMeans): Prom
         await copyContents(file, fresh, means);
         await chmod(fresh, 0o600);
         await flushToDisk(fresh);
-        await rename(fresh, file);
+        await moveOver(fresh, file);
       } catch (error) {
         throw statementError(error);
       }

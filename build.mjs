@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { basename, isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -25,15 +25,7 @@ const page = join(out, "src/server/page");
 for (const name of readdirSync(at("src/server/page")).filter((file) => /\.(html|css|svg)$/.test(file))) {
   cpSync(join(at("src/server/page"), name), join(page, name));
 }
-for (const [from, names] of [
-  ["uplot", ["dist/uPlot.min.css"]],
-  ["swagger-ui-dist", ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"]],
-]) {
-  for (const name of names) {
-    const target = /^(LICENSE|NOTICE)$/.test(name) ? `${from}.${name}` : basename(name);
-    cpSync(at(join("node_modules", from, name)), join(page, "vendor", target));
-  }
-}
+cpSync(at("node_modules/uplot/dist/uPlot.min.css"), join(page, "vendor/uPlot.min.css"));
 cpSync(at("sql"), join(out, "sql"), { recursive: true });
 cpSync(at("src/sandbox/content/names.json"), join(out, "src/sandbox/content/names.json"));
 cpSync(at("node_modules/@bull-board/ui/dist"), join(out, "board/dist"), { recursive: true });
@@ -118,7 +110,7 @@ await bundle.close();
 // The page's modules with their libraries (docs/decisions/the-page.md). The editor and the plots are parts of their own.
 const pageBundle = await rolldown({
   input: Object.fromEntries(
-    ["main.tsx", "login.ts", "reference.ts"].map((name) => [name.split(".")[0], at(`src/server/page/${name}`)]),
+    ["main.tsx", "login.ts"].map((name) => [name.split(".")[0], at(`src/server/page/${name}`)]),
   ),
   platform: "browser",
 });

@@ -27,8 +27,11 @@ export interface OpenPage {
 export interface PageRig {
   readonly browser: Browser;
   serve(options: Partial<ServerOptions> & Pick<ServerOptions, "profiles">): Promise<RunningServer>;
-  /** Opens an address in a context of its own. `settled`: waits until every figure is there. */
-  open(url: string, look?: { width?: number; height?: number; dark?: boolean; settled?: boolean }): Promise<OpenPage>;
+  /** Opens an address in a context of its own, with a server key if one is given. `settled`: waits until every figure is there. */
+  open(
+    url: string,
+    look?: { width?: number; height?: number; dark?: boolean; settled?: boolean; key?: string },
+  ): Promise<OpenPage>;
   close(): Promise<void>;
 }
 
@@ -55,12 +58,13 @@ export const startPageRig = async (): Promise<PageRig> => {
       servers.push(server);
       return server;
     },
-    open: async (url, { width = 1280, height = 900, dark = false, settled = true } = {}) => {
+    open: async (url, { width = 1280, height = 900, dark = false, settled = true, key } = {}) => {
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme: dark ? "dark" : "light",
         reducedMotion: "reduce",
         timezoneId: "UTC",
+        ...(key === undefined ? {} : { extraHTTPHeaders: { authorization: `Bearer ${key}` } }),
       });
       const page = await context.newPage();
       const complaints: string[] = [];

@@ -6,6 +6,7 @@ import { Accounts } from "./pages/accounts.tsx";
 import { Credits } from "./pages/credits.tsx";
 import { Explorer } from "./pages/explorer.tsx";
 import { Overview } from "./pages/overview.tsx";
+import { Reference } from "./pages/reference.tsx";
 import { RunPage } from "./pages/run.tsx";
 import { Runs } from "./pages/runs.tsx";
 import { Settings } from "./pages/settings.tsx";
@@ -32,6 +33,9 @@ const PAGES: readonly (readonly [
   ["/settings", "Settings", Settings],
 ];
 
+/** Pages that the foot names. */
+const MORE: typeof PAGES = [["/reference", "API reference", Reference]];
+
 const Missing = () => (
   <Card title="There is no such page" lead="The address is wrong, or what it named is gone.">
     <Inside to="/">Go to the overview</Inside>
@@ -41,7 +45,7 @@ const Missing = () => (
 /** `/accounts/7` → the page of one account, with the id 7. */
 const pageAt = (path: string) => {
   const [, first = "", id = "", ...more] = path.split("/");
-  const found = PAGES.find(([at]) => at === `/${first}`);
+  const found = [...PAGES, ...MORE].find(([at]) => at === `/${first}`);
   const page = id === "" ? found?.[2] : found?.[3];
   return {
     Page: more.length > 0 || page === undefined ? Missing : page,
@@ -157,7 +161,7 @@ export const Shell = () => {
         <Page id={id} key={path} />
       </main>
       <footer class="foot">
-        duckmirror {abilities.version} · <a href="/reference">API reference</a> · <a href="/metrics">Metrics</a>
+        duckmirror {abilities.version} · <Inside to="/reference">API reference</Inside> · <a href="/metrics">Metrics</a>
         {abilities.queues ? (
           <>
             {" · "}

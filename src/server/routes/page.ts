@@ -22,6 +22,7 @@ const ADDRESSES = [
   "/credits",
   "/explorer",
   "/settings",
+  "/reference",
 ];
 
 /** A browser that follows a wrong address gets the page, which says so; a program gets an error. */
@@ -36,7 +37,6 @@ export const pageRoutes = (app: FastifyInstance, context: ServerContext): void =
     sendAsset(request, reply, assets.get(name));
   for (const address of ADDRESSES) app.get(address, html("index.html"));
   app.get("/login", html("login.html"));
-  app.get("/reference", html("reference.html"));
   app.get("/favicon.ico", html("favicon.svg"));
   app.get<{ Params: { "*": string } }>("/page/*", (request, reply) =>
     sendAsset(request, reply, assets.get(request.params["*"])),

@@ -26,8 +26,9 @@ export interface ServedMirror {
 export const serveMirror = async (
   accounts = 5,
   settings: Readonly<Record<string, string>> = {},
+  tier: "full" | "public" = "full",
 ): Promise<ServedMirror> => {
-  const sandbox = await startSandbox({ accounts, requestsPerMinute: 1_000_000, threads: 1 });
+  const sandbox = await startSandbox({ accounts, tier, requestsPerMinute: 1_000_000, threads: 1 });
   const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-served-"));
   await copyMigratedMirror(dataDir);
   const env = {

@@ -99,34 +99,32 @@ const firstPrice = (plan: PlanAnswer | null): ComponentChildren => {
 const FirstVisit = ({ running }: { running: Running }) => {
   const { abilities, profile } = useShared();
   const { value: plan, error } = useAsk<PlanAnswer>(profile.plan ? "/api/plan" : null);
+  if (running) return <OtherSync progress={running} first />;
   if (profile.plan && plan === null && error === null) return null;
   return (
-    <>
-      {running ? <OtherSync progress={running} first /> : null}
-      <Card
-        title="There is no mirror yet"
-        id="first-visit"
-        lead="Three steps make it. Reading the mirror afterwards costs nothing."
-      >
-        <ol>
-          <li>
-            <code>duckmirror check</code> shows whether the service takes the token: 1 credit.
-          </li>
-          <li id="first-price">
-            <code>duckmirror plan</code> shows how many credits the first sync costs: {firstPrice(plan)}
-          </li>
-          <li>
-            <code>duckmirror sync</code> reads every list once: about one credit for each page of each list. If it
-            stops, the next sync goes on from there.
-          </li>
-        </ol>
-        {abilities.syncs ? (
-          <RunsUnderWay first />
-        ) : (
-          <p class="hint">While a sync runs, this page shows how far it is, and fills when it publishes.</p>
-        )}
-      </Card>
-    </>
+    <Card
+      title="There is no mirror yet"
+      id="first-visit"
+      lead="Three steps make it. Reading the mirror afterwards costs nothing."
+    >
+      <ol>
+        <li>
+          <code>duckmirror check</code> shows whether the service takes the token: 1 credit.
+        </li>
+        <li id="first-price">
+          <code>duckmirror plan</code> shows how many credits the first sync costs: {firstPrice(plan)}
+        </li>
+        <li>
+          <code>duckmirror sync</code> reads every list once: about one credit for each page of each list. If it stops,
+          the next sync goes on from there.
+        </li>
+      </ol>
+      {abilities.syncs ? (
+        <RunsUnderWay first />
+      ) : (
+        <p class="hint">While a sync runs, this page shows how far it is, and fills when it publishes.</p>
+      )}
+    </Card>
   );
 };
 

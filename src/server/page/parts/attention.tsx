@@ -45,7 +45,13 @@ const checkPoints = ({ checks }: Overview): readonly Point[] =>
 const otherPoints = ({ runs, findings }: Overview): readonly Point[] => {
   const [last] = runs;
   const isBad = last !== undefined && !["done", "running"].includes(last.status);
-  const run = last === undefined ? null : <Inside to={`/runs/${encodeURIComponent(last.run_id)}`}>the last run</Inside>;
+  const run =
+    last === undefined ? null : (
+      <>
+        <Inside to={`/runs/${encodeURIComponent(last.run_id)}`}>the last run</Inside>
+        {last.error === null || last.differences ? "" : `: ${last.error}`}
+      </>
+    );
   return [
     ...(isBad
       ? [{ mood: last.status === "failed" ? ("bad" as const) : ("warn" as const), mark: last.status, text: run }]

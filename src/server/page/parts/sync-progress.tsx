@@ -45,6 +45,9 @@ export const RunProgress = ({ progress }: { progress: Progress }) => {
   );
 };
 
+/** How a list of this run is. */
+const STATES: Readonly<Record<string, string>> = { reading: "being read", idle: "read" };
+
 const pagesText = ({ pages_done, pages_total }: List): string =>
   pages_total === null ? count(pages_done) : `${count(pages_done)} of ${count(pages_total)}`;
 
@@ -74,7 +77,7 @@ export const OtherSync = ({ progress, first = false }: { progress: Progress; fir
       id="other-sync"
       lead={
         first
-          ? "Early results can be read while it runs. They are unconfirmed: a list is complete once it was read to its end."
+          ? "Early results can be read as soon as they are published here. They are unconfirmed: a list is complete once it was read to its end."
           : `It began at ${momentText(progress.started_at)}. The figures below are those of the last publish.`
       }
     >
@@ -89,7 +92,7 @@ export const OtherSync = ({ progress, first = false }: { progress: Progress; fir
           { head: "rows", kind: "number", cell: ({ rows }) => count(rows) },
           { head: "credits", kind: "number", cell: ({ credits }) => count(credits) },
           { head: "pages", kind: "number", cell: pagesText },
-          { head: "state", cell: ({ state }) => (state === "reading" ? "being read" : state) },
+          { head: "state", cell: ({ state }) => STATES[state] ?? state },
         ]}
       />
     </Card>

@@ -41,8 +41,20 @@ const EMPTY_HEADLINES: typeof HEADLINES = {
   interrupted: "Interrupted before anything was fetched. The mirror is as it was.",
 };
 
+/** Headline of a run whose streams are all committed, and whose checks are the problem; null: another run. */
+const checkedHeadline = ({ status, streams, checks = [] }: SyncReport): string | null => {
+  if (status !== "partial" || streams.some((stream) => stream.status === "failed")) return null;
+  if (checks.some((check) => check.severity === "error" && check.status === "failed"))
+    return "Everything fetched is committed. A check keeps it from readers: the snapshot is as it was.";
+  if (checks.some((check) => check.status === "broken"))
+    return "Everything fetched is committed and published, although some checks could not run.";
+  return null;
+};
+
 /** Says that the mirror is complete only if every stream is proven complete. */
 const headlineOf = (report: SyncReport, named: boolean): string => {
+  const checked = checkedHeadline(report);
+  if (checked !== null) return checked;
   if (report.status !== "done") {
     const fetched = report.streams.some(({ pages }) => pages > 0);
     return (fetched ? HEADLINES : EMPTY_HEADLINES)[report.status];

@@ -20,7 +20,7 @@ import {
   lookTableRow,
   readLooks,
 } from "../read/looks.ts";
-import { type ChecksSetting, checkProblem, noteChecks, runChecks } from "./checks/run-checks.ts";
+import { type ChecksSetting, checkProblem, noteChecks, runChecks, withoutValues } from "./checks/run-checks.ts";
 import { type Compacted, compact } from "./publish/compact.ts";
 import type { Keeping } from "./publish/keep-snapshots.ts";
 import { type MirrorHome, type Published, publishSnapshot, stampPublished } from "./publish/publish.ts";
@@ -119,7 +119,8 @@ const noteKept = async (
 const passChecks = async (place: PublishPlace, runId: string | null): Promise<DuckmirrorError | null> => {
   const { database, checks, now } = place;
   if (checks === undefined) return null;
-  const results = checks === null ? [] : await runChecks(database, checks, { runId, now: now() });
+  const found = checks === null ? [] : await runChecks(database, checks, { runId, now: now() });
+  const results = found.map(withoutValues);
   await noteChecks(database, results);
   const problem = checkProblem(results);
   if (problem !== null && runId !== null) {

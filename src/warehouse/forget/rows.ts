@@ -99,7 +99,7 @@ export const forgetRows = async (tx: Sql, people: readonly Person[], eraser: IdE
   await tx.run(`DELETE FROM sync.walk_seen WHERE table_name = 'contacts' AND id ${among}`, [ids]);
   const values = people.flatMap(({ traces }) => traces.map(({ text }) => text));
   await tx.run(`DELETE FROM sync.schema_drift WHERE table_name = 'contacts' AND detail ${among}`, [values]);
-  await tx.run("UPDATE sync.checks SET sample = NULL WHERE status = 'failed'");
+  await tx.run("UPDATE sync.checks SET sample = NULL");
   const rejects = await dropRejects(tx, people);
   if (ids.length > 0) {
     await dropDrift(tx, ids, eraser);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { streamNew } from "../../core/files/own-files.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import { openDatabase } from "../duckdb/database.ts";
@@ -76,7 +76,17 @@ const positioned = ({ columns, batches }: QueryCursor): QueryCursor => {
   return { columns: named, batches: textual() } as const;
 };
 
-/** Turns the rows in a folder into Parquet there. */
+/** Error for the reader when rows cannot become Parquet. DuckDB's text names a file of this machine. */
+const parquetError = (error: unknown): unknown => {
+  const otherFormat = "download it as CSV or JSON";
+  if (isCode(error, "NO_MEMORY"))
+    return new DuckmirrorError("QUERY_LIMIT", { detail: `its rows are too large for Parquet here: ${otherFormat}` });
+  if (error instanceof DuckmirrorError || !/\b(?:cast|convert|out of range)\b/i.test(detailOf(error))) return error;
+  const detail = `Parquet cannot hold one of its dates or numbers: cast the column to VARCHAR, or ${otherFormat}`;
+  return new DuckmirrorError("QUERY_FAILED", { detail }, { cause: error });
+};
+
+/** Turns the rows in a folder into Parquet there. Throws QUERY_LIMIT, QUERY_FAILED, DISK_FULL. */
 const toParquet = async (folder: string, from: string, to: string, columns: readonly QueryColumn[]): Promise<void> => {
   const types = columns.map(({ type }, at) => `c${at}: ${literal(parquetType(type))}`).join(", ");
   const names = uniqueNames(columns).map((name, at) => `c${at} AS ${quoted(name)}`);
@@ -92,6 +102,8 @@ const toParquet = async (folder: string, from: string, to: string, columns: read
         compression = 'gzip', maximum_object_size = ${MOST_ROW_BYTES}, columns = {${types}}))
       TO ${literal(to)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${GROUP_ROWS})`,
     );
+  } catch (error) {
+    throw parquetError(error);
   } finally {
     await database.close();
   }

@@ -155,6 +155,24 @@ describe("renderSummary", () => {
     expect(text).not.toContain("committed");
   });
 
+  test.each([
+    ["failed", "error", "A check keeps it from readers: the snapshot is as it was."],
+    ["broken", "error", "committed and published, although some checks could not run."],
+  ] as const)("a run with a check that %s blames no stream", (status, severity, says) => {
+    const checks = [
+      { check: "unnamed", severity: "warn" as const, status: "failed" as const, failing: 2 },
+      { check: "too-high", severity, status, failing: status === "failed" ? 1 : null },
+    ];
+    for (const pages of [0, 2]) {
+      const checked = { ...report, checks, streams: [{ ...aStream, pages }] };
+      const text = renderSummary(checked, { columns: 200, outColours: pc.createColors(false) });
+      expect(text).toContain(says);
+      expect(text).not.toMatch(/streams failed|Nothing could be fetched/);
+    }
+    const both = renderSummary({ ...report, checks }, { columns: 200, outColours: pc.createColors(false) });
+    expect(both).toContain("Some streams failed");
+  });
+
   test("claims nothing about credits the service never reported", () => {
     const unknown = { ...report, credits: { spent: 1, ambiguous: 2, remaining: null, limit: null, resets_at: null } };
     const text = renderSummary(unknown, { columns: 200, outColours: pc.createColors(false) });

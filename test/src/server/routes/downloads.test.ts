@@ -124,6 +124,17 @@ test.each([
   expect([response.statusCode, response.json().error.code]).toEqual([400, code]);
 });
 
+test.each([
+  ["a number of 39 digits", "170141183460469231731687303715884105727::hugeint"],
+  ["a date without end", "date 'infinity'"],
+])("%s is no fault of the program in Parquet; CSV holds it", async (_, value) => {
+  const { statusCode, body } = await download(`select ${value}`, "parquet");
+  expect([statusCode, JSON.parse(body).error.code]).toEqual([400, "QUERY_FAILED"]);
+  expect(body).toContain("as CSV or JSON");
+  expect(body).not.toMatch(/duckmirror-download-|1701411/);
+  expect((await download(`select ${value}`, "csv")).statusCode).toBe(200);
+});
+
 test("a statement that fails after its first rows sends an error, not half of a file; nothing stays on the disk", async () => {
   const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith("duckmirror-download-"));
   const before = left();
@@ -161,6 +172,22 @@ test("two million rows take little memory", async () => {
   expect(response.headers["x-duckmirror-rows"]).toBe("2000000");
   expect((most - start) / 2 ** 20 - response.rawPayload.length / 2 ** 20).toBeLessThan(300);
 }, 120_000);
+
+test("rows that are too large for a group of Parquet end as a limit", async () => {
+  const batches = async function* () {
+    for (let row = 0; row < 300; row++) yield [[`${row}${"x".repeat(2_000_000)}`]];
+  };
+  const limits = {
+    format: "parquet" as const,
+    folder: mkdtempSync(join(tmpdir(), "duckmirror-limit-")),
+    mostBytes: 1e9,
+  };
+  const cursor = { columns: [{ name: "text", type: "VARCHAR" }], batches: batches() };
+  await expect(writeResultFile(cursor, limits)).rejects.toMatchObject({
+    code: "QUERY_LIMIT",
+    message: expect.stringContaining("as CSV or JSON"),
+  });
+}, 60_000);
 
 test("a result beyond the limit of the disk is refused while it is written", async () => {
   const batches = async function* () {

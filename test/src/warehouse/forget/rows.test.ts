@@ -166,3 +166,14 @@ test("an escaped id leaves rejected records of the request history and drift val
   ]);
   expect(await texts("SELECT detail FROM sync.schema_drift")).toEqual(["/v1/contacts/bea%40example.com"]);
 });
+
+test("results of the user's checks keep no sample, whatever their status", async () => {
+  for (const status of ["failed", "broken"])
+    await database.run(
+      `INSERT INTO sync.checks ("check", severity, status, sample, "at") VALUES ('${status}', 'error', '${status}', '"ann@a.example"', ${AT})`,
+    );
+  await forget(ANN);
+  expect(
+    await texts("SELECT \"check\" || coalesce(CAST(sample AS VARCHAR), ': none') FROM sync.checks ORDER BY ALL"),
+  ).toEqual(["broken: none", "failed: none"]);
+});

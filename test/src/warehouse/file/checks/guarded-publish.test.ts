@@ -76,6 +76,20 @@ test.each([
   expect(await noted()).toMatchObject([{ status: "broken", failing: null }, { status: "passed" }]);
 });
 
+test("a check that breaks on a row names the kind of error, and only check-data shows the value", async () => {
+  const files = { "a-number.sql": "SELECT id, CAST(name AS INTEGER) AS n FROM accounts" };
+  const { folder, rig, sync, set, noted } = await aGuarded(files);
+  set(2, { name: "Secret Name Ltd" });
+  const { error } = await sync();
+  expect(error?.code).toBe("CHECK_BROKEN");
+  expect(error?.message).toContain("a-number (Conversion Error in a row");
+  const [stored] = await noted();
+  expect(stored).toMatchObject({ check: "a-number", status: "broken" });
+  expect(JSON.stringify([error?.message, stored])).not.toMatch(/Secret Name|Could not convert/);
+  const env = { DUCKMIRROR_DATA_DIR: rig.dataDir, DUCKMIRROR_CHECKS: folder };
+  expect((await cli(["check-data"], { env })).out).toContain("Could not convert string");
+});
+
 test("a folder that is not there stops nothing either, and without the setting no result remains", async () => {
   const { folder, rig, sync, noted, set } = await aGuarded({ "too-high.sql": TOO_HIGH });
   renameSync(folder, `${folder}-away`);

@@ -20,8 +20,8 @@ const rowsOf = (list: string, page: number, perPage: number, total: number) =>
     const id = total - (page - 1) * perPage - index;
     const updatedAt = new Date(Date.UTC(2026, 0, 1) + id * 60_000).toISOString();
     return list === "accounts"
-      ? { id: `acc_${String(id).padStart(8, "0")}`, name: `Account ${id}`, mainScore: id % 100, updatedAt }
-      : { id, accountId: `acc_${id % 50}`, type: "hiring-alert", headline: `Signal ${id}`, date: updatedAt, updatedAt };
+      ? { id, name: `Account ${id}`, mainScore: id % 100, updatedAt }
+      : { id, accountId: 1 + (id % 50), type: "hiring-alert", headline: `Signal ${id}`, date: updatedAt, updatedAt };
   });
 
 /** `rows`: rows per list of an ordinary organization; a large one has a hundred times as many. */

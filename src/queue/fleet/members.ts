@@ -101,6 +101,9 @@ export const joinFleet = (deps: MembershipDeps): (() => Promise<void>) => {
 export const newestReader = async (redis: Redis): Promise<number> =>
   Math.max(0, ...(await readMembers(redis)).map(({ reads }) => reads));
 
+/** Whether a member gave a sign of life lately. */
+export const isMember = async (redis: Redis, id: string): Promise<boolean> => (await redis.exists(keyFor(id))) === 1;
+
 /** The members that gave a sign of life lately, the longest-serving first. */
 export const readMembers = async (redis: Redis): Promise<readonly Member[]> => {
   const ids = await redis.smembers(INDEX);

@@ -13,9 +13,10 @@ import { ABORT, BUSY_MS, HANDED_ON_MS } from "../asking/failures.ts";
 import { exportPayload, type SyncPayload, WRITTEN } from "../asking/payloads.ts";
 import { askDeliveries, processDeliver } from "../deliveries/redis.ts";
 import { isPaused } from "../fleet/fleet.ts";
+import { isMember } from "../fleet/members.ts";
 import { dropTimes } from "../redis/marks.ts";
-import { atRedis } from "../redis/queue-connections.ts";
-import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
+import { atRedis, redisNow } from "../redis/queue-connections.ts";
+import { JOB_OPTIONS, keyOf, type Queues } from "../redis/queues.ts";
 import type { Taking } from "../redis/take-jobs.ts";
 import { knownProfile, putOff, readPayload, type Taken } from "../redis/taken-job.ts";
 import { processTick } from "../schedules/redis.ts";
@@ -24,7 +25,8 @@ import { type HeldBack, processSync, type SyncJobDeps } from "../syncs/redis/pro
 import { processVerify } from "../verifications/redis.ts";
 import type { OpenWorker, WorkerDeps } from "./open-worker.ts";
 
-// Whether a sync may start now: not while it is paused, and not before one of its profile that a person asked for.
+// Whether a sync may start now: not while it is paused, and not before one of its profile that a person asked for. One whose
+// mirror has a home is offered to its last worker first, which has nothing to fetch.
 
 type SyncId = Pick<SyncPayload, "syncId" | "profile">;
 
@@ -38,11 +40,33 @@ const isBehind = async (redis: Redis, queues: Queues, { profile, syncId }: SyncI
   return live.some((other) => !other.scheduled && !other.started && other.readable);
 };
 
+/** How long a sync waits for the worker that had the mirror last, ms. */
+const OFFERED_MS = 3_000;
+/** A fleet that syncs rarely offers, too. */
+const LAST_LASTS_MS = 7 * 86_400_000;
+
+/** Offers a mirror with a home to its last worker; true: that one lives and may still take it. */
+const isElsewhere = async (redis: Redis, { profile, syncId }: SyncId, workerId: string): Promise<boolean> => {
+  const last = keyOf("last", profile);
+  const offered = keyOf("offered", syncId);
+  const holder = await redis.get(last);
+  if (holder !== null && holder !== workerId && (await isMember(redis, holder))) {
+    const now = await redisNow(redis);
+    await redis.set(offered, String(now), "PX", 100 * OFFERED_MS, "NX");
+    if (now - Number((await redis.get(offered)) ?? now) < OFFERED_MS) return true;
+  }
+  await redis.set(last, workerId, "PX", LAST_LASTS_MS);
+  return false;
+};
+
+/** `worker`: takes syncs, and knows which mirrors have a home; unset: none has. */
 export const holdBackBy =
-  (redis: Redis, queues: Queues) =>
+  (redis: Redis, queues: Queues, worker?: { readonly id: string; readonly hasHome: (profile: string) => boolean }) =>
   async (sync: SyncId): Promise<HeldBack | null> => {
     if (await isPaused(redis, sync.profile)) return "paused";
-    return (await isBehind(redis, queues, sync)) ? "behind" : null;
+    if (await isBehind(redis, queues, sync)) return "behind";
+    if (worker?.hasHome(sync.profile) !== true) return null;
+    return (await isElsewhere(redis, sync, worker.id)) ? "elsewhere" : null;
   };
 
 // Exports on BullMQ: one job per sync, asked for after its publish.
@@ -100,7 +124,9 @@ export interface TakenQueues {
 const syncDeps = (deps: WorkerDeps, opened: OpenWorker, sessions: Sessions): SyncJobDeps => {
   const { profiles, clock, scrubber, log, tracer } = deps;
   const { asking, queues, marks, times } = opened;
-  const holdBack = holdBackBy(asking.redis, queues);
+  const homes = new Set(profiles.flatMap(({ profile, home }) => (home === null ? [] : [profile])));
+  const hasHome = (profile: string) => homes.has(profile);
+  const holdBack = holdBackBy(asking.redis, queues, { id: opened.workerId, hasHome });
   return {
     profiles,
     sessions,

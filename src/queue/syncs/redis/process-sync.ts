@@ -25,14 +25,17 @@ import type { SyncMarks } from "../../redis/marks.ts";
 import { knownProfile, leaveUnread, putOff, readPayload, type Taken } from "../../redis/taken-job.ts";
 import { type Fate, fateAfter, fateOfError, timeLeftOf, unsettled } from "../sync-life.ts";
 
-/** Why a sync may not start yet: it is paused, or one that a person asked for is taken first. */
-export type HeldBack = "paused" | "behind";
+/**
+ * Why a sync may not start yet: it is paused, one that a person asked for is taken first, or it is offered to the worker that
+ * had the mirror last.
+ */
+export type HeldBack = "paused" | "behind" | "elsewhere";
 
 /**
  * Time until a sync that is held back is checked again, ms. Resuming makes its job due at once, so a paused one is checked
  * rarely.
  */
-const HELD_BACK_MS: Readonly<Record<HeldBack, number>> = { paused: 30_000, behind: BUSY_MS };
+const HELD_BACK_MS: Readonly<Record<HeldBack, number>> = { paused: 30_000, behind: BUSY_MS, elsewhere: 300 };
 
 export interface SyncJobDeps {
   readonly profiles: readonly Config[];
@@ -87,7 +90,7 @@ const putOffHeld = async (
   const held = leftMs <= 0 ? null : ((await holdBack?.(sync)) ?? null);
   if (held === null) return;
   const heldMs = Math.min(HELD_BACK_MS[held], leftMs);
-  if (held === "behind") return putOff(taken, heldMs, clock.now());
+  if (held !== "paused") return putOff(taken, heldMs, clock.now());
   const isPaused = async () => (await holdBack?.(sync)) === "paused";
   return putOffPaused(taken, heldMs, isPaused, clock.now());
 };

@@ -8,6 +8,7 @@ import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { createSteering } from "../../../../src/queue/letters/dead-letters.ts";
 import { createSyncMarks } from "../../../../src/queue/redis/marks.ts";
 import { openAsking } from "../../../../src/queue/redis/queue-connections.ts";
+import { keyOf } from "../../../../src/queue/redis/queues.ts";
 import { processSync } from "../../../../src/queue/syncs/redis/process-sync.ts";
 import { holdBackBy } from "../../../../src/queue/worker/take-queues.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
@@ -194,4 +195,23 @@ test("one queue is paused by BullMQ itself; an unknown queue is refused with its
   expect(await paused()).toEqual([["queue", "export"]]);
   const unknown = steering.pause({ kind: "queue", name: "delivr" });
   await expect(unknown).rejects.toMatchObject({ code: "USAGE", message: expect.stringContaining("deliver") });
+});
+
+test("a sync whose mirror has a home is offered to its last worker for three seconds, while that one lives", async () => {
+  const { redis, queues } = await aRig("acme");
+  let home = true;
+  const worker = (id: string) => holdBackBy(redis, queues, { id, hasHome: () => home });
+  const sync = (syncId: string) => ({ profile: "acme", syncId });
+  expect(await worker("one")(sync("first"))).toBeNull();
+  await redis.set(keyOf("member", "one"), "{}");
+  expect(await worker("other")(sync("second"))).toBe("elsewhere");
+  expect(await worker("one")(sync("second"))).toBeNull();
+  expect(await worker("other")(sync("third"))).toBe("elsewhere");
+  await redis.set(keyOf("offered", "third"), "1");
+  expect(await worker("other")(sync("third"))).toBeNull();
+  // It has the mirror now, and is gone.
+  expect(await worker("one")(sync("fourth"))).toBeNull();
+  home = false;
+  await redis.set(keyOf("member", "other"), "{}");
+  expect(await worker("other")(sync("fifth"))).toBeNull();
 });

@@ -1,12 +1,14 @@
 // The documentation site as `npm run site` builds it: links, Markdown, llms.txt, and whether its search finds what people look for on their first day.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { COMMANDS } from "../../src/cli/command-table.ts";
 import { ERRORS } from "../../src/core/errors.ts";
+import { tempFolder } from "../acceptance/temp-folder.ts";
 import { npm } from "./package-of-checkout.ts";
 import { runWell } from "./programs.ts";
 
@@ -94,4 +96,22 @@ test("every page is also there as Markdown, and llms.txt names each", () => {
   }
   const linked = [...read("index.md").matchAll(/\]\((\/[^)#\s]+)/g)].map(([, path = ""]) => path);
   expect(linked.filter((path) => !existsSync(join(dist, path)))).toEqual([]);
+});
+
+test("the recording is made anew by its script: a cast that players read, and a picture", async () => {
+  const folder = tempFolder();
+  await runWell(process.execPath, ["--import", "tsx", join(root, "site/record.ts"), folder], {
+    cwd: root,
+    env: { RECORDED_PROGRAM: inject("builtCli") },
+  });
+  const [head = "", ...events] = readFileSync(join(folder, "first-minutes.cast"), "utf8").trim().split("\n");
+  expect(JSON.parse(head)).toMatchObject({ version: 2, width: 118 });
+  const parsed = z
+    .array(z.tuple([z.number(), z.literal("o"), z.string()]))
+    .parse(events.map((line) => JSON.parse(line)));
+  expect(parsed.map(([at]) => at)).toEqual(parsed.map(([at]) => at).toSorted((a, b) => a - b));
+  expect(parsed.map(([, , text]) => text).join("")).toMatch(/duckmirror check --totals[\s\S]*█{10}/);
+  const picture = readFileSync(join(folder, "first-minutes.svg"), "utf8");
+  expect(picture.match(/<g /g)).toHaveLength(5);
+  expect(["\u001b", tmpdir()].filter((text) => picture.includes(text))).toEqual([]);
 });

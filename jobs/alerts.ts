@@ -1,7 +1,9 @@
 // Job alerts: evaluates the alert rules over the published snapshot and sends what they found. Spends no credit and takes no
 // writer's lock; a rule whose receiver is away does not stop the others.
-import { feedBoundsOf, readChangeEvents } from "../src/alerts/events/change-events.ts";
+import { statSync } from "node:fs";
+import { feedBoundsOf, lastChangeBefore, readChangeEvents } from "../src/alerts/events/change-events.ts";
 import { readConditions } from "../src/alerts/events/conditions.ts";
+import { KEPT_PAST, pastStates } from "../src/alerts/events/past.ts";
 import { type AlertEvent, eventId, messagesOf } from "../src/alerts/message.ts";
 import { alone, type RuleContext, type RulePass, runRule, senderOf } from "../src/alerts/run-rule.ts";
 import { verdictOf } from "../src/alerts/sending/post.ts";
@@ -10,8 +12,9 @@ import type { AlertSettings } from "../src/core/config/alerts/alert-settings.ts"
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
+import { deliveryFigures, deliveryStates } from "../src/deliver/notes.ts";
 
-export type AlertsConfig = Pick<Config, "dataDir" | "alerts" | "profile" | "userSql">;
+export type AlertsConfig = Pick<Config, "dataDir" | "alerts" | "profile" | "userSql" | "destinations">;
 export type AlertsContext = Pick<RuleContext, "clock" | "random" | "signal" | "resolve" | "query">;
 
 /** Changes that a test of a rule reads. */
@@ -29,8 +32,19 @@ export const rulesNamed = ({ alerts }: AlertsConfig, names: readonly string[]): 
   return alerts.filter(({ name }) => names.length === 0 || names.includes(name));
 };
 
-const contextOf = ({ dataDir, profile, userSql }: AlertsConfig, context: AlertsContext): RuleContext => ({
+/** How far the destinations are, compared with the published snapshot. */
+const deliveriesOf = async (config: AlertsConfig) => {
+  const publishedAt = statSync(snapshotPath(config.dataDir)).mtimeMs;
+  return (await deliveryStates(config)).map((state) => deliveryFigures(state, Math.trunc(publishedAt)));
+};
+
+const contextOf = (config: AlertsConfig, context: AlertsContext): RuleContext => ({
   ...context,
+  deliveries: () => deliveriesOf(config),
+  ...ownOf(config),
+});
+
+const ownOf = ({ dataDir, profile, userSql }: AlertsConfig) => ({
   dataDir,
   profile,
   userSql,
@@ -147,22 +161,61 @@ export const alertFigures = async ({ alerts, dataDir }: AlertsConfig): Promise<r
 };
 
 /** What a rule would find now: in the last changes, or true. */
-const foundNow = async (
-  rule: AlertSettings,
-  { dataDir, userSql: sqlSource }: AlertsConfig,
-  { clock, signal, query }: AlertsContext,
-) => {
+const foundNow = async (rule: AlertSettings, config: AlertsConfig, { clock, signal, query }: AlertsContext) => {
+  const { dataDir, userSql: sqlSource } = config;
   const snapshot = snapshotPath(dataDir);
   const now = clock.now();
   const at = new Date(now).toISOString();
-  if (rule.event !== "changes") {
-    const conditions = await readConditions(rule, snapshot, now);
-    return conditions.map(({ key, row }): AlertEvent => ({ id: "", type: rule.event, at, key, row: { ...row } }));
+  const { event } = rule;
+  if (event === "heartbeat") return [];
+  if (event !== "changes") {
+    const conditions = await readConditions({ ...rule, event }, snapshot, now, await deliveriesOf(config));
+    return conditions.map(({ key, row }): AlertEvent => ({ id: "", type: event, at, key, row: { ...row } }));
   }
   const { last, goneTo } = await feedBoundsOf(snapshot);
   const after = Math.max(goneTo, last - TEST_CHANGES);
   const question = { snapshot, mirror: "test", rule, after, change: null, now, signal, sqlSource, query };
   return (await readChangeEvents(question)).events;
+};
+
+/** Changes of a rule since a moment, as far as the feed keeps them. */
+const pastChanges = async (
+  { name, sql }: AlertSettings,
+  { dataDir, userSql: sqlSource }: AlertsConfig,
+  since: number,
+  { clock, signal, query }: AlertsContext,
+): Promise<readonly AlertEvent[]> => {
+  const snapshot = snapshotPath(dataDir);
+  const question = { snapshot, mirror: "past", rule: { name, sql }, now: clock.now(), signal, sqlSource, query };
+  const { goneTo } = await feedBoundsOf(snapshot);
+  const events: AlertEvent[] = [];
+  let after = Math.max(goneTo, await lastChangeBefore(snapshot, since));
+  for (let more = true; more; ) {
+    const found = await readChangeEvents({ ...question, after, change: null });
+    events.push(...found.events);
+    ({ after, more } = found);
+  }
+  return events;
+};
+
+/**
+ * When a rule would have sent what since a moment (ms since the epoch). Sends nothing, changes nothing. Throws as alertsJob, USAGE for an
+ * event whose past is not kept, and the errors of reading.
+ */
+export const backtestAlert = async (
+  config: AlertsConfig,
+  { name, since }: { readonly name: string; readonly since: number },
+  context: AlertsContext,
+): Promise<readonly AlertEvent[]> => {
+  const rule = onlyRule(config, name);
+  const { event } = rule;
+  if (event === "changes") return pastChanges(rule, config, since, context);
+  const kept = KEPT_PAST.find((known) => known === event);
+  if (kept === undefined)
+    throw new DuckmirrorError("USAGE", {
+      detail: `the mirror keeps nothing that shows when ${event} was true; known: changes, ${KEPT_PAST.join(", ")}`,
+    });
+  return pastStates(snapshotPath(config.dataDir), kept, { rule: name, since, now: context.clock.now() });
 };
 
 export interface AlertTest {

@@ -14,8 +14,8 @@ import { openError } from "../warehouse/duckdb/duck-errors.ts";
 import { takeWriterLock } from "../warehouse/file/writer-lock.ts";
 import { fileVersion } from "../warehouse/read/looks.ts";
 import { type RunQuery, readChangeEvents } from "./events/change-events.ts";
-import { readConditions, stateEvents } from "./events/conditions.ts";
-import { type AlertEvent, type Message, messagesOf } from "./message.ts";
+import { type DeliveryState, lastEndedRun, readConditions, stateEvents } from "./events/conditions.ts";
+import { type AlertEvent, eventId, type Message, messagesOf } from "./message.ts";
 import { isAttemptDue, keysIn, type Post, postOnce, type Resolve, signedHeaders, verdictOf } from "./sending/post.ts";
 import { openRuleStore, type Position, type RuleStore, ruleFolder, type StoredMessage } from "./store/rule-store.ts";
 
@@ -40,15 +40,42 @@ const shownValue = (value: unknown): string => {
 const lineOf = ({ type, row }: AlertEvent): string => {
   const values = Object.entries(row).filter(([, value]) => value !== null && value !== "");
   const what = type === "change.found" ? "" : `${type} `;
-  return `• ${what}${escaped(values.map(([name, value]) => `${name}: ${shownValue(value)}`).join(", "))}`;
+  return `• ${what}${values.map(([name, value]) => `${name}: ${shownValue(value)}`).join(", ")}`;
 };
 
 /** The body to post. */
 export const slackBody = ({ body }: Pick<Message, "body">): string => {
   const { rule, profile, events } = body.data;
   const head = `*${escaped(rule)}*${profile === "default" ? "" : ` (${escaped(profile)})`}`;
-  const lines = [head, ...events.map(lineOf)].join("\n");
+  const lines = [head, ...events.map((event) => escaped(lineOf(event)))].join("\n");
   return JSON.stringify({ text: lines.length > TEXT_LENGTH ? `${lines.slice(0, TEXT_LENGTH)}…` : lines });
+};
+
+/** Teams shows a subset of Markdown. */
+const unmarked = (text: string): string => oneLine(text).replace(/[\\[\]*_~`]/g, "\\$&");
+
+/**
+ * The body for an incoming webhook of Teams' workflows: a card with a line per event.
+ * Source: https://learn.microsoft.com/power-automate/teams/send-a-message-in-teams
+ */
+const teamsBody = ({ body }: Pick<Message, "body">): string => {
+  const { rule, profile, events } = body.data;
+  const block = (text: string, more: object = {}) => ({ type: "TextBlock", wrap: true, text: unmarked(text), ...more });
+  const head = profile === "default" ? rule : `${rule} (${profile})`;
+  const lines = events.map((event) => block(lineOf(event)).text.slice(0, TEXT_LENGTH / events.length));
+  const content = {
+    $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+    type: "AdaptiveCard",
+    version: "1.4",
+    body: [block(head, { weight: "Bolder" }), ...lines.map((text) => ({ type: "TextBlock", wrap: true, text }))],
+  };
+  const contentType = "application/vnd.microsoft.card.adaptive";
+  return JSON.stringify({ type: "message", attachments: [{ contentType, content }] });
+};
+
+const bodyOf = (format: AlertSettings["format"], message: Message): string => {
+  if (format === "slack") return slackBody(message);
+  return format === "teams" ? teamsBody(message) : JSON.stringify(message.body);
 };
 
 export interface RuleContext {
@@ -60,6 +87,8 @@ export interface RuleContext {
   readonly signal: AbortSignal;
   /** Unset: the system's. */
   readonly resolve?: Resolve;
+  /** How far the destinations are. */
+  readonly deliveries: () => Promise<readonly DeliveryState[]>;
   /** The setting `user_sql`. */
   readonly userSql: UserSqlSetting;
   /** Unset: in a process of its own. */
@@ -123,7 +152,7 @@ export const senderOf = async (rule: AlertSettings, context: RuleContext): Promi
   const keys = await keysOf(rule);
   const url = rule.url.reveal();
   return (message) => {
-    const body = keys === null ? slackBody(message) : JSON.stringify(message.body);
+    const body = bodyOf(rule.format, message);
     const signed = keys === null ? {} : signedHeaders({ id: message.id, body }, keys, clock.now());
     const headers = { "content-type": "application/json", "user-agent": "duckmirror", ...signed };
     const post: Post = { url, headers, body, allowPrivate: rule.allowPrivate, signal };
@@ -140,6 +169,30 @@ const scrubbed = (text: string, { url }: AlertSettings): string => {
 
 type Evaluated = { readonly position: Position; readonly messages: readonly Message[]; readonly more: boolean };
 
+/** A message per sync that ended well, so that a monitor elsewhere notices when none comes. */
+const beat = (
+  position: Position,
+  run: { readonly run_id: string; readonly status: string } | null,
+  of: Parameters<typeof messagesOf>[1] & { readonly mirror: string },
+): Evaluated => {
+  const isGood = run !== null && ["done", "stopped"].includes(run.status);
+  if (!isGood || Object.hasOwn(position.active, run.run_id)) return { position, messages: [], more: false };
+  const at = new Date(of.now).toISOString();
+  const { run_id, status } = run;
+  const event = {
+    id: eventId(of.mirror, of.rule, run_id),
+    type: "run.ended",
+    at,
+    key: "runs",
+    row: { run_id, status },
+  };
+  return {
+    position: { ...position, active: { [run_id]: { since: at } } },
+    messages: messagesOf([event], of),
+    more: false,
+  };
+};
+
 const evaluate = async (rule: AlertSettings, position: Position, context: RuleContext): Promise<Evaluated> => {
   const { dataDir, profile, clock, signal } = context;
   const snapshot = snapshotPath(dataDir);
@@ -150,8 +203,10 @@ const evaluate = async (rule: AlertSettings, position: Position, context: RuleCo
   const mirror = await lastingId(dataDir, HISTORY_ID);
   const of = { rule: rule.name, profile, batch: rule.batch, now };
   const { event } = rule;
+  if (event === "heartbeat") return beat(position, await lastEndedRun(snapshot), { ...of, mirror });
   if (event !== "changes") {
-    const conditions = await readConditions(rule, snapshot, now);
+    const deliveries = event === "delivery_late" ? await context.deliveries() : [];
+    const conditions = await readConditions({ ...rule, event }, snapshot, now, deliveries);
     const { events, active } = stateEvents(position.active, conditions, { event, mirror, rule: rule.name, now });
     return { position: { ...position, active }, messages: messagesOf(events, of), more: false };
   }

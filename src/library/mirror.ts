@@ -37,7 +37,17 @@ export interface DeadLetter {
 /** An alert rule, how far it has come, and what it keeps. */
 export interface AlertReport {
   readonly name: string;
-  readonly event: "changes" | "run_failed" | "data_old" | "credits_short";
+  readonly event:
+    | "changes"
+    | "run_failed"
+    | "data_old"
+    | "credits_short"
+    | "schema_drift"
+    | "rows_unusual"
+    | "unconfirmed"
+    | "check_failed"
+    | "delivery_late"
+    | "heartbeat";
   /** Last change that was considered; null: none yet. */
   readonly after: number | null;
   /** States that are true now, and since when. */

@@ -2,13 +2,13 @@
 // in the locked-down process with limits of memory and time (warehouse/user-sql), never in this one.
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
+import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
-import { assertOwnCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
 import { runUserQuery, type SqlSource } from "../../warehouse/user-sql/user-query.ts";
 import { type AlertEvent, eventId } from "../message.ts";
+import { inSnapshot } from "./conditions.ts";
 
 /** Limits of a rule's query. */
 const LIMITS = { memoryMiB: 1024, timeMs: 60_000 };
@@ -78,19 +78,18 @@ const queryOf = ({ rule }: ChangesQuestion, after: number, last: number): string
     .replaceAll("{most}", String(MOST_EVENTS + 1))
     .replace("{query}", () => rule.sql.trim().replace(/;\s*$/, ""));
 
-const inSnapshot = async <T>(snapshot: string, read: (database: Database) => Promise<T>): Promise<T> => {
-  await assertOwnCatalog(snapshot);
-  const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true, threads: 1 });
-  try {
-    return await read(database);
-  } finally {
-    await database.close();
-  }
-};
-
 /** First and last number that the snapshot holds. */
 export const feedBoundsOf = (snapshot: string) =>
   inSnapshot(snapshot, (database) => readFeedBounds(database, snapshot));
+
+const beforeRow = z.object({ last_n: z.number() });
+
+/** Number of the last change before a moment, ms since the epoch. */
+export const lastChangeBefore = (snapshot: string, since: number): Promise<number> =>
+  inSnapshot(snapshot, async (database) => {
+    const [found] = await database.query(sqlText("warehouse/changes-before.sql"), [instant(since)], beforeRow);
+    return found?.last_n ?? 0;
+  });
 
 const changeRow = z.object({ change: z.string() });
 

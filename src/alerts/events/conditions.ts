@@ -1,10 +1,14 @@
-// States of the program that a rule can wait for, read from the published snapshot and the syncs since that found nothing
-// new: the last run failed, data older than its limit, credits that will not last until the reset.
+// States of the program that a rule can wait for, read from the published snapshot and the syncs since that published none: the last
+// run failed, old or unconfirmed data, credits that will not last until the reset, differences from the API document, unusual
+// numbers of changed rows, failed checks, deliveries that fall behind.
 import { z } from "zod";
-import type { AlertEventKind, AlertSettings } from "../../core/config/alerts/alert-settings.ts";
+import type { AlertSettings, StateEventKind } from "../../core/config/alerts/alert-settings.ts";
+import { literal } from "../../core/text/sql-text.ts";
 import { isoTime } from "../../core/time.ts";
 import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
+import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { readPublishedChecks } from "../../warehouse/read/check-results.ts";
 import { type Look, looksSince } from "../../warehouse/read/looks.ts";
 import { assertOwnCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
 import { assertReadable } from "../../warehouse/user-sql/readable.ts";
@@ -14,23 +18,29 @@ import type { Position } from "../store/rule-store.ts";
 // Events of states: one when a state begins, one when it is over, none while it lasts. Pure.
 
 /** Something that is true now. One key is one state. */
-interface Condition {
+export interface Condition {
   readonly key: string;
+  /** What is known of it; `sql`: the query on the snapshot that shows it. */
   readonly row: Readonly<Record<string, unknown>>;
 }
 
 /** Types of the events that begin and end a state. */
-const TYPES: Readonly<Record<Exclude<AlertEventKind, "changes">, readonly [begins: string, ends: string]>> = {
+const TYPES: Readonly<Record<StateEventKind, readonly [begins: string, ends: string]>> = {
   run_failed: ["run.failed", "run.recovered"],
   data_old: ["data.old", "data.fresh"],
   credits_short: ["credits.short", "credits.enough"],
+  schema_drift: ["drift.found", "drift.gone"],
+  rows_unusual: ["rows.unusual", "rows.usual"],
+  unconfirmed: ["data.unconfirmed", "data.confirmed"],
+  check_failed: ["check.failed", "check.passed"],
+  delivery_late: ["delivery.late", "delivery.caught_up"],
 };
 
 export const stateEvents = (
   active: Position["active"],
   conditions: readonly Condition[],
   of: {
-    readonly event: Exclude<AlertEventKind, "changes">;
+    readonly event: StateEventKind;
     readonly mirror: string;
     readonly rule: string;
     readonly now: number;
@@ -53,16 +63,18 @@ export const stateEvents = (
 
 const DAY_MS = 86_400_000;
 
-type StateRule = Pick<AlertSettings, "event" | "afterMs">;
+interface StateRule extends Pick<AlertSettings, "afterMs"> {
+  readonly event: StateEventKind;
+}
 
-const runRow = z.object({
+export const runRow = z.object({
   run_id: z.string(),
   status: z.string(),
   error: z.string().nullable(),
   started_at: z.number(),
 });
 const dueRow = z.object({ table_name: z.string(), stream: z.string(), due_at: z.number() });
-const creditsRow = z.object({
+export const creditsRow = z.object({
   remaining: z.number(),
   forecast_remaining: z.number(),
   empty_on: z.string().nullable(),
@@ -75,12 +87,17 @@ type Forecast = z.output<typeof creditsRow>;
 /** A sync that the budget stopped, or a person, did not fail. */
 const FAILURES = ["failed", "partial"];
 
+/** The condition of a run that failed; none for another one. */
+export const ofRun = ({ run_id, status, error, started_at }: z.output<typeof runRow>): readonly Condition[] => {
+  if (!FAILURES.includes(status)) return [];
+  const sql = `SELECT * FROM sync.runs WHERE run_id = ${literal(run_id)}`;
+  return [{ key: "runs", row: { run_id, status, error, started_at: isoTime(started_at), sql } }];
+};
+
 const failedRun = async (database: Database, looks: readonly Look[]): Promise<readonly Condition[]> => {
   const [stored] = await database.query(sqlText("alerts/last-run.sql"), [], runRow);
   const last = looks.at(-1)?.run ?? stored;
-  if (last === undefined || !FAILURES.includes(last.status)) return [];
-  const { run_id, status, error, started_at } = last;
-  return [{ key: "runs", row: { run_id, status, error, started_at: isoTime(started_at) } }];
+  return last === undefined ? [] : ofRun(last);
 };
 
 const oldData = async (
@@ -97,7 +114,58 @@ const oldData = async (
   }
   return [...streams]
     .filter(([, dueAt]) => dueAt + limitMs < now)
-    .map(([stream, dueAt]) => ({ key: stream, row: { stream, due_at: isoTime(dueAt) } }));
+    .map(([stream, dueAt]) => ({ key: stream, row: { stream, due_at: isoTime(dueAt), sql: freshnessOf(stream) } }));
+};
+
+const freshnessOf = (stream: string): string => `SELECT * FROM marts.freshness WHERE stream = ${literal(stream)}`;
+
+const unconfirmedRow = z.object({ stream: z.string(), unconfirmed: z.number().nullable(), reason: z.string() });
+
+const unconfirmedData = async (database: Database): Promise<readonly Condition[]> =>
+  (await database.query(sqlText("alerts/unconfirmed.sql"), [], unconfirmedRow)).map((found) => ({
+    key: found.stream,
+    row: { ...found, sql: freshnessOf(found.stream) },
+  }));
+
+const driftRow = z.object({
+  table_name: z.string(),
+  field: z.string(),
+  kind: z.string(),
+  first_at: z.number(),
+  occurrences: z.number(),
+});
+
+/** Differences that were first seen up to `now`. Their keys hold no values, which may be of a person. */
+export const drifts = async (
+  database: Database,
+  now: number,
+): Promise<readonly (Condition & { readonly at: number })[]> =>
+  (await database.query(sqlText("alerts/drift.sql"), [instant(now)], driftRow)).map(({ first_at: at, ...found }) => {
+    const { table_name, field, kind } = found;
+    const sql = `SELECT * FROM sync.schema_drift WHERE table_name = ${literal(table_name)} AND field = ${literal(field)}`;
+    return { key: [table_name, field, kind].join(":"), at, row: { ...found, sql } };
+  });
+
+const unusualRow = z.object({ table_name: z.string(), change: z.string(), rows: z.number(), busiest: z.number() });
+
+/** Tables with an unusual number of changed rows in the 24 hours before `now`. */
+export const unusualRows = async (database: Database, now: number): Promise<readonly Condition[]> =>
+  (await database.query(sqlText("alerts/unusual-rows.sql"), [instant(now)], unusualRow)).map((found) => {
+    const { table_name, change } = found;
+    const of = `table_name = ${literal(table_name)} AND change = ${literal(change)}`;
+    const sql = `SELECT "at", run_id, last_n - first_n + 1 AS "rows" FROM sync.change_batches WHERE ${of} ORDER BY "at" DESC`;
+    return { key: `${table_name}:${change}`, row: { ...found, sql } };
+  });
+
+const failedChecks = async (database: Database, looks: readonly Look[]): Promise<readonly Condition[]> => {
+  const kept = looks.at(-1)?.checks ?? [];
+  const results = kept.length > 0 ? kept : await readPublishedChecks(database);
+  return results
+    .filter(({ status }) => status !== "passed")
+    .map(({ check, severity, status, failing }) => {
+      const sql = `SELECT * FROM sync.checks WHERE "check" = ${literal(check)}`;
+      return { key: check, row: { check, severity, status, failing, keeps_snapshot: kept.length > 0, sql } };
+    });
 };
 
 /** The forecast from the figures of a later sync that published nothing, at the pace that the snapshot knows. */
@@ -115,30 +183,84 @@ const withLooks = (forecast: Forecast, looks: readonly Look[]): Forecast => {
 
 const shortCredits = async (database: Database, looks: readonly Look[], now: number): Promise<readonly Condition[]> => {
   const [stored] = await database.query(sqlText("alerts/credits.sql"), [], creditsRow);
-  const found = stored === undefined ? undefined : withLooks(stored, looks);
-  // After the reset, the figures are those of the period before.
-  if (found === undefined || found.resets_at === null || found.resets_at <= now) return [];
-  if (found.forecast_remaining >= 0) return [];
-  const { remaining, empty_on } = found;
-  const resets_at = isoTime(found.resets_at);
-  return [{ key: "credits", row: { remaining, missing: -found.forecast_remaining, empty_on, resets_at } }];
+  return stored === undefined ? [] : ofForecast(withLooks(stored, looks), now);
 };
 
-/** What is true now. Throws SNAPSHOT_MISSING and the errors of reading it. */
+/** The condition of credits that end before the reset. */
+export const ofForecast = (found: Forecast, now: number): readonly Condition[] => {
+  // After the reset, the figures are those of the period before.
+  if (found.resets_at === null || found.resets_at <= now || found.forecast_remaining >= 0) return [];
+  const { remaining, empty_on } = found;
+  const resets_at = isoTime(found.resets_at);
+  const sql = "SELECT * FROM marts.credit_burn ORDER BY day DESC LIMIT 30";
+  return [{ key: "credits", row: { remaining, missing: -found.forecast_remaining, empty_on, resets_at, sql } }];
+};
+
+/** A destination, compared with the published snapshot. */
+export interface DeliveryState {
+  readonly name: string;
+  readonly state: string;
+  /** null: it holds nothing. */
+  readonly behindMs: number | null;
+}
+
+const lateDeliveries = (deliveries: readonly DeliveryState[], limitMs: number): readonly Condition[] =>
+  deliveries
+    .filter(({ state, behindMs }) => state === "given up" || (behindMs !== null && behindMs > limitMs))
+    .map(({ name, state, behindMs }) => {
+      const behind_hours = behindMs === null ? null : Math.round(behindMs / 3_600_000);
+      return { key: name, row: { destination: name, state, behind_hours } };
+    });
+
+/** Opens the snapshot for the statements of a rule. Throws SNAPSHOT_MISSING and the errors of reading it. */
+export const inSnapshot = async <T>(snapshot: string, read: (database: Database) => Promise<T>): Promise<T> => {
+  assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
+  const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true, threads: 1 });
+  try {
+    return await read(database);
+  } finally {
+    await database.close();
+  }
+};
+
+/** What is true now. Throws as `inSnapshot`. */
 export const readConditions = async (
   { event, afterMs }: StateRule,
   snapshot: string,
   now: number,
+  deliveries: readonly DeliveryState[] = [],
 ): Promise<readonly Condition[]> => {
-  assertReadable(snapshot);
-  await assertOwnCatalog(snapshot);
   const looks = looksSince(snapshot);
-  const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true, threads: 1 });
-  try {
-    if (event === "run_failed") return await failedRun(database, looks);
-    if (event === "data_old") return await oldData(database, looks, afterMs, now);
-    return await shortCredits(database, looks, now);
-  } finally {
-    await database.close();
-  }
+  return inSnapshot(snapshot, async (database) => {
+    switch (event) {
+      case "run_failed":
+        return failedRun(database, looks);
+      case "data_old":
+        return oldData(database, looks, afterMs, now);
+      case "credits_short":
+        return shortCredits(database, looks, now);
+      case "schema_drift":
+        return drifts(database, now);
+      case "rows_unusual":
+        return unusualRows(database, now);
+      case "unconfirmed":
+        return unconfirmedData(database);
+      case "check_failed":
+        return failedChecks(database, looks);
+      case "delivery_late":
+        return lateDeliveries(deliveries, afterMs);
+      default:
+        return event satisfies never;
+    }
+  });
+};
+
+/** The last run that ended, for a heartbeat; null: none. */
+export const lastEndedRun = (snapshot: string): Promise<z.output<typeof runRow> | null> => {
+  const looked = looksSince(snapshot).at(-1)?.run;
+  return inSnapshot(snapshot, async (database) => {
+    const [stored] = await database.query(sqlText("alerts/last-run.sql"), [], runRow);
+    return looked ?? stored ?? null;
+  });
 };

@@ -1,8 +1,16 @@
 // duckmirror alerts: shows the alert rules, sends what they found, tries one out, sends dead letters again.
 import { z } from "zod";
-import { type AlertState, alertsJob, listAlerts, replayAlert, testAlert } from "../../../../jobs/alerts.ts";
+import {
+  type AlertState,
+  alertsJob,
+  backtestAlert,
+  listAlerts,
+  replayAlert,
+  testAlert,
+} from "../../../../jobs/alerts.ts";
 import type { RulePass } from "../../../alerts/run-rule.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { momentBefore } from "../../../core/text/moment.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { isoTime } from "../../../core/time.ts";
 import { audited } from "../../audited.ts";
@@ -19,6 +27,7 @@ const inputSchema = z.object({
     .regex(/^\d{1,15}$/, { error: "is no number of a change" })
     .transform(Number)
     .optional(),
+  since: z.string().optional(),
 });
 type Input = z.output<typeof inputSchema>;
 
@@ -120,18 +129,37 @@ const tryOut = async (name: string, context: CommandContext): Promise<number> =>
   return error?.exitCode ?? EXIT.done;
 };
 
+/** `alerts test NAME --since 90d`: when the rule would have sent what. */
+const lookBack = async (name: string, since: string, context: CommandContext): Promise<number> => {
+  const { clock, signal, shared, terminal } = context;
+  const from = momentBefore("--since", since, clock.now());
+  const config = await context.loadConfig();
+  const found = await backtestAlert(config, { name, since: from }, { clock, signal, random: Math.random });
+  const events = found.map(({ id: _, ...event }) => event);
+  if (shared.json) await context.printJson({ since: isoTime(from), found: events });
+  else {
+    const lines = events.map(({ at, type, row }) => `${at} ${type} ${JSON.stringify(row)}`);
+    await terminal.out([`${counted(events.length, "event")} since ${isoTime(from)}.`, ...lines, ""].join("\n"));
+  }
+  return EXIT.done;
+};
+
 const only = (names: readonly string[], action: string): string => {
   const [name, ...more] = names;
   if (name !== undefined && more.length === 0) return name;
   throw new DuckmirrorError("USAGE", { detail: `alerts ${action} needs the name of one rule` });
 };
 
-const run = async ({ args, after }: Input, context: CommandContext): Promise<number> => {
+const run = async ({ args, after, since }: Input, context: CommandContext): Promise<number> => {
   const [word = "list", ...names] = args;
   const action = ACTIONS.find((known) => known === word);
   if (action === undefined) throw new DuckmirrorError("USAGE", { detail: `"${word}" is not ${ACTIONS.join(", ")}` });
   if (after !== undefined && action !== "replay") {
     throw new DuckmirrorError("USAGE", { detail: "--after belongs to `alerts replay`" });
+  }
+  if (since !== undefined) {
+    if (action !== "test") throw new DuckmirrorError("USAGE", { detail: "--since belongs to `alerts test`" });
+    return lookBack(only(names, "test"), since, context);
   }
   if (action === "list") return list(names, context);
   const { clock, signal } = context;
@@ -159,10 +187,12 @@ export const command = defineCommand({
     cli
       .argument("[action]", "list (default), send, test or replay")
       .argument("[name...]", "rules; test and replay: one (default: all)")
+      .option("--since <when>", "with test: when the rule would have sent what since then, e.g. 90d; sends nothing")
       .option("--after <n>", "with replay: evaluate the changes behind this number again"),
   examples: {
     "duckmirror alerts": "the rules: how far each has come, what waits, what was given up",
     "duckmirror alerts test funding": "what the rule would find now, and one test message to its receiver",
+    "duckmirror alerts test funding --since 90d": "when it would have sent what; sends nothing",
     "duckmirror alerts send": "evaluate every rule once and send; the worker does it by itself",
     "duckmirror alerts replay funding": "send dead letters again, and turn on a rule that 410 turned off",
     "duckmirror alerts replay funding --after 1042": "evaluate the changes behind 1042 again, too",

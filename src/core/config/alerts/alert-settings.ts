@@ -6,8 +6,21 @@ import { oneOf, textLike } from "../destinations/secrets-in.ts";
 import { duration, one, whole, yesNo } from "../setting-parsers.ts";
 
 /** What a rule waits for: rows of its query over the changes, or a state of the program. */
-export const ALERT_EVENTS = ["changes", "run_failed", "data_old", "credits_short"] as const;
+export const ALERT_EVENTS = [
+  "changes",
+  "run_failed",
+  "data_old",
+  "credits_short",
+  "schema_drift",
+  "rows_unusual",
+  "unconfirmed",
+  "check_failed",
+  "delivery_late",
+  "heartbeat",
+] as const;
 export type AlertEventKind = (typeof ALERT_EVENTS)[number];
+/** Events that begin and end. */
+export type StateEventKind = Exclude<AlertEventKind, "changes" | "heartbeat">;
 
 const variable = textLike("the name of an environment variable", /^[A-Za-z_]\w*$/);
 
@@ -20,15 +33,15 @@ const ruleSchema = z.strictObject({
   url: textLike("an http address", /^https?:\/\/\S+$/).optional(),
   /** Environment variable that holds the address. */
   url_env: variable.optional(),
-  /** json: a signed webhook. slack: `{"text": …}`. */
-  format: oneOf(["json", "slack"]).prefault("json"),
+  /** json: a signed webhook. slack: `{"text": …}`. teams: an adaptive card. */
+  format: oneOf(["json", "slack", "teams"]).prefault("json"),
   /** Environment variable that holds the secret, `whsec_…`; several, separated by spaces, while it is changed. */
   secret_env: variable.optional(),
   /** File that holds it. */
   secret_file: textLike("a path", /\S/).optional(),
   /** Most events in one message. */
   batch: one("a whole number from 1 to 1000", (text) => whole(text, 1, 1000)).prefault(20),
-  /** For event data_old: how long after max_age the data may stay as it is, ms. */
+  /** For data_old: how long after max_age the data may stay as it is; for delivery_late: how far behind one may be; ms. */
   after: duration.optional(),
   /** Send also to private addresses and over http. */
   allow_private: yesNo.prefault(false),
@@ -51,16 +64,21 @@ export interface AlertSettings extends Pick<Written, "name" | "event" | "format"
   readonly allowPrivate: boolean;
 }
 
+/** Events with the setting `after`. */
+const TIMED: readonly AlertEventKind[] = ["data_old", "delivery_late"];
+
 const problemsOf = (rule: Written): readonly string[] => {
   const { event, sql, url, url_env: urlEnv, format, secret_env: env, secret_file: file, after } = rule;
   const secrets = [env, file].filter((source) => source !== undefined).length;
   return [
     event === "changes" && sql === undefined ? "event changes needs sql" : "",
     event !== "changes" && sql !== undefined ? `event ${event} takes no sql` : "",
-    event !== "data_old" && after !== undefined ? "after is for event data_old" : "",
+    !TIMED.includes(event) && after !== undefined ? `after is for event ${TIMED.join(" and ")}` : "",
     (url === undefined) === (urlEnv === undefined) ? "needs either url or url_env" : "",
-    format === "json" && secrets !== 1 ? "needs either secret_env or secret_file" : "",
-    format === "slack" && secrets > 0 ? "format slack takes no secret" : "",
+    format === "json" && secrets !== 1 && !(event === "heartbeat" && secrets === 0)
+      ? "needs either secret_env or secret_file"
+      : "",
+    format !== "json" && secrets > 0 ? `format ${format} takes no secret` : "",
     url?.startsWith("http:") && !rule.allow_private ? "the address must begin with https, or set allow_private" : "",
   ].filter((problem) => problem !== "");
 };
@@ -117,7 +135,7 @@ export const alertsSetting = () =>
     .prefault([])
     .meta({
       description:
-        "Rules that send changes, failed runs, old data or low credits to a webhook or a chat: a list of entries with name, event, url and the settings of the event.",
+        "Rules that send changes, or how the mirror is doing, to a webhook or a chat: a list of entries with name, event, url and the settings of the event.",
       examples: [EXAMPLE_RULES],
     });
 

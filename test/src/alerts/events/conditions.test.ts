@@ -69,7 +69,7 @@ test("data that is older than its limit by more than the rule grants", async () 
   const old = (now: number) => readConditions({ event: "data_old", afterMs: DAY_MS }, snapshot, now);
   expect(await old(T0 + 2 * DAY_MS)).toEqual([]);
   expect(await old(T0 + 2 * DAY_MS + 1)).toEqual([
-    { key: "signals", row: { stream: "signals", due_at: new Date(T0 + DAY_MS).toISOString() } },
+    { key: "signals", row: { stream: "signals", due_at: new Date(T0 + DAY_MS).toISOString(), sql: SHOWN } },
   ]);
 });
 
@@ -91,6 +91,9 @@ test("credits that end before the reset, until the reset", async () => {
   expect(await short(1)).toMatchObject([{ key: "credits", row: { remaining: 700, missing: expect.any(Number) } }]);
   expect(await short(20)).toEqual([]);
 });
+
+/** Every state has the query that shows it. */
+const SHOWN = expect.stringMatching(/^SELECT .* FROM (marts|sync)\./);
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const HOUR_MS = 3_600_000;
@@ -158,7 +161,10 @@ const checked = (table: string, dueAt: number): Look["tables"][number] => ({
 test.each(["failed", "partial"])("a last run that ended as %s is a failure, and its error is sent", async (status) => {
   const snapshot = await aSnapshot(aRun("r1", "done", NOW - 9), aRun("r2", status, NOW - 5));
   expect(await readConditions(rule("run_failed"), snapshot, NOW)).toEqual([
-    { key: "runs", row: { run_id: "r2", status, error: "why", started_at: new Date(NOW - 5).toISOString() } },
+    {
+      key: "runs",
+      row: { run_id: "r2", status, error: "why", started_at: new Date(NOW - 5).toISOString(), sql: SHOWN },
+    },
   ]);
 });
 
@@ -184,7 +190,7 @@ test("data is old once it is due for longer than the rule allows", async () => {
   const snapshot = await aSnapshot(due("accounts", "accounts", NOW - HOUR_MS), due("signals", "signals", NOW));
   expect(await readConditions(rule("data_old"), snapshot, NOW)).toEqual([]);
   expect(await readConditions(rule("data_old"), snapshot, NOW + 1)).toEqual([
-    { key: "accounts", row: { stream: "accounts", due_at: new Date(NOW - HOUR_MS).toISOString() } },
+    { key: "accounts", row: { stream: "accounts", due_at: new Date(NOW - HOUR_MS).toISOString(), sql: SHOWN } },
   ]);
 });
 
@@ -195,7 +201,7 @@ test("of a stream with several tables the one that is due first counts, and the 
     due("usage_snapshots", "usage", NOW + HOUR_MS),
   );
   expect(await readConditions(rule("data_old"), snapshot, NOW)).toEqual([
-    { key: "usage", row: { stream: "usage", due_at: new Date(NOW - 5 * HOUR_MS).toISOString() } },
+    { key: "usage", row: { stream: "usage", due_at: new Date(NOW - 5 * HOUR_MS).toISOString(), sql: SHOWN } },
   ]);
 });
 
@@ -213,7 +219,13 @@ test("credits are short if the newest forecast says so, and how many are missing
   expect(await readConditions(rule("credits_short"), snapshot, NOW)).toEqual([
     {
       key: "credits",
-      row: { remaining: 40, missing: 12, empty_on: "2026-11-28", resets_at: new Date(resetsAt).toISOString() },
+      row: {
+        remaining: 40,
+        missing: 12,
+        empty_on: "2026-11-28",
+        resets_at: new Date(resetsAt).toISOString(),
+        sql: SHOWN,
+      },
     },
   ]);
 });
@@ -254,7 +266,13 @@ test("credits that others spent since are missing, although no sync found anythi
   expect(await shown(seen(30), seen(12), aLook("failed"))).toEqual([
     {
       key: "credits",
-      row: { remaining: 12, missing: 18, empty_on: "2026-11-22", resets_at: new Date(resetsAt).toISOString() },
+      row: {
+        remaining: 12,
+        missing: 18,
+        empty_on: "2026-11-22",
+        resets_at: new Date(resetsAt).toISOString(),
+        sql: SHOWN,
+      },
     },
   ]);
   expect(await shown(seen(12, { captured_at: NOW - 1 }))).toEqual([]);

@@ -55,7 +55,15 @@ test("docs/ALERTS.md shows the same rules", () => {
   const block = /```yaml\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
   const { alerts } = configOf(block.replace(/^ {3}/gm, ""));
   const oneLine = (sql: string) => sql.replace(/\s+/g, " ").trim();
-  expect(alerts.map(({ name }) => name)).toEqual(["funding", "champion-left", "failed", "old", "credits"]);
+  expect(alerts.map(({ name }) => name)).toEqual([
+    "funding",
+    "champion-left",
+    "failed",
+    "old",
+    "credits",
+    "drift",
+    "alive",
+  ]);
   expect(alerts.slice(0, 2).map(({ sql }) => oneLine(sql))).toEqual(
     EXAMPLE_RULES.slice(0, 2).map((rule) => "sql" in rule && rule.sql),
   );

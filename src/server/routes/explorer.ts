@@ -1,12 +1,13 @@
 // The explorer: read-only SQL on the snapshot, limited in rows, bytes, time and concurrency; whole results as files; saved
 // queries; feedback on a record. A query ends when its page is closed.
-import { mkdtemp, rm } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { openOwn } from "../../core/files/own-files.ts";
+import { diskError, openOwn } from "../../core/files/own-files.ts";
 import { parseFeedback, Refusal } from "../../replica/refusal.ts";
 import { savedQueries } from "../../warehouse/read/saved-queries.ts";
 import type { QueryCursor } from "../../warehouse/user-sql/query-result.ts";
@@ -25,6 +26,8 @@ const DOWNLOAD_LIMITS: QueryLimits = { ...LIMITS, timeMs: 600_000 };
 const MOST_DOWNLOAD_BYTES = 4 * 2 ** 30;
 /** Each query may use every core, so more at once would only slow all of them. Downloads do not keep queries waiting. */
 const MOST_AT_ONCE = 2;
+/** Written files that their readers have not received yet: each keeps its place on the disk. */
+const MOST_UNSENT = 4;
 
 const askSchema = z.strictObject({
   sql: z.string().min(1).max(100_000),
@@ -81,6 +84,11 @@ const endOf = (request: FastifyRequest, closing: AbortSignal) => {
   };
 };
 
+const busy = (reply: FastifyReply, message: string): HttpRefusal => {
+  reply.header("retry-after", "2");
+  return new HttpRefusal(429, "BUSY", message, "Try again when they have ended.");
+};
+
 /** Lets a few statements run at once, each until its reader leaves or the server stops. */
 const createPlaces = (closing: AbortSignal) => {
   let running = 0;
@@ -89,10 +97,7 @@ const createPlaces = (closing: AbortSignal) => {
     reply: FastifyReply,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> => {
-    if (running >= MOST_AT_ONCE) {
-      reply.header("retry-after", "2");
-      throw new HttpRefusal(429, "BUSY", "Other queries are still running.", "Try again when they have ended.");
-    }
+    if (running >= MOST_AT_ONCE) throw busy(reply, "Other queries are still running.");
     running += 1;
     const { signal, release } = endOf(request, closing);
     try {
@@ -104,16 +109,45 @@ const createPlaces = (closing: AbortSignal) => {
   };
 };
 
+const DOWNLOADS = "duckmirror-download-";
+/** No download takes as long. */
+const LEFT_MS = 3_600_000;
+
+/** Removes what killed servers of this user left. It may hold people whom `forget` erased since. */
+const removeLeft = async (now: number): Promise<void> => {
+  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(DOWNLOADS));
+  for (const name of names) {
+    const folder = join(tmpdir(), name);
+    const found = await lstat(folder).catch(() => null);
+    if (!found?.isDirectory() || found.mtimeMs > now - LEFT_MS || found.uid !== (process.getuid?.() ?? found.uid))
+      continue;
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+/** Does the work while nothing moves on the connection, which would be closed as idle. */
+const withoutIdleLimit = async <T>({ raw }: FastifyRequest, work: () => Promise<T>): Promise<T> => {
+  const { socket } = raw;
+  if (!(socket instanceof Socket)) return work();
+  const idleMs = socket.timeout ?? 0;
+  socket.setTimeout(0);
+  return work().finally(() => socket.setTimeout(idleMs));
+};
+
 /** `POST /api/download`: a whole result as a file. It is written before it is sent, so it comes whole or not at all. */
 const downloadRoute = (app: FastifyInstance, context: ServerContext): void => {
   const { setting, onCrash } = context.userSql;
   const processes = createQueryProcesses(DOWNLOAD_LIMITS, setting, { onCrash });
   const inPlace = createPlaces(context.closing);
+  const { clock } = context;
+  let unsent = 0;
+  app.addHook("onReady", () => removeLeft(clock.now()).catch(() => undefined));
   app.post("/api/download", async (request, reply) => {
     const { sql, profile, format } = parseBody(downloadSchema, request.body);
     const { snapshots } = context.mirror(profile);
-    return inPlace(request, reply, async (signal) => {
-      const folder = await mkdtemp(join(tmpdir(), "duckmirror-download-"));
+    if (unsent >= MOST_UNSENT) throw busy(reply, "Other downloads are still being sent.");
+    const write = async (signal: AbortSignal) => {
+      const folder = await mkdtemp(join(tmpdir(), DOWNLOADS));
       try {
         const { path, rows, bytes } = await processes.stream({ snapshot: snapshots.path, sql, signal }, (cursor) =>
           writeResultFile(cursor, { format, folder, mostBytes: MOST_DOWNLOAD_BYTES }),
@@ -127,10 +161,19 @@ const downloadRoute = (app: FastifyInstance, context: ServerContext): void => {
         });
         // The open file outlives its name.
         return (await openOwn(path)).createReadStream();
+      } catch (error) {
+        throw diskError(error);
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
+    };
+    const file = await withoutIdleLimit(request, () => inPlace(request, reply, write));
+    unsent += 1;
+    file.once("close", () => {
+      unsent -= 1;
     });
+    reply.raw.once("close", () => file.destroy());
+    return file;
   });
 };
 

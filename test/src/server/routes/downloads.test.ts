@@ -1,8 +1,8 @@
 // `POST /api/download`: a whole result as a file, under the rules of every other SQL of users.
-import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { catalogTables } from "../../../../src/catalog/dictionary.ts";
 import { Secret } from "../../../../src/core/secret.ts";
@@ -145,6 +145,49 @@ test("a statement that fails after its first rows sends an error, not half of a 
   expect([response.statusCode, response.json().error.code]).toEqual([400, "QUERY_FAILED"]);
   await download("select 1", "parquet");
   expect(left()).toEqual(before);
+});
+
+test("what a killed server left is removed when the next one starts", async () => {
+  const old = mkdtempSync(join(tmpdir(), "duckmirror-download-"));
+  const recent = mkdtempSync(join(tmpdir(), "duckmirror-download-"));
+  writeFileSync(join(old, "result.csv"), "ann@a.example");
+  const before = Date.now() / 1000 - 2 * 3600;
+  utimesSync(old, before, before);
+  await (await mirror.server()).app.ready();
+  expect([existsSync(old), existsSync(recent)]).toEqual([false, true]);
+  rmSync(recent, { recursive: true });
+});
+
+/** Asks over a socket. */
+const askAt = (port: number, sql: string) =>
+  fetch(`http://127.0.0.1:${port}/api/download`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ sql, format: "csv" }),
+  });
+const listening = async (options: Parameters<ServedMirror["server"]>[0] = {}): Promise<number> => {
+  const { app } = await mirror.server(options);
+  return Number(new URL(await app.listen({ host: "127.0.0.1", port: 0 })).port);
+};
+
+test("the connection of a file that takes its time is not closed as idle", async () => {
+  const port = await listening({ limits: { idleMs: 100 } });
+  expect(await (await askAt(port, "select sum(i) as s from range(100000000) t(i)")).text()).toBe(
+    "s\r\n4999999950000000\r\n",
+  );
+});
+
+test("readers who let their files wait cannot fill the disk", async () => {
+  const port = await listening();
+  const large = "select repeat('x', 1000000) as text from range(30)";
+  const waiting: Response[] = [];
+  for (let nth = 0; nth < 4; nth++) waiting.push(await askAt(port, large));
+  expect(waiting.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  const refused = await askAt(port, "select 1 as one");
+  expect([refused.status, await refused.text()]).toEqual([429, expect.stringContaining("BUSY")]);
+  await waiting.pop()?.body?.cancel();
+  await vi.waitFor(async () => expect((await askAt(port, "select 1 as one")).status).toBe(200), { timeout: 10_000 });
+  for (const one of waiting) await one.body?.cancel();
 });
 
 test("a key that may read may download; one for metrics may not", async () => {

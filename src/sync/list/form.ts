@@ -47,7 +47,10 @@ export const listShapeSchema = z.object({
   /** Pages of this size failed, and smaller ones are asked for since (smaller-pages.ts). Missing in older versions. */
   failed: z.object({ perPage: z.number(), at: z.number() }).nullable().default(null),
   /** The list ends before its count (list/window.ts). Missing in older versions. */
-  window: z.object({ rows: z.number(), walks: z.number(), notBefore: z.number() }).nullable().default(null),
+  window: z
+    .object({ rows: z.number(), walks: z.number(), notBefore: z.number(), spread: z.number().default(0) })
+    .nullable()
+    .default(null),
 });
 export type ListShape = z.infer<typeof listShapeSchema>;
 

@@ -1,4 +1,5 @@
-// A list that ends before its count, as at a search window: a walk would end there again. Pure.
+// Lists whose walks end at the same row and never add up: the list ends before its count, as at a search window, or its count
+// varies although its rows do not. Another walk would end there again. Pure.
 import type { ListShape } from "./form.ts";
 import { type Live, progressOf } from "./state.ts";
 import { coverageOf } from "./ways/progress.ts";
@@ -6,21 +7,45 @@ import { coverageOf } from "./ways/progress.ts";
 const DAY_MS = 86_400_000;
 /** Most days between two walks that end at the same row. */
 const MOST_DAYS = 32;
+/** Walks that end at the same row before a count that varies is no sign of a change. */
+const SURE = 2;
 
 type Window = ListShape["window"];
 
+/** How a walk ended; `cutOff`: it adds up, but the service still returns rows by their ids that it lacks. */
+export type WalkEnd = "settled" | "unconfirmed" | "cutOff";
+
 /** What is known of the list's end after a walk: null, or the row it ended at, and when a walk is worth its pages again. */
-export const windowAfter = (before: Window, list: Live, unconfirmed: boolean, now: number): Window => {
-  if (!unconfirmed && list.kind === "closing") return null;
+export const windowAfter = (before: Window, list: Live, end: WalkEnd, now: number): Window => {
   const progress = progressOf(list);
+  const coverage = progress === null ? null : coverageOf(progress);
+  if (list.kind === "closing" && before !== null) {
+    // A count that varies agrees now and then; that settles this walk, and says nothing of the next.
+    if (end === "settled") return before.walks < SURE ? null : before;
+    return { ...before, spread: Math.max(before.spread, Math.abs((coverage?.total ?? list.rows) - list.rows)) };
+  }
   if (progress?.kind !== "walk") return before;
-  const coverage = coverageOf(progress);
-  if (coverage === null || !coverage.endsEarly || !unconfirmed) return null;
+  const isOpen =
+    coverage !== null && (end === "cutOff" || (end === "unconfirmed" && (coverage.endsEarly || coverage.moved)));
+  if (!isOpen) return null;
   const rows = coverage.end;
-  const walks = before?.rows === rows ? before.walks + 1 : 1;
-  return { rows, walks, notBefore: now + Math.min(MOST_DAYS, 2 ** (walks - 1)) * DAY_MS };
+  const isSame = before?.rows === rows;
+  const walks = isSame ? before.walks + 1 : 1;
+  const differs = coverage.total === null ? 0 : Math.abs(coverage.total - rows);
+  // Rows that come while a list is read move its count, too: one such walk proves nothing.
+  const isPaused = end === "cutOff" || coverage.endsEarly || walks >= SURE;
+  return {
+    ...{ rows, walks, spread: Math.max(isSame ? before.spread : 0, differs) },
+    notBefore: isPaused ? now + Math.min(MOST_DAYS, 2 ** (walks - 1)) * DAY_MS : now,
+  };
 };
 
 /** True while a walk of the list would be paid for in vain. A clock that was ahead holds nothing up longer than the longest wait. */
 export const endsAtWindow = (window: Window, now: number): window is NonNullable<Window> =>
   window !== null && now < window.notBefore && window.notBefore - now <= MOST_DAYS * DAY_MS;
+
+/** True when walks ended at the same row again and again, and the count is no farther from the rows than twice what it was then. */
+export const varies = (
+  { walks, spread }: NonNullable<Window>,
+  { total, rows }: { readonly total: number; readonly rows: number },
+) => walks >= SURE && Math.abs(total - rows) <= 2 * spread;

@@ -106,7 +106,7 @@ const endWidening = async (run: SyncRun, list: OpenList): Promise<void> => {
 
 const endList = async (run: SyncRun, list: OpenList, { verdict }: Extract<Effect, { kind: "end" }>): Promise<void> => {
   const outcome = { ...verdict, now: run.deps.clock.now(), runId: run.runId };
-  await rememberWindow(run, list, false);
+  await rememberWindow(run, list, "settled");
   await commitState(run, finishedState(liveOf(list.state), outcome));
   await endWidening(run, list);
   closeList(run, list);
@@ -115,10 +115,12 @@ const endList = async (run: SyncRun, list: OpenList, { verdict }: Extract<Effect
 /** Finds what is gone after changes were read whose counts differ. */
 const findGone = async (run: SyncRun, list: OpenList, because: string): Promise<void> => {
   if (waitsForAccounts(run, list)) return void run.searching.push(list);
+  if (await endedAtWindow(run, list, "varying")) return;
   const isSettled = (await settleByAccount(run, list)) || (await settleAfterChanges(run, list));
   const end = isSettled ? "agrees" : await settleByCounting(run, list);
   if (end === "agrees") list.waiting.push({ kind: "go-on" });
-  else if (end === "walk" && !(await endedAtWindow(run, list))) list.waiting.push(beginning(run, list, because));
+  else if (end === "walk" && !(await endedAtWindow(run, list, "steady")))
+    list.waiting.push(beginning(run, list, because));
 };
 
 const beginning = (run: SyncRun, { stream }: OpenList, because: string): Deciding => ({

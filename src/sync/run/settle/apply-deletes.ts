@@ -15,7 +15,7 @@ import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { markUnreturned } from "../state/scope-marks.ts";
 import { askById, isAskable } from "./ask-by-id.ts";
-import { rememberWindow } from "./at-window.ts";
+import { endCutOff, rememberWindow } from "./at-window.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
 
 // Records that left their list and are still served by their id: archived, or merged into another. The list decides what the
@@ -114,7 +114,7 @@ export const leaveUndecided = async (run: SyncRun, list: OpenList): Promise<void
 
 const apply = async (run: SyncRun, { list, missing }: MissingRows) => {
   const now = run.deps.clock.now();
-  await rememberWindow(run, list, false);
+  await rememberWindow(run, list, "settled");
   adjustRows(run, list, -missing);
   const state = finishedState(liveOf(list.state), { whole: true, addsUp: true, now, runId: run.runId });
   if (missing === 0) {
@@ -158,6 +158,10 @@ export const settleDeletes = async (run: SyncRun, stream: StreamSpec, lists: rea
   if (refusal !== null) return refuse(run, scopes, refusal);
   for (const scope of scopes) {
     const verdict = await probe(run, scope);
+    if (verdict === "alive" && stream.scope === "organization" && mayBeCutOff(scope.list, scope.sample)) {
+      await endCutOff(run, scope.list, scope.missing);
+      continue;
+    }
     if (verdict === "alive") {
       await rememberMissed(run, scope.list, scope.sample);
       await refuse(run, [scope], new DuckmirrorError("DELETE_PROBE_FAILED", { stream: stream.name }));

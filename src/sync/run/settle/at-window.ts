@@ -1,9 +1,10 @@
 // Lists that end at a search window: what their walks showed is remembered, and a reading of changes ends labelled, instead of
 // with another walk that ends there. docs/decisions/lists-cut-off.md.
 import { counted } from "../../../core/text/units.ts";
+import type { Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
 import { liveOf, progressOf, uncountable } from "../../list/state.ts";
 import { finishedState } from "../../list/stored-state.ts";
-import { endsAtWindow, windowAfter } from "../../list/window.ts";
+import { endsAtWindow, varies, type WalkEnd, windowAfter } from "../../list/window.ts";
 import { rememberShape } from "../../plan/remembered.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import { closeList, commitState } from "../state/list-ends.ts";
@@ -11,20 +12,45 @@ import type { OpenList } from "../state/open-list.ts";
 import { type SyncRun, shapeOf } from "../state/run-state.ts";
 
 /** Stores where a walk ended that does not add up, or that the list ends nowhere too early any more. */
-export const rememberWindow = async (run: SyncRun, list: OpenList, unconfirmed: boolean): Promise<void> => {
+export const rememberWindow = async (run: SyncRun, list: OpenList, end: WalkEnd): Promise<void> => {
   const { warehouse, clock } = run.deps;
   const { name, scope } = list.stream;
   if (scope !== "organization") return;
   const before = shapeOf(run, name);
-  const window = windowAfter(before.window, liveOf(list.state), unconfirmed, clock.now());
+  const window = windowAfter(before.window, liveOf(list.state), end, clock.now());
   if (window === before.window) return;
   const shape = { ...before, window };
   run.shapes.set(name, shape);
   await rememberShape(warehouse, name, shape, clock.now());
 };
 
-/** Ends a reading of changes of a list whose count stayed the same and differs from the mirror's, if a walk would only end at the window again. Returns whether it did. */
-export const endedAtWindow = async (run: SyncRun, list: OpenList): Promise<boolean> => {
+const label = (run: SyncRun, { stream }: OpenList, open: Unconfirmed | null, end: string): Unconfirmed => {
+  const unconfirmed = { rows: open?.rows ?? 0, because: open === null ? end : `${open.because}; ${end}` };
+  const text = `${stream.name}: ${counted(unconfirmed.rows, "row")} unconfirmed: ${unconfirmed.because}`;
+  run.deps.emit({ kind: "note", level: "warn", text });
+  return unconfirmed;
+};
+
+/**
+ * Ends a walk that adds up to a count which stops at a search window: the service still returns rows by their ids that the
+ * walk lacks. Nothing is deleted, and the next look agrees unless something changes.
+ */
+export const endCutOff = async (run: SyncRun, list: OpenList, missing: number): Promise<void> => {
+  await rememberWindow(run, list, "cutOff");
+  const live = liveOf(list.state);
+  const end = "the list and its count end before rows that the service still returns by their ids";
+  const because = `the last walk did not meet ${counted(missing, "row")}`;
+  const unconfirmed = label(run, list, { rows: missing, because }, end);
+  const outcome = { whole: true, addsUp: false, unconfirmed, now: run.deps.clock.now(), runId: run.runId };
+  await commitState(run, { ...finishedState(live, outcome), rowsAtWalk: live.rows });
+  closeList(run, list);
+};
+
+/**
+ * Ends a reading of changes of a list whose count differs from the mirror's, if a walk would only end at the same row again: the
+ * count stayed the same (`steady`), or varies as it did before (`varying`). Returns whether it did.
+ */
+export const endedAtWindow = async (run: SyncRun, list: OpenList, count: "steady" | "varying"): Promise<boolean> => {
   const live = liveOf(list.state);
   const now = run.deps.clock.now();
   const { window } = shapeOf(run, list.stream.name);
@@ -32,12 +58,14 @@ export const endedAtWindow = async (run: SyncRun, list: OpenList): Promise<boole
   if (live.kind === "deleting" || live.order.widens !== undefined || run.options.full) return false;
   if (progress?.kind !== "watermark" || !progress.sorted || !endsAtWindow(window, now)) return false;
   const { proven, endsEarly, total } = progress.coverage;
-  if (total === null || live.before?.totalCount !== total || (!proven && !endsEarly)) return false;
-  const end = `the service returns the list up to row ${window.rows} only`;
+  if (total === null || live.before === undefined || (!proven && !endsEarly)) return false;
+  const isSteady = live.before.totalCount === total;
+  if (count === "steady" ? !isSteady : isSteady || !varies(window, { total, rows: live.rows })) return false;
+  const end = isSteady
+    ? `the service returns the list up to row ${window.rows} only`
+    : `the service's count varies, and ${window.walks} walks ended at row ${window.rows}`;
   const open = unconfirmedIn({ rows: live.rows, unmet: 0, counted: total - uncountable(live) });
-  const unconfirmed = { rows: open?.rows ?? 0, because: open === null ? end : `${open.because}; ${end}` };
-  const text = `${list.stream.name}: ${counted(unconfirmed.rows, "row")} unconfirmed: ${unconfirmed.because}`;
-  run.deps.emit({ kind: "note", level: "warn", text });
+  const unconfirmed = label(run, list, open, end);
   const state = finishedState(live, { whole: false, addsUp: false, now, runId: run.runId });
   // The next look agrees unless something changes.
   await commitState(run, {

@@ -45,7 +45,7 @@ const end = async (run: SyncRun, list: OpenList, unconfirmed: Unconfirmed | null
   const now = run.deps.clock.now();
   const addsUp = unconfirmed === null;
   const live = liveOf(list.state);
-  await rememberWindow(run, list, unconfirmed !== null);
+  await rememberWindow(run, list, unconfirmed === null ? "settled" : "unconfirmed");
   const state = finishedState(live, { whole: true, addsUp, unconfirmed, now, runId: run.runId });
   // Keep the walk's keys: a row that the next walk does not return either is requested by id. If the counts agree and the pages are not
   // believed, only another walk shows what is missing.
@@ -72,7 +72,11 @@ export const closeGap = async (run: SyncRun, list: OpenList): Promise<"ended" | 
   if (isAskable(name) && !isFirst(list) && !isFiltered(run, name)) kept = await settleSuspects(run, list, name);
   const open = await openIn(run, list);
   const isMet = open === null || isFirst(list) || (await missingOf(run, list)).missing === 0;
-  if (isMet && canLook(run, list)) return "goes on";
+  if (isMet && canLook(run, list)) {
+    // The reading of changes that follows forgets it, if that settles the list.
+    if (open !== null) await rememberWindow(run, list, "unconfirmed");
+    return "goes on";
+  }
   await end(run, list, open === null || kept === null ? open : { ...open, because: `${open.because}; ${kept}` });
   return "ended";
 };

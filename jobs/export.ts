@@ -1,5 +1,6 @@
 // Job export: brings an export folder up to date with the published snapshot. Spends no credit and takes no writer's
 // lock.
+import { systemClock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { exportDir, snapshotPath } from "../src/core/data-dir.ts";
 import { assertOwnFolder } from "../src/core/files/own-files.ts";
@@ -7,6 +8,7 @@ import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { type ExportReport, exportSnapshot } from "../src/warehouse/export/export.ts";
 import { rememberExport } from "../src/warehouse/export/parts.ts";
 import { EXPORT_FORMATS, type ExportFormat } from "../src/warehouse/export/tables.ts";
+import { followHome } from "./home.ts";
 
 /** Request of one export. */
 export interface ExportJobRequest {
@@ -52,6 +54,7 @@ export const exportJob = async (
 /** Brings every export folder of a profile up to date with the snapshot; returns the formats. Throws as `exportJob`. */
 export const exportAll = async (profile: Config, signal: AbortSignal): Promise<readonly string[]> => {
   const formats = EXPORT_FORMATS.filter((format) => profile.exportFormats.includes(format));
+  if (formats.length > 0) await followHome(profile, systemClock);
   for (const format of formats) {
     const guardFormulas = format === "csv" && profile.exportGuardFormulas;
     await exportJob(profile, { dir: null, format, tables: [], since: null, guardFormulas }, { signal });

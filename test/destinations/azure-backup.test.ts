@@ -1,9 +1,12 @@
-// Backups in a container of azurite, Microsoft's emulator of Azure Storage: what backup.test.ts says of buckets holds there.
+// Backups, and a mirror's home, in a container of azurite, Microsoft's emulator of Azure Storage: what backup.test.ts and
+// home-kills.test.ts say of buckets holds there.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { backupJob, restoreJob } from "../../jobs/backup.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { mirrorHome } from "../../src/deliver/home/mirror-home.ts";
+import { openWarehouse } from "../../src/warehouse/file/warehouse.ts";
 import { signalsOf } from "../src/deliver/moving-mirror.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { change } from "../support/change-mirror.ts";
@@ -82,4 +85,27 @@ test("nothing there, no such container: a clear error, and the directory stays e
     message: expect.stringContaining("container does not exist"),
   });
   expect(existsSync(join(dataDir, "warehouse.duckdb"))).toBe(false);
+});
+
+test("a mirror whose home is a container moves, and the worker that lost it publishes nothing", async () => {
+  const address = `az://${container.name}/set/crm?endpoint=${encodeURIComponent(blobsOf(azure))}`;
+  const worker = (dataDir: string) => {
+    const home = mirrorHome({ url: address, dataDir, azure: config(dataDir).azure, clock: systemClock });
+    return openWarehouse({ dataDir, clock: systemClock, home });
+  };
+  const dirs = [tempDir(), tempDir()] as const;
+  const add = async (dataDir: string, id: number) => {
+    const warehouse = await worker(dataDir);
+    await warehouse.commit(signalsOf("2026-05", [id], "moved"));
+    await warehouse.publish();
+    await warehouse.close();
+  };
+  await add(dirs[0], 1);
+  await add(dirs[1], 2);
+  expect((await dumpMirror(dirs[1]))["main.signals"]).toHaveLength(2);
+  const late = await worker(dirs[1]);
+  await add(dirs[0], 3);
+  await expect(late.publish()).rejects.toMatchObject({ code: "HOME_TAKEN" });
+  await expect(late.close()).rejects.toMatchObject({ code: "HOME_TAKEN" });
+  expect((await dumpMirror(dirs[0]))["main.signals"]).toHaveLength(3);
 });

@@ -1,8 +1,9 @@
 // Syncs of one mirror by two workers: the second pays for nothing that the home has, and each job begins with its state.
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { deliverJob } from "../../jobs/deliver.ts";
+import { exportAll } from "../../jobs/export.ts";
 import { followJob } from "../../jobs/following.ts";
 import { forgetJob } from "../../jobs/forget.ts";
 import { planJob } from "../../jobs/plan.ts";
@@ -70,7 +71,7 @@ test("a worker that lost its disk goes on, and its mirror can be replayed", asyn
   expect((await dumpMirror(dirs[0]))["main.signals"]).toEqual(before["main.signals"]);
 });
 
-test("what is followed, a plan, a delivery and `forget` on another worker see the home's state", async () => {
+test("what is followed, a plan, a delivery, an export and `forget` on another worker see the home's state", async () => {
   const { dirs, sync, configOf, home } = await start();
   await followJob(configOf(0), ["example.com"], systemClock);
   await sync(0);
@@ -88,6 +89,10 @@ test("what is followed, a plan, a delivery and `forget` on another worker see th
   );
   expect(report?.error).toBeNull();
   expect((await dumpMirror(dirs[2]))["main.accounts"]).toEqual((await dumpMirror(dirs[0]))["main.accounts"]);
+  await sync(1);
+  await exportAll(configOf(2, { DUCKMIRROR_EXPORT_FORMATS: "ndjson" }), signal);
+  expect((await dumpMirror(dirs[2]))["sync.runs"]).toHaveLength(2);
+  expect(existsSync(join(dirs[2], "export-ndjson"))).toBe(true);
   const contact = JSON.parse((await dumpMirror(dirs[0]))["main.contacts"]?.[0] ?? "{}").id;
   await forgetJob(
     configOf(1),

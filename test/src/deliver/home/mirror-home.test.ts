@@ -78,6 +78,44 @@ test("a worker whose copy is the present one fetches nothing, and a small change
   expect([noteOf(url).state, sent]).toEqual([before, []]);
 });
 
+test("a change costs three reads and two writes, and one more of each where the mirror is taken from another worker", async () => {
+  const url = tempDir();
+  const asked: string[] = [];
+  const counted = (dataDir: string) =>
+    aWorker(url, dataDir, (store) => ({
+      ...store,
+      get: (key, ...rest) => {
+        asked.push(`read ${key}`);
+        return store.get(key, ...rest);
+      },
+      put: (key, ...rest) => {
+        asked.push(`write ${key}`);
+        return store.put(key, ...rest);
+      },
+      upload: (key, ...rest) => {
+        asked.push("write pack");
+        return store.upload(key, ...rest);
+      },
+      download: (key, ...rest) => {
+        asked.push("read pack");
+        return store.download(key, ...rest);
+      },
+    }));
+  const one = counted(tempDir());
+  await one.add(1);
+  asked.splice(0);
+  await one.add(2);
+  const usual = ["read home.json", "read home.json", "write pack", "write home.json", "read home.json"];
+  expect(asked.splice(0)).toEqual(usual);
+  const other = counted(tempDir());
+  await other.add(3);
+  expect(asked.filter((call) => call !== "read pack")).toEqual([
+    "read home.json",
+    "write home.json",
+    ...usual.slice(1),
+  ]);
+});
+
 test("of two workers that both believe they have the mirror, the one with the old fence publishes nothing", async () => {
   const url = tempDir();
   const [one, other] = [aWorker(url), aWorker(url)];

@@ -2,7 +2,7 @@
 -- Parameters: $1 part of the name, domain or industry ('': all), $2 number of rows, $3 rows to leave out.
 -- Readers: src/server/figures/accounts.ts.
 WITH chosen AS (
-  SELECT id, name, domain, type, priority, industry, main_score, updated_at
+  SELECT id, name, domain, type, priority, industry, main_score, count(*) OVER () AS total
   FROM main.accounts
   WHERE $1 = '' OR contains(lower(strip_accents(concat_ws(' ', name, domain, industry))), lower(strip_accents($1)))
   ORDER BY main_score DESC NULLS LAST, id
@@ -23,7 +23,7 @@ SELECT
   chosen.main_score,
   coalesce(latest.signals, 0) AS signals_30_days,
   latest.last_at AS last_signal_at,
-  (SELECT count(*) FROM main.accounts) AS total
+  chosen.total
 FROM chosen
 LEFT JOIN latest ON latest.account_id = chosen.id
 ORDER BY chosen.main_score DESC NULLS LAST, chosen.id;

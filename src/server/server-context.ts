@@ -52,10 +52,12 @@ export interface ServedProfile {
   /** Trail of the actions on this mirror; absent: none is written. */
   readonly audit?: AuditTrail;
   /**
-   * Forecast of the next sync, from the snapshot, as if this opt-in content were configured, too; absent: the page does
-   * not show it. Rejects with USAGE for unknown content.
+   * Forecast of the next sync, from the snapshot, as if this opt-in content were configured, too, and these lists alone (none: those of
+   * the configuration); absent: the page does not show it. Rejects with USAGE for unknown names.
    */
-  readonly plan?: (withContent: readonly string[]) => Promise<unknown>;
+  readonly plan?: (withContent: readonly string[], streams: readonly string[]) => Promise<unknown>;
+  /** Configured lists; absent: all. */
+  readonly streams?: readonly string[];
   /** When its next sync starts, ms since the epoch; absent: this process starts none. */
   readonly nextSyncAt?: () => number | null;
   /** What a sync of any process does now; null: none runs. */

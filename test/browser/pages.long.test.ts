@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
+import { isStreamName } from "../../src/catalog/streams.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { DeliveryState } from "../../src/deliver/notes.ts";
 import type { RunningServer } from "../../src/server/listen.ts";
@@ -57,8 +58,10 @@ const profile = () => ({
   name: "default",
   snapshot: mirror.snapshot,
   ratePerMinute: 300,
-  plan: async (withContent: readonly string[]) =>
-    planJson(await planSnapshotJob(mirror.config, { ...NEXT, withContent }, systemClock)),
+  plan: async (withContent: readonly string[], streams: readonly string[]) => {
+    const chosen = streams.length === 0 ? mirror.config : { ...mirror.config, streams: streams.filter(isStreamName) };
+    return planJson(await planSnapshotJob(chosen, { ...NEXT, withContent }, systemClock));
+  },
   settings: () => mirror.config.shownSettings,
 });
 
@@ -197,6 +200,24 @@ test("another choice of content shows its price and prints the lines for duckmir
   await expect.poll(() => page.locator("#content-choice").textContent()).toMatch(/signals\.fullContent .*credit/);
   expect(await page.locator("#yaml").textContent()).toBe("content:\n  - signals.fullContent");
   await choice.uncheck();
+  expect(await page.locator("#yaml").count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("another choice of lists shows its price beside the one in force, also of lists that are not due", async () => {
+  const { page, complaints } = await rig.open(`${server.url}/credits`);
+  const list = page.getByRole("checkbox", { name: /^signals / });
+  expect(await page.locator("#list-choice label", { hasText: /^ ?earnings_calls/ }).textContent()).toMatch(
+    /nothing is due now|credit/,
+  );
+  await list.uncheck();
+  await expect
+    .poll(() => page.locator("#plan-lead").textContent())
+    .toMatch(/a day\. With the lists in force: \d+ credit/);
+  expect(await page.locator("#yaml").textContent()).toMatch(/^streams:\n {2}- accounts\n(?!.*signals\n)/);
+  await expect.poll(() => page.locator("#plan-card table").textContent()).not.toContain("signals");
+  await list.check();
   expect(await page.locator("#yaml").count()).toBe(0);
   expect(complaints).toEqual([]);
   await page.context().close();

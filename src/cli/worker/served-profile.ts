@@ -4,12 +4,14 @@ import { checkProfileJob } from "../../../jobs/check-profile.ts";
 import { feedbackJob } from "../../../jobs/feedback.ts";
 import { followingJob, followJob, unfollowJob } from "../../../jobs/following.ts";
 import { planJson, planSnapshotJob } from "../../../jobs/plan.ts";
+import { isStreamName } from "../../catalog/streams.ts";
 import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import type { Config } from "../../core/config/config.ts";
 import { parseCron } from "../../core/config/schedules/cron.ts";
 import { nextRun } from "../../core/config/schedules/next-run.ts";
 import { resolveToken } from "../../core/config/secrets/token.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/log.ts";
 import type { UnableProfile } from "../../core/report/fleet.ts";
@@ -84,6 +86,14 @@ export const nextSyncOf = ({ schedules }: Config, now: number): number | null =>
   return times.length === 0 ? null : Math.min(...times);
 };
 
+/** The configuration with another choice of lists; none: its own. Throws USAGE. */
+const withStreams = (config: Config, streams: readonly string[]): Config => {
+  if (streams.length === 0) return config;
+  const unknown = streams.find((name) => !isStreamName(name));
+  if (unknown !== undefined) throw new DuckmirrorError("USAGE", { detail: `${unknown} is not a list` });
+  return { ...config, streams };
+};
+
 /** Feedback needs an address and a token of the service. */
 export const servedProfile = (
   config: Config,
@@ -108,7 +118,9 @@ export const servedProfile = (
     add: (inputs) => followJob(config, inputs, clock),
     remove: (inputs, erase) => unfollowJob(config, inputs, { erase, clock }),
   },
-  plan: async (withContent) => planJson(await planSnapshotJob(config, { ...NEXT_SYNC, withContent }, clock)),
+  plan: async (withContent, streams) =>
+    planJson(await planSnapshotJob(withStreams(config, streams), { ...NEXT_SYNC, withContent }, clock)),
+  ...(config.streams === null ? {} : { streams: config.streams }),
   ...(config.baseUrl === null || config.token === null
     ? {}
     : {

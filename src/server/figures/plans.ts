@@ -17,20 +17,24 @@ const MOST_KEPT = 100;
 
 type PlannedMirror = Pick<Mirror, "name" | "plan"> & { readonly snapshots: Pick<Mirror["snapshots"], "version"> };
 
-/** The plan of a mirror with this opt-in content; null if the server shows none. */
-export type PlanOf = (mirror: PlannedMirror, withContent: readonly string[]) => Promise<unknown> | null;
+/** The plan of a mirror with this opt-in content and these lists; null if the server shows none. */
+export type PlanOf = (
+  mirror: PlannedMirror,
+  withContent: readonly string[],
+  streams?: readonly string[],
+) => Promise<unknown> | null;
 
 /** Plans reject with their error; the next reader tries again. */
 export const createPlans = (clock: Clock): PlanOf => {
   const kept = new Map<string, Kept>();
   let computing: Promise<unknown> = Promise.resolve();
-  return ({ name, plan, snapshots }, withContent) => {
+  return ({ name, plan, snapshots }, withContent, streams = []) => {
     if (plan === undefined) return null;
     const version = snapshots.version();
-    const key = JSON.stringify([name, ...new Set(withContent)]);
+    const key = JSON.stringify([name, [...new Set(withContent)], [...new Set(streams)]]);
     const known = kept.get(key);
     if (known !== undefined && known.version === version && clock.now() - known.at < FRESH_MS) return known.plan;
-    const next = computing.then(() => plan(withContent));
+    const next = computing.then(() => plan(withContent, streams));
     computing = next.catch(() => kept.delete(key));
     kept.delete(key);
     kept.set(key, { version, at: clock.now(), plan: next });

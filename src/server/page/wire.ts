@@ -45,6 +45,8 @@ export interface Abilities {
     readonly destinations: boolean;
     readonly settings: boolean;
     readonly alerts: boolean;
+    /** Configured lists. */
+    readonly streams: readonly string[];
     /** Why it cannot be synced; null: it can, or this server syncs nothing. */
     readonly problem: { readonly message: string; readonly hint: string } | null;
   }[];
@@ -53,6 +55,8 @@ export interface Abilities {
   readonly queues: boolean;
   readonly fleet: boolean;
   readonly login: boolean;
+  /** Every list that a plan may be asked for. */
+  readonly streams: readonly string[];
   /** Opt-in content that a plan may be asked for with. */
   readonly content: readonly string[];
 }

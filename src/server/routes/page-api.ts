@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { contentFields } from "../../catalog/field-rules.ts";
+import { STREAM_NAMES } from "../../catalog/streams.ts";
 import { allows } from "../access/access-checks.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import { ACCOUNTS_SHOWN, readAccount, readAccounts } from "../figures/accounts.ts";
@@ -26,12 +27,11 @@ const accountsSchema = profileSchema.extend({
   q: z.string().max(200).default(""),
   offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
 });
-const planSchema = profileSchema.extend({
-  with: z
-    .string()
-    .default("")
-    .transform((names) => names.split(",").filter((name) => name !== "")),
-});
+const namesSchema = z
+  .string()
+  .default("")
+  .transform((names) => names.split(",").filter((name) => name !== ""));
+const planSchema = profileSchema.extend({ with: namesSchema, streams: namesSchema });
 /** Requests shown at once. */
 const REQUESTS_SHOWN = 100;
 
@@ -81,6 +81,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
       destinations: mirror.deliveries !== undefined,
       settings: mirror.settings !== undefined,
       alerts: mirror.alerts !== undefined,
+      streams: mirror.streams ?? STREAM_NAMES,
       problem: problemOf(context, mirror.name),
     })),
     syncs: context.triggers !== undefined,
@@ -88,6 +89,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
     queues: context.fleet !== undefined,
     fleet: context.fleet !== undefined,
     login: context.keyring.required(),
+    streams: STREAM_NAMES,
     content: contentFields().map(({ stream, field }) => `${stream}.${field}`),
   }));
 
@@ -97,10 +99,9 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
     growth: await mirrorOf(request.query).snapshots.use(readRowsOverTime),
   }));
 
-  app.get("/api/findings", async (request) => mirrorOf(request.query).snapshots.use(readFindings));
-
   app.get("/api/plan", async (request) => {
-    const answer = planOf(mirrorOf(request.query), planSchema.parse(request.query).with);
+    const { with: content, streams } = planSchema.parse(request.query);
+    const answer = planOf(mirrorOf(request.query), content, streams);
     if (answer === null) throw notFound("forecast on this server");
     return answer;
   });
@@ -152,6 +153,8 @@ const recordRoutes = (app: FastifyInstance, context: ServerContext): void => {
   app.get<{ Params: { id: string } }>("/api/accounts/:id", async (request) =>
     mirrorOf(request.query).snapshots.use((snapshot) => readAccount(snapshot, request.params.id)),
   );
+
+  app.get("/api/findings", async (request) => mirrorOf(request.query).snapshots.use(readFindings));
 
   app.get("/api/progress", async (request) => ({ progress: (await mirrorOf(request.query).progress?.()) ?? null }));
 

@@ -22,13 +22,11 @@ const Course = ({ figures: { credits, now } }: { figures: Overview }) => {
   return <Plot shape={{ label: "Credits left over time, with the forecast until the reset", x, lines }} />;
 };
 
-/** Lines for duckmirror.yaml that make the choice last. */
-const yamlOf = (content: readonly string[], without: readonly string[], streams: readonly string[]): string =>
+/** Lines for duckmirror.yaml that make the choice last. `streams`: null for those in force. */
+const yamlOf = (content: readonly string[], streams: readonly string[] | null): string =>
   [
     ...(content.length === 0 ? [] : ["content:", ...content.map((name) => `  - ${name}`)]),
-    ...(without.length === 0
-      ? []
-      : ["streams:", ...streams.filter((name) => !without.includes(name)).map((name) => `  - ${name}`)]),
+    ...(streams === null ? [] : ["streams:", ...streams.map((name) => `  - ${name}`)]),
   ].join("\n");
 
 const timeText = ({ minutes }: PlanAnswer): string =>
@@ -51,68 +49,104 @@ const useLatest = <T,>(value: T | null): T | null => {
   return latest.current;
 };
 
+const priceText = (plan: PlanAnswer): string =>
+  plan.at_least
+    ? `How many credits is not known before ${plan.unknown.join(", ")} ${plan.unknown.length === 1 ? "was" : "were"} read once.`
+    : `${counted(plan.requests, "credit")}${timeText(plan)}. An unchanged source costs about ${count(plan.credits_per_day)} a day.`;
+
+/** The price of a list in this plan. */
+const listPrice = (plan: PlanAnswer | null, name: string): string => {
+  const found = plan?.streams.find(({ stream }) => stream === name);
+  if (found === undefined) return "nothing is due now";
+  return found.at_least ? "not known yet" : counted(found.requests, "credit");
+};
+
+const flip = (all: readonly string[], name: string) =>
+  all.includes(name) ? all.filter((one) => one !== name) : [...all, name];
+
+interface Choice {
+  readonly content: readonly string[];
+  readonly streams: readonly string[];
+}
+
+const addressOf = ({ content, streams }: Choice, own: readonly string[]): string => {
+  const asked = [
+    ...(content.length === 0 ? [] : [`with=${encodeURIComponent(content.join(","))}`]),
+    ...(streams.join() === own.join() ? [] : [`streams=${encodeURIComponent(streams.join(","))}`]),
+  ];
+  return `/api/plan${asked.length === 0 ? "" : `?${asked.join("&")}`}`;
+};
+
+const Choices = (props: { plan: PlanAnswer | null; choice: Choice; onChoice: (choice: Choice) => void }) => {
+  const { plan, choice, onChoice } = props;
+  const { abilities } = useShared();
+  const { content, streams } = choice;
+  const ordered = (names: readonly string[]) => abilities.streams.filter((name) => names.includes(name));
+  return (
+    <>
+      <fieldset id="list-choice">
+        <legend>Lists, and what each costs in the next sync</legend>
+        {abilities.streams.map((name) => (
+          <label class="check" key={name}>
+            <input
+              type="checkbox"
+              checked={streams.includes(name)}
+              disabled={streams.length === 1 && streams.includes(name)}
+              onChange={() => onChoice({ content, streams: ordered(flip(streams, name)) })}
+            />{" "}
+            {name} <span class="hint">{streams.includes(name) ? listPrice(plan, name) : "left out"}</span>
+          </label>
+        ))}
+      </fieldset>
+      <fieldset id="content-choice">
+        <legend>More content, and what it would cost</legend>
+        {abilities.content.map((name) => (
+          <label class="check" key={name}>
+            <input
+              type="checkbox"
+              checked={content.includes(name)}
+              onChange={() => onChoice({ streams, content: flip(content, name) })}
+            />{" "}
+            {name} <span class="hint">{plan?.content.find((one) => one.name === name)?.text ?? ""}</span>
+          </label>
+        ))}
+      </fieldset>
+    </>
+  );
+};
+
 /** `onKnown`: what comes below is drawn then, so that it does not move. */
 const Next = ({ onKnown }: { onKnown: () => void }) => {
-  const { abilities, status } = useShared();
-  const [content, setContent] = useState<readonly string[]>([]);
-  const [without, setWithout] = useState<readonly string[]>([]);
-  const { value, error } = useAsk<PlanAnswer>(
-    content.length === 0 ? "/api/plan" : `/api/plan?with=${encodeURIComponent(content.join(","))}`,
-  );
+  const { profile } = useShared();
+  const [choice, setChoice] = useState<Choice>({ content: [], streams: profile.streams });
+  const { value, error } = useAsk<PlanAnswer>(addressOf(choice, profile.streams));
+  const inForce = useAsk<PlanAnswer>("/api/plan").value;
   const plan = useLatest(value);
   const isKnown = plan !== null || error !== null;
   useEffect(() => {
     if (isKnown) onKnown();
   }, [isKnown]);
-  const streams = [...new Set(status.value?.tables.map(({ stream }) => stream))];
-  const saved =
-    plan?.streams.filter(({ stream }) => without.includes(stream)).reduce((sum, { requests }) => sum + requests, 0) ??
-    0;
-  const flip = (all: readonly string[], name: string) =>
-    all.includes(name) ? all.filter((one) => one !== name) : [...all, name];
   if (!isKnown) return null;
+  const isOwn = choice.streams.join() === profile.streams.join();
   return (
     <Card title="What the next sync costs" id="plan-card">
       {error === null ? null : <Problem error={error} />}
       <p id="plan-lead" role="status">
-        {plan === null
-          ? " "
-          : plan.at_least
-            ? `How many credits is not known before ${plan.unknown.join(", ")} ${plan.unknown.length === 1 ? "was" : "were"} read once.`
-            : `${counted(plan.requests - saved, "credit")}${timeText(plan)}. An unchanged source costs about ${count(plan.credits_per_day)} a day.`}
+        {plan === null ? " " : priceText(plan)}
+        {isOwn || inForce === null ? "" : ` With the lists in force: ${priceText(inForce)}`}
       </p>
       <Table
         title="Lists that are due"
         empty="Nothing is due."
         rows={plan?.streams ?? []}
         columns={[
-          {
-            head: "list",
-            cell: ({ stream }) => (
-              <label class="check">
-                <input
-                  type="checkbox"
-                  checked={!without.includes(stream)}
-                  onChange={() => setWithout(flip(without, stream))}
-                />{" "}
-                {stream}
-              </label>
-            ),
-          },
+          { head: "list", cell: ({ stream }) => stream },
           { head: "credits", kind: "number", cell: (row) => (row.at_least ? "not known" : count(row.requests)) },
           { head: "why", kind: "cell", cell: ({ because }) => because.map(({ reason }) => reason).join(", ") },
         ]}
       />
-      <fieldset id="content-choice">
-        <legend>More content, and what it would cost</legend>
-        {abilities.content.map((name) => (
-          <label class="check" key={name}>
-            <input type="checkbox" checked={content.includes(name)} onChange={() => setContent(flip(content, name))} />{" "}
-            {name} <span class="hint">{plan?.content.find((one) => one.name === name)?.text ?? ""}</span>
-          </label>
-        ))}
-      </fieldset>
-      <Yaml lines={yamlOf(content, without, streams)} />
+      <Choices plan={plan} choice={choice} onChoice={setChoice} />
+      <Yaml lines={yamlOf(choice.content, isOwn ? null : choice.streams)} />
     </Card>
   );
 };

@@ -105,6 +105,9 @@ describe("records", () => {
     const scores = accounts.map(({ main_score }: { main_score: number | null }) => main_score ?? -1);
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
     const [first] = accounts;
+    expect((await get(`/api/accounts?q=${encodeURIComponent(first.name)}`)).total).toBe(
+      accounts.filter(({ name }: { name: string }) => name.includes(first.name)).length,
+    );
     expect((await get(`/api/accounts?q=${encodeURIComponent(first.name.toUpperCase())}`)).accounts[0].account_id).toBe(
       first.account_id,
     );

@@ -1,0 +1,357 @@
+// What people do on the page: thirty-eight tasks by keyboard alone, a page at 400% zoom, and four questions of a new user with their
+// clicks and seconds.
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { RunningServer } from "../../src/server/listen.ts";
+import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
+import { expectNoSidewaysScroll, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
+
+const NEXT = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+
+let mirror: ServedMirror;
+let rig: PageRig;
+let server: RunningServer;
+let account = { account_id: "", name: "" };
+beforeAll(async () => {
+  mirror = await serveMirror(40);
+  await mirror.sandbox.evolve(10);
+  await mirror.sync();
+  rig = await startPageRig();
+  const plan = async (withContent: readonly string[]) =>
+    planJson(await planSnapshotJob(mirror.config, { ...NEXT, withContent }, systemClock));
+  server = await rig.serve({
+    profiles: [
+      {
+        name: "default",
+        snapshot: mirror.snapshot,
+        ratePerMinute: 300,
+        plan,
+        settings: () => mirror.config.shownSettings,
+      },
+    ],
+  });
+  const accounts = z.object({ accounts: z.array(z.object({ account_id: z.string(), name: z.string() })).min(1) });
+  account = accounts.parse(await (await fetch(`${server.url}/api/accounts`)).json()).accounts[0] ?? account;
+});
+afterAll(async () => {
+  await rig.close();
+  await mirror.close();
+});
+
+const MOST_TABS = 400;
+
+/** Presses Tab until the focus is on an element that `wanted` names: a selector, or the text of a link or button. */
+const tabTo = async (page: Page, wanted: string): Promise<void> => {
+  const isThere = `(() => {
+    const found = document.activeElement;
+    if (found === null || found === document.body) return false;
+    const wanted = ${JSON.stringify(wanted)};
+    return wanted.startsWith("=") ? found.textContent.trim() === wanted.slice(1) : found.matches(wanted);
+  })()`;
+  for (let tabs = 0; tabs < MOST_TABS; tabs += 1) {
+    if ((await page.evaluate(isThere)) === true) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`Tab does not reach ${wanted}`);
+};
+
+type Step = readonly ["tab" | "key" | "type" | "see", string];
+
+/** `see`: a selector that must be there; the last one is the end of the task. */
+const TASKS: readonly (readonly [name: string, path: string, ...steps: Step[]])[] = [
+  ["skip to the content", "/", ["tab", ".skip"], ["key", "Enter"], ["see", "#content:focus"]],
+  ...["Tables", "Accounts", "Runs", "Credits", "Explorer", "Settings"].map(
+    (title) =>
+      [
+        `open the page ${title}`,
+        "/",
+        ["tab", `=${title}`],
+        ["key", "Enter"],
+        ["see", `h1:text-is("${title}")`],
+      ] as const,
+  ),
+  ["open the API reference", "/", ["tab", "=API reference"], ["key", "Enter"], ["see", "details.route"]],
+  [
+    "search from anywhere",
+    "/runs",
+    ["key", "/"],
+    ["type", "NAME"],
+    ["see", "#found-0"],
+    ["key", "Enter"],
+    ["see", "#timeline"],
+  ],
+  [
+    "choose the second find",
+    "/",
+    ["key", "/"],
+    ["type", "a"],
+    ["see", "#found-1"],
+    ["key", "ArrowDown"],
+    ["see", "#found-1[aria-selected=true]"],
+  ],
+  [
+    "close the search",
+    "/",
+    ["key", "/"],
+    ["type", "a"],
+    ["see", "#found-0"],
+    ["key", "Escape"],
+    ["see", ".found[hidden]"],
+  ],
+  ["switch to dark", "/", ["tab", "#theme"], ["key", "Enter"], ["see", "html[data-theme=dark]"]],
+  [
+    "unfold the tables of the overview",
+    "/",
+    ["tab", "#fresh-line summary"],
+    ["key", "Enter"],
+    ["see", "#fresh-line[open]"],
+  ],
+  ["see where the credits go", "/", ["tab", "=Where they go"], ["key", "Enter"], ["see", "#plan-card"]],
+  ["see what the last run did", "/", ["tab", "=what it did"], ["key", "Enter"], ["see", "#changed"]],
+  ["open a table", "/tables", ["tab", "#fresh a"], ["key", "Enter"], ["see", "#columns"]],
+  ["go back to all tables", "/tables/contacts", ["tab", ".crumb a"], ["key", "Enter"], ["see", "#fresh"]],
+  [
+    "download a table as CSV",
+    "/tables/accounts",
+    ["tab", "=CSV"],
+    ["key", "Enter"],
+    ["see", "text=/^40 rows, .*B\\.$/"],
+  ],
+  [
+    "open a table in the explorer",
+    "/tables/accounts",
+    ["tab", "=Open in the explorer"],
+    ["key", "Enter"],
+    ["see", "#result-table .grid-row"],
+  ],
+  [
+    "read earlier versions of a row",
+    "/tables/accounts",
+    ["tab", "=History of its rows"],
+    ["key", "Enter"],
+    ["see", "#query-state"],
+  ],
+  [
+    "filter the accounts",
+    "/accounts",
+    ["tab", "#account-words"],
+    ["type", "NAME"],
+    ["see", "text=/^[1-9] accounts?,/"],
+  ],
+  ["open an account", "/accounts", ["tab", "#accounts a"], ["key", "Enter"], ["see", "#timeline"]],
+  [
+    "see one kind of event",
+    "/accounts/ID",
+    ["tab", "#timeline fieldset button[aria-pressed=false]"],
+    ["key", "Enter"],
+    ["see", "#timeline fieldset button:not(:first-child)[aria-pressed=true]"],
+  ],
+  [
+    "see an account as a row",
+    "/accounts/ID",
+    ["tab", "=As a row"],
+    ["key", "Enter"],
+    ["see", "#result-table .grid-row"],
+  ],
+  ["open a run by its bar", "/runs", ["tab", ".timeline button"], ["key", "Enter"], ["see", "#changed"]],
+  ["open a run by its row", "/runs", ["tab", "#runs a"], ["key", "Enter"], ["see", "#changed"]],
+  ["price more content", "/credits", ["tab", "#content-choice input"], ["key", "Space"], ["see", "#yaml"]],
+  ["price fewer lists", "/credits", ["tab", "#list-choice input"], ["key", "Space"], ["see", "#yaml"]],
+  ["run a statement", "/explorer", ["tab", ".editor"], ["key", "Control+Enter"], ["see", "#result-table .grid-row"]],
+  ["leave the editor", "/explorer", ["tab", ".editor"], ["tab", "#run-query"], ["see", "#run-query:focus"]],
+  [
+    "unfold a row",
+    "/explorer",
+    ["tab", "#run-query"],
+    ["key", "Enter"],
+    ["see", "#result-table"],
+    ["tab", "#result-table"],
+    ["key", "ArrowDown"],
+    ["key", "Enter"],
+    ["see", ".unfolded"],
+  ],
+  [
+    "sort a column",
+    "/explorer",
+    ["tab", "#run-query"],
+    ["key", "Enter"],
+    ["see", "#result-table"],
+    ["tab", "button.head"],
+    ["key", "Enter"],
+    ["see", "[role=columnheader][aria-sort=ascending]"],
+  ],
+  [
+    "filter the rows",
+    "/explorer",
+    ["tab", "#run-query"],
+    ["key", "Enter"],
+    ["see", "#result-table"],
+    ["tab", "input[type=search]"],
+    ["type", "zzzz"],
+    ["see", "text=/^0 of /"],
+  ],
+  [
+    "draw a plot",
+    "/explorer",
+    ["tab", "#run-query"],
+    ["key", "Enter"],
+    ["see", "#result-table"],
+    ["tab", "=Chart"],
+    ["key", "Enter"],
+    ["see", "#result-plot"],
+  ],
+  [
+    "save a query",
+    "/explorer",
+    ["tab", ".keep summary"],
+    ["key", "Enter"],
+    ["tab", ".keep input"],
+    ["type", "mine"],
+    ["tab", "=Save:not(summary)"],
+    ["key", "Enter"],
+    ["see", "#saved option:text-is('mine')"],
+  ],
+  ["open a question", "/explorer", ["tab", "#saved"], ["key", "ArrowDown"], ["see", "#query-state"]],
+  [
+    "insert the name of a table",
+    "/explorer",
+    ["tab", "nav.tree details details summary"],
+    ["key", "Enter"],
+    ["tab", "nav.tree button.link"],
+    ["key", "Enter"],
+    ["see", ".editor"],
+  ],
+  [
+    "try a route of the API",
+    "/reference",
+    ["tab", "details.route summary"],
+    ["key", "Enter"],
+    ["tab", "form.try button"],
+    ["key", "Enter"],
+    ["see", "text=/^Status \\d+/"],
+  ],
+];
+
+test("there are thirty tasks or more", () => expect(TASKS.length).toBeGreaterThanOrEqual(30));
+
+test.each(TASKS.map((task) => ({ task, name: task[0] })))("by keyboard alone: $name", async ({ task }) => {
+  const [, path, ...steps] = task;
+  const { page, complaints } = await rig.open(`${server.url}${path.replace("ID", account.account_id)}`);
+  if (path === "/explorer") await page.locator("#explorer[data-editor]").waitFor();
+  if (path === "/explorer") await page.locator("nav.tree").waitFor();
+  for (const [what, value] of steps) {
+    if (what === "tab") await tabTo(page, value.replace(":not(summary)", ""));
+    else if (what === "key") await page.keyboard.press(value);
+    else if (what === "type") await page.keyboard.type(value.replace("NAME", account.name));
+    else
+      await page
+        .locator(value)
+        .first()
+        .waitFor({ state: value.includes("hidden") || value.includes("option") ? "attached" : "visible" });
+  }
+  expect(complaints.filter((text) => !/40\d/.test(text))).toEqual([]);
+  await page.context().close();
+});
+
+test("at 400% zoom every page can be read without scrolling sideways", async () => {
+  // 1280 pixels at 400% are 320.
+  const paths = [
+    "/",
+    "/tables",
+    "/tables/contacts",
+    "/accounts",
+    `/accounts/${account.account_id}`,
+    "/runs",
+    "/credits",
+    "/explorer",
+    "/settings",
+    "/reference",
+  ];
+  for (const path of paths) {
+    const { page } = await rig.open(`${server.url}${path}`, { width: 320, height: 256 });
+    await expectNoSidewaysScroll(page);
+    expect.soft(await seriousFindings(page), path).toEqual([]);
+    await page.context().close();
+  }
+});
+
+/** Counts what a person does, and the time until the answer is there. */
+const asNewUser = async (
+  task: string,
+  steps: (page: Page, click: (name: string | RegExp) => Promise<void>) => Promise<string>,
+) => {
+  const start = performance.now();
+  const { page } = await rig.open(server.url);
+  let clicks = 0;
+  const click = async (name: string | RegExp) => {
+    clicks += 1;
+    await page.getByRole("link", { name }).or(page.getByRole("button", { name })).first().click();
+  };
+  const answer = await steps(page, click);
+  const seconds = (performance.now() - start) / 1000;
+  process.stderr.write(`${task}: ${clicks} clicks, ${seconds.toFixed(1)} s: ${answer.slice(0, 120)}\n`);
+  await page.context().close();
+  return { answer, clicks };
+};
+
+test("is it current, and will the credits last: at first sight", async () => {
+  const { answer, clicks } = await asNewUser(
+    "current",
+    async (page) => (await page.locator("#verdict").textContent()) ?? "",
+  );
+  expect([clicks, answer]).toEqual([
+    0,
+    expect.stringMatching(/Complete and current as of .*Credits last until the reset/),
+  ]);
+});
+
+test("why is a table incomplete: one click from the overview", async () => {
+  const { answer, clicks } = await asNewUser("incomplete", async (page, click) => {
+    await page.route("**/api/status*", async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      const tables = body.tables.map((table: { table_name: string }) =>
+        table.table_name === "news_articles"
+          ? { ...table, complete: false, unconfirmed: 3, unconfirmed_because: "the service counts 3 rows more" }
+          : table,
+      );
+      await route.fulfill({ json: { ...body, tables } });
+    });
+    await page.reload();
+    await page.locator("#attention").waitFor();
+    await click("news_articles");
+    return (await page.locator("#reason").textContent()) ?? "";
+  });
+  expect([clicks, answer]).toEqual([1, "Why it is not complete: the service counts 3 rows more."]);
+});
+
+test("what happened at an account this month: its name and Enter", async () => {
+  const { answer, clicks } = await asNewUser("account", async (page) => {
+    await page.keyboard.press("/");
+    await page.keyboard.type(account.name);
+    await page.locator("#found-0").waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator("#timeline").waitFor();
+    return (await page.locator("#changes, #timeline").allTextContents()).join(" ");
+  });
+  expect(clicks).toBe(0);
+  expect(answer).toContain("What happened");
+});
+
+test("which funded accounts hire engineers, as a CSV: a question of the explorer, and a button", async () => {
+  const { answer, clicks } = await asNewUser("funded", async (page, click) => {
+    await click("Explorer");
+    await page.locator("#explorer[data-editor]").waitFor();
+    const question = page.locator("#saved option", { hasText: "raised money in the last 180 days and hire engineers" });
+    await page.locator("#saved").selectOption((await question.getAttribute("value")) ?? "");
+    await page.locator("#query-state").waitFor();
+    const [file] = await Promise.all([page.waitForEvent("download"), click("CSV")]);
+    return readFileSync(await file.path(), "utf8");
+  });
+  expect(clicks).toBe(2);
+  expect(answer).toMatch(/^account_name,latest_round,amount,raised_on,open_engineering_jobs,for_example\r\n/);
+});

@@ -94,8 +94,8 @@ SELECT
   scores.score_change,
   CASE WHEN scores.previous_score IS NOT NULL THEN scores.valid_from END AS score_changed_at,
   earlier_scores.main_score AS score_30_days_ago,
-  accounts.main_score - earlier_scores.main_score AS score_change_30_days,
-  CAST(coalesce(openings.open_jobs, 0) AS BIGINT) AS open_jobs,
+  round(accounts.main_score - earlier_scores.main_score, 6) AS score_change_30_days,
+  CASE WHEN accounts.company_id IS NOT NULL THEN CAST(coalesce(openings.open_jobs, 0) AS BIGINT) END AS open_jobs,
   CAST(coalesce(signals.signals, 0) AS BIGINT) AS signals,
   coalesce(recent_signals.signals, 0) AS signals_30_days,
   signals.last_signal_at,
@@ -142,8 +142,8 @@ COMMENT ON COLUMN marts.account_360.previous_score IS 'Score before its last cha
 COMMENT ON COLUMN marts.account_360.score_change IS 'main_score minus previous_score.';
 COMMENT ON COLUMN marts.account_360.score_changed_at IS 'When the mirror saw the last change of the score.';
 COMMENT ON COLUMN marts.account_360.score_30_days_ago IS 'Score 30 days before the query; NULL when the mirror did not know the account then.';
-COMMENT ON COLUMN marts.account_360.score_change_30_days IS 'main_score minus score_30_days_ago.';
-COMMENT ON COLUMN marts.account_360.open_jobs IS 'Openings of the company that are open now.';
+COMMENT ON COLUMN marts.account_360.score_change_30_days IS 'main_score minus score_30_days_ago, rounded to six decimals.';
+COMMENT ON COLUMN marts.account_360.open_jobs IS 'Openings of the company that are open now; NULL without a company.';
 COMMENT ON COLUMN marts.account_360.signals IS 'Signals of the account.';
 COMMENT ON COLUMN marts.account_360.signals_30_days IS 'Signals whose event lies in the 30 days before the query.';
 COMMENT ON COLUMN marts.account_360.last_signal_at IS 'When the last event happened.';

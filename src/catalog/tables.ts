@@ -25,6 +25,7 @@ export const VIEW_NAMES = [
   "freshness",
   "data_quality",
   "account_360",
+  "owner_accounts",
   "recent_changes",
 ] as const;
 

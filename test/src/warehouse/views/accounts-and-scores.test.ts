@@ -26,6 +26,34 @@ test("score_history joins versions of one score, and distinguishes an account th
   ]);
 });
 
+test("score_history says what a score was made of before and after it moved, and differences have no tail of digits", async () => {
+  const mart = await aMart(`
+    INSERT INTO history.accounts (id, name, main_score, main_score_components, valid_from, valid_to, change) VALUES
+      (1, 'Acme', 70.7, '{"hiring":40}', '2025-01-01 00:00:00Z', '2025-01-05 00:00:00Z', 'update'),
+      (1, 'Acme', 70.7, '{"hiring":41}', '2025-01-05 00:00:00Z', '2025-01-09 00:00:00Z', 'update');
+    INSERT INTO main.accounts (id, name, main_score, main_score_components, _synced_at) VALUES
+      (1, 'Acme', 47.1, '{"hiring":18}', '2025-01-09 00:00:00Z');`);
+  expect(
+    await mart.rows(
+      "SELECT score_change, previous_components, score_components FROM marts.score_history WHERE is_current",
+    ),
+  ).toEqual([[-23.6, '{"hiring":41}', '{"hiring":18}']]);
+});
+
+test("owner_accounts has a row per owner, with the accounts, their scores and their signals", async () => {
+  const mart = await aMart(`
+    INSERT INTO main.owners (id, data) VALUES ('o1', '{"name":"Ada"}'), ('o2', '{"name":"Idle"}');
+    INSERT INTO main.accounts (id, name, type, owner_id, main_score, _synced_at) VALUES
+      (1, 'Acme', 'customer', 'o1', 60, now()), (2, 'Beta', 'prospect', 'o1', 40.005, now()),
+      (3, 'Gamma', 'prospect', 'o1', NULL, now()), (4, 'Nobody''s', 'customer', NULL, 9, now());
+    INSERT INTO main.signals (id, account_id, type, headline, date) VALUES
+      (1, 1, 'podcast', 'Talk', now() - INTERVAL 2 DAY), (2, 2, 'podcast', 'Old talk', now() - INTERVAL 90 DAY);`);
+  expect(
+    await mart.rows(`SELECT owner_id, owner, accounts, customers, prospects, average_score, accounts_without_score, signals_30_days
+      FROM marts.owner_accounts`),
+  ).toEqual([["o1", '{"name":"Ada"}', 3, 1, 2, 50, 1, 1]]);
+});
+
 test("account_360 gathers company, owner, score, jobs, signals, contacts and the last call in one row per account", async () => {
   const mart = await aMart(`
     INSERT INTO main.companies (id, name, main_stock_symbol, industry, number_of_employees) VALUES ('c1', 'Acme Inc', 'ACM', 'Tools', 90);
@@ -70,7 +98,30 @@ test("account_360 gathers company, owner, score, jobs, signals, contacts and the
       3,
       1,
     ].concat(['{"Buyer":2,"unknown":1}', "2025-02-01T00:00", 2024, 4]),
-    [2, null, null, null, null, null, null, null, null, null, null, 0, 1, 0, null, null, 0, 0, null, null, null, null],
+    [
+      2,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      1,
+      0,
+      null,
+      null,
+      0,
+      0,
+      null,
+      null,
+      null,
+      null,
+    ],
   ]);
   const [[byType] = []] = await mart.rows(
     "SELECT last_signals_by_type->'podcast' FROM marts.account_360 WHERE account_id = 1",

@@ -46,13 +46,22 @@ test("signals_daily counts by UTC day, account and type", async () => {
 
 test("funding_events reads round and amount where the text names them, and says nothing where it does not", async () => {
   const mart = await aMart(`${SIGNALS}
-    INSERT INTO main.signals (id, account_id, type, headline, date) VALUES (4, 1, 'funding-alert', 'Acme is funded', '2025-01-01');`);
+    INSERT INTO main.signals (id, account_id, type, headline, date) VALUES
+      (4, 1, 'funding-alert', 'Acme is funded', '2025-01-01'),
+      (5, 1, 'funding-alert', 'Acme takes US$1,250,000', '2025-01-01'),
+      (6, 1, 'funding-alert', 'Acme takes €1.200.000', '2025-01-01'),
+      (7, 1, 'funding-alert', 'Acme takes £99999999999999 billion', '2025-01-01');`);
   expect(
-    await mart.rows("SELECT signal_id, account_name, round_text, amount_text FROM marts.funding_events ORDER BY 1"),
+    await mart.rows(
+      "SELECT signal_id, account_name, round_text, amount_text, amount, currency FROM marts.funding_events ORDER BY 1",
+    ),
   ).toEqual([
-    [1, "Acme", "Series C", "$58 million"],
-    [2, "Acme", "seed", "€1.2m"],
-    [4, "Acme", null, null],
+    [1, "Acme", "Series C", "$58 million", 58_000_000, "USD"],
+    [2, "Acme", "seed", "€1.2m", 1_200_000, "EUR"],
+    [4, "Acme", null, null, null, null],
+    [5, "Acme", null, "US$1,250,000", 1_250_000, "USD"],
+    [6, "Acme", null, "€1.200.000", null, "EUR"],
+    [7, "Acme", null, "£99999999999999 billion", null, "GBP"],
   ]);
 });
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { renderLlmsText, renderSkill } from "../../../src/catalog/assistant-documents.ts";
 import { catalogTables, streamOfTable } from "../../../src/catalog/dictionary.ts";
 import { renderDataDocument } from "../../../src/catalog/dictionary-document.ts";
 import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
@@ -8,6 +9,18 @@ import { describeViews } from "../../../src/warehouse/file/views.ts";
 test("docs/DATA.md is what the catalog and the views say (npx vitest run test/src/catalog/dictionary.test.ts -u)", async () => {
   const text = renderDataDocument([...catalogTables(), ...(await describeViews())]);
   await expect(text).toMatchFileSnapshot("../../../docs/DATA.md");
+});
+
+test("docs/llms.txt and the skill for assistants name every table and view (the same command writes them)", async () => {
+  const tables = [...catalogTables(), ...(await describeViews())];
+  for (const [text, file] of [
+    [renderLlmsText(tables), "llms.txt"],
+    [renderSkill(tables), "skill/SKILL.md"],
+  ] as const) {
+    expect(TABLE_NAMES.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+    expect(text).toContain("`marts.account_360`");
+    await expect(text).toMatchFileSnapshot(`../../../docs/${file}`);
+  }
 });
 
 test("every column has a meaning and says when it is NULL", () => {

@@ -1,12 +1,13 @@
 // The explorer: read-only SQL on the snapshot, limited in rows, bytes, time and concurrency; whole results as files; saved
 // queries; feedback on a record. A query ends when its page is closed.
-import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
+import { lstat, mkdtemp, rm } from "node:fs/promises";
 import { Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { listGiven } from "../../core/files/given-files.ts";
 import { diskError, openOwn } from "../../core/files/own-files.ts";
 import { parseFeedback, Refusal } from "../../replica/refusal.ts";
 import { savedQueries } from "../../warehouse/read/saved-queries.ts";
@@ -115,12 +116,12 @@ const LEFT_MS = 3_600_000;
 
 /** Removes what killed servers of this user left. It may hold people whom `forget` erased since. */
 const removeLeft = async (now: number): Promise<void> => {
-  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(DOWNLOADS));
+  const names = listGiven(tmpdir()).filter((name) => name.startsWith(DOWNLOADS));
+  const { uid } = userInfo();
   for (const name of names) {
     const folder = join(tmpdir(), name);
     const found = await lstat(folder).catch(() => null);
-    if (!found?.isDirectory() || found.mtimeMs > now - LEFT_MS || found.uid !== (process.getuid?.() ?? found.uid))
-      continue;
+    if (!found?.isDirectory() || found.mtimeMs > now - LEFT_MS || (uid >= 0 && found.uid !== uid)) continue;
     await rm(folder, { recursive: true, force: true });
   }
 };

@@ -86,7 +86,7 @@ export const writePack = (
         const body = await deflate(await readAt(await open(piece.file), piece.start, piece.length), {
           level: constants.Z_BEST_SPEED,
         });
-        await pack.write(body);
+        await pack.writeFile(body);
         hash.update(body);
         places.set(name, [0, bytes, body.length]);
         bytes += body.length;
@@ -133,7 +133,8 @@ export const joinFile = (
           wrong = name;
           return;
         }
-        await file.write(piece);
+        // Unlike `write`, it fails where the disk takes only the first bytes.
+        await file.writeFile(piece);
       }
     });
     return wrong;

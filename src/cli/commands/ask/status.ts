@@ -161,7 +161,10 @@ const findingLines = ({ rejects, schemaDrifts, checks }: MirrorStatus): readonly
 const homeLines = (home: HomeStatus): readonly string[] => {
   if (home === null) return [];
   if (home.behind === null) return [`home: ${home.url}, which has nothing from here yet`];
-  const late = home.behind === 0 ? "up to date" : `behind by ${formatDuration(home.behind * 1000)}`;
+  const late =
+    home.behind === 0
+      ? "has what was written here"
+      : `lacks ${formatDuration(home.behind * 1000)} of what was written here`;
   return [`home: ${home.url}, ${late}, fence ${home.fence}`];
 };
 

@@ -11,7 +11,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
-import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
+import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
 import { jsonOrNull } from "../../../core/json.ts";
 import { isoTime, timeMs } from "../../../core/time.ts";
 import { openSnapshot } from "../../../warehouse/export/write-parts.ts";
@@ -121,7 +121,10 @@ const removeUnlisted = async (store: ObjectStore, { list }: Pick<ReadList, "list
   await store.delete(gone, signal);
 };
 
-/** Brings the newest snapshot to its lasting address, unless it is there. Returns bytes sent. */
+/**
+ * Brings the newest snapshot to its lasting address, unless it is there. Returns bytes sent. Throws DESTINATION_OVERTAKEN where it may
+ * have put an older one in place of a newer one; the next delivery corrects that.
+ */
 const bringNow = async (store: ObjectStore, entry: Entry, file: () => Promise<LocalFile>, signal: AbortSignal) => {
   const shown = jsonOrNull((await store.get(NOW_NOTE, signal))?.text ?? "");
   if (entrySchema.safeParse(shown).data?.n === entry.n) return 0;
@@ -129,6 +132,8 @@ const bringNow = async (store: ObjectStore, entry: Entry, file: () => Promise<Lo
   await store.put(NOW_NOTE, "null\n", null, signal);
   await store.upload(NOW, local, signal);
   await store.put(NOW_NOTE, `${JSON.stringify(entry)}\n`, null, signal);
+  const newest = (await readList(store, signal))?.list.data[0]?.n;
+  if (newest !== entry.n) throw new DuckmirrorError("DESTINATION_OVERTAKEN", { name: store.name });
   return local.bytes;
 };
 
@@ -158,7 +163,13 @@ const addSnapshot = async (
   const fresh = { n, at: isoTime(source.publishedAt), bytes, erasures, ...(await readFacts(source, options.memory)) };
   const data = [...nextEntries(entries, fresh, options.keeping, options.clock.now())];
   const list = { v: 1 as const, delivery, delivered: { ...source.position }, data };
-  await commitList(store, before, list, signal);
+  try {
+    await commitList(store, before, list, signal);
+  } catch (error) {
+    // The one that overtook this one has removed what it found, and may have done so before this file came.
+    if (isCode(error, "DESTINATION_OVERTAKEN")) await store.delete([fileKey(n), takenKey(n)], signal);
+    throw error;
+  }
   return list;
 };
 

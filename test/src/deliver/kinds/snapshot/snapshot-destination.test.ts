@@ -125,6 +125,43 @@ test("of two deliveries at once each has a number of its own, and the one that e
   expect(sum(kept(dir, 3))).toBe(sum(join(dataDir, "warehouse.duckdb")));
 });
 
+/** A store in which the first upload of `key` is as slow as `meanwhile`. */
+const slowUpload = (dir: string, slowKey: string, meanwhile: () => Promise<unknown>): ObjectStore => {
+  const store = folderStore("files", dir);
+  let done: Promise<unknown> | undefined;
+  return {
+    ...store,
+    upload: async (key, file, signal) => {
+      if (key === slowKey) done ??= meanwhile();
+      if (key === slowKey) await done;
+      return store.upload(key, file, signal);
+    },
+  };
+};
+
+test("a delivery that is overtaken while it sends its file leaves none behind", async () => {
+  const [dataDir, dir] = [tempDir(), tempDir()];
+  await publish(dataDir, 1);
+  await deliver(dataDir, dir);
+  await publish(dataDir, 2);
+  const store = slowUpload(dir, "snapshots/2/warehouse.duckdb", () => deliver(dataDir, dir));
+  await expect(deliver(dataDir, dir, { store })).rejects.toMatchObject({ code: "DESTINATION_OVERTAKEN" });
+  expect(numbersIn(dir).map(({ n }) => n)).toEqual([3, 1]);
+  expect([1, 2, 3].filter((n) => existsSync(kept(dir, n)))).toEqual([1, 3]);
+});
+
+test("a delivery that brings an older snapshot to now/ late fails, and the next one corrects it", async () => {
+  const [dataDir, dir] = [tempDir(), tempDir()];
+  await publish(dataDir, 1);
+  const store = slowUpload(dir, "now/warehouse.duckdb", async () => {
+    await publish(dataDir, 2);
+    await deliver(dataDir, dir);
+  });
+  await expect(deliver(dataDir, dir, { store })).rejects.toMatchObject({ code: "DESTINATION_OVERTAKEN" });
+  await deliver(dataDir, dir);
+  expect(sum(join(dir, "now/warehouse.duckdb"))).toBe(sum(kept(dir, 2)));
+});
+
 test("another mirror's snapshots are left alone, and so is a list that is none", async () => {
   const [dataDir, other, dir] = [tempDir(), tempDir(), tempDir()];
   await publish(dataDir, 1);

@@ -1,4 +1,4 @@
-// duckmirror backup and restore on a command line: the drill itself is test/jobs/backup.test.ts.
+// duckmirror backup and restore on a command line: the drill itself is test/jobs/backup.long.test.ts.
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -175,7 +175,7 @@ test("a table shows its columns with meaning and how often they are filled, and 
   const { page } = await rig.open(`${server.url}/tables/contacts`);
   const id = page.locator("#columns tbody tr").first();
   expect(await id.textContent()).toMatch(/^idVARCHAR100%/);
-  await page.getByRole("link", { name: "Open in the explorer and download" }).click();
+  await page.getByRole("link", { name: "Open in the explorer" }).click();
   await page.locator("#result-table .grid-row").nth(2).waitFor();
   await page.context().close();
 });

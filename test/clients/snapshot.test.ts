@@ -25,7 +25,9 @@ test.each(DUCKDB_VERSIONS)(
     );
     const { version: ran, rows, shifted, failed } = answer.parse(JSON.parse(found));
     expect(ran).toBe(version);
-    expect(rows).toMatchObject({ "main.accounts": 12, "marts.account_360": 12, "history.accounts": 0, "sync.runs": 1 });
+    expect(rows).toMatchObject({ "main.accounts": 12, "marts.account_360": 12, "sync.runs": 2 });
+    // The demo's second sync changed some.
+    expect(rows["history.accounts"]).toBeGreaterThan(0);
     expect(Object.keys(rows).length).toBeGreaterThan(50);
     expect(shifted).toEqual([]);
     expect(failed).toEqual({});

@@ -77,7 +77,13 @@ export const pairedWarehouse = (
     commit: (checkpoint) =>
       both(`commit ${textOf(checkpoint).slice(0, 2_000)}`, (warehouse) => warehouse.commit(checkpoint)),
     setCapability: (name, value, now) => both(name, (warehouse) => warehouse.setCapability(name, value, now)),
-    capabilities: () => both("capabilities", (warehouse) => warehouse.capabilities()),
+    // Only files are published, and note when.
+    capabilities: () =>
+      both(
+        "capabilities",
+        (warehouse) => warehouse.capabilities(),
+        (known) => new Map([...known].filter(([name]) => name !== "published")),
+      ),
     scopeStates: (stream) =>
       both(
         "scopeStates",

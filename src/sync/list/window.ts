@@ -33,7 +33,7 @@ export const windowAfter = (before: Window, list: Live, end: WalkEnd, now: numbe
   const walks = isSame ? before.walks + 1 : 1;
   const differs = coverage.total === null ? 0 : Math.abs(coverage.total - rows);
   // Rows that come while a list is read move its count, too: one such walk proves nothing.
-  const isPaused = end === "cutOff" || coverage.endsEarly || walks >= SURE;
+  const isPaused = end === "cutOff" || (coverage.endsEarly && !coverage.moved) || walks >= SURE;
   return {
     ...{ rows, walks, spread: Math.max(isSame ? before.spread : 0, differs) },
     notBefore: isPaused ? now + Math.min(MOST_DAYS, 2 ** (walks - 1)) * DAY_MS : now,

@@ -60,7 +60,9 @@ export const endedAtWindow = async (run: SyncRun, list: OpenList, count: "steady
   const { proven, endsEarly, total } = progress.coverage;
   if (total === null || live.before === undefined || (!proven && !endsEarly)) return false;
   const isSteady = live.before.totalCount === total;
-  if (count === "steady" ? !isSteady : isSteady || !varies(window, { total, rows: live.rows })) return false;
+  // A count below the row at which walks ended is no window's: rows went.
+  const isCutOff = isSteady && total >= window.rows;
+  if (count === "steady" ? !isCutOff : isSteady || !varies(window, { total, rows: live.rows })) return false;
   const end = isSteady
     ? `the service returns the list up to row ${window.rows} only`
     : `the service's count varies, and ${window.walks} walks ended at row ${window.rows}`;

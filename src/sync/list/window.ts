@@ -15,8 +15,16 @@ type Window = ListShape["window"];
 /** How a walk ended; `cutOff`: it adds up, but the service still returns rows by their ids that it lacks. */
 export type WalkEnd = "settled" | "unconfirmed" | "cutOff";
 
-/** What is known of the list's end after a walk: null, or the row it ended at, and when a walk is worth its pages again. */
-export const windowAfter = (before: Window, list: Live, end: WalkEnd, now: number): Window => {
+/**
+ * What is known of the list's end after a walk: null, or the row it ended at, and when a walk is worth its pages again. Walks
+ * of one run count once: rows that come and go meanwhile move the ends of both. `startedAt`: of the run.
+ */
+export const windowAfter = (
+  before: Window,
+  list: Live,
+  end: WalkEnd,
+  { now, startedAt }: { readonly now: number; readonly startedAt: number },
+): Window => {
   const progress = progressOf(list);
   const coverage = progress === null ? null : coverageOf(progress);
   if (list.kind === "closing" && before !== null) {
@@ -30,7 +38,8 @@ export const windowAfter = (before: Window, list: Live, end: WalkEnd, now: numbe
   if (!isOpen) return null;
   const rows = coverage.end;
   const isSame = before?.rows === rows;
-  const walks = isSame ? before.walks + 1 : 1;
+  const isLater = isSame && before.notBefore < startedAt;
+  const walks = isSame ? before.walks + (isLater ? 1 : 0) : 1;
   const differs = coverage.total === null ? 0 : Math.abs(coverage.total - rows);
   // Rows that come while a list is read move its count, too: one such walk proves nothing.
   const isPaused = end === "cutOff" || (coverage.endsEarly && !coverage.moved) || walks >= SURE;

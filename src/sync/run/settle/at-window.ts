@@ -17,7 +17,7 @@ export const rememberWindow = async (run: SyncRun, list: OpenList, end: WalkEnd)
   const { name, scope } = list.stream;
   if (scope !== "organization") return;
   const before = shapeOf(run, name);
-  const window = windowAfter(before.window, liveOf(list.state), end, clock.now());
+  const window = windowAfter(before.window, liveOf(list.state), end, { now: clock.now(), startedAt: run.startedAt });
   if (window === before.window) return;
   const shape = { ...before, window };
   run.shapes.set(name, shape);
@@ -60,9 +60,9 @@ export const endedAtWindow = async (run: SyncRun, list: OpenList, count: "steady
   const { proven, endsEarly, total } = progress.coverage;
   if (total === null || live.before === undefined || (!proven && !endsEarly)) return false;
   const isSteady = live.before.totalCount === total;
-  // A count below the row at which walks ended is no window's: rows went.
-  const isCutOff = isSteady && total >= window.rows;
-  if (count === "steady" ? !isCutOff : isSteady || !varies(window, { total, rows: live.rows })) return false;
+  const isUsual = varies(window, { total, rows: live.rows });
+  // A count below the row at which walks ended is no window's: rows went, or it varies.
+  if (count === "steady" ? !isSteady || (total < window.rows && !isUsual) : isSteady || !isUsual) return false;
   const end = isSteady
     ? `the service returns the list up to row ${window.rows} only`
     : `the service's count varies, and ${window.walks} walks ended at row ${window.rows}`;

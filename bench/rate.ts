@@ -9,7 +9,7 @@ import { startPeerService } from "./peer-control.ts";
 import { atARate, lowerBound } from "./peer-measures.ts";
 import { peerEnvironments } from "./peer-setup.ts";
 import { type Finish, finish, type Service, serviceOf } from "./rates/finish.ts";
-import type { Dialect } from "./rates/headers.ts";
+import { SILENT, TELLS } from "./rates/headers.ts";
 import { fixedWindow, type Limit, type Limiting, slidingWindow, tokenBucket } from "./rates/services.ts";
 
 const MINUTE_MS = 60_000;
@@ -18,15 +18,6 @@ const LIMITS = [10, 60, 120, 300];
 /** Processes that share a limiter. */
 const PROCESSES = [1, 8];
 const LATENCIES_MS = [20, 50];
-const TELLS: Dialect = {
-  names: "structured",
-  reset: "delta",
-  rounding: "up",
-  counted: "after",
-  retryAfter: true,
-  date: true,
-};
-const SILENT: Dialect = { ...TELLS, names: "none" };
 const WINDOWS: Readonly<Record<string, (limit: Limit) => Limiting>> = {
   sliding: (limit) => slidingWindow(limit, "oldest"),
   fixed: (limit) => fixedWindow(limit, 0),

@@ -19,6 +19,18 @@ export interface Dialect {
   readonly date: boolean;
 }
 
+/** Announces everything. */
+export const TELLS: Dialect = {
+  names: "structured",
+  reset: "delta",
+  rounding: "up",
+  counted: "after",
+  retryAfter: true,
+  date: true,
+};
+/** Announces nothing but the time of a retry. */
+export const SILENT: Dialect = { ...TELLS, names: "none" };
+
 const ROUND = { up: Math.ceil, down: Math.floor, nearest: Math.round } as const;
 
 const resetText = (at: number, now: number, { reset, rounding }: Dialect): string => {

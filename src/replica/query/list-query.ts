@@ -7,7 +7,7 @@ import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { columnOf, recordWriter } from "../../warehouse/read/record-text.ts";
 import { Binds } from "./filters.ts";
 
-// Of the rows of a page, those that lie near each other in the table. DuckDB reads them together in a third to an eighth of
+// Groups the rows of a page that lie near each other in the table. DuckDB reads them together in a third to an eighth of
 // the time that it takes for the same rows one by one through the key's index. PURE.
 
 /** Rows of a page, in two parts. */

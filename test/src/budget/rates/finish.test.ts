@@ -1,18 +1,9 @@
 // How long work takes under a limit, of the least that the limit allows, and how many requests are refused.
 import { describe, expect, test } from "vitest";
 import { finish, serviceOf } from "../../../../bench/rates/finish.ts";
-import type { Dialect } from "../../../../bench/rates/headers.ts";
+import { SILENT, TELLS } from "../../../../bench/rates/headers.ts";
 import { fixedWindow, type Limit, slidingWindow, tokenBucket } from "../../../../bench/rates/services.ts";
 
-const TELLS: Dialect = {
-  names: "structured",
-  reset: "delta",
-  rounding: "up",
-  counted: "after",
-  retryAfter: true,
-  date: true,
-};
-const SILENT: Dialect = { ...TELLS, names: "none" };
 const perMinute = (limit: number): Limit => ({ limit, windowMs: 60_000 });
 const WINDOWS = {
   sliding: (limit: Limit) => slidingWindow(limit, "oldest"),

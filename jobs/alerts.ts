@@ -11,7 +11,8 @@ import { openRuleStore, type Position, type StoredMessage } from "../src/alerts/
 import type { AlertSettings } from "../src/core/config/alerts/alert-settings.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
-import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
+import { withCode } from "../src/core/report/problem.ts";
 import { deliveryFigures, deliveryStates } from "../src/deliver/notes.ts";
 
 export type AlertsConfig = Pick<Config, "dataDir" | "alerts" | "profile" | "userSql" | "destinations">;
@@ -50,11 +51,14 @@ const ownOf = ({ dataDir, profile, userSql }: AlertsConfig) => ({
   userSql,
 });
 
-const failedPass = (name: string, error: unknown): RulePass => {
-  const known =
-    error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
-  return { name, sent: 0, dead: 0, waiting: 0, nextAt: null, error: known };
-};
+const failedPass = (name: string, error: unknown): RulePass => ({
+  name,
+  sent: 0,
+  dead: 0,
+  waiting: 0,
+  nextAt: null,
+  error: withCode(error),
+});
 
 /**
  * A pass of each rule. Resolves also when some failed: see `error`. Throws ALERTS_MISSING, ALERT_UNKNOWN, and the

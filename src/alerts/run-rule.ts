@@ -8,6 +8,7 @@ import { snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { readGiven } from "../core/files/given-files.ts";
 import { makeOwnFolder } from "../core/files/own-files.ts";
+import { problemOf, withCode } from "../core/report/problem.ts";
 import { createScrubber } from "../core/secret.ts";
 import { HISTORY_ID, lastingId } from "../core/state/shared-file.ts";
 import { openError } from "../warehouse/duckdb/duck-errors.ts";
@@ -241,12 +242,10 @@ const takeUp = async (rule: AlertSettings, store: RuleStore, context: RuleContex
       if (JSON.stringify(position) !== JSON.stringify(before)) await store.commit(position, found.messages);
     } catch (error) {
       context.signal.throwIfAborted();
-      const known =
-        error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
-      const { code, message } = known;
+      const { code, message } = problemOf(error);
       const problem = { at: new Date(context.clock.now()).toISOString(), code, message };
       if (before.problem?.message !== message) await store.keep({ ...before, problem });
-      return known;
+      return withCode(error);
     }
   }
   return null;

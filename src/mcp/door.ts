@@ -1,8 +1,8 @@
 // What an assistant may do with a mirror, as the program that starts the server provides it.
 
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { ExactNumber } from "../core/json.ts";
+import { problemOf } from "../core/report/problem.ts";
 import type { LookupQuestion } from "../sync/rows/lookup-outcome.ts";
 import type { ReadSql } from "../warehouse/duckdb/statements.ts";
 import type { QueryCursor } from "../warehouse/user-sql/query-result.ts";
@@ -28,12 +28,10 @@ export const answerOf = (answer: Readonly<Record<string, unknown>>, ofRecords = 
 };
 
 /** A failure as an answer: the assistant reads code, message and hint. */
-export const failureOf = (error: unknown): CallToolResult => {
-  const failure =
-    error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
-  const { code, message, hint } = failure;
-  return { ...answerOf({ error: { code, message, hint } }, false), isError: true };
-};
+export const failureOf = (error: unknown): CallToolResult => ({
+  ...answerOf({ error: problemOf(error) }, false),
+  isError: true,
+});
 
 /** As many items as fit in an answer, and whether some were left out. */
 export const cutToFit = <T>(

@@ -2,6 +2,7 @@
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
+import { problemOf } from "../core/report/problem.ts";
 
 // Checks the body of a request against the route's schema; a body that does not fit is refused (USAGE, 400).
 
@@ -80,8 +81,8 @@ export interface ErrorAnswer {
 }
 
 /**
- * Any thrown value as status and body. The text of an internal fault is not shown, because it may contain paths or
- * SQL of others.
+ * Any thrown value as status and body, without paths of this machine. The text of an internal fault is not shown, because it may
+ * contain SQL of others.
  */
 export const errorAnswer = (error: unknown): ErrorAnswer => {
   const answer = (status: number, code: string, message: string, hint: string): ErrorAnswer => ({
@@ -90,9 +91,9 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
   });
   if (error instanceof HttpRefusal) return answer(error.status, error.code, error.message, error.hint);
   if (error instanceof DuckmirrorError) {
+    const { code, message, hint } = problemOf(error);
     // The hint of the command line names `--help`.
-    const hint = error.code === "USAGE" ? SEE_DOCUMENT : error.hint;
-    return answer(STATUS[error.code] ?? 500, error.code, error.message, hint);
+    return answer(STATUS[error.code] ?? 500, code, message, error.code === "USAGE" ? SEE_DOCUMENT : hint);
   }
   if (error instanceof z.ZodError) return answer(400, "USAGE", firstProblem(error), SEE_DOCUMENT);
   const status = fastifyStatus(error);

@@ -10,22 +10,34 @@ import { openWarehouse } from "../../src/warehouse/file/warehouse.ts";
 import { attackFamilies, type Family } from "./statements.ts";
 
 const SECRET = "duckmirror-attack-secret";
+/** The server runs two at once and turns the others away; these are asked again. */
 const AT_ONCE = 4;
+const TURNED_AWAY = 429;
 /** A statement without an answer for so long is given up; the server ends it. */
 const STATEMENT_MS = 20_000;
 const PAUSE_MS = 20;
+const QUIET_REQUESTS = 200;
 
 export interface HttpFigures {
   readonly family: string;
   readonly statements: number;
   answered: number;
+  /** By the gate. */
   refused: number;
+  /** By DuckDB, or ended at a limit. */
+  ended: number;
   slow: number;
   /** Answers of 500 and more. */
   failed: number;
-  /** Longest time of another request, ms. */
-  slowestOther: number;
+  /** Times of other requests meanwhile, ms. */
+  readonly otherMs: number[];
   readonly reached: string[];
+}
+
+export interface HttpFindings {
+  /** Times of the same other requests to the same server before the attack, ms. */
+  readonly quietMs: readonly number[];
+  readonly families: readonly HttpFigures[];
 }
 
 interface Server {
@@ -73,41 +85,52 @@ const note = (figures: HttpFigures, status: number, text: string): void => {
   if (text.includes(SECRET) || /root:.*:0:0/.test(text)) figures.reached.push(text.slice(0, 300));
   if (status >= 500) figures.failed += 1;
   else if (status === 200) figures.answered += 1;
-  else figures.refused += 1;
+  else if (text.includes('"SQL_REFUSED"')) figures.refused += 1;
+  else figures.ended += 1;
 };
 
-/** Asks for other routes until the attack is over. */
-const others = async ({ url, key }: Server, figures: HttpFigures, over: AbortSignal): Promise<void> => {
-  while (!over.aborted) {
+const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+
+/** Asks for other routes until `isOver`, and notes how long each took. */
+const others = async ({ url, key }: Server, times: number[], isOver: () => boolean): Promise<void> => {
+  while (!isOver()) {
     for (const path of ["/healthz", "/api/status"]) {
       const asked = performance.now();
       const answer = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` } });
       await answer.text();
       if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}`);
-      figures.slowestOther = Math.max(figures.slowestOther, performance.now() - asked);
+      times.push(performance.now() - asked);
     }
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    await pause();
   }
 };
 
 const attackBy = async (server: Server, { name, statements }: Family): Promise<HttpFigures> => {
-  const counts = { answered: 0, refused: 0, slow: 0, failed: 0, slowestOther: 0 };
-  const figures: HttpFigures = { family: name, statements: statements.length, ...counts, reached: [] };
-  const over = new AbortController();
-  const watching = others(server, figures, over.signal);
+  const counts = { answered: 0, refused: 0, ended: 0, slow: 0, failed: 0 };
+  const figures: HttpFigures = { family: name, statements: statements.length, ...counts, otherMs: [], reached: [] };
+  let isOver = false;
+  const watching = others(server, figures.otherMs, () => isOver);
   const queue = [...statements];
   const one = async () => {
     for (let sql = queue.shift(); sql !== undefined; sql = queue.shift()) {
       try {
         const answer = await asking(server, sql);
-        note(figures, answer.status, await answer.text());
+        const text = await answer.text();
+        if (answer.status !== TURNED_AWAY) {
+          note(figures, answer.status, text);
+          continue;
+        }
+        queue.push(sql);
+        await pause();
       } catch (error) {
         if (!(error instanceof DOMException && error.name === "TimeoutError")) throw error;
         figures.slow += 1;
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, one)).finally(() => over.abort());
+  await Promise.all(Array.from({ length: AT_ONCE }, one)).finally(() => {
+    isOver = true;
+  });
   await watching;
   return figures;
 };
@@ -136,7 +159,7 @@ export const attackOverHttp = async (
   folder: string,
   main: string,
   extent: { readonly count: number; readonly seed: number },
-): Promise<readonly HttpFigures[]> => {
+): Promise<HttpFindings> => {
   const [dataDir, secret] = [join(folder, "data"), join(folder, "token")];
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(secret, SECRET, { mode: 0o600 });
@@ -154,6 +177,11 @@ export const attackOverHttp = async (
   const server = await serving(main, dataDir);
   const harmless = await asking(server, "SELECT count(*) FROM main.accounts");
   if (harmless.status !== 200) throw new Error(`a harmless statement is answered with ${await harmless.text()}`);
+  const quietMs: number[] = [];
+  // The first request for the status tries the box.
+  const first: number[] = [];
+  await others(server, first, () => first.length > 0);
+  await others(server, quietMs, () => quietMs.length >= QUIET_REQUESTS);
   const found: HttpFigures[] = [];
   const before = outsideOf(folder);
   for (const family of await attackFamilies({ secret, folder, port }, extent)) {
@@ -167,5 +195,5 @@ export const attackOverHttp = async (
   if (code !== 0 || left.length > 0)
     found[0]?.reached.push(`the server ended with ${code}, processes left: ${left.join(" ")}`);
   listener.close();
-  return found;
+  return { quietMs, families: found };
 };

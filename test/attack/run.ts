@@ -24,12 +24,20 @@ for (const { family, statements: made, answered, refused, crashed, slow, reached
     `fence, ${family}: ${made} statements, ${answered} answered, ${refused} refused, ${crashed} crashed, ${slow} slow, ${reached.length} reached outside`,
   );
 }
-const served = await inFolder((folder) =>
+/** The slowest of the requests, and the time that 99 of 100 need at most. */
+const slowest = (times: readonly number[]): string => {
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (part: number) => Math.round(sorted[Math.ceil(sorted.length * part) - 1] ?? 0);
+  return `${sorted.length} other requests: 50 of 100 within ${at(0.5)} ms, 99 of 100 within ${at(0.99)} ms, the slowest ${at(1)} ms`;
+};
+
+const { quietMs, families: served } = await inFolder((folder) =>
   attackOverHttp(folder, built("cli/main.js"), { count: Math.ceil(count / 10), seed }),
 );
-for (const { family, statements: made, answered, refused, failed, slow, slowestOther, reached } of served) {
+write(`HTTP, before the attack: ${slowest(quietMs)}`);
+for (const { family, statements: made, answered, refused, ended, failed, slow, otherMs, reached } of served) {
   write(
-    `HTTP, ${family}: ${made} statements, ${answered} answered, ${refused} refused, ${failed} failed, ${slow} slow, ${reached.length} reached outside; slowest other request ${Math.round(slowestOther)} ms`,
+    `HTTP, ${family}: ${made} statements, ${answered} answered, ${refused} refused by the gate, ${ended} by DuckDB or a limit, ${failed} failed, ${slow} slow, ${reached.length} reached outside; ${slowest(otherMs)}`,
   );
 }
 const holes = [...fenced, ...served].flatMap(({ family, reached }) =>

@@ -15,7 +15,7 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/log.ts";
 import type { UnableProfile } from "../../core/report/fleet.ts";
-import { problemOf } from "../../core/report/problem.ts";
+import { problemOf, withCode } from "../../core/report/problem.ts";
 import { readProgress } from "../../core/state/progress-file.ts";
 import { deliveryStates } from "../../deliver/notes.ts";
 import type { ServedProfile } from "../../server/server-context.ts";
@@ -50,8 +50,8 @@ export const watchProfiles = async (
     } catch (error) {
       const known = problems.get(profile);
       problems.set(profile, error);
-      const { code, message, hint } = problemOf(error);
-      const isNew = known === undefined || problemOf(known).message !== message;
+      const { code, message, hint } = withCode(error);
+      const isNew = known === undefined || withCode(known).message !== message;
       if (isNew && profiles.length > 1) logger.error(`profile ${profile} cannot sync: ${code}: ${message} ${hint}`);
     }
   };

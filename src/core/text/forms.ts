@@ -17,6 +17,15 @@ export const withTexts = (value: unknown, change: (text: string) => string): unk
 export const visible = (text: string): string =>
   text.replace(/(?![\t\n]|\r\n)\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
+/** How a path of this machine begins; a route of the service and a comment in SQL do not. */
+const ROOT = String.raw`(?:file:\/\/)?(?:\/(?!v1\/|[*/])|[A-Za-z]:[\\/])`;
+const QUOTED_PATH = new RegExp(String.raw`(["'\x60])${ROOT}(?:(?!\1)[^\n])*[\\/]((?:(?!\1)[^\n\\/])+)\1`, "g");
+const STOP = String.raw`\s"'\x60,;:()<>|`;
+const PLAIN_PATH = new RegExp(String.raw`(?<![\w.:/~%}\\-])${ROOT}[^${STOP}]*[\\/]([^${STOP}\\/]+)`, "g");
+
+/** The text with every path of this machine cut to its last part: `…/warehouse.duckdb`. */
+export const withoutPaths = (text: string): string => text.replace(QUOTED_PATH, "$1…/$2$1").replace(PLAIN_PATH, "…/$1");
+
 const escapedForRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 /** Hexadecimal digits in upper or lower case. */

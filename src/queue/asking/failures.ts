@@ -3,8 +3,8 @@
 import type { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
-import { DuckmirrorError, detailOf, ERRORS, EXIT } from "../../core/errors.ts";
-import type { Problem } from "../../core/report/problem.ts";
+import { type DuckmirrorError, ERRORS, EXIT } from "../../core/errors.ts";
+import { type Problem, problemOf } from "../../core/report/problem.ts";
 import type { AskedSync } from "../../core/report/triggers.ts";
 import type { Scrubber } from "../../core/secret.ts";
 import { readRun } from "../../warehouse/read/read-run.ts";
@@ -51,8 +51,8 @@ export const scrubbed = <T>(
 
 /** Error for a failed job: `CODE: message`. */
 export const failureToKeep = (error: unknown, scrubber: Pick<Scrubber, "scrub">): Error => {
-  const code = error instanceof DuckmirrorError ? error.code : "UNEXPECTED";
-  const kept = new Error(scrubber.scrub(`${code}: ${detailOf(error)}`));
+  const { code, message } = problemOf(error);
+  const kept = new Error(scrubber.scrub(`${code}: ${message}`));
   kept.stack = kept.message;
   return kept;
 };

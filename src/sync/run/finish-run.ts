@@ -1,8 +1,9 @@
 // The end of a run: what it leaves in the mirror, its report, the publish.
 import type { Quota } from "../../api/outcome.ts";
 import { streamSpec, wantedContent } from "../../catalog/streams.ts";
-import { type DuckmirrorError, detailOf, type ErrorCode, isCode } from "../../core/errors.ts";
+import { type DuckmirrorError, type ErrorCode, isCode } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { problemOf } from "../../core/report/problem.ts";
 import type { CheckReport, RunStatus, SyncReport, SyncResult } from "../../core/report/sync-report.ts";
 import type { Unusable } from "../../core/state/unusable-answers.ts";
 import { counted, formatBytes } from "../../core/text/units.ts";
@@ -61,7 +62,7 @@ export const noteFault = async (run: SyncRun, fault: unknown): Promise<void> => 
   const { warehouse, clock } = run.deps;
   await run.archive.close();
   await warehouse
-    .finishRun(run.runId, { status: "failed", finishedAt: clock.now(), summary: null, error: detailOf(fault) })
+    .finishRun(run.runId, { status: "failed", finishedAt: clock.now(), summary: null, error: problemOf(fault).message })
     .catch(() => undefined);
 };
 

@@ -4,7 +4,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { detailOf, isCode } from "../../core/errors.ts";
+import { isCode } from "../../core/errors.ts";
+import { problemOf } from "../../core/report/problem.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
@@ -48,7 +49,7 @@ const loadFile = async (database: Database, dir: string, known: LoadedFile, now:
   } catch (error) {
     // The mirror is published nevertheless; sync.audit_files shows the problem.
     if (!isFileProblem(error)) throw error;
-    await database.transaction((tx) => storeFile(tx, file, detailOf(error)));
+    await database.transaction((tx) => storeFile(tx, file, problemOf(error).message));
   }
 };
 
@@ -61,7 +62,7 @@ const prune = async (database: Database, dir: string, files: readonly string[], 
   const problems = new Map<string, string>();
   for (const name of old) {
     await rm(join(dir, name), { force: true }).catch((error: unknown) => {
-      problems.set(name, `it cannot be removed: ${detailOf(error)}`);
+      problems.set(name, `it cannot be removed: ${problemOf(error).message}`);
     });
   }
   const gone = old.filter((name) => !problems.has(name));
@@ -91,7 +92,9 @@ const readableFiles = async (
     return files;
   } catch (error) {
     if (!isFileProblem(error)) throw error;
-    await database.transaction((tx) => storeFile(tx, { file: FOLDER, loaded: 0, damaged: 0 }, detailOf(error)));
+    await database.transaction((tx) =>
+      storeFile(tx, { file: FOLDER, loaded: 0, damaged: 0 }, problemOf(error).message),
+    );
     return [];
   }
 };

@@ -6,7 +6,7 @@ import { whenFree } from "../../../core/async/when-free.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { detailOf, isCode } from "../../../core/errors.ts";
-import { type Problem, problemOf } from "../../../core/report/problem.ts";
+import { type Problem, problemOf, withCode } from "../../../core/report/problem.ts";
 import { endLine, levelOf } from "../../../core/report/severity.ts";
 import { inSpan, type Tracer } from "../../../core/tracing.ts";
 import type { LocalAlerts } from "../../alerts/local.ts";
@@ -19,7 +19,7 @@ const BUSY_MS = 2_000;
 
 /** Code and message of a fault. */
 const describe = (error: unknown): string => {
-  const { code, message } = problemOf(error);
+  const { code, message } = withCode(error);
   return `${code}: ${message}`;
 };
 

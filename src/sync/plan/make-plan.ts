@@ -2,12 +2,11 @@
 // `plan` announces.
 import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { splitWaiting, type Unusable, type Waiting, waitsDeep } from "../../core/state/unusable-answers.ts";
-import { counted } from "../../core/text/units.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { Widening } from "../list/order.ts";
-import { countingMemory, countingName } from "../list/parts/memory.ts";
 import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
+import { withSearch } from "./gone-search.ts";
 import { mirrorViews } from "./mirror-view.ts";
 import { changedScopes, unusableIn, wideningLists } from "./remembered.ts";
 import { lengthsOf, type ResetList, resetCandidates, sinceCandidates, withoutStates } from "./reset.ts";
@@ -68,16 +67,6 @@ const changesMeanwhile = (
   return [{ ...candidate, mode: "watermark", because: "its walk waits; its changes", requests: 1, meanwhile: true }];
 };
 
-/** A reading of changes goes on with a search for gone rows that an earlier run's credits ended. */
-const withSearch = (candidate: Candidate, capabilities: ReadonlyMap<string, string>): Candidate => {
-  const { stream, mode, requests } = candidate;
-  if (mode !== "watermark" && mode !== "filter") return candidate;
-  const { open } = countingMemory(capabilities.get(countingName(stream)));
-  if (open === null) return candidate;
-  const because = `${counted(open.gone, "row")} less than mirrored: about ${counted(open.credits, "credit")} to find`;
-  return { ...candidate, because, requests: (requests ?? 1) + open.credits };
-};
-
 export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Planner => {
   const wantsContent =
     options.streams.includes("signals") && wantedContent(streamSpec("signals"), options.content).length > 0;
@@ -112,7 +101,9 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
             because: "its scope is wider: what that adds is read, then the changes",
           };
     });
-    const searching = due.map((candidate) => withSearch(candidate, capabilities));
+    const searching = await Promise.all(
+      due.map((candidate) => withSearch(warehouse, context, candidate, capabilities)),
+    );
     const candidates = options.reset.length === 0 ? searching : resetCandidates(due, options.reset, context);
     const entries = unusable ?? unusableIn(capabilities);
     if (!waits) return { candidates: refusedLast(candidates, entries), waiting: [], view, context };

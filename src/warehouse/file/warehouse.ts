@@ -18,10 +18,8 @@ import {
   findSuspects,
   type RowsBetween,
   type RowsOfAccount,
-  type RowsOfDay,
   readRowsBetween,
   readRowsByAccount,
-  readRowsPerDay,
   type Suspect,
   type SuspectSearch,
 } from "../load/suspects.ts";
@@ -54,13 +52,10 @@ export interface Warehouse extends Changes, MirrorReader {
   metRows(search: Omit<SuspectSearch, "walkBefore">): Promise<readonly string[]>;
   /** Ids, as text, of mirrored rows by account, those with the most rows first. */
   rowsByAccount(search: AccountSearch): Promise<readonly RowsOfAccount[]>;
-  /** Mirrored rows per day of a date field, the earliest first; rows without a date are in none. */
-  rowsPerDay(field: DateField): Promise<readonly RowsOfDay[]>;
   /** Ids, as text, of mirrored rows between two dates. */
   rowsBetween(search: RowsBetween): Promise<readonly string[]>;
   /** Distinct records that the walk returned. */
   seenCount(walkId: string): Promise<number>;
-  countRows(table: TableName, company?: string): Promise<number>;
   /** Ids, as text, of a company's rows in a table that is kept per company. */
   idsOfCompany(table: TableName, company: string): Promise<readonly string[]>;
   /** Replaces the snapshot atomically with the present state. Throws CHECK_FAILED. */
@@ -158,10 +153,8 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     suspects: (search) => findSuspects(database, search),
     metRows: (search) => findMet(database, search),
     rowsByAccount: (search) => readRowsByAccount(database, search),
-    rowsPerDay: (field) => readRowsPerDay(database, field),
     rowsBetween: (search) => readRowsBetween(database, search),
     seenCount: (walkId) => walks.countSeen(database, walkId),
-    countRows: (table, company) => walks.countRows(database, table, company),
     idsOfCompany: (table, company) => walks.idsOfCompany(database, table, company),
     publish: () => publishing((place) => publishNow(place)),
     publishNews: async (runId, policy) => {

@@ -1,8 +1,11 @@
 // State of the mirror as planning reads it, from the working database or from the published snapshot.
 import { z } from "zod";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
+import type { TableName } from "../../catalog/tables.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { type DateField, type RowsOfDay, readRowsPerDay } from "../load/suspects.ts";
+import { countRows } from "../load/walks.ts";
 import type { ChangeCounts, ScopeState } from "../record/checkpoint.ts";
 import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
 import { assertReadable } from "../user-sql/readable.ts";
@@ -12,6 +15,10 @@ export interface MirrorReader extends ChangeCounts {
   scopeStates(stream?: StreamName): Promise<readonly ScopeState[]>;
   /** Facts learned about the service: name → JSON text. */
   capabilities(): Promise<ReadonlyMap<string, string>>;
+  /** Mirrored rows in scope, or those of a company. */
+  countRows(table: TableName, company?: string): Promise<number>;
+  /** Mirrored rows in scope per day of a date field, the earliest first; rows without a date are in none. */
+  rowsPerDay(field: DateField): Promise<readonly RowsOfDay[]>;
 }
 
 const stateRow = z
@@ -60,6 +67,8 @@ export const mirrorReader = (database: Database): MirrorReader => ({
     const rows = await database.query(sqlText("warehouse/capabilities.sql"), [], capabilityRow);
     return new Map(rows.map(({ name, value }) => [name, value]));
   },
+  countRows: (table, company) => countRows(database, table, company),
+  rowsPerDay: (field) => readRowsPerDay(database, field),
 });
 
 /** Runs `work` on a snapshot, without a lock and without blocking writers. Throws the error of opening it. */

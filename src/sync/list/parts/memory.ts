@@ -50,6 +50,10 @@ export const countingMemory = (text: string | undefined): CountingMemory => {
 export const filterOf = ({ filters }: CountingMemory, before: string): CountingMemory["filters"][string] =>
   filters[before] ?? { cut: null, failures: 0, because: null, notBefore: 0 };
 
+/** True when a search may begin by this filter: the last one succeeded, or failed long enough ago. */
+export const isUsable = (memory: CountingMemory, before: string, now: number): boolean =>
+  filterOf(memory, before).notBefore <= now;
+
 const withFilter = (
   { filters }: CountingMemory,
   before: string,

@@ -25,6 +25,7 @@ import {
   countingMemory,
   countingName,
   filterOf,
+  isUsable,
   resumeCounting,
 } from "../../list/parts/memory.ts";
 import { isWorthCounting, MOST_GONE, priceOfCounting, searchedList } from "../../list/parts/price.ts";
@@ -198,8 +199,7 @@ const searchFor = async (run: SyncRun, list: OpenList, memory: CountingMemory): 
   if (guardDeletes(list.stream, { rows: rowsOf(list), missing: gone }, run.options) !== null) return null;
   const excluded = run.options.excludeFields ?? [];
   for (const part of parts) {
-    const isWaiting = filterOf(memory, part.before).notBefore > run.deps.clock.now();
-    if (isWaiting || excluded.includes(`${name}.${part.field}`)) continue;
+    if (!isUsable(memory, part.before, run.deps.clock.now()) || excluded.includes(`${name}.${part.field}`)) continue;
     const search = { run, list, name, part };
     const { days, rows, pageSize } = await factsOf(search);
     const searched = searchedList(days, rows, pageSize);

@@ -38,6 +38,12 @@ test("a company's list follows from signals, an insight from its account, an org
   expect([...followUpsPerDay.values()]).toEqual([4, 2, 1]);
 });
 
+test("hourly syncs that each paid for a search of gone rows announce the same for the next one", () => {
+  const hourly = aRun({ days: { signals: 1 / 24 }, due: { signals: 1 }, spent: { signals: 11 } });
+  const rates = ratesOf([hourly, hourly], ["signals"]);
+  expect(expectedFollowUps(rates, "signals", new Map([["signals", 1 / 24]]))).toBeCloseTo(10);
+});
+
 test("less work than was due is no rate below zero, and readings of figures have none", () => {
   const { followUpsPerDay } = ratesOf([aRun({ due: { filings: 9 } })], ["filings", "signal_counts"]);
   expect([...followUpsPerDay]).toEqual([["filings", 0]]);

@@ -13,7 +13,6 @@ import { type Journal, openJournal } from "../journal/journal.ts";
 import { type Changes, journalledChanges } from "../load/changes.ts";
 import {
   type AccountSearch,
-  type DateField,
   findMet,
   findSuspects,
   type RowsBetween,

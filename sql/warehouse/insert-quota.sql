@@ -2,5 +2,5 @@
 -- Parameters: captured_at, limit, used, remaining, resets_at, run_id. Readers: src/warehouse/load/commit.ts.
 INSERT INTO main.usage_snapshots
   (captured_at, source, "limit", used, remaining, resets_at, _first_synced_at, _synced_at, _run_id)
-VALUES ($1, 'response', $2, $3, $4, $5, $1, $1, $6)
+VALUES ($1, 'response', $2, $3, $4, $5, $1, greatest($1, {after}), $6)
 ON CONFLICT DO NOTHING;

@@ -215,16 +215,25 @@ const addResources = (server: McpServer, door: MirrorDoor): void => {
 };
 
 const addPrompts = (server: McpServer): void => {
-  const account = { argsSchema: z.object({ account: z.string() }) };
-  server.registerPrompt("meeting-brief", { ...account, title: "Brief me for a meeting" }, ({ account: name }) =>
+  const account = { argsSchema: z.object({ account: z.string().describe("name, domain or id") }) };
+  const meeting = {
+    title: "Brief me for a meeting",
+    description: "What is new at an account, who moved, and what to ask.",
+  };
+  const movements = {
+    title: "What moved this week",
+    description: "The accounts that moved most in seven days, and why.",
+  };
+  const score = { title: "Why did this score move", description: "The records that explain the score of an account." };
+  server.registerPrompt("meeting-brief", { ...account, ...meeting }, ({ account: name }) =>
     ask(
       `Brief me for a meeting with ${name}. Use \`brief\`; name what is new, who moved, and three questions to ask. Say how old the data is.`,
     ),
   );
-  server.registerPrompt("weekly-movements", { title: "What moved this week" }, () =>
+  server.registerPrompt("weekly-movements", movements, () =>
     ask("Use `changes` since 7d and `search`. Which accounts moved most this week, and why? Say how old the data is."),
   );
-  server.registerPrompt("why-this-score", { ...account, title: "Why did this score move" }, ({ account: name }) =>
+  server.registerPrompt("why-this-score", { ...account, ...score }, ({ account: name }) =>
     ask(
       `Why did the score of ${name} move? Use \`brief\`, \`marts.score_history\` and \`marts.recent_changes\`; name the records that explain it.`,
     ),

@@ -1,14 +1,31 @@
-// The MCP server in the official inspector, and the bundle for desktop assistants in the official packer.
+// The MCP server in the official inspector (stdio) and conformance suite (HTTP), and the bundle for desktop assistants in
+// the official packer.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { programOnPath } from "../support/program-on-path.ts";
-import { runWell } from "./programs.ts";
+import { run, runWell, start } from "./programs.ts";
 import { kept } from "./python-venv.ts";
 
-const PACKAGES = ["@modelcontextprotocol/inspector@2.12.0", "@anthropic-ai/mcpb@2.1.2"];
+const PACKAGES = [
+  "@modelcontextprotocol/inspector@2.12.0",
+  "@modelcontextprotocol/conformance@0.1.16",
+  "@anthropic-ai/mcpb@2.1.2",
+];
+/**
+ * Scenarios that any server can pass. The others call tools of the specification's reference server (`test_simple_text` and
+ * so on), or need what this server does not declare: logging, completion, subscriptions, sessions.
+ */
+const SCENARIOS = [
+  "server-initialize",
+  "ping",
+  "tools-list",
+  "resources-list",
+  "prompts-list",
+  "dns-rebinding-protection",
+];
 const bundle = join(import.meta.dirname, "../../docs/integrations/mcpb");
 
 let bin: string;
@@ -39,6 +56,26 @@ test("the inspector lists the tools, and an answer equals SQL with its age and c
   expect(await inspect("--method", "tools/call", "--tool-name", "query", "--tool-arg", sql)).toMatchObject({
     structuredContent: { rows: [[12]], as_of: expect.any(String), complete: true },
   });
+});
+
+test("the official conformance suite passes over HTTP", async () => {
+  const argv = [inject("builtCli"), "mcp", "--http", "127.0.0.1:0", "--json", "--data-dir", inject("mirror")];
+  const server = start(process.execPath, argv, {});
+  try {
+    const url = await server.seen(/"url":"([^"]+)"/);
+    // The suite needs a newer Node than this program.
+    const node = join(inject("nodes")["22.23.3"] ?? "", "node");
+    const suite = join(bin, "../@modelcontextprotocol/conformance/dist/index.js");
+    const results = await Promise.all(
+      SCENARIOS.map(async (scenario) => {
+        const { code, out, err } = await run(node, [suite, "server", "--url", url, "--scenario", scenario]);
+        return code === 0 && /Passed: [1-9]\d*\/\d+, 0 failed/.test(out) ? scenario : out + err;
+      }),
+    );
+    expect(results).toEqual(SCENARIOS);
+  } finally {
+    await server.stop();
+  }
 });
 
 test("the bundle's manifest is valid, and it packs", async () => {

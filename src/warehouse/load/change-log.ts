@@ -67,6 +67,11 @@ export interface ChangeLog {
   add(kind: ChangeKind, count: number, source: string): Promise<(alias: string) => string>;
   /** Adds the redacted changes that a replay has reached, and changes of erased contacts behind them. */
   addRedacted(kind: ChangeKind, keys: readonly string[]): Promise<void>;
+  /**
+   * SQL expression of the earliest time of a change in this transaction: after every change before it, whatever the clock
+   * says. Versions begin and end no earlier, so `as_of` at the time of a change shows exactly the changes up to it.
+   */
+  after(): Promise<string>;
   /** Stores how far the feed has come. The last call of a transaction that may have changed rows. */
   end(): Promise<void>;
 }
@@ -74,16 +79,20 @@ export interface ChangeLog {
 export interface FeedState {
   /** Number of the last change. */
   readonly last: number;
+  /** Latest time of a change, ms since the epoch; 0: there was none. */
+  readonly lastAt: number;
   /** The feed still has to start. */
   readonly pending: boolean;
 }
 
-const stateRow = z.object({ last: z.number(), pending: z.boolean() });
+const stateRow = z
+  .object({ last: z.number(), last_at: z.number(), pending: z.boolean() })
+  .transform(({ last, last_at: lastAt, pending }): FeedState => ({ last, lastAt, pending }));
 
 /** How far the feed of this file has come. */
 export const readFeedState = async (sql: Sql): Promise<FeedState> => {
   const [state] = await sql.query(sqlText("warehouse/change-feed.sql"), [], stateRow);
-  return state ?? { last: 0, pending: true };
+  return state ?? { last: 0, lastAt: 0, pending: true };
 };
 
 /** Key columns, qualified. */
@@ -99,7 +108,8 @@ const insertKeys = (table: TableName, number: string, source: string): string =>
 
 /** Opens the feed in a transaction. `past`: changes that a replay cannot repeat. */
 export const openChangeLog = (tx: Sql, past: RedactedChanges = NOTHING_REDACTED): ChangeLog => {
-  let last: number | null = null;
+  let before: FeedState | null = null;
+  let last = 0;
   const batches: (readonly DuckDBValue[])[] = [];
 
   const storeKeys = (keys: readonly { readonly n: number; readonly key: string }[]) =>
@@ -109,9 +119,17 @@ export const openChangeLog = (tx: Sql, past: RedactedChanges = NOTHING_REDACTED)
       [BIGINT, VARCHAR, VARCHAR, VARCHAR],
       keys.map(({ n, key }): DuckDBValue[] => [whole(n), key, null, null]),
     );
+  const begin = async (): Promise<FeedState> => {
+    if (before === null) {
+      before = await readFeedState(tx);
+      last = before.last;
+    }
+    return before;
+  };
   const take = async (kind: ChangeKind, count: number): Promise<readonly NumberRange[]> => {
-    last ??= (await readFeedState(tx)).last;
-    const next = nextNumbers(last, { count, kind }, past);
+    const { lastAt } = await begin();
+    const later = { ...kind, at: Math.max(kind.at, lastAt + 1) };
+    const next = nextNumbers(last, { count, kind: later }, past);
     last = next.last;
     for (const { first, last: to, kind: own } of next.stretches) {
       batches.push([whole(first), whole(to), own.table, own.change, own.runId, at(own.at)]);
@@ -133,6 +151,7 @@ export const openChangeLog = (tx: Sql, past: RedactedChanges = NOTHING_REDACTED)
       const numbers = ranges.flatMap(({ first, count }) => Array.from({ length: count }, (_, index) => first + index));
       await storeKeys(keys.map((key, index) => ({ n: numbers[index] ?? 0, key })));
     },
+    after: async () => `make_timestamptz(${((await begin()).lastAt + 1) * 1000})`,
     end: async () => {
       const types = [BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, TIMESTAMPTZ];
       if (batches.length > 0) await append(tx, "sync.change_batches", types, batches);

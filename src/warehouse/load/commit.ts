@@ -171,7 +171,7 @@ const writeBatch = async (tx: Sql, batch: TableBatch, checkpoint: Checkpoint, lo
 const writeQuota = async (tx: Sql, quota: QuotaReading, runId: string, log: ChangeLog) => {
   const { capturedAt, limit, used, remaining, resetsAt } = quota;
   const values = [instant(capturedAt), limit, used, remaining, instant(resetsAt), runId];
-  const inserted = await tx.run(sqlText("warehouse/insert-quota.sql"), values);
+  const inserted = await tx.run(sqlText("warehouse/insert-quota.sql").replace("{after}", await log.after()), values);
   if (inserted === 0) return;
   const kind = { table: "usage_snapshots", change: "insert", runId, at: capturedAt } as const;
   await log.add(kind, inserted, `(SELECT make_timestamptz(${Math.round(capturedAt * 1000)}) AS captured_at)`);

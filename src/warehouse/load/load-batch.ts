@@ -190,11 +190,10 @@ export const loadBatch = async (
   const kind = (change: ChangeKind["change"]): ChangeKind => ({ table, change, runId, at });
   if (rows.length === 0) return { inserted: new Map(), updated: new Map() };
   const old = await stageBatch(tx, batch);
-  if ((await tx.query(sql.endsLater, [], presentRow)).length > 0) await tx.run(sql.beginLater);
   let updated: ReadonlyMap<number, number> = new Map();
   if (old !== null) {
     const keptMask = rows.reduce((mask, { row }) => mask | row.kept, 0n);
-    const [created] = await tx.query(sql.createChanged(keptMask), [], createdRow);
+    const [created] = await tx.query(sql.createChanged(keptMask, await log.after()), [], createdRow);
     if (created?.Count !== 0) {
       await dropReordered(tx, sql);
       updated = await countByLoad(tx, sql.updatedByLoad);
@@ -210,7 +209,7 @@ export const loadBatch = async (
   const inserted = old === null ? rowsByLoad(fresh) : await countByLoad(tx, sql.insertedByLoad);
   if (inserted.size > 0) {
     await log.add(kind("insert"), sumOf(inserted), old === null ? "stage" : sql.newRows);
-    await tx.run(sql.insertNew, [runId]);
+    await tx.run(sql.insertNew(await log.after()), [runId]);
   }
   return { inserted, updated };
 };

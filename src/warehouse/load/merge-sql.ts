@@ -21,14 +21,13 @@ export interface MergeSql {
   readonly createOld: (old: OldRows) => string;
   /** An empty set of old rows, for a batch whose keys are all new. */
   readonly noOld: string;
-  /** One row if history has a version that ends after the first row of the batch was received: a clock was ahead. */
-  readonly endsLater: string;
-  /** Lets the batch's rows begin when the last version of their key in history has ended. */
-  readonly beginLater: string;
   /** Drops rows of these loads that are not stored, or are stored in a newer version. */
   readonly dropUnknown: (loads: readonly number[]) => string;
-  /** Rows that differ from the old version. `keptMask`: fields that at least one row keeps. */
-  readonly createChanged: (keptMask: bigint) => string;
+  /**
+   * Rows that differ from the old version. `keptMask`: fields that at least one row keeps; `after`: SQL expression of the
+   * earliest time at which a version may begin.
+   */
+  readonly createChanged: (keptMask: bigint, after: string) => string;
   /** Stored `_extra` of rows received in part; `row` is the index in the batch. */
   readonly storedExtra: string;
   /** New rows per load, and changed rows per load. */
@@ -42,7 +41,7 @@ export interface MergeSql {
   readonly newRows: string;
   readonly deleteChanged: (old: OldRows) => string;
   readonly insertChanged: string;
-  readonly insertNew: string;
+  readonly insertNew: (after: string) => string;
 }
 
 const columnsOf = (spec: TableSpec) => spec.fields.map(({ column }) => quoted(column));
@@ -59,9 +58,9 @@ export const versionColumn = (table: TableName): string | undefined => {
 };
 
 /** When a version begins: as received, but after the one before it, which a clock that was ahead may have written. */
-const AFTER_OLD = "greatest(s._received, o._synced_at + INTERVAL 1 MICROSECOND)";
+const beginsAt = (after: string) => `greatest(s._received, o._synced_at + INTERVAL 1 MICROSECOND, ${after})`;
 
-const createChanged = (spec: TableSpec, keptMask: bigint): string => {
+const createChanged = (spec: TableSpec, keptMask: bigint, after: string): string => {
   const bit = (index: number) => 1n << BigInt(index);
   const keeps = (index: number) => (keptMask & bit(index)) !== 0n;
   const merged = columnsOf(spec).map((column, index) =>
@@ -77,7 +76,7 @@ const createChanged = (spec: TableSpec, keptMask: bigint): string => {
     });
   const plain = ["false", ...differs(false)].join(" OR ");
   const json = [...differs(true), "s._extra IS DISTINCT FROM o._extra"].join(" OR ");
-  return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, ${AFTER_OLD} AS _received, s._extra, s._load, o._old, NOT (${plain}) AS _only_json FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${plain} OR ${json}`;
+  return `CREATE OR REPLACE TEMP TABLE changed AS SELECT ${merged.join(", ")}, o._first_synced_at, ${beginsAt(after)} AS _received, s._extra, s._load, o._old, NOT (${plain}) AS _only_json FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE ${plain} OR ${json}`;
 };
 
 const reordered = (spec: TableSpec): string => {
@@ -118,13 +117,11 @@ export const mergeSql = (table: TableName): MergeSql => {
       return `${head} ${parts.join(" UNION ALL ")}`;
     },
     noOld: `CREATE OR REPLACE TEMP TABLE old AS SELECT t.*, t.rowid AS _old FROM ${main} AS t LIMIT 0`,
-    endsLater: `SELECT 1 AS present FROM ${history} WHERE valid_to > (SELECT min(_received) FROM stage) LIMIT 1`,
-    beginLater: `UPDATE stage AS s SET _received = e.ended FROM (SELECT ${spec.key.map(quoted).join(", ")}, max(valid_to) AS ended FROM ${history} GROUP BY ALL) AS e WHERE ${keyJoin(spec, "s", "e")} AND e.ended > s._received`,
     dropUnknown: (loads) => {
       const older = version === undefined ? "" : ` AND NOT coalesce(s.${version} < o.${version}, false)`;
       return `DELETE FROM stage AS s WHERE s._load IN (${loads.join(", ")}) AND NOT EXISTS (SELECT 1 FROM old AS o WHERE ${keyJoin(spec, "s", "o")}${older})`;
     },
-    createChanged: (keptMask) => createChanged(spec, keptMask),
+    createChanged: (keptMask, after) => createChanged(spec, keptMask, after),
     storedExtra: `SELECT s._row AS row, o._extra AS extra FROM stage AS s JOIN old AS o ON ${keyJoin(spec, "s", "o")} WHERE s._partial AND o._extra IS NOT NULL AND s._extra IS DISTINCT FROM o._extra`,
     insertedByLoad: `SELECT s._load AS load, count(*) AS rows FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")} GROUP BY ALL`,
     updatedByLoad: "SELECT _load AS load, count(*) AS rows FROM changed GROUP BY ALL",
@@ -137,6 +134,7 @@ export const mergeSql = (table: TableName): MergeSql => {
         ? `DELETE FROM ${main} AS t USING changed AS c WHERE ${keyJoin(spec, "t", "c")}`
         : `DELETE FROM ${main} WHERE rowid IN (SELECT _old FROM changed)`,
     insertChanged: `INSERT INTO ${main} ${into} SELECT ${columns.join(", ")}, _first_synced_at, _received, ?, _extra FROM changed`,
-    insertNew: `INSERT INTO ${main} ${into} SELECT ${prefixed(columns, "s")}, s._received, s._received, ?, s._extra FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")}`,
+    insertNew: (after) =>
+      `INSERT INTO ${main} ${into} SELECT ${prefixed(columns, "s")}, s._received, greatest(s._received, ${after}), ?, s._extra FROM stage AS s ANTI JOIN old AS o ON ${keyJoin(spec, "s", "o")}`,
   };
 };

@@ -150,7 +150,7 @@ const moveToHistory = async (
   if (deleted === 0) return 0;
   const number = await log.add({ table, change: "delete", runId, at: now }, deleted, "gone");
   await tx.run(
-    `INSERT INTO history.${quoted(table)} (${own}, valid_from, valid_to, change, change_n) SELECT ${own}, _synced_at, greatest(_synced_at, ?), 'delete', ${number("t")}
+    `INSERT INTO history.${quoted(table)} (${own}, valid_from, valid_to, change, change_n) SELECT ${own}, _synced_at, greatest(_synced_at, ?, ${await log.after()}), 'delete', ${number("t")}
      FROM ${main} AS t WHERE rowid IN (SELECT _old FROM gone)`,
     [instant(now)],
   );

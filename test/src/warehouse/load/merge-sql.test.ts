@@ -21,9 +21,7 @@ const written = (table: TableName, keptMask: bigint) => {
     sql.createOld(keys),
     sql.createOld(range),
     sql.noOld,
-    sql.createChanged(keptMask),
-    sql.endsLater,
-    sql.beginLater,
+    sql.createChanged(keptMask, "now()"),
     sql.storedExtra,
     sql.insertedByLoad,
     sql.updatedByLoad,
@@ -33,7 +31,7 @@ const written = (table: TableName, keptMask: bigint) => {
     sql.deleteChanged(keys),
     sql.deleteChanged(range),
     sql.insertChanged,
-    sql.insertNew,
+    sql.insertNew("now()"),
   ];
   return `${statements.map((statement) => statement.replaceAll(", ", ",\n  ")).join(";\n\n")};\n`;
 };

@@ -14,7 +14,7 @@ test("rows that exist are numbered in the order of their keys; versions of befor
   await commit(aCheckpoint([aLoad("signals", [aSignal(2), aSignal(1)])]));
   await commit(aCheckpoint([aLoad("signals", [aSignal(1, { headline: "new" })], { requestId: "later" })]));
   await database.transaction((tx) => startFeed(tx, { after: 1_000_000, now: 5 }));
-  expect(await readFeedState(database)).toEqual({ last: 1_000_002, pending: false });
+  expect(await readFeedState(database)).toEqual({ last: 1_000_002, lastAt: 5, pending: false });
   expect(await rowsOf(warehouse, "SELECT n, key_1 FROM sync.changes ORDER BY n")).toEqual([
     { n: 1_000_001, key_1: "1" },
     { n: 1_000_002, key_1: "2" },

@@ -43,17 +43,12 @@ CREATE OR REPLACE TEMP TABLE changed AS SELECT s."id",
   s."generated_analysis",
   o._first_synced_at,
   greatest(s._received,
-  o._synced_at + INTERVAL 1 MICROSECOND) AS _received,
+  o._synced_at + INTERVAL 1 MICROSECOND,
+  now()) AS _received,
   s._extra,
   s._load,
   o._old,
   NOT (false OR s."stock_symbol" IS DISTINCT FROM o."stock_symbol" OR s."year" IS DISTINCT FROM o."year" OR s."quarter" IS DISTINCT FROM o."quarter" OR s."happened_at" IS DISTINCT FROM o."happened_at" OR s."audio_url" IS DISTINCT FROM o."audio_url" OR s."report_url" IS DISTINCT FROM o."report_url" OR (s._kept & 256 = 0 AND s."presentation_url" IS DISTINCT FROM o."presentation_url") OR (s._kept & 512 = 0 AND s."full_transcript" IS DISTINCT FROM o."full_transcript")) AS _only_json FROM stage AS s JOIN old AS o ON s."company_id" = o."company_id" AND s."id" = o."id" WHERE false OR s."stock_symbol" IS DISTINCT FROM o."stock_symbol" OR s."year" IS DISTINCT FROM o."year" OR s."quarter" IS DISTINCT FROM o."quarter" OR s."happened_at" IS DISTINCT FROM o."happened_at" OR s."audio_url" IS DISTINCT FROM o."audio_url" OR s."report_url" IS DISTINCT FROM o."report_url" OR (s._kept & 256 = 0 AND s."presentation_url" IS DISTINCT FROM o."presentation_url") OR (s._kept & 512 = 0 AND s."full_transcript" IS DISTINCT FROM o."full_transcript") OR s."generated_analysis" IS DISTINCT FROM o."generated_analysis" OR s._extra IS DISTINCT FROM o._extra;
-
-SELECT 1 AS present FROM history."earnings_calls" WHERE valid_to > (SELECT min(_received) FROM stage) LIMIT 1;
-
-UPDATE stage AS s SET _received = e.ended FROM (SELECT "company_id",
-  "id",
-  max(valid_to) AS ended FROM history."earnings_calls" GROUP BY ALL) AS e WHERE s."company_id" = e."company_id" AND s."id" = e."id" AND e.ended > s._received;
 
 SELECT s._row AS row,
   o._extra AS extra FROM stage AS s JOIN old AS o ON s."company_id" = o."company_id" AND s."id" = o."id" WHERE s._partial AND o._extra IS NOT NULL AND s._extra IS DISTINCT FROM o._extra;
@@ -171,6 +166,7 @@ INSERT INTO main."earnings_calls" ("id",
   s."full_transcript",
   s."generated_analysis",
   s._received,
-  s._received,
+  greatest(s._received,
+  now()),
   ?,
   s._extra FROM stage AS s ANTI JOIN old AS o ON s."company_id" = o."company_id" AND s."id" = o."id";

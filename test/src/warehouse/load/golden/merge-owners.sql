@@ -25,16 +25,12 @@ CREATE OR REPLACE TEMP TABLE changed AS SELECT s."id",
   CASE WHEN s._kept & 2 <> 0 THEN o."data" ELSE s."data" END AS "data",
   o._first_synced_at,
   greatest(s._received,
-  o._synced_at + INTERVAL 1 MICROSECOND) AS _received,
+  o._synced_at + INTERVAL 1 MICROSECOND,
+  now()) AS _received,
   s._extra,
   s._load,
   o._old,
   NOT (false) AS _only_json FROM stage AS s JOIN old AS o ON s."id" = o."id" WHERE false OR (s._kept & 2 = 0 AND s."data" IS DISTINCT FROM o."data") OR s._extra IS DISTINCT FROM o._extra;
-
-SELECT 1 AS present FROM history."owners" WHERE valid_to > (SELECT min(_received) FROM stage) LIMIT 1;
-
-UPDATE stage AS s SET _received = e.ended FROM (SELECT "id",
-  max(valid_to) AS ended FROM history."owners" GROUP BY ALL) AS e WHERE s."id" = e."id" AND e.ended > s._received;
 
 SELECT s._row AS row,
   o._extra AS extra FROM stage AS s JOIN old AS o ON s."id" = o."id" WHERE s._partial AND o._extra IS NOT NULL AND s._extra IS DISTINCT FROM o._extra;
@@ -97,6 +93,7 @@ INSERT INTO main."owners" ("id",
   _extra) SELECT s."id",
   s."data",
   s._received,
-  s._received,
+  greatest(s._received,
+  now()),
   ?,
   s._extra FROM stage AS s ANTI JOIN old AS o ON s."id" = o."id";

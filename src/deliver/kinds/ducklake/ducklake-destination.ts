@@ -13,12 +13,14 @@ import { type ExtendedDuckdb, openExtended } from "../../../warehouse/duckdb/ext
 import { createMemory, type Effort } from "../../../warehouse/duckdb/open-file.ts";
 import {
   type Delivered,
+  type DeliveredTable,
   type DeliverySource,
   type Destination,
   isSamePosition,
   isUpToDate,
   type Position,
 } from "../../destination.ts";
+import { readLeftOut } from "../../left-out.ts";
 import { LAKE, lakeAddress, maintain, purge } from "./lake-address.ts";
 import {
   type BroughtTable,
@@ -72,6 +74,7 @@ interface Commit {
   readonly source: DeliverySource;
   readonly held: Held;
   readonly state: LakeState | null;
+  readonly tables: readonly DeliveredTable[];
 }
 
 /** Before the first delivery to this place: files are compressed, unless somebody chose how. */
@@ -88,11 +91,10 @@ const assertNotOvertaken = async (lake: ExtendedDuckdb, settings: Settings, held
 };
 
 /** Rows, views and position in one transaction. */
-const commitDelivery = async ({ lake, settings, source, held, state }: Commit) => {
+const commitDelivery = async ({ lake, settings, source, held, state, tables }: Commit) => {
   const { schema } = settings;
   const place = placeOf(settings);
   const from = state?.position ?? null;
-  const tables = await source.tablesSince(from);
   const names = tables.map(({ name }) => name);
   assertOurs(settings, held, names);
   await prepare(lake, place, held);
@@ -202,23 +204,35 @@ const tidy = async (lake: ExtendedDuckdb, settings: Settings, state: LakeState):
   }
 };
 
-const deliverOnce = async (lake: ExtendedDuckdb, settings: Settings, source: DeliverySource): Promise<Delivered> => {
+const deliverOnce = async (
+  lake: ExtendedDuckdb,
+  settings: Settings,
+  source: DeliverySource,
+  signal: AbortSignal,
+): Promise<Delivered> => {
   // In this delivery's own folder: what a kill leaves there goes with it (source.ts).
   await lake.run(`SET temp_directory = ${literal(join(dirname(source.snapshot), "spill"))}`);
   const held = await readHeld(lake, settings.schema);
   const state = await readState(lake, placeOf(settings), held);
   const from = state?.position ?? null;
+  const tables = await source.tablesSince(from);
+  const base = {
+    from,
+    to: source.position,
+    leftOut: await readLeftOut(source.snapshot, tables, null, signal),
+    bytes: null,
+  };
   if (state !== null && isUpToDate(from, source)) {
     await tidy(lake, settings, state);
-    return { from, to: source.position, tables: [], leftOut: [], bytes: null };
+    return { ...base, tables: [] };
   }
-  const commit = commitDelivery({ lake, settings, source, held, state });
+  const commit = commitDelivery({ lake, settings, source, held, state, tables });
   const { brought, after } = await commit.catch((error: unknown) => {
     throw overtaken(error, settings);
   });
   await lake.run(`DETACH ${SNAPSHOT}`);
   await tidy(lake, settings, after);
-  return { from, to: source.position, tables: brought.map(({ rows }) => rows), leftOut: [], bytes: null };
+  return { ...base, tables: brought.map(({ rows }) => rows) };
 };
 
 /** Opens nothing yet. `memory`: limits of DuckDB. */
@@ -232,7 +246,7 @@ export const openDucklake = (settings: Settings, { memory }: { readonly memory: 
         const held = await readHeld(lake, settings.schema);
         return (await readState(lake, placeOf(settings), held))?.position ?? null;
       }),
-    deliver: (source, signal) => inLake(signal, (lake) => deliverOnce(lake, settings, source)),
+    deliver: (source, signal) => inLake(signal, (lake) => deliverOnce(lake, settings, source, signal)),
     close: async () => {},
   };
 };

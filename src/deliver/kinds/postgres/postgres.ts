@@ -12,10 +12,11 @@ import {
   isUpToDate,
   type Position,
 } from "../../destination.ts";
+import { readLeftOut } from "../../left-out.ts";
 import type { Session } from "./session.ts";
 import { connect, loadPackages, postgresError } from "./session.ts";
 import * as sql from "./statements.ts";
-import { changedLinesSql, copyLines, readLeftOut, stagedLinesSql, wholeLinesSql } from "./statements.ts";
+import { changedLinesSql, copyLines, LONGEST_KEY, stagedLinesSql, wholeLinesSql } from "./statements.ts";
 
 /** What is in the schema. */
 interface Held {
@@ -186,7 +187,7 @@ export const openPostgres = async (settings: SettingsOf<"postgres">): Promise<De
     await beginDelivery(session, schema);
     const held = await readHeld(session, schema);
     const tables = await source.tablesSince(held.position);
-    const leftOut = await readLeftOut(source.snapshot, tables, signal);
+    const leftOut = await readLeftOut(source.snapshot, tables, LONGEST_KEY, signal);
     const base = { from: held.position, to: source.position, leftOut };
     if (isUpToDate(held.position, source)) {
       await session.ask("ROLLBACK");

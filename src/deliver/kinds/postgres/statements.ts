@@ -1,66 +1,13 @@
 // SQL for Postgres: schema, tables, staging tables, and how staged rows become the table's. Pure; names come from the catalog
 // and the configuration, and are quoted.
 
-import { z } from "zod";
 import { quoted } from "../../../core/text/sql-text.ts";
-import { runQuery, streamQuery } from "../../../warehouse/read/query.ts";
-import type { DeliveredTable, LeftOut, Position } from "../../destination.ts";
+import { streamQuery } from "../../../warehouse/read/query.ts";
+import type { DeliveredTable, Position } from "../../destination.ts";
+import { hasNulSql, isLeftOutSql, isLongSql } from "../../left-out.ts";
 import { changedKeysSql } from "../../marks.ts";
 import { lineSql, postgresType, rowLineSql } from "./cells.ts";
 import type { Session } from "./session.ts";
-
-// Rows that Postgres cannot take under their own key: too long for an index, or with U+0000, whose replacement could be
-// another row's key. They are left out, counted and named; every other row arrives.
-
-type Keyed = Pick<DeliveredTable, "name" | "key" | "columns">;
-
-/** Bytes of a key's texts. An index entry of Postgres holds 2,704, with its header, lengths and other cells of the key. */
-const LONGEST_KEY = 2_600;
-/** Keys that are named for each table, and characters shown of each. */
-const NAMED = 3;
-const SHOWN = 80;
-
-const textsOf = ({ key, columns }: Keyed, alias: string): readonly string[] =>
-  key
-    .filter((name) => columns.some((column) => column.name === name && column.type === "VARCHAR"))
-    .map((name) => `${alias}.${quoted(name)}`);
-
-/** True for a key with U+0000. `alias` has the key's columns. PURE. */
-const hasNulSql = (table: Keyed, alias: string): string =>
-  ["false", ...textsOf(table, alias).map((text) => `contains(${text}, chr(0))`)].join(" OR ");
-
-/** True for a key that no index of Postgres takes. PURE. */
-const isLongSql = (table: Keyed, alias: string): string =>
-  `${["0", ...textsOf(table, alias).map((text) => `strlen(${text})`)].join(" + ")} > ${LONGEST_KEY}`;
-
-/** True for a row that is left out. PURE. */
-const isLeftOutSql = (table: Keyed, alias: string): string =>
-  `(${hasNulSql(table, alias)} OR ${isLongSql(table, alias)})`;
-
-const countSql = (table: Keyed): string => {
-  const cells = table.key.map((name) => `CAST(t.${quoted(name)} AS VARCHAR)`).join(", ");
-  return `SELECT '${table.name}' AS name, count(*) AS n, to_json(list(shown ORDER BY shown)[:${NAMED}])::VARCHAR AS shown FROM (
-    SELECT left(replace(concat_ws('/', ${cells}), chr(0), chr(65533)), ${SHOWN}) AS shown
-    FROM main.${quoted(table.name)} AS t WHERE ${isLeftOutSql(table, "t")})`;
-};
-
-const countRow = z.tuple([z.string(), z.coerce.number(), z.string().nullable()]);
-const shownKeys = z.array(z.string());
-
-/** The rows of these tables that are left out; only tables that have some. */
-export const readLeftOut = async (
-  snapshot: string,
-  tables: readonly Keyed[],
-  signal: AbortSignal,
-): Promise<readonly LeftOut[]> => {
-  const checked = tables.filter((table) => textsOf(table, "t").length > 0);
-  if (checked.length === 0) return [];
-  const { rows } = await runQuery({ snapshot, sql: checked.map(countSql).join(" UNION ALL "), signal });
-  return rows.flatMap((row) => {
-    const [table, n, shown] = countRow.parse(row);
-    return n === 0 ? [] : [{ table, rows: n, keys: shownKeys.parse(JSON.parse(shown ?? "[]")) }];
-  });
-};
 
 // Streams rows of the snapshot to Postgres as COPY text, which DuckDB writes; a few thousand rows are in memory at a time.
 
@@ -68,14 +15,17 @@ export const readLeftOut = async (
 const SNAPSHOT = "warehouse";
 const MEMORY_LIMIT = "1GB";
 
+/** Bytes of a key's texts. An index entry of Postgres holds 2,704, with its header, lengths and other cells of the key. */
+export const LONGEST_KEY = 2_600;
+
 /** Lines of every row that is not left out. */
 export const wholeLinesSql = (table: DeliveredTable): string =>
-  `SELECT ${rowLineSql(table.columns)} FROM main.${quoted(table.name)} AS t WHERE NOT ${isLeftOutSql(table, "t")}`;
+  `SELECT ${rowLineSql(table.columns)} FROM main.${quoted(table.name)} AS t WHERE NOT ${isLeftOutSql(table, "t", LONGEST_KEY)}`;
 
 /** Lines of every row for a staging table. */
 export const stagedLinesSql = (table: DeliveredTable): string =>
   `SELECT ${rowLineSql(table.columns)} || chr(9) || 'f' FROM main.${quoted(table.name)} AS t
-   WHERE NOT ${isLeftOutSql(table, "t")}`;
+   WHERE NOT ${isLeftOutSql(table, "t", LONGEST_KEY)}`;
 
 /**
  * Lines of the rows whose keys changed; of a row that is gone, its key. A key with U+0000 has no line: as Postgres would
@@ -88,7 +38,7 @@ export const changedLinesSql = (table: DeliveredTable, from: Position): string =
     return { sql: `${side}.${quoted(column)}`, type };
   });
   const join = key.map((column) => `t.${quoted(column)} = k.${quoted(column)}`).join(" AND ");
-  const isGone = `CASE WHEN t.${quoted(key[0] ?? "")} IS NULL OR ${isLongSql(table, "k")} THEN 't' ELSE 'f' END`;
+  const isGone = `CASE WHEN t.${quoted(key[0] ?? "")} IS NULL OR ${isLongSql(table, "k", LONGEST_KEY)} THEN 't' ELSE 'f' END`;
   return `SELECT ${lineSql(cells)} || chr(9) || ${isGone}
     FROM (${changedKeysSql(table, from, SNAPSHOT)}) AS k LEFT JOIN main.${quoted(name)} AS t ON ${join}
     WHERE NOT (${hasNulSql(table, "k")})`;

@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readLeftOut, stagedLinesSql, wholeLinesSql } from "../../../../../src/deliver/kinds/postgres/statements.ts";
-import { runQuery } from "../../../../../src/warehouse/read/query.ts";
-import { change } from "../../../../support/change-mirror.ts";
-import { aCheckpoint, aLoad } from "../../../warehouse/checkpoints.ts";
+import { LONGEST_KEY, stagedLinesSql, wholeLinesSql } from "../../../src/deliver/kinds/postgres/statements.ts";
+import { readLeftOut } from "../../../src/deliver/left-out.ts";
+import { runQuery } from "../../../src/warehouse/read/query.ts";
+import { change } from "../../support/change-mirror.ts";
+import { aCheckpoint, aLoad } from "../warehouse/checkpoints.ts";
 
 const ARTICLES = {
   name: "news_articles",
@@ -33,7 +34,7 @@ const { signal } = new AbortController();
 test("a key that no index takes and one with U+0000 are left out, and a key that the latter would become arrives", async () => {
   const longest = "x".repeat(2_600 - "acme".length);
   const snapshot = await snapshotWith(["plain", longest, `${longest}y`, "é".repeat(1_500), "a\0b", "a\ufffdb"]);
-  const [found, ...others] = await readLeftOut(snapshot, [ARTICLES], signal);
+  const [found, ...others] = await readLeftOut(snapshot, [ARTICLES], LONGEST_KEY, signal);
   expect(others).toEqual([]);
   expect(found).toMatchObject({ table: "news_articles", rows: 3 });
   expect(found?.keys).toEqual(["acme/a\ufffdb", `acme/${"x".repeat(75)}`, `acme/${"é".repeat(75)}`]);
@@ -47,5 +48,5 @@ test("a key that no index takes and one with U+0000 are left out, and a key that
 test("tables without such rows, and tables whose keys are numbers, are not named", async () => {
   const snapshot = await snapshotWith(["plain"]);
   const signals = { ...ARTICLES, name: "signals", key: ["id"], columns: [{ name: "id", type: "BIGINT" }] };
-  expect(await readLeftOut(snapshot, [ARTICLES, signals], signal)).toEqual([]);
+  expect(await readLeftOut(snapshot, [ARTICLES, signals], LONGEST_KEY, signal)).toEqual([]);
 });

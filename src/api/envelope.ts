@@ -1,7 +1,7 @@
 // Parses the envelope of a 200 (API.md, "Envelope objects"), and the quota and ids in the body of any response. Tolerates
 // malformed parts; other members are passed on unchanged. Pure.
 import { z } from "zod";
-import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
+import { ENDPOINTS, type EndpointName, isPaged } from "../catalog/endpoints.ts";
 import { tableSpec } from "../catalog/tables.ts";
 import { ExactNumber, isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { headerTimeMs } from "../core/time.ts";
@@ -139,8 +139,7 @@ const lacksSections = (data: JsonValue): boolean =>
   !isJsonObject(data) || !SECTIONS.some(({ name }) => Object.hasOwn(data, name));
 
 /** True for a route that returns one record by its id: it has data, or 404. */
-const returnsRecord = (endpoint: EndpointName): boolean =>
-  ENDPOINTS[endpoint].path.includes("{") && !ENDPOINTS[endpoint].paged;
+const returnsRecord = (endpoint: EndpointName): boolean => ENDPOINTS[endpoint].shape === "record";
 
 /** The problem of a body that is an object; null: it can be used. */
 const problemOf = (body: JsonObject, endpoint: EndpointName, countsNone: boolean): string | null => {
@@ -150,7 +149,7 @@ const problemOf = (body: JsonObject, endpoint: EndpointName, countsNone: boolean
   const isMissing = data === undefined || (data === null && (isInsight || returnsRecord(endpoint)));
   if (isMissing && !countsNone) return mayLackData(endpoint, body) ? null : "the body has no data";
   if (isInsight && lacksSections(data ?? null) && !mayLackData(endpoint, body)) return "data is no insight";
-  return ENDPOINTS[endpoint].paged && !countsNone && !Array.isArray(data) ? "data is not an array" : null;
+  return isPaged(endpoint) && !countsNone && !Array.isArray(data) ? "data is not an array" : null;
 };
 
 /**
@@ -169,7 +168,7 @@ export const readEnvelope = (text: string, endpoint: EndpointName): EnvelopeRead
   if (!isJsonObject(body)) return invalid(`the body is ${describeKind(body)}, not an object`);
   const { data, included, meta } = body;
   const { timestamp, ...page } = metaSchema.parse(isJsonObject(meta) ? meta : {});
-  const { paged } = ENDPOINTS[endpoint];
+  const paged = isPaged(endpoint);
   // Some languages write an empty list as null, or leave it out.
   const countsNone = paged && (data ?? null) === null && page.totalCount === 0;
   const problem = problemOf(body, endpoint, countsNone);

@@ -1,9 +1,8 @@
 // Redaction: removes values that must never be stored from an envelope, before other code sees it: excluded fields,
 // fields stored as hashes, erased contacts. Pure. An envelope without such values is returned as the same object.
 
-import type { EndpointName } from "../catalog/endpoints.ts";
+import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
 import type { FieldPath } from "../catalog/field-rules.ts";
-import { streamOfRoute } from "../catalog/streams.ts";
 import type { TableName } from "../catalog/tables.ts";
 import { forgottenId, forgottenRecord, mapTexts } from "../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
@@ -20,13 +19,6 @@ export interface Redaction {
 }
 
 export type Redactor = (envelope: JsonObject, endpoint: EndpointName) => JsonObject;
-
-/** The table of a response's `data`; undefined where `data` is no record of a stream. */
-const tableOfData = (endpoint: EndpointName): TableName | undefined => {
-  if (endpoint === "resolveCompany" || endpoint === "getCompany") return "companies";
-  if (endpoint === "getAccountInsight") return "account_insights";
-  return streamOfRoute(endpoint)?.table;
-};
 
 /** Members of `included`, in any response (API.md does not show shapes). */
 const INCLUDED: Readonly<Record<string, TableName>> = {
@@ -180,10 +172,10 @@ export const createRedactor = (rules: Rules): Redactor | null => {
   const record = recordRedactor(rules);
   const member = memberRedactor(record, rules.forgotten);
   return (envelope, endpoint) => {
-    const table = tableOfData(endpoint);
+    const { table } = ENDPOINTS[endpoint];
     const { data, included } = envelope;
     const members: Record<string, JsonValue> = {};
-    if (data !== undefined && table !== undefined) members.data = records(data, table, record);
+    if (data !== undefined && table !== null) members.data = records(data, table, record);
     if (isJsonObject(included)) {
       const parts = Object.entries(included).map(([name, value]) => [name, member(name, value)] as const);
       members.included = parts.some(([name, value]) => value !== included[name]) ? Object.fromEntries(parts) : included;

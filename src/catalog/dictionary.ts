@@ -1,8 +1,10 @@
 // Data dictionary of the tables, from the catalog: columns, types, meanings, origins, conditions for NULL. Pure.
 // Views are described by their own comments (sql/views) and passed in as `DictionaryTable`.
+
+import { ENDPOINTS } from "./endpoints.ts";
 import type { FieldSpec } from "./fields.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
-import { isStreamName, STREAM_NAMES, type StreamName, streamSpec } from "./streams.ts";
+import { isStreamName, routeOf, STREAM_NAMES, type StreamName, streamSpec } from "./streams.ts";
 import { hasScopeMark, isTableName, TABLE_NAMES, type TableName, type TableSpec, tableSpec } from "./tables.ts";
 
 export type SchemaName = "main" | "history" | "sync" | "marts";
@@ -102,7 +104,7 @@ const columnOf = (spec: TableSpec, field: FieldSpec): DictionaryColumn => ({
 
 const OTHER_SOURCES: Partial<Record<TableName, string>> = {
   owners: "embedded in accounts (`include=owner`)",
-  company_inputs: "GET /v1/companies/by-input/{input}",
+  company_inputs: `GET ${ENDPOINTS.resolveCompany.path}`,
   usage_snapshots: "the `usage` block of responses, and GET /v1/usage",
   usage_breakdown: "GET /v1/usage?groupBy=endpoint",
   usage_requests: "GET /v1/usage/requests",
@@ -112,7 +114,7 @@ const OTHER_SOURCES: Partial<Record<TableName, string>> = {
 const sourceOf = (name: TableName): string => {
   const own = OTHER_SOURCES[name];
   if (own !== undefined) return own;
-  return isStreamName(name) ? streamSpec(name).source : "";
+  return isStreamName(name) ? `GET ${routeOf(streamSpec(name)).path}` : "";
 };
 
 const mirrored = (name: TableName): DictionaryTable => {

@@ -1,10 +1,10 @@
 // THE table of streams: one entry per mirrored API resource, from which requests, plans, loads, verification and exports
-// follow. A new list needs an entry here, its fields (resources.ts, tables.ts), its route (endpoints.ts), its worth
-// (sync/plan/worth.ts) and a migration; test/src/catalog/made-up-stream.test.ts adds one.
+// follow. A new list of companies needs an entry here, its table (tables.ts) with its fields (resources.ts), and a migration;
+// test/src/catalog/made-up-stream.test.ts adds one.
 
-import type { EndpointName } from "./endpoints.ts";
+import { companyListRoute, ENDPOINTS, type EndpointName, type RouteSpec } from "./endpoints.ts";
 import type { FieldSpec } from "./fields.ts";
-import { type TableName, tableSpec } from "./tables.ts";
+import { type CompanyTable, type TableName, tableSpec } from "./tables.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -26,9 +26,6 @@ export interface EmbedSpec {
 
 export interface StreamSpec {
   readonly name: StreamName;
-  /** Method and path in API.md. */
-  readonly source: string;
-  readonly path: string;
   readonly table: TableName;
   readonly tier: "full" | "public";
   readonly scope: ScopeKind;
@@ -52,8 +49,12 @@ export interface StreamSpec {
   readonly hints: readonly string[];
   /** Age after which the mirrored copy is refreshed even without another reason, in ms. */
   readonly maxAgeMs: number;
+  /** Worth of a credit spent on it, before anything is added (sync/plan/worth.ts). */
+  readonly worth: number;
   /** Route that returns the stream page by page; absent where one request returns all of a scope. */
   readonly list?: EndpointName;
+  /** Route of such a request. */
+  readonly record?: EndpointName;
   /** Route that returns one record by its id, where one exists. */
   readonly detail?: EndpointName;
   /**
@@ -64,10 +65,25 @@ export interface StreamSpec {
 
 type Entry = Omit<StreamSpec, "name" | "embeds" | "hints"> & Partial<Pick<StreamSpec, "embeds" | "hints">>;
 
+/**
+ * A list that every company has, of the table of the same name. The rarer it changes, the less a check of it is worth.
+ */
+const companyList = (
+  name: CompanyTable,
+  plural: string,
+  more: Pick<Entry, "maxAgeMs" | "worth"> & { readonly hints: readonly string[] },
+) => ({
+  table: name,
+  list: companyListRoute(name).name,
+  tier: "public" as const,
+  scope: "company" as const,
+  strategy: "known" as const,
+  blindSpot: `A company's list is read when signals hint at it or by age; edits to known ${plural} are seen by complete walks.`,
+  ...more,
+});
+
 const entries = {
   accounts: {
-    source: "GET /v1/accounts",
-    path: "/v1/accounts",
     table: "accounts",
     tier: "full",
     scope: "organization",
@@ -79,13 +95,13 @@ const entries = {
       { include: "owner", keys: ["owner", "owners"], table: "owners", parentField: "ownerId" },
     ],
     maxAgeMs: 7 * DAY_MS,
+    // Hundreds of rows per credit, and all other work follows from them.
+    worth: 1000,
     list: "listAccounts",
     detail: "getAccount",
     blindSpot: "Changes that leave updatedAt alone are seen by the next complete walk.",
   },
   contacts: {
-    source: "GET /v1/contacts",
-    path: "/v1/contacts",
     table: "contacts",
     tier: "full",
     scope: "organization",
@@ -99,13 +115,12 @@ const entries = {
       { before: "lastChangeDetectedBefore", field: "lastChangeDetectedOn" },
     ],
     maxAgeMs: 7 * DAY_MS,
+    worth: 900,
     list: "listContacts",
     detail: "getContact",
     blindSpot: "Fields without a change date, such as email or phone, are only as fresh as the last complete walk.",
   },
   signals: {
-    source: "GET /v1/signals",
-    path: "/v1/signals",
     table: "signals",
     tier: "full",
     scope: "organization",
@@ -115,23 +130,23 @@ const entries = {
     since: "afterDate",
     parts: [{ before: "beforeDate", field: "date" }],
     maxAgeMs: 7 * DAY_MS,
+    worth: 800,
     list: "listSignals",
     detail: "getSignal",
     blindSpot: "Changes that leave updatedAt alone are seen by the next complete walk.",
   },
   signal_counts: {
-    source: "GET /v1/signals/counts",
-    path: "/v1/signals/counts",
     table: "signal_counts",
     tier: "full",
     scope: "organization",
     strategy: "capture",
     maxAgeMs: DAY_MS,
+    // One cheap reading.
+    worth: 300,
+    record: "getSignalCounts",
     blindSpot: "A reading is as old as it says.",
   },
   companies: {
-    source: "GET /v1/companies/{companyId}",
-    path: "/v1/companies/{companyId}",
     table: "companies",
     tier: "public",
     scope: "company",
@@ -141,63 +156,27 @@ const entries = {
       { include: "latestEarningsCallAnalysis", keys: ["latestEarningsCallAnalysis"], table: "earnings_calls" },
     ],
     maxAgeMs: 30 * DAY_MS,
+    worth: 200,
+    record: "getCompany",
     blindSpot: "Profiles of tracked companies are as fresh as their accounts; others are fetched again by age.",
   },
-  news_articles: {
-    source: "GET /v1/companies/{companyId}/news-articles",
-    path: "/v1/companies/{companyId}/news-articles",
-    table: "news_articles",
-    list: "listNewsArticles",
-    tier: "public",
-    scope: "company",
-    strategy: "known",
+  news_articles: companyList("news_articles", "articles", {
     hints: ["relevant-news", "press-release", "m-and-a-alert", "funding-alert"],
     maxAgeMs: 7 * DAY_MS,
-    blindSpot:
-      "A company's list is read when signals hint at it or by age; edits to known articles are seen by complete walks.",
-  },
-  job_openings: {
-    source: "GET /v1/companies/{companyId}/job-openings",
-    path: "/v1/companies/{companyId}/job-openings",
-    table: "job_openings",
-    list: "listJobOpenings",
-    tier: "public",
-    scope: "company",
-    strategy: "known",
+    worth: 100,
+  }),
+  job_openings: companyList("job_openings", "openings", {
     hints: ["hiring-alert", "hiring-alert-closed"],
     maxAgeMs: 7 * DAY_MS,
-    blindSpot:
-      "A company's list is read when signals hint at it or by age; edits to known openings are seen by complete walks.",
-  },
-  earnings_calls: {
-    source: "GET /v1/companies/{companyId}/earnings-calls",
-    path: "/v1/companies/{companyId}/earnings-calls",
-    table: "earnings_calls",
-    list: "listEarningsCalls",
-    tier: "public",
-    scope: "company",
-    strategy: "known",
+    worth: 90,
+  }),
+  earnings_calls: companyList("earnings_calls", "calls", {
     hints: ["earnings-call"],
     maxAgeMs: 30 * DAY_MS,
-    blindSpot:
-      "A company's list is read when signals hint at it or by age; edits to known calls are seen by complete walks.",
-  },
-  filings: {
-    source: "GET /v1/companies/{companyId}/filings",
-    path: "/v1/companies/{companyId}/filings",
-    table: "filings",
-    list: "listFilings",
-    tier: "public",
-    scope: "company",
-    strategy: "known",
-    hints: ["filing-alert"],
-    maxAgeMs: 30 * DAY_MS,
-    blindSpot:
-      "A company's list is read when signals hint at it or by age; edits to known filings are seen by complete walks.",
-  },
+    worth: 80,
+  }),
+  filings: companyList("filings", "filings", { hints: ["filing-alert"], maxAgeMs: 30 * DAY_MS, worth: 70 }),
   account_insights: {
-    source: "GET /v1/account-insights",
-    path: "/v1/account-insights",
     table: "account_insights",
     tier: "full",
     scope: "account",
@@ -217,17 +196,21 @@ const entries = {
       },
     ],
     maxAgeMs: 30 * DAY_MS,
+    // One record per credit.
+    worth: 60,
+    record: "getAccountInsight",
     blindSpot: "Fetched again when the account changes or by age.",
   },
   usage: {
-    source: "GET /v1/usage",
-    path: "/v1/usage",
     table: "usage_requests",
     list: "listUsageRequests",
     tier: "public",
     scope: "organization",
     strategy: "log",
     maxAgeMs: DAY_MS,
+    // Last, so that it counts the other requests.
+    worth: 10,
+    record: "getUsage",
     blindSpot: "Read by age; figures of other responses are recorded at no cost.",
   },
 } as const satisfies Record<string, Entry>;
@@ -246,6 +229,13 @@ export const streamSpec = (name: StreamName): StreamSpec => {
   const spec: StreamSpec = { name, embeds: [], hints: [], ...entries[name] };
   made.set(name, spec);
   return spec;
+};
+
+/** Route that returns the stream: as pages, or all of a scope at once. */
+export const routeOf = ({ name, record, list }: StreamSpec): RouteSpec => {
+  const endpoint = record ?? list;
+  if (endpoint === undefined) throw new TypeError(`${name} has no route`);
+  return ENDPOINTS[endpoint];
 };
 
 /** Lists of the organization whose every row is mirrored and kept. */

@@ -42,45 +42,104 @@ export interface TableSpec {
   readonly fromPath?: string;
   /** Column of a company's list that dates its rows: `/v1` returns the newest first, exports sort by it. */
   readonly datedBy?: string;
+  /** What `search` reads; absent: readings, owners and inputs are not searched. */
+  readonly search?: Search;
 }
 
-const table = (
-  grain: string,
-  key: readonly string[],
-  fields: readonly FieldSpec[],
-  more: Pick<TableSpec, "fromPath" | "datedBy"> = {},
-) => ({ grain, key, fields, ...more });
+export interface Search {
+  /** SQL of the title over the table's columns; a match there counts more. */
+  readonly title: string;
+  /** Text and JSON columns, in the order in which a snippet is taken from them. */
+  readonly texts: readonly string[];
+  /** Column of the date by which `--since` chooses; absent: `datedBy`, else when the version was written. */
+  readonly at?: string;
+}
+
+type More = Pick<TableSpec, "fromPath" | "datedBy" | "search">;
+
+const table = (grain: string, key: readonly string[], fields: readonly FieldSpec[], more: More = {}) => ({
+  ...{ grain, key, fields },
+  ...more,
+});
+
+/** Table of a list that every company has. */
+const companyTable = (what: string, fields: readonly FieldSpec[], datedBy: string, search?: Search) =>
+  table(`One row per company and ${what}.`, ["company_id", "id"], fields, {
+    fromPath: "companyId",
+    datedBy,
+    ...(search === undefined ? {} : { search }),
+  });
+
+/** Lists that every company has: each has the route `/v1/companies/{companyId}/<name>`, and a stream of its name. */
+const companyTables = {
+  news_articles: companyTable("article", resource.newsArticle, "date_published", {
+    title: "headline",
+    texts: ["publisher", "description", "excerpt", "article_body"],
+  }),
+  job_openings: companyTable("job opening", resource.jobOpening, "posted_on", {
+    title: "title",
+    texts: ["company_name", "location", "job_function", "industries", "seniority_level", "job_description"],
+  }),
+  earnings_calls: companyTable("earnings call", resource.earningsCall, "happened_at", {
+    title: "concat_ws(' ', stock_symbol, year, concat('Q', quarter))",
+    texts: ["generated_analysis", "full_transcript"],
+  }),
+  filings: companyTable("filing", resource.filing, "filing_date", {
+    title: "concat_ws(' ', type, fiscal_year)",
+    texts: ["accession_number", "full_content"],
+  }),
+};
 
 const specs = {
-  accounts: table("One row per tracked account.", ["id"], resource.account),
+  accounts: table("One row per tracked account.", ["id"], resource.account, {
+    search: {
+      title: "name",
+      texts: ["domain", "industry", "headquarters_location", "description", "summary", "insights", "point_of_view"],
+      at: "updated_at",
+    },
+  }),
   owners: table("One row per user who owns an account.", ["id"], resource.owner),
-  contacts: table("One row per contact.", ["id"], resource.contact),
-  signals: table("One row per business event.", ["id"], resource.signal),
+  contacts: table("One row per contact.", ["id"], resource.contact, {
+    search: {
+      title: "concat_ws(' ', first_name, last_name)",
+      texts: [
+        ...["current_title", "current_company_name", "location", "previous_title", "previous_company_name", "email"],
+        ...["talking_points", "person_insights", "matching_target_keywords"],
+      ],
+      at: "last_change_detected_on",
+    },
+  }),
+  signals: table("One row per business event.", ["id"], resource.signal, {
+    search: {
+      title: "headline",
+      texts: ["description", "smart_summary", "matching_keywords", "full_content"],
+      at: "date",
+    },
+  }),
   signal_counts: table("One row per reading and signal type.", ["captured_at", "type"], resource.signalCount),
-  companies: table("One row per company, tracked or followed.", ["id"], resource.company),
+  companies: table("One row per company, tracked or followed.", ["id"], resource.company, {
+    search: {
+      title: "name",
+      texts: ["domain", "industry", "headquarters_location", "main_stock_symbol", "description", "insights"],
+    },
+  }),
   company_inputs: table("One row per followed input.", ["input"], resource.companyInput),
-  news_articles: table("One row per company and article.", ["company_id", "id"], resource.newsArticle, {
-    fromPath: "companyId",
-    datedBy: "date_published",
+  ...companyTables,
+  account_insights: table("One row per account.", ["account_id"], resource.accountInsight, {
+    fromPath: "accountId",
+    search: {
+      title: "json_extract_string(profile, '$.name')",
+      texts: ["summary", "research", "swot_analysis", "value"],
+    },
   }),
-  job_openings: table("One row per company and job opening.", ["company_id", "id"], resource.jobOpening, {
-    fromPath: "companyId",
-    datedBy: "posted_on",
-  }),
-  earnings_calls: table("One row per company and earnings call.", ["company_id", "id"], resource.earningsCall, {
-    fromPath: "companyId",
-    datedBy: "happened_at",
-  }),
-  filings: table("One row per company and filing.", ["company_id", "id"], resource.filing, {
-    fromPath: "companyId",
-    datedBy: "filing_date",
-  }),
-  account_insights: table("One row per account.", ["account_id"], resource.accountInsight, { fromPath: "accountId" }),
   usage_snapshots: table("One row per reading of the quota.", ["captured_at"], resource.usageSnapshot),
   usage_breakdown: table("One row per reading and group.", ["captured_at", "group_by", "key"], resource.usageBreakdown),
   usage_requests: table("One row per request in the service's own history.", ["id"], resource.usageRequest),
   usage_limits: table("One row per reading of the contracted limits.", ["captured_at"], resource.usageLimit),
 } as const;
+
+export type CompanyTable = keyof typeof companyTables;
+export const COMPANY_TABLES: readonly CompanyTable[] = Object.keys(companyTables) as readonly CompanyTable[];
 
 export type TableName = keyof typeof specs;
 
@@ -108,7 +167,10 @@ export const tableSpec = (name: TableName): TableSpec => {
 };
 
 /** True for a list of a company: its rows are inside the row scope if their company is. */
-export const isCompanyTable = (name: TableName): boolean => tableSpec(name).fromPath === "companyId";
+export const isCompanyTable = (name: TableName): boolean => COMPANY_TABLES.some((table) => table === name);
+
+/** Tables that `search` reads. */
+export const SEARCHED_TABLES: readonly TableName[] = TABLE_NAMES.filter((name) => tableSpec(name).search !== undefined);
 
 /** True for a table with a column `_in_scope`: of rows that the setting `scope` chooses, or that belong to such a row. */
 export const hasScopeMark = (name: string): boolean =>

@@ -4,8 +4,7 @@ import type { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { parseJson } from "../api/json/lossless-json.ts";
 import { catalogTables, type DictionaryTable, sqlName } from "../catalog/dictionary.ts";
-import { SEARCHABLE_TABLES } from "../catalog/searchable.ts";
-import { TABLE_NAMES } from "../catalog/tables.ts";
+import { SEARCHED_TABLES, TABLE_NAMES } from "../catalog/tables.ts";
 import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
@@ -151,7 +150,7 @@ const addSearch: AddTool = (server, door, clock) => {
         "Finds accounts, contacts, signals, articles, openings, calls, filings and insights by words, the best match first.",
       inputSchema: z.object({
         words: z.string().max(1_000),
-        tables: z.array(z.enum(SEARCHABLE_TABLES)).default([]),
+        tables: z.array(z.enum(SEARCHED_TABLES)).default([]),
         since: z.string().optional().describe("a date, a time, 24h, 7d or yesterday"),
         limit: z.int().min(1).max(100).default(20),
       }),
@@ -164,7 +163,7 @@ const addSearch: AddTool = (server, door, clock) => {
           const { items, cut } = cutToFit(await search(sql, { words, tables, limit, ...from }), limit);
           const states = await readTableStates(sql);
           return {
-            ...provenanceOf(states, tables.length > 0 ? tables : SEARCHABLE_TABLES),
+            ...provenanceOf(states, tables.length > 0 ? tables : SEARCHED_TABLES),
             results: items,
             truncated: cut,
           };

@@ -1,6 +1,7 @@
 // The list routes (API.md, "Endpoints"). Unless the list's order is in memory (list-orders.ts), one statement counts its rows
 // and finds the page's keys. Another reads the page's records by key. Then related records are read.
 import { z } from "zod";
+import { hasUsage, type RouteSpec } from "../catalog/endpoints.ts";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
 import type { FilledColumns } from "./kept/kept.ts";
@@ -21,7 +22,6 @@ import type { FindRecords } from "./reader.ts";
 import { type Reader, readStatement } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
 import { LINK_COLUMNS, readLinked } from "./related.ts";
-import type { RouteName, RouteSpec } from "./routes.ts";
 import { inTimeSpan, timeSpanOf } from "./usage.ts";
 
 /** Position of a page, and the value of `meta.perPage`. */
@@ -51,17 +51,17 @@ interface ListSpec {
   readonly per?: { readonly param: string; readonly column: string };
 }
 
-const LISTS: Readonly<Partial<Record<RouteName, ListSpec>>> = {
+/** Lists whose route can sort. */
+const SORTED: Readonly<Partial<Record<TableName, ListSpec>>> = {
   accounts: { table: "accounts", filters: FILTERS.accounts },
   contacts: { table: "contacts", filters: FILTERS.contacts },
   signals: { table: "signals", filters: FILTERS.signals, per: { param: "accountId", column: "account_id" } },
-  usageRequests: { table: "usage_requests", order: "id" },
 };
 
-const listSpec = ({ kind, name, table }: RouteSpec): ListSpec => {
-  const spec = kind === "companyList" ? undefined : LISTS[kind];
-  if (spec !== undefined) return spec;
-  if (table === undefined) throw new TypeError(`${name} is no list`);
+const listSpec = ({ name, table }: RouteSpec): ListSpec => {
+  if (table === null) throw new TypeError(`${name} is no list`);
+  const sorted = SORTED[table];
+  if (sorted !== undefined) return sorted;
   const { fields, datedBy, key } = tableSpec(table);
   const order = fields.find(({ column }) => column === (datedBy ?? key.at(-1)))?.name;
   return { table, ...(order === undefined ? {} : { order }) };
@@ -177,7 +177,7 @@ export const listAnswer = async (route: RouteSpec, params: Params, context: List
     includes.map((include, index) => readLinked(reader, include, found.links[index] ?? [], "records")),
   );
   return {
-    ...dataAnswer(`[${found.rows}]`, route.usageBlock),
+    ...dataAnswer(`[${found.rows}]`, hasUsage(route)),
     included,
     paging: { page: asked.page, perPage, totalCount: found.total },
   };

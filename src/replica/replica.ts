@@ -3,6 +3,7 @@
 // Independent of any HTTP server: requests and responses are values (envelope.ts writes the text).
 
 import { z } from "zod";
+import type { RouteSpec } from "../catalog/endpoints.ts";
 import { SIGNAL_TYPES } from "../catalog/resources.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Answer, dataAnswer, type Quota } from "./envelope.ts";
@@ -17,7 +18,6 @@ import { createLookups } from "./reader.ts";
 import { accountInsight, insightNotFound } from "./records/account-insights.ts";
 import { createRecords, notFound, resolveCompany } from "./records/records.ts";
 import { type Feedback, parseFeedback, Refusal } from "./refusal.ts";
-import type { RouteSpec } from "./routes.ts";
 import { lastQuota, limitsAnswer, quotaOf, usageAnswer } from "./usage.ts";
 
 // GET /v1/signals/counts: `all`, `accounts`, and one count per signal type (API.md, "Signal").
@@ -121,12 +121,20 @@ export const createReplica = (options: ReplicaOptions): Replica => {
   const find = createLookups(database);
   const records = createRecords(database, find, columns);
 
-  const list = (route: RouteSpec, params: Params): Promise<Answer> =>
-    listAnswer(route, params, { reader: database, find, now: clock.now(), maxPerPage, slice, orders, columns });
+  const list = async (route: RouteSpec, params: Params): Promise<Answer> => {
+    if (route.tier === "public") await records.checkCompany(route, params.text("companyId") ?? "");
+    return listAnswer(route, params, { reader: database, find, now: clock.now(), maxPerPage, slice, orders, columns });
+  };
 
-  const companyList = async (route: RouteSpec, params: Params): Promise<Answer> => {
-    await records.checkCompany(route, params.text("companyId") ?? "");
-    return list(route, params);
+  const record = async (route: RouteSpec, params: Params): Promise<Answer> => {
+    const { table, pathParams } = route;
+    const [{ name, type } = { name: "", type: "text" }] = pathParams;
+    if (route.name === "resolveCompany") {
+      return records.company(route, await resolveCompany(database, params.text(name) ?? ""), params);
+    }
+    if (table === null || table === "companies") return records.company(route, params.text(name), params);
+    const id = type === "number" ? wholeNumber(params, name) : (params.text(name) ?? "");
+    return records.workspaceRecord(route, table, id, params);
   };
 
   const usage = async (params: Params): Promise<Answer> => {
@@ -139,36 +147,23 @@ export const createReplica = (options: ReplicaOptions): Replica => {
     const params = Params.parse(route, match.path, query);
     if (route.tier === "full" && options.tier() === "public") return withoutWorkspace(route, params, maxPerPage);
     if (route.tier === "any") checkOrganization(params, options.organizationId);
-    switch (route.kind) {
-      case "accountInsight":
+    switch (route.shape) {
+      case "insight":
         return accountInsight(database, params);
-      case "accounts":
-      case "contacts":
-      case "signals":
-      case "usageRequests":
+      case "list":
         return list(route, params);
-      case "account":
-        return records.workspaceRecord(route, "accounts", wholeNumber(params, "accountId"), params);
-      case "contact":
-        return records.workspaceRecord(route, "contacts", params.text("contactId") ?? "", params);
-      case "signal":
-        return records.workspaceRecord(route, "signals", wholeNumber(params, "signalId"), params);
-      case "signalCounts":
+      case "record":
+        return record(route, params);
+      case "counts":
         return dataAnswer(await signalCounts(database, params), true);
-      case "companyByInput":
-        return records.company(route, await resolveCompany(database, params.text("companyInputId") ?? ""), params);
-      case "company":
-        return records.company(route, params.text("companyId"), params);
-      case "companyList":
-        return companyList(route, params);
       case "usage":
         return usage(params);
-      case "usageLimits":
+      case "limits":
         return limitsAnswer(database);
       case "feedback":
         return sendFeedback(body, options.feedback);
       default: {
-        const never: never = route.kind;
+        const never: never = route.shape;
         return never;
       }
     }

@@ -1,10 +1,11 @@
 // Quirks: deviations of real services from their documents, for tests and demonstrations. Each changes the request
 // before it is handled, or the response before it is sent.
+
+import type { RouteSpec } from "../catalog/endpoints.ts";
 import type { IncludedShape } from "../replica/envelope.ts";
 import type { PageSlice } from "../replica/lists.ts";
 import type { RawQuery } from "../replica/query/params.ts";
 import { Refusal } from "../replica/refusal.ts";
-import type { RouteSpec } from "../replica/routes.ts";
 
 export interface Quirks {
   /**

@@ -2,6 +2,7 @@
 // Run by test/src/catalog/made-up-stream.test.ts.
 import { join } from "node:path";
 import { z } from "zod";
+import { deliverJob } from "../../jobs/deliver.ts";
 import { exportJob } from "../../jobs/export.ts";
 import { planJob } from "../../jobs/plan.ts";
 import { vocabulary } from "../../src/catalog/field-rules.ts";
@@ -14,6 +15,8 @@ import { createReplica } from "../../src/replica/replica.ts";
 import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { readTraces } from "../../src/warehouse/read/read-run.ts";
 import { readStatus } from "../../src/warehouse/read/read-status.ts";
+import { search } from "../../src/warehouse/read/search/search.ts";
+import { emptyCopy, mapDestination } from "../src/deliver/copies.ts";
 import { anOrganization } from "./fake-data.ts";
 import { createFakeService } from "./fake-service.ts";
 import { startSyncRig } from "./sync-rig.ts";
@@ -37,7 +40,11 @@ const streams = ["accounts", "companies", "podcasts"];
 const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: streams.join(",") });
 const config = resolveConfig({
   flags: {},
-  env: { DUCKMIRROR_DATA_DIR: rig.dataDir, DUCKMIRROR_STREAMS: streams.join(",") },
+  env: {
+    DUCKMIRROR_DATA_DIR: rig.dataDir,
+    DUCKMIRROR_STREAMS: streams.join(","),
+    DUCKMIRROR_DESTINATIONS: JSON.stringify([{ name: "copy", kind: "postgres", url: "postgres://db.example/mirror" }]),
+  },
   file: null,
   cwd: rig.dataDir,
   vocabulary: vocabulary(),
@@ -84,7 +91,14 @@ const body = writeEnvelope(await replica.answer({ match: route, query: {} }), {
   usage: null,
   includedShape: "plural-array",
 });
+const [searched] = await search(database, { words: "renamed", tables: ["podcasts"], limit: 1 });
 await database.close();
+const copy = emptyCopy();
+const [delivery] = await deliverJob(
+  config,
+  { names: [], takeOver: false },
+  { clock, signal: new AbortController().signal, open: async () => mapDestination(copy) },
+);
 const documented = openApiDocument("http://localhost");
 await rig.sync({ full: true }, { DUCKMIRROR_SCOPE: JSON.stringify({ accounts: { ids: ["1"] } }) });
 process.stdout.write(
@@ -99,6 +113,8 @@ process.stdout.write(
     freshness: named(freshness),
     quality: named(quality),
     status: status?.rows,
+    searched: `${searched?.table} ${searched?.title}`,
+    delivered: delivery?.error?.message ?? copy.tables.get("podcasts")?.size,
     served: named(
       z.object({ data: z.array(z.object({ id: z.string(), title: z.string() })) }).parse(JSON.parse(body)).data,
     ),

@@ -1,28 +1,19 @@
 // The OpenAPI 3.1 document, written from the table of routes. PURE.
+
+import { ENDPOINTS, hasUsage, type ParamSpec, type RouteSpec } from "../../catalog/endpoints.ts";
 import { API_VERSION } from "../envelope.ts";
-import { type ParamSpec, ROUTES, type RouteName, type RouteSpec } from "../routes.ts";
 import { COMPONENT_SCHEMAS, ref, type Schema, schemaName } from "./schemas.ts";
 
-/** Schema of one item of `data`. */
-const ITEM: Readonly<Record<RouteName, string>> = {
-  accountInsight: "AccountInsight",
-  accounts: "Account",
-  account: "Account",
-  contacts: "Contact",
-  contact: "Contact",
-  signals: "Signal",
-  signalCounts: "SignalCounts",
-  signal: "Signal",
-  companyByInput: "Company",
-  company: "Company",
+/** Schema of `data` that holds no records. */
+const ITEM: Readonly<Partial<Record<RouteSpec["shape"], string>>> = {
+  counts: "SignalCounts",
   usage: "Usage",
-  usageRequests: "RequestHistoryItem",
-  usageLimits: "UsageLimits",
+  limits: "UsageLimits",
   feedback: "FeedbackReceipt",
 };
 
-const itemOf = ({ kind, table }: RouteSpec): string =>
-  kind === "companyList" ? (table === undefined ? "" : schemaName(table)) : ITEM[kind];
+/** Name of the schema of one item of `data`. */
+const itemOf = ({ shape, table }: RouteSpec): string => (table === null ? (ITEM[shape] ?? "") : schemaName(table));
 
 const valueSchema = (param: ParamSpec): Schema => {
   const { min, max, allowed } = param;
@@ -73,12 +64,12 @@ const okSchema = (route: RouteSpec): Schema => {
   const includes = route.query.some(({ name }) => name === "include");
   return {
     type: "object",
-    required: [...required, "meta", ...(route.usageBlock ? ["usage"] : [])],
+    required: [...required, "meta", ...(hasUsage(route) ? ["usage"] : [])],
     properties: {
       ...properties,
       ...(includes ? { included: { type: "object", additionalProperties: true } } : {}),
       meta: ref(route.shape === "list" ? "ListMeta" : "Meta"),
-      ...(route.usageBlock ? { usage: ref("Quota") } : {}),
+      ...(hasUsage(route) ? { usage: ref("Quota") } : {}),
     },
   };
 };
@@ -116,7 +107,7 @@ export const openApiDocument = (serverUrl: string, mirror: OfMirror = null) => (
   servers: [{ url: serverUrl }],
   security: [{ bearer: [] }],
   paths: Object.fromEntries(
-    ROUTES.map((route) => [route.path, { [route.method.toLowerCase()]: operation(route, mirror) }]),
+    Object.values(ENDPOINTS).map((route) => [route.path, { [route.method.toLowerCase()]: operation(route, mirror) }]),
   ),
   components: {
     securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },

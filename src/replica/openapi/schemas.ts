@@ -101,7 +101,10 @@ const figures = ["requests", "successful", "failed"];
 
 /** Name of the schema of one row: `news_articles` → NewsArticle. */
 export const schemaName = (table: TableName): string =>
-  table.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()).replace(/s$/, "");
+  table
+    .replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
+    .replace(/ies$/, "y")
+    .replace(/s$/, "");
 
 /** `components.schemas` of the document. */
 export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -112,7 +115,7 @@ export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...Object.fromEntries(
     TABLE_NAMES.filter(isCompanyTable).map((table) => [schemaName(table), resourceSchema(tableSpec(table).fields)]),
   ),
-  RequestHistoryItem: resourceSchema(resource.usageRequest),
+  UsageRequest: resourceSchema(resource.usageRequest),
   SignalCounts: {
     type: "object",
     description: "Empty for organizations without Full Access.",

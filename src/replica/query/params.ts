@@ -1,11 +1,11 @@
 // Parameters of one request, validated against the route's table and read by type. PURE.
 // Unknown parameters are ignored, as usual in HTTP APIs; known ones with a wrong value are refused with 400.
 
+import type { ParamSpec, RouteSpec } from "../../catalog/endpoints.ts";
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { timeMs } from "../../core/time.ts";
 import { Refusal } from "../refusal.ts";
-import type { ParamSpec, RouteSpec } from "../routes.ts";
 
 // Fields of a response: `onlyWithFields`, opt-in fields, and fields of the detail route only. PURE.
 // Source: API.md, "Conventions common to all endpoints" and "GET /v1/signals/{signalId}".

@@ -1,6 +1,7 @@
 // Finds the route of a request and its path parameters. PURE.
+
+import { ENDPOINTS, type RouteSpec } from "../../catalog/endpoints.ts";
 import { Refusal } from "../refusal.ts";
-import { ROUTES, type RouteSpec } from "../routes.ts";
 
 export interface RouteMatch {
   readonly route: RouteSpec;
@@ -19,7 +20,7 @@ const decode = (segment: string): string => {
 /** A website URL may be unencoded: the last parameter of by-input takes the rest of the path. */
 const matchSegments = (route: RouteSpec, segments: readonly string[]): Record<string, string> | undefined => {
   const template = route.path.split("/").slice(1);
-  const takesRest = route.name === "companyByInput";
+  const takesRest = route.name === "resolveCompany";
   if (takesRest ? segments.length < template.length : segments.length !== template.length) return undefined;
   const found: Record<string, string> = {};
   for (const [index, part] of template.entries()) {
@@ -44,7 +45,7 @@ export const matchRoute = (given: string, path: string): RouteMatch => {
   const method = given === "HEAD" ? "GET" : given;
   const segments = path.split("/").slice(1);
   const allow: string[] = [];
-  for (const route of ROUTES) {
+  for (const route of Object.values(ENDPOINTS)) {
     const found = matchSegments(route, segments);
     if (found === undefined) continue;
     if (route.method === method) return { route, path: found };

@@ -1,5 +1,6 @@
 // The routes that return one record: with the fields it was asked for, and what comes along with it.
 import { z } from "zod";
+import { hasUsage, type RouteSpec } from "../../catalog/endpoints.ts";
 import type { TableName } from "../../catalog/tables.ts";
 import { bareAddress, domainCandidates } from "../../core/text/domain-names.ts";
 import { type Answer, dataAnswer } from "../envelope.ts";
@@ -12,7 +13,6 @@ import type { FindRecords } from "../reader.ts";
 import { idIn, type Reader } from "../reader.ts";
 import { Refusal } from "../refusal.ts";
 import { LINK_COLUMNS, readAccountLists, readLatestCall, readLinked } from "../related.ts";
-import type { RouteSpec } from "../routes.ts";
 
 // Resolves an input to a company (API.md, "GET /v1/companies/by-input/{companyInputId}").
 
@@ -57,7 +57,7 @@ export const createRecords = (database: Reader, findRecords: FindRecords, column
     const { fields, named } = chooseFields(table, params, true);
     const found = await find(columns.of({ table, fields, extra: !named }), id);
     if (found === undefined) throw notFound(route);
-    return dataAnswer(found.object, route.usageBlock);
+    return dataAnswer(found.object, hasUsage(route));
   };
 
   const linkOf = async (table: TableName, id: string, column: string): Promise<readonly string[]> => {

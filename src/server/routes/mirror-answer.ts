@@ -3,12 +3,12 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import type { RouteSpec } from "../../catalog/endpoints.ts";
 import { type Answer, type Coding, codingFor, compressed, writeEnvelope } from "../../replica/envelope.ts";
 import { createFilledColumns, createKept } from "../../replica/kept/kept.ts";
 import { createListOrders, type KnownOrder } from "../../replica/kept/list-orders.ts";
 import { matchRoute, type RouteMatch } from "../../replica/query/route-match.ts";
 import { createReplica, type ReplicaRequest } from "../../replica/replica.ts";
-import type { RouteName, RouteSpec } from "../../replica/routes.ts";
 import { lastQuota, quotaOf } from "../../replica/usage.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { isKnown } from "../assets.ts";
@@ -20,27 +20,11 @@ import { perSnapshot, type Snapshot } from "../snapshot.ts";
 // Worst-case age of the data behind a route: the time when its lists were last compared with the service.
 
 /** Streams that supply a route's rows; the first one ever checked counts. */
-const STREAMS: Readonly<Record<RouteName, readonly string[]>> = {
-  accountInsight: ["account_insights"],
-  accounts: ["accounts"],
-  account: ["accounts"],
-  contacts: ["contacts"],
-  contact: ["contacts"],
-  signals: ["signals"],
-  signalCounts: ["signals"],
-  signal: ["signals"],
+const streamsOf = ({ shape, tier, table }: RouteSpec): readonly string[] => {
+  if (shape === "counts") return ["signals"];
+  if (tier === "any") return shape === "feedback" ? [] : ["usage"];
   // Profiles of tracked companies are embedded in their accounts.
-  companyByInput: ["companies", "accounts"],
-  company: ["companies", "accounts"],
-  usage: ["usage"],
-  usageRequests: ["usage"],
-  usageLimits: ["usage"],
-  feedback: [],
-};
-
-const streamsOf = ({ kind, table }: RouteSpec): readonly string[] => {
-  if (kind !== "companyList") return STREAMS[kind];
-  return table === undefined ? [] : [table];
+  return table === "companies" ? ["companies", "accounts"] : table === null ? [] : [table];
 };
 
 const checkedRow = z.object({ stream: z.string(), scope: z.string(), checked_at: z.number() });

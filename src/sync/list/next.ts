@@ -1,4 +1,5 @@
 // The next state of a list after an event, and what the run does about it. Pure and total: every state accepts every event.
+import { routeOf } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isForgottenId } from "../../core/forgotten.ts";
 import type { LoadCounts } from "../../warehouse/record/checkpoint.ts";
@@ -139,7 +140,7 @@ const only = (state: ListState, ...effects: readonly Effect[]): Transition<ListS
 const absent = (list: Active): Transition<ListState> => {
   if (list.reading.pages > 0) {
     const detail = "the company disappeared while its list was read";
-    const error = new DuckmirrorError("REQUEST_FAILED", { endpoint: list.stream.path, detail });
+    const error = new DuckmirrorError("REQUEST_FAILED", { endpoint: routeOf(list.stream).path, detail });
     return only(list, { kind: "fail", error, resumable: false });
   }
   const gone = { ...list, reading: { ...list.reading, firstMirror: list.rows === 0 } };

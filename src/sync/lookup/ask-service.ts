@@ -55,7 +55,7 @@ const formsOf = ({ kind, input }: LookupQuestion, options: CallOptions): readonl
   }
   const stream = streamSpec("companies");
   const full = companyCall({ kind: "input", value: input }, initialShape(1), stream, options);
-  const path = pathOf("resolveCompany", { input });
+  const path = pathOf("resolveCompany", input);
   const { include = "" } = full.query;
   return [full, { ...full, query: { include } }, { endpoint: "resolveCompany", path, query: {} }];
 };

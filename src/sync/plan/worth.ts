@@ -1,27 +1,7 @@
-// The worth of a credit, by the work it is spent on: work with the highest worth goes first. Every number that decides it is here;
-// docs/PLANNING.md explains the same table to users.
-import type { StreamName } from "../../catalog/streams.ts";
+// The worth of a credit, by the work it is spent on: work with the highest worth goes first. Every number that decides it is
+// here, but for the worth of a stream itself, which is in its entry (catalog/streams.ts); docs/PLANNING.md explains the same table to users.
+import { ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { AccountFact } from "./candidate.ts";
-
-/** Worth of reading a stream, before anything is added. */
-const OF_STREAM: Readonly<Record<StreamName, number>> = {
-  // Hundreds of rows per credit, and all other work follows from them.
-  accounts: 1000,
-  contacts: 900,
-  signals: 800,
-  // One cheap reading.
-  signal_counts: 300,
-  companies: 200,
-  // The rarer a list changes, the less a check of it is worth.
-  news_articles: 100,
-  job_openings: 90,
-  earnings_calls: 80,
-  filings: 70,
-  // One record per credit.
-  account_insights: 60,
-  // Last, so that it counts the other requests.
-  usage: 10,
-};
 
 /** Added to an organization's list that was never read to its end: missing rows matter more than changes. */
 const UNFINISHED_LIST = 1000;
@@ -43,7 +23,7 @@ const UNKNOWN_ACCOUNT = 120;
 const FULL_AFTER_MS = 86_400_000;
 
 /** Least worth of an organization's list. Until each has returned its first page, nothing else gets a credit. */
-export const LIST_WORTH = Math.min(OF_STREAM.accounts, OF_STREAM.contacts, OF_STREAM.signals);
+export const LIST_WORTH = Math.min(...ORGANIZATION_LISTS.map((name) => streamSpec(name).worth));
 
 /** Worth of a credit spent on an account: 60 to 240. By priority (1 to 3; unknown counts as 3), then score (0 to 100). */
 export const accountWorth = (account: AccountFact | undefined): number =>
@@ -56,12 +36,12 @@ export const listWorth = (
   stream: StreamName,
   due: { readonly unfinished?: boolean; readonly sinceCheckMs?: number } = {},
 ): number => {
-  if (due.unfinished === true) return OF_STREAM[stream] + UNFINISHED_LIST;
-  return OF_STREAM[stream] * Math.min(1, Math.max(0, due.sinceCheckMs ?? FULL_AFTER_MS) / FULL_AFTER_MS);
+  if (due.unfinished === true) return streamSpec(stream).worth + UNFINISHED_LIST;
+  return streamSpec(stream).worth * Math.min(1, Math.max(0, due.sinceCheckMs ?? FULL_AFTER_MS) / FULL_AFTER_MS);
 };
 
 /** A followed input that is resolved to a company. */
-export const inputWorth = (): number => OF_STREAM.companies + INPUT;
+export const inputWorth = (): number => streamSpec("companies").worth + INPUT;
 
 /** A record or list of one account or of its company, by why it is due. */
 export const accountReadWorth = (
@@ -70,7 +50,7 @@ export const accountReadWorth = (
   why: "due" | "missing or hinted" | "interrupted" = "due",
 ): number => {
   const more = { due: 0, "missing or hinted": MISSING_OR_HINTED, interrupted: INTERRUPTED }[why];
-  return OF_STREAM[stream] + accountWorth(account) + more;
+  return streamSpec(stream).worth + accountWorth(account) + more;
 };
 
 /** The full content of one signal. */
@@ -81,4 +61,4 @@ export const FORBIDDEN_WORTH = 0;
 
 /** Streams, the most valuable first. */
 export const byWorth = (streams: readonly StreamName[]): readonly StreamName[] =>
-  [...streams].sort((a, b) => OF_STREAM[b] - OF_STREAM[a]);
+  [...streams].sort((a, b) => streamSpec(b).worth - streamSpec(a).worth);

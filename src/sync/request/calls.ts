@@ -149,7 +149,7 @@ export const listCall = (
   const sorts = order.kind === "changes" ? shape.changeOrder : shape.sort;
   return {
     endpoint,
-    path: pathOf(endpoint, { companyId: scope }),
+    path: pathOf(endpoint, scope),
     query: {
       page: String(read.page),
       perPage: String(read.perPage),
@@ -189,7 +189,7 @@ export const detailCall = (
   const { fields } = tableSpec(table);
   const kept = fields.filter((field) => !excludes(options, table)(field));
   const query = kept.length === fields.length ? {} : { onlyWithFields: kept.map((field) => field.name).join(",") };
-  return { endpoint, path: pathOf(endpoint, { id }), query };
+  return { endpoint, path: pathOf(endpoint, id), query };
 };
 
 /** False if analyses of earnings calls must not be stored. */
@@ -206,7 +206,7 @@ export const companyCall = (
   const endpoint = target.kind === "id" ? "getCompany" : "resolveCompany";
   return {
     endpoint,
-    path: pathOf(endpoint, { companyId: target.value, input: target.value }),
+    path: pathOf(endpoint, target.value),
     query: {
       ...includeQuery(
         embedsOf(stream, shape).filter(({ include }) => include === "latestEarningsCall" || keepsAnalysis(options)),

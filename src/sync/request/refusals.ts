@@ -22,7 +22,7 @@ import { type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
 type Answered = Extract<Turn, { kind: "outcome" }>;
 
-const QUESTION: ApiCall = { endpoint: "getAccountInsight", path: pathOf("getAccountInsight", {}), query: {} };
+const QUESTION: ApiCall = { endpoint: "getAccountInsight", path: pathOf("getAccountInsight"), query: {} };
 /** Statuses of a service that knows the route, whatever it thinks of the request. */
 const KNOWS_ROUTE: ReadonlySet<number> = new Set([400, 401, 402, 403, 422]);
 const LACKS_ROUTE: ReadonlySet<number> = new Set([301, 302, 303, 307, 308, 404, 405, 410]);

@@ -6,7 +6,7 @@ import { chargeOf } from "../../api/retry-policy.ts";
 import type { QuotaSeen } from "../../budget/credits/latest-quota.ts";
 import type { Charge } from "../../budget/credits/ledger.ts";
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
-import { paramsOf } from "../../catalog/endpoints.ts";
+import { leadsTo } from "../../catalog/endpoints.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";
 import { untilAborted } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -146,7 +146,7 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
     if (refused !== null) return refused;
     isGranted = true;
     const order = attempt.order();
-    if (paramsOf(order.call.endpoint, order.call.path) === null) return { kind: "unaddressable", call: order.call };
+    if (!leadsTo(order.call.endpoint, order.call.path)) return { kind: "unaddressable", call: order.call };
     await note(deps, attempt.requestId, order);
     if (deps.signal.aborted) return ENDED;
     otherwise = "ambiguous";

@@ -1,4 +1,4 @@
-// A list that API.md does not have is added to a copy of the program, by the six additions that CONTRIBUTING.md names, and
+// A list that API.md does not have is added to a copy of the program, by the four additions that CONTRIBUTING.md names, and
 // then works like the others.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -25,14 +25,21 @@ const columns = `"id" VARCHAR, "company_id" VARCHAR, "title" VARCHAR, "aired_on"
   _first_synced_at TIMESTAMPTZ, _synced_at TIMESTAMPTZ, _run_id VARCHAR, _extra JSON`;
 const mark = "_in_scope BOOLEAN DEFAULT true";
 
-test("a made-up list is planned, synced, verified, marked by scope, exported, and served; it is in status, views and OpenAPI", () => {
-  for (const part of ["src", "jobs", "sql", "test/support", "test/setup", "package.json", "tsconfig.json"]) {
+test("a made-up list is planned, synced, verified, marked by scope, searched, exported, delivered, and served; it is in status, views and OpenAPI", () => {
+  for (const part of [
+    "src",
+    "jobs",
+    "sql",
+    "test/support",
+    "test/setup",
+    "test/src/deliver/copies.ts",
+    "package.json",
+    "tsconfig.json",
+  ]) {
     cpSync(join(ROOT, part), join(copy, part), { recursive: true });
   }
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
 
-  const route = `listPodcasts: { method: "GET", path: "/v1/companies/{companyId}/podcasts", paged: true, query: COMPANY_LIST },\n  `;
-  add("src/catalog/endpoints.ts", "getUsage: {", route);
   const fields = `export const podcast = fields({
   id: text("Podcast id.", required),
   companyId: text("Company."),
@@ -41,22 +48,10 @@ test("a made-up list is planned, synced, verified, marked by scope, exported, an
 });
 `;
   add("src/catalog/resources.ts", "export const newsArticle = fields({", fields);
-  const table = `podcasts: table("One row per company and podcast.", ["company_id", "id"], resource.podcast, { fromPath: "companyId", datedBy: "aired_on" }),\n  `;
-  add("src/catalog/tables.ts", "news_articles: table(", table);
-  const entry = `podcasts: {
-    source: "GET /v1/companies/{companyId}/podcasts",
-    path: "/v1/companies/{companyId}/podcasts",
-    table: "podcasts",
-    list: "listPodcasts",
-    tier: "public",
-    scope: "company",
-    strategy: "known",
-    maxAgeMs: 7 * DAY_MS,
-    blindSpot: "Edits are seen by complete walks.",
-  },
-  `;
+  const table = `podcasts: companyTable("podcast", resource.podcast, "aired_on", { title: "title", texts: [] }),\n  `;
+  add("src/catalog/tables.ts", "news_articles: companyTable(", table);
+  const entry = `podcasts: companyList("podcasts", "podcasts", { hints: [], maxAgeMs: 7 * DAY_MS, worth: 65 }),\n  `;
   add("src/catalog/streams.ts", "account_insights: {", entry);
-  add("src/sync/plan/worth.ts", "filings: 70,", "\n  podcasts: 65,", "after");
   const migration = `CREATE TABLE main."podcasts" (${columns}, ${mark}, PRIMARY KEY ("company_id", "id"));
 CREATE TABLE history."podcasts" (${columns}, valid_from TIMESTAMPTZ, valid_to TIMESTAMPTZ, change VARCHAR, change_n BIGINT);
 `;
@@ -80,6 +75,8 @@ CREATE TABLE history."podcasts" (${columns}, valid_from TIMESTAMPTZ, valid_to TI
     quality: ["aired_on missing_optional 1"],
     written: ["podcasts 3"],
     status: 3,
+    searched: "podcasts Renamed",
+    delivered: 3,
     served: ["p1 Renamed", "p2 Second"],
     documented: true,
     outside: ["c_2 p3"],

@@ -1,8 +1,8 @@
 // GET /v1/signals/counts over a few rows.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ENDPOINTS } from "../../../src/catalog/endpoints.ts";
 import { Params } from "../../../src/replica/query/params.ts";
 import { signalCounts } from "../../../src/replica/replica.ts";
-import { routeSpec } from "../../../src/replica/routes.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 
 let database: Database;
@@ -24,7 +24,7 @@ const countsOf = async (
     const cells = [nth, account ?? "NULL", type === null ? "NULL" : `'${type}'`, "'h'", `'2026-01-0${nth + 1}'`];
     await database.run(`INSERT INTO main.signals VALUES (${cells.join(", ")})`);
   }
-  return JSON.parse(await signalCounts(database, Params.parse(routeSpec("signalCounts"), {}, query)));
+  return JSON.parse(await signalCounts(database, Params.parse(ENDPOINTS.getSignalCounts, {}, query)));
 };
 
 test("counts all signals, the accounts that have any, and the signals of each type", async () => {

@@ -78,44 +78,44 @@ type Call = readonly [name: string, query: Query, path?: Query];
 const callsFor = async (ask: (name: string, options: unknown) => Promise<Answer>): Promise<readonly Call[]> => {
   const listed = async (name: string) => z.array(idSchema).parse((await ask(name, { query: { perPage: 1 } })).data)[0];
   // Which account comes first depends on the day; not every one has a domain.
-  const accounts = z.array(z.unknown()).parse((await ask("accounts", { query: { perPage: 20 } })).data);
+  const accounts = z.array(z.unknown()).parse((await ask("listAccounts", { query: { perPage: 20 } })).data);
   const account = accountSchema.parse(accounts.find((candidate) => accountSchema.safeParse(candidate).success));
   const accountId = account.id;
-  const contactId = (await listed("contacts"))?.id ?? "";
-  const signalId = (await listed("signals"))?.id ?? "";
+  const contactId = (await listed("listContacts"))?.id ?? "";
+  const signalId = (await listed("listSignals"))?.id ?? "";
   const { companyId, domain, name } = account;
-  const all = z.array(accountSchema.partial()).parse((await ask("accounts", {})).data);
+  const all = z.array(accountSchema.partial()).parse((await ask("listAccounts", {})).data);
   const companies = all.flatMap((each) => each.companyId ?? []);
-  const sub = ["newsArticles", "jobOpenings", "earningsCalls", "filings"];
+  const sub = ["listNewsArticles", "listJobOpenings", "listEarningsCalls", "listFilings"];
   return [
-    ["accounts", { perPage: 2, page: 2, sortBy: "name", sortOrder: "asc", include: "company,owner" }],
-    ["accounts", { ids: `${accountId},424242`, onlyWithFields: "id,name,mainScore" }],
-    ["accounts", { textQuery: name.slice(0, 4), view: "export" }],
-    ["accounts", { domain, companyId, type: "prospect", priority: 1 }],
-    ["accounts", { hasSignalsOfType: "funding-alert,filing-alert", hasSignalsAfterDate: "2025-01-01" }],
-    ["account", { include: "company,owner" }, { accountId }],
-    ["account", {}, { accountId: 424242 }],
-    ["contacts", { perPage: 5, sortBy: "id", changeType: "promotion", include: "account" }],
-    ["contacts", { accountId, type: "champion", lastChangeDetectedAfter: "2025-01-01" }],
-    ["contacts", { currentTitleTextQuery: "head", isInCurrentRoleAfterDate: "2020-01-01", sortOrder: "asc" }],
-    ["contact", { include: "account" }, { contactId }],
-    ["contact", {}, { contactId: "nobody" }],
-    ["signals", { perPage: 5, type: "funding-alert,press-release", onlyWithFields: "id,headline" }],
-    ["signals", { accountId, afterDate: "2025-06-01", beforeDate: "2026-06-01", sortBy: "id", sortOrder: "asc" }],
-    ["signalCounts", { accountId, afterDate: "2025-06-01" }],
-    ["signal", { onlyWithFields: "id,headline,type" }, { signalId }],
-    ["signal", {}, { signalId: 424242424242 }],
-    ["accountInsight", { accountId, sections: "summary,value", include: "contacts,signals", contactsLimit: 2 }],
-    ["accountInsight", { domain: `www.${domain}` }],
-    ["accountInsight", { query: "no such name anywhere" }],
-    ["accountInsight", {}],
-    ["companyByInput", {}, { companyInputId: domain }],
-    ["companyByInput", {}, { companyInputId: "nowhere.example" }],
-    ["company", { include: "latestEarningsCall" }, { companyId }],
-    ["company", {}, { companyId: "nobody" }],
+    ["listAccounts", { perPage: 2, page: 2, sortBy: "name", sortOrder: "asc", include: "company,owner" }],
+    ["listAccounts", { ids: `${accountId},424242`, onlyWithFields: "id,name,mainScore" }],
+    ["listAccounts", { textQuery: name.slice(0, 4), view: "export" }],
+    ["listAccounts", { domain, companyId, type: "prospect", priority: 1 }],
+    ["listAccounts", { hasSignalsOfType: "funding-alert,filing-alert", hasSignalsAfterDate: "2025-01-01" }],
+    ["getAccount", { include: "company,owner" }, { accountId }],
+    ["getAccount", {}, { accountId: 424242 }],
+    ["listContacts", { perPage: 5, sortBy: "id", changeType: "promotion", include: "account" }],
+    ["listContacts", { accountId, type: "champion", lastChangeDetectedAfter: "2025-01-01" }],
+    ["listContacts", { currentTitleTextQuery: "head", isInCurrentRoleAfterDate: "2020-01-01", sortOrder: "asc" }],
+    ["getContact", { include: "account" }, { contactId }],
+    ["getContact", {}, { contactId: "nobody" }],
+    ["listSignals", { perPage: 5, type: "funding-alert,press-release", onlyWithFields: "id,headline" }],
+    ["listSignals", { accountId, afterDate: "2025-06-01", beforeDate: "2026-06-01", sortBy: "id", sortOrder: "asc" }],
+    ["getSignalCounts", { accountId, afterDate: "2025-06-01" }],
+    ["getSignal", { onlyWithFields: "id,headline,type" }, { signalId }],
+    ["getSignal", {}, { signalId: 424242424242 }],
+    ["getAccountInsight", { accountId, sections: "summary,value", include: "contacts,signals", contactsLimit: 2 }],
+    ["getAccountInsight", { domain: `www.${domain}` }],
+    ["getAccountInsight", { query: "no such name anywhere" }],
+    ["getAccountInsight", {}],
+    ["resolveCompany", {}, { companyInputId: domain }],
+    ["resolveCompany", {}, { companyInputId: "nowhere.example" }],
+    ["getCompany", { include: "latestEarningsCall" }, { companyId }],
+    ["getCompany", {}, { companyId: "nobody" }],
     ...companies.flatMap((each) => sub.map((name): Call => [name, { perPage: 3, page: 1 }, { companyId: each }])),
     ...sub.map((name): Call => [name, {}, { companyId: "nobody" }]),
-    ["usageLimits", {}],
+    ["getUsageLimits", {}],
   ];
 };
 
@@ -144,17 +144,17 @@ test("the same calls give the same answers from the service and from the mirror,
   // Two empty lists would prove nothing.
   expect([...filled].sort()).toEqual(
     expect.arrayContaining([
-      "accounts",
-      "contacts",
-      "earningsCalls",
-      "filings",
-      "jobOpenings",
-      "newsArticles",
-      "signals",
+      "listAccounts",
+      "listContacts",
+      "listEarningsCalls",
+      "listFilings",
+      "listJobOpenings",
+      "listNewsArticles",
+      "listSignals",
     ]),
   );
   // These tell of the calls themselves, so that they cannot be equal.
-  const others = ["usage", "usageRequests"];
+  const others = ["getUsage", "listUsageRequests"];
   for (const name of others) expect((await local(name, {})).httpStatus).toBe(200);
   const document: unknown = await (await fetch(`${server.url}/openapi.json`)).json();
   const reading = Object.values(documentSchema.parse(document).paths).flatMap(({ get }) => get?.operationId ?? []);

@@ -1,7 +1,7 @@
 // Every stream that says it is refreshed "by age" is: not before its age, once after it, and at once by --full.
 // The streams are taken from the catalog, so that a new one is walked too.
 import { afterEach, expect, test } from "vitest";
-import { STREAM_NAMES, type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
+import { routeOf, STREAM_NAMES, type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
 import { aCompany, aJob, aNewsArticle, anAccount } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
 import { useMirrored } from "../../support/mirrored-rig.ts";
@@ -34,7 +34,8 @@ const aService = (options: FakeOptions = {}, log: FakeService["log"] = []): Fake
   return createFakeService(data, { credits: 1_000_000, ...options }, log);
 };
 
-const pathOf = (stream: StreamName, companyId: string) => streamSpec(stream).path.replace("{companyId}", companyId);
+const pathOf = (stream: StreamName, companyId: string) =>
+  routeOf(streamSpec(stream)).path.replace("{companyId}", companyId);
 
 /** Paths that a sync asks for. */
 const asked = async (service: FakeService, sync: () => Promise<unknown>): Promise<readonly string[]> => {

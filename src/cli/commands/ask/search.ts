@@ -1,6 +1,6 @@
 // duckmirror search: finds records by words, in the published snapshot. Sends nothing.
 import { z } from "zod";
-import { SEARCHABLE_TABLES } from "../../../catalog/searchable.ts";
+import { SEARCHED_TABLES } from "../../../catalog/tables.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { visible } from "../../../core/text/forms.ts";
@@ -63,7 +63,7 @@ export const command = defineCommand({
   configure: (cli) =>
     cli
       .argument("<words...>", "words to find; hiring also finds hires, engin* every word that begins so")
-      .option("--in <tables>", `search only in these: ${SEARCHABLE_TABLES.join(", ")}`)
+      .option("--in <tables>", `search only in these: ${SEARCHED_TABLES.join(", ")}`)
       .option("--since <when>", "records dated since then: a date, a time, 24h, 7d or yesterday")
       .option("--limit <n>", `most records, up to ${MOST_FOUND}`, "20"),
   examples: {

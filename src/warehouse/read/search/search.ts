@@ -1,13 +1,6 @@
 // Searches the texts of a snapshot: names, titles, descriptions, articles, transcripts, insights. Reads only.
 import { z } from "zod";
-import {
-  isSearchable,
-  SEARCHABLE,
-  SEARCHABLE_TABLES,
-  type Searchable,
-  type SearchableTable,
-} from "../../../catalog/searchable.ts";
-import { tableSpec } from "../../../catalog/tables.ts";
+import { isTableName, SEARCHED_TABLES, type TableName, tableSpec } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import { literal, quoted } from "../../../core/text/sql-text.ts";
@@ -73,20 +66,20 @@ const MOST_CANDIDATES = 2_000;
 /** Words with fewer letters are looked for as whole words at once. */
 const SHORT = 3;
 
-const typeOf = (table: SearchableTable, column: string) =>
+const typeOf = (table: TableName, column: string) =>
   tableSpec(table).fields.find((field) => field.column === column)?.columnType;
 
-const rawText = (table: SearchableTable, column: string): string => {
+const rawText = (table: TableName, column: string): string => {
   if (typeOf(table, column) === "JSON") return `CAST(t.${quoted(column)} AS VARCHAR)`;
   return typeOf(table, column) === "VARCHAR[]" ? `array_to_string(t.${quoted(column)}, ' ')` : `t.${quoted(column)}`;
 };
 /** Names of members of an object are no text of the record. */
-const textOf = (table: SearchableTable, column: string): string =>
+const textOf = (table: TableName, column: string): string =>
   typeOf(table, column) === "JSON"
     ? `regexp_replace(${rawText(table, column)}, '"[A-Za-z0-9_]+" ?:|[{}\\[\\]"]', ' ', 'g')`
     : rawText(table, column);
 
-const accountOf = (table: SearchableTable): string => {
+const accountOf = (table: TableName): string => {
   if (table === "accounts") return "t.id";
   if (tableSpec(table).fields.some(({ column }) => column === "account_id")) return "t.account_id";
   const company = table === "companies" ? "t.id" : "t.company_id";
@@ -105,10 +98,12 @@ interface SearchSql {
   readonly details: string;
 }
 
-const searchSql = (table: SearchableTable, words: readonly SearchWord[]): SearchSql => {
-  const { title, texts, at }: Searchable = SEARCHABLE[table];
+const searchSql = (table: TableName, words: readonly SearchWord[]): SearchSql => {
+  const { search, datedBy } = tableSpec(table);
+  if (search === undefined) throw new TypeError(`${table} is not searched`);
+  const { title, texts, at = datedBy ?? "_synced_at" } = search;
   const source = `main.${quoted(table)} AS t`;
-  const body = `concat_ws(' · ', ${texts.map((column) => textOf(table, column)).join(", ")})`;
+  const body = `concat_ws(' · ', ${[...texts.map((column) => textOf(table, column)), "NULL"].join(", ")})`;
   const numbers = words.map((_, index) => index + 1);
   // Nearly every text holds the letters of a short word somewhere, so its pattern decides; of others their letters are quicker.
   const holds = (text: string, word: number) =>
@@ -211,7 +206,7 @@ export interface SearchRequest {
 
 /** A row that was found; the best have the highest score. */
 export interface Found {
-  readonly table: SearchableTable;
+  readonly table: TableName;
   readonly key: JsonObject;
   readonly account_id: number | bigint | null;
   readonly title: string | null;
@@ -242,17 +237,17 @@ const detailRow = z.object({
 });
 
 /** The tables of a search. Throws USAGE for one that is not searched. */
-const tablesOf = (names: readonly string[]): readonly SearchableTable[] => {
-  if (names.length === 0) return SEARCHABLE_TABLES;
+const tablesOf = (names: readonly string[]): readonly TableName[] => {
+  if (names.length === 0) return SEARCHED_TABLES;
   return names.map((name) => {
-    if (isSearchable(name)) return name;
-    const detail = `there is no text to search in ${name}; tables: ${SEARCHABLE_TABLES.join(", ")}`;
+    if (isTableName(name) && SEARCHED_TABLES.includes(name)) return name;
+    const detail = `there is no text to search in ${name}; tables: ${SEARCHED_TABLES.join(", ")}`;
     throw new DuckmirrorError("USAGE", { detail });
   });
 };
 
 interface Ranked extends Candidate {
-  readonly table: SearchableTable;
+  readonly table: TableName;
   readonly place: string;
 }
 

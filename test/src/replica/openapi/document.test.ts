@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { ENDPOINTS } from "../../../../src/catalog/endpoints.ts";
 import { openApiDocument } from "../../../../src/replica/openapi/document.ts";
-import { ROUTES } from "../../../../src/replica/routes.ts";
 import { first, get, send, sharedSandbox, walk } from "../../sandbox/sandbox-client.ts";
 
 const sandbox = sharedSandbox();
@@ -102,8 +102,7 @@ describe("real answers fit the schemas", () => {
     return z.fromJSONSchema(JSON.parse(JSON.stringify(whole).replaceAll("#/components/schemas/", "#/$defs/")));
   };
 
-  test.each(ROUTES.map(({ name }) => name))("%s", async (name) => {
-    const route = first(ROUTES.filter((candidate) => candidate.name === name));
+  test.each(Object.values(ENDPOINTS))("$name", async (route) => {
     const account = first((await walk(sandbox(), "/v1/accounts")).filter(({ companyId }) => companyId !== undefined));
     const listed = first((await walk(sandbox(), "/v1/signals?type=earnings-call")).map(({ accountId }) => accountId));
     const withCalls = (await walk(sandbox(), "/v1/accounts")).find(({ id, companyId }) => id === listed && companyId);
@@ -117,11 +116,11 @@ describe("real answers fit the schemas", () => {
     };
     const path = route.path.replace(/\{(\w+)\}/g, (_, param: string) => String(ids[param]));
     const query = new Map([
-      ["accountInsight", `?accountId=${account.id}&include=contacts,signals`],
-      ["accounts", "?include=company,owner&perPage=100"],
-      ["contacts", "?include=account&perPage=100"],
-      ["usage", "?groupBy=endpoint"],
-    ]).get(name);
+      ["getAccountInsight", `?accountId=${account.id}&include=contacts,signals`],
+      ["listAccounts", "?include=company,owner&perPage=100"],
+      ["listContacts", "?include=account&perPage=100"],
+      ["getUsage", "?groupBy=endpoint"],
+    ]).get(route.name);
     const reply =
       route.method === "POST"
         ? await send(sandbox(), path, { method: "POST", body: JSON.stringify({ message: "Hello" }) })

@@ -1,14 +1,14 @@
 // Parameters of a request: read, or refused. Pure, so tested without a server.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ENDPOINTS } from "../../../../src/catalog/endpoints.ts";
 import { chooseFields, defaultFields, Params } from "../../../../src/replica/query/params.ts";
 import { Refusal } from "../../../../src/replica/refusal.ts";
-import { ROUTES, routeSpec } from "../../../../src/replica/routes.ts";
 
 // Which fields of a record a response has.
 
 const chosen = (query: Record<string, string>, detail = false) => {
-  const { fields, named } = chooseFields("signals", Params.parse(routeSpec("signals"), {}, query), detail);
+  const { fields, named } = chooseFields("signals", Params.parse(ENDPOINTS.listSignals, {}, query), detail);
   return { names: fields.map(({ name }) => name), named };
 };
 
@@ -34,11 +34,11 @@ test("a name that the resource does not have is refused and repeated", () => {
 describe("parameters", () => {
   test("whatever a client sends is either read or refused with 400", () => {
     const anyQuery = fc.dictionary(
-      fc.constantFrom(...new Set(ROUTES.flatMap(({ query }) => query.map(({ name }) => name)))),
+      fc.constantFrom(...new Set(Object.values(ENDPOINTS).flatMap(({ query }) => query.map(({ name }) => name)))),
       fc.oneof(fc.string(), fc.nat().map(String), fc.constantFrom("2026-02-29", "2024-02-29", "1,2", "default", "asc")),
     );
     fc.assert(
-      fc.property(fc.constantFrom(...ROUTES), anyQuery, (route, query) => {
+      fc.property(fc.constantFrom(...Object.values(ENDPOINTS)), anyQuery, (route, query) => {
         try {
           Params.parse(route, {}, query);
         } catch (error) {
@@ -60,13 +60,13 @@ describe("parameters", () => {
     ["1746057600", false],
     ["May 2026", false],
   ])("the date %s is accepted: %s", (value, accepted) => {
-    const parse = () => Params.parse(routeSpec("signals"), {}, { afterDate: value });
+    const parse = () => Params.parse(ENDPOINTS.listSignals, {}, { afterDate: value });
     if (accepted) expect(parse().text("afterDate")).toBe(value);
     else expect(parse).toThrow(Refusal);
   });
 
   test("64-bit ids are taken exactly, larger ones refused", () => {
-    const ids = (value: string) => Params.parse(routeSpec("accounts"), {}, { ids: value }).ids("ids");
+    const ids = (value: string) => Params.parse(ENDPOINTS.listAccounts, {}, { ids: value }).ids("ids");
     expect(ids("9223372036854775807, 1")).toEqual(["9223372036854775807", "1"]);
     expect(() => ids("9223372036854775808")).toThrow(Refusal);
   });

@@ -1,18 +1,18 @@
 // What route a request means. Pure, so tested without a server.
 import { describe, expect, test } from "vitest";
+import { ENDPOINTS } from "../../../../src/catalog/endpoints.ts";
 import { matchRoute } from "../../../../src/replica/query/route-match.ts";
-import { ROUTES } from "../../../../src/replica/routes.ts";
 
 describe("routes", () => {
   test.each([
-    ["/v1/signals/counts", "signalCounts", {}],
-    ["/v1/signals/12", "signal", { signalId: "12" }],
-    ["/v1/companies/by-input", "company", { companyId: "by-input" }],
-    ["/v1/companies/by-input/acme.com", "companyByInput", { companyInputId: "acme.com" }],
-    ["/v1/companies/by-input/https%3A%2F%2Facme.com%2Fa", "companyByInput", { companyInputId: "https://acme.com/a" }],
-    ["/v1/companies/by-input/https://acme.com/a", "companyByInput", { companyInputId: "https://acme.com/a" }],
-    ["/v1/companies/a%2Fb/filings", "filings", { companyId: "a/b" }],
-    ["/v1/contacts/%E5%B1%B1", "contact", { contactId: "山" }],
+    ["/v1/signals/counts", "getSignalCounts", {}],
+    ["/v1/signals/12", "getSignal", { signalId: "12" }],
+    ["/v1/companies/by-input", "getCompany", { companyId: "by-input" }],
+    ["/v1/companies/by-input/acme.com", "resolveCompany", { companyInputId: "acme.com" }],
+    ["/v1/companies/by-input/https%3A%2F%2Facme.com%2Fa", "resolveCompany", { companyInputId: "https://acme.com/a" }],
+    ["/v1/companies/by-input/https://acme.com/a", "resolveCompany", { companyInputId: "https://acme.com/a" }],
+    ["/v1/companies/a%2Fb/filings", "listFilings", { companyId: "a/b" }],
+    ["/v1/contacts/%E5%B1%B1", "getContact", { contactId: "山" }],
   ])("%s is %s", (path, name, params) => {
     const match = matchRoute("GET", path);
     expect([match.route.name, match.path]).toEqual([name, params]);
@@ -28,9 +28,9 @@ describe("routes", () => {
   });
 
   test("every route is matched by its own path", () => {
-    for (const route of ROUTES) {
+    for (const route of Object.values(ENDPOINTS)) {
       expect(matchRoute(route.method, route.path.replace(/\{\w+\}/g, "7")).route.name).toBe(route.name);
     }
-    expect(ROUTES).toHaveLength(18);
+    expect(Object.keys(ENDPOINTS)).toHaveLength(18);
   });
 });

@@ -91,10 +91,10 @@ const broken: ApiOutcome = { ...base, kind: "broken", reached: "unknown", status
 describe("the span of a request", () => {
   test("has method and route, and neither path nor query, which could identify a person", async () => {
     const { span } = await sent(outcome(refused(500)));
-    expect(span.name).toBe("GET /v1/contacts/{id}");
+    expect(span.name).toBe("GET /v1/contacts/{contactId}");
     expect(span.attributes).toMatchObject({
       "http.request.method": "GET",
-      "url.template": "/v1/contacts/{id}",
+      "url.template": "/v1/contacts/{contactId}",
       "duckmirror.stream": "contacts",
       "duckmirror.run.id": "r1",
       "duckmirror.request.id": "r1-7",

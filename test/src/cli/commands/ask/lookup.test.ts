@@ -73,7 +73,9 @@ describe("a company", () => {
       [company.domain, company.id, "found"],
     ]);
     expect(await rows("SELECT id FROM companies")).toEqual([[company.id]]);
-    expect(await rows("SELECT endpoint, credits FROM sync.requests")).toEqual([["/v1/companies/by-input/{input}", 1]]);
+    expect(await rows("SELECT endpoint, credits FROM sync.requests")).toEqual([
+      ["/v1/companies/by-input/{companyInputId}", 1],
+    ]);
     const second = await lookup("company", company.domain);
     expect(second.found).toMatchObject({ status: "found", source: "mirror", credits: 0 });
     expect(second.found.company).toEqual(first.found.company);

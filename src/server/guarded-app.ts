@@ -21,12 +21,14 @@ import {
   countRequests,
   httpOptions,
   limitConnections,
+  networkOf,
   secureServer,
 } from "./access/connection-limits.ts";
 import { PROOF_PATH } from "./access/key-proof.ts";
 import { notesOf } from "./audit-trail/request-notes.ts";
 import { type ErrorAnswer, errorAnswer, HttpRefusal, tooManyGuesses } from "./refusals.ts";
 import { isSecure, type ServerContext, type ServerOptions } from "./server-context.ts";
+import { asking } from "./snapshot.ts";
 
 // Answers requests that no route sees, because they are no HTTP or have an address that cannot be read.
 
@@ -140,6 +142,12 @@ const guard = (context: ServerContext) => async (request: FastifyRequest, reply:
   );
 };
 
+/** The key of the request or, without one, its network. */
+const askerOf = (request: FastifyRequest): string => {
+  const { access } = notesOf(request);
+  return access === null || access.by === "open" ? `from ${networkOf(request.ip)}` : `key ${access.holder.name}`;
+};
+
 const answerUnreadable = (_error: unknown, _request: FastifyRequest, reply: FastifyReply): void => {
   const { status, body } = unreadableAddress();
   void reply.headers(SECURITY_HEADERS).code(status).send(body);
@@ -169,6 +177,7 @@ export const guardedApp = (options: Pick<ServerOptions, "limits" | "tls">, conte
     throw new HttpRefusal(429, "BUSY", "Too many requests on this connection wait for a response.", hint);
   });
   app.addHook("onRequest", guard(context));
+  app.addHook("onRequest", (request, _reply, done) => asking.run(askerOf(request), done));
   app.setErrorHandler((error, request, reply) => {
     const { status, body } = errorAnswer(error);
     notesOf(request).outcome = body.error.code;

@@ -1,10 +1,12 @@
 // The published snapshot for the server: opened once and again after each publish, with its computed figures. A
 // publish renames a new file into place, so another inode means another snapshot (docs/decisions/publishing.md).
+import { AsyncLocalStorage } from "node:async_hooks";
 import { statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
-import { createLanes } from "../warehouse/duckdb/gate.ts";
+import { createFairLanes } from "../warehouse/duckdb/gate.ts";
 import { type Look, looksFile, looksSince } from "../warehouse/read/looks.ts";
 import { assertOwnCatalog } from "../warehouse/user-sql/own-snapshot.ts";
 import { assertReadable } from "../warehouse/user-sql/readable.ts";
@@ -23,6 +25,9 @@ export interface Snapshot {
   readonly cells: Database["cells"];
   readonly integers: Database["integers"];
 }
+
+/** Who asks: a key or a network; statements of different askers take turns. */
+export const asking = new AsyncLocalStorage<string>();
 
 export interface SnapshotSource {
   readonly path: string;
@@ -51,6 +56,8 @@ const IDLE_MS = 60_000;
 const MEMORY_LIMIT = "1GB";
 /** Statements at once; a thousand of them took 800 MB and no less time. */
 const MOST_AT_ONCE = 8;
+/** Of one key or, without keys, of one network: its statements leave processors to others. */
+const MOST_OF_ONE = Math.min(MOST_AT_ONCE, Math.max(2, Math.ceil(availableParallelism() / 2)));
 /** Far more than a statement of a request needs. */
 const MOST_STATEMENT_MS = 60_000;
 /** Limit of files spilled beside the snapshot: readers must not fill the disk that the writer needs. */
@@ -133,7 +140,8 @@ const release = (version: Version, idleMs: number): void => {
 export const openSnapshots = (path: string, idleMs = IDLE_MS): SnapshotSource => {
   let current: Version | null = null;
   let closed = false;
-  const sideBySide = createLanes(MOST_AT_ONCE);
+  const lanes = createFairLanes(MOST_AT_ONCE, MOST_OF_ONE);
+  const sideBySide = <T>(work: () => Promise<T>) => lanes(asking.getStore() ?? "", work);
 
   const versionOf = ({ version: name, file }: NonNullable<ReturnType<typeof statOf>>): Version => {
     const snapshot: Snapshot = {

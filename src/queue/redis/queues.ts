@@ -1,8 +1,9 @@
 // THE table of queues: names, retention of finished jobs, and the common key prefix.
-import { Queue, type RepeatOptions } from "bullmq";
+import { Job, type JobType, Queue, type RepeatOptions } from "bullmq";
 import type { Redis } from "ioredis";
 import { CronProblem, parseCron } from "../../core/config/schedules/cron.ts";
 import { nextRun } from "../../core/config/schedules/next-run.ts";
+import { unreadable } from "../asking/payloads.ts";
 
 /** In braces, so that all keys are in one slot of a Redis Cluster, because BullMQ's scripts use several of them. */
 export const PREFIX = "{duckmirror}";
@@ -73,10 +74,55 @@ export const TICKS = {
 
 export type Queues = Readonly<Record<QueueName, Queue>>;
 
+/** What BullMQ throws for a job that is no job of its own: text that is no JSON, a value of another type. */
+const isUnreadable = (error: unknown): boolean =>
+  error instanceof SyntaxError || (error instanceof Error && error.message.includes("WRONGTYPE"));
+
+/**
+ * BullMQ lists no job where one of them cannot be read, and any writer to Redis can make such a one. Here it is a failed job without
+ * data, which can be dropped like any other.
+ */
+class ReadableQueue extends Queue {
+  readonly #redis: Redis;
+
+  constructor(name: QueueName, connection: Redis) {
+    super(QUEUE[name], { ...ASKING, connection, defaultJobOptions: JOB_OPTIONS, settings: TICKS });
+    this.#redis = connection;
+  }
+
+  override async getJob(id: string): Promise<Job | undefined> {
+    try {
+      return await super.getJob(id);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      const job = new Job(this, "unreadable", null, { timestamp: 1 }, id);
+      const { code, message } = unreadable(id, null);
+      job.failedReason = `${code}: ${message}`;
+      return job;
+    }
+  }
+
+  override async getJobs(types: JobType | JobType[] = [], start = 0, end = -1, asc = false): Promise<Job[]> {
+    const ids = await this.getRanges([types].flat(), start, end, asc);
+    const jobs = await Promise.all([...new Set(ids)].map((id) => this.getJob(id)));
+    return jobs.filter((job) => job !== undefined);
+  }
+
+  override async remove(id: string): Promise<number> {
+    try {
+      return await super.remove(id);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      await this.#redis.del(keyOf(this.name, id));
+      return super.remove(id);
+    }
+  }
+}
+
 /** Opens the queues for adding and reading, not for taking jobs. `onError` receives errors that no caller gets. */
 export const openQueues = (connection: Redis, onError: (error: Error) => void): Queues => {
   const open = (name: QueueName) => {
-    const queue = new Queue(QUEUE[name], { ...ASKING, connection, defaultJobOptions: JOB_OPTIONS, settings: TICKS });
+    const queue = new ReadableQueue(name, connection);
     queue.on("error", onError);
     return queue;
   };

@@ -18,21 +18,47 @@ export const createQueue = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
   };
 };
 
-/** Runs up to `count` pieces of work at once, started in call order. A failure stops no other. */
-export const createLanes = (count: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
-  const waiting: (() => void)[] = [];
+/**
+ * Runs up to `count` pieces of work at once, and up to `each` of one asker. The asker with the least running is next; its work starts in
+ * call order. A failure stops no other.
+ */
+export const createFairLanes = (
+  count: number,
+  each: number,
+): (<T>(asker: string, work: () => Promise<T>) => Promise<T>) => {
+  const askers = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
   let free = count;
-  return async (work) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+  const startNext = (): void => {
+    const [next] = [...askers.values()]
+      .filter(({ running, waiting }) => running < each && waiting.length > 0)
+      .sort((a, b) => a.running - b.running);
+    if (next === undefined || free === 0) return;
+    free -= 1;
+    next.running += 1;
+    next.waiting.shift()?.();
+  };
+  return async (name, work) => {
+    const asker = askers.get(name) ?? { running: 0, waiting: [] };
+    askers.set(name, asker);
+    await new Promise<void>((resolve) => {
+      asker.waiting.push(resolve);
+      startNext();
+    });
     try {
       return await work();
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
-      else next();
+      free += 1;
+      asker.running -= 1;
+      if (asker.running === 0 && asker.waiting.length === 0) askers.delete(name);
+      startNext();
     }
   };
+};
+
+/** Runs up to `count` pieces of work at once, started in call order. A failure stops no other. */
+export const createLanes = (count: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
+  const lanes = createFairLanes(count, count);
+  return (work) => lanes("", work);
 };
 
 /** A new open gate. */

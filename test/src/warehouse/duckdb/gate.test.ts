@@ -1,6 +1,6 @@
 // Order of access: shared work side by side, exclusive work alone, each in the order in which it came.
 import { expect, test } from "vitest";
-import { createGate, createLanes, createQueue } from "../../../../src/warehouse/duckdb/gate.ts";
+import { createFairLanes, createGate, createLanes, createQueue } from "../../../../src/warehouse/duckdb/gate.ts";
 
 /** Work that notes its beginning and its end, and ends when it is told to. */
 const notebook = () => {
@@ -57,6 +57,25 @@ test("lanes run so many at once, in the order in which they came, also after a f
   void lanes(work("e"));
   await settled();
   expect(notes.at(-1)).toBe("e");
+});
+
+test("one asker with a long queue leaves lanes to others, and they are next", async () => {
+  const { notes, work, settled, end } = notebook();
+  const lanes = createFairLanes(3, 2);
+  for (const name of ["a1", "a2", "a3", "a4"]) void lanes("a", work(name));
+  await settled();
+  // A third lane is free, and not for `a`.
+  expect(notes).toEqual(["a1", "a2"]);
+  for (const name of ["b1", "b2"]) void lanes("b", work(name));
+  void lanes("c", work("c1"));
+  await settled();
+  expect(notes.slice(2)).toEqual(["b1"]);
+  await end("a1");
+  // Nothing of `c` runs yet.
+  expect(notes.slice(3)).toEqual(["/a1", "c1"]);
+  await end("c1");
+  await end("b1");
+  expect(notes.slice(5)).toEqual(["/c1", "a3", "/b1", "b2"]);
 });
 
 test("exclusive work waits for shared work that runs, and holds back what comes after it", async () => {

@@ -1,0 +1,44 @@
+// Jobs that another program wrote into Redis and that cannot be read: they hide no other job, and can be dropped.
+import { expect, test } from "vitest";
+import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
+import { deadLetters, dropLetters, retryLetter } from "../../../../src/queue/letters/dead-letters.ts";
+import { keyOf, QUEUE } from "../../../../src/queue/redis/queues.ts";
+import { anOrg, aRedis, someTriggers } from "../worker-rig.ts";
+
+const GOOD = { name: "sync", data: "{}", opts: "{}", timestamp: "1", finishedOn: "2", failedReason: "DISK_FULL: full" };
+
+test("an unreadable job is listed as one, beside the others, and dropped with them or alone", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const { queues, redis: client, triggers } = await someTriggers(redis, [org.config(redis)]);
+  const failed = async (id: string, job: Readonly<Record<string, string>> | string) => {
+    const key = keyOf(QUEUE.sync, id);
+    if (typeof job === "string") await client.set(key, job);
+    else await client.hset(key, job);
+    await client.zadd(keyOf(QUEUE.sync, "failed"), 1, id);
+  };
+  await failed("good", GOOD);
+  await failed("data", { ...GOOD, data: "{" });
+  await failed("opts", { ...GOOD, opts: "{" });
+  await failed("progress", { ...GOOD, progress: "{" });
+  await failed("text", "no job at all");
+  await client.hset(keyOf(QUEUE.sync, "waits"), { ...GOOD, data: "{" });
+  await client.lpush(keyOf(QUEUE.sync, "wait"), "waits");
+
+  const letters = await deadLetters(queues);
+  expect(letters.map(({ id, problem }) => [id, problem?.code]).sort()).toEqual([
+    ["data", "JOB_VERSION"],
+    ["good", "DISK_FULL"],
+    ["opts", "JOB_VERSION"],
+    ["progress", "JOB_VERSION"],
+    ["text", "JOB_VERSION"],
+  ]);
+  expect((await readFleet(client, queues)).queues.find(({ name }) => name === "sync")).toMatchObject({ failed: 5 });
+  await expect(retryLetter(queues, triggers, "data")).rejects.toMatchObject({ code: "JOB_VERSION" });
+  expect(await dropLetters(queues, { by: "id", ids: ["text"] })).toEqual([{ id: "text", queue: "sync" }]);
+  expect(await dropLetters(queues, { by: "queue", queues: ["sync"] })).toHaveLength(4);
+  expect(await deadLetters(queues)).toEqual([]);
+  expect(await client.exists(...["good", "data", "opts", "progress", "text"].map((id) => keyOf(QUEUE.sync, id)))).toBe(
+    0,
+  );
+});

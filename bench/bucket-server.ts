@@ -1,7 +1,9 @@
 // A bucket over HTTP that keeps the conditions of writes, as much of S3's protocol as the program asks for. For benchmarks
-// that are not about the storage: what is in it is in memory.
+// that are not about the storage, and for tests that kill it: with a folder, an object is on disk before it is confirmed.
 import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { join } from "node:path";
 
 export interface BucketServer {
   readonly endpoint: string;
@@ -31,11 +33,50 @@ const bodyOf = async (request: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
+/** End of the name of a file that is being written. */
+const UNFINISHED = "~";
+
 const errorText = (code: string): string =>
   `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
 
-export const startBucket = async (): Promise<BucketServer> => {
-  const objects = new Map<string, { readonly body: Buffer; readonly etag: string }>();
+interface StoredObject {
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+const etagOf = (body: Buffer): string => `"${createHash("md5").update(body).digest("hex")}"`;
+
+/** The objects of a folder, one file each; null: only in memory. */
+const openObjects = (folder: string | null) => {
+  const objects = new Map<string, StoredObject>();
+  const fileOf = (key: string): string => join(folder ?? "", encodeURIComponent(key));
+  const names = folder === null ? [] : readdirSync(folder).filter((name) => !name.endsWith(UNFINISHED));
+  for (const name of names) {
+    const body = readFileSync(join(folder ?? "", name));
+    objects.set(decodeURIComponent(name), { body, etag: etagOf(body) });
+  }
+  return {
+    all: objects,
+    put: (key: string, body: Buffer): string => {
+      const etag = etagOf(body);
+      if (folder !== null) {
+        writeFileSync(`${fileOf(key)}${UNFINISHED}`, body);
+        renameSync(`${fileOf(key)}${UNFINISHED}`, fileOf(key));
+      }
+      objects.set(key, { body, etag });
+      return etag;
+    },
+    delete: (key: string): void => {
+      objects.delete(key);
+      if (folder !== null) rmSync(fileOf(key), { force: true });
+    },
+  };
+};
+
+/** `folder`: where objects outlive the process; null: nowhere. */
+export const startBucket = async (folder: string | null = null): Promise<BucketServer> => {
+  const stored = openObjects(folder);
+  const { all: objects } = stored;
   const requests = new Map<string, number>();
   let written = 0;
   const refuse = (response: ServerResponse, status: number, code: string): void => {
@@ -55,8 +96,7 @@ export const startBucket = async (): Promise<BucketServer> => {
     const { "if-match": match, "if-none-match": none } = request.headers;
     if ((none !== undefined && before !== undefined) || (match !== undefined && match !== before?.etag))
       return refuse(response, 412, "PreconditionFailed");
-    const etag = `"${createHash("md5").update(body).digest("hex")}"`;
-    objects.set(key, { body, etag });
+    const etag = stored.put(key, body);
     written += body.length;
     response.writeHead(200, { etag }).end();
   };
@@ -67,7 +107,7 @@ export const startBucket = async (): Promise<BucketServer> => {
     const key = decodeURIComponent(address.pathname).split("/").slice(2).join("/");
     if (method === "PUT") return put(request, response, key);
     if (method === "DELETE") {
-      objects.delete(key);
+      stored.delete(key);
       return void response.writeHead(204).end();
     }
     if (address.searchParams.has("list-type")) return list(response, address.searchParams.get("prefix") ?? "");

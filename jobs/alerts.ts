@@ -14,6 +14,8 @@ import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { withCode } from "../src/core/report/problem.ts";
 import { deliveryFigures, deliveryStates } from "../src/deliver/notes.ts";
+import { readPublishedAt } from "../src/warehouse/read/looks.ts";
+import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 
 export type AlertsConfig = Pick<Config, "dataDir" | "alerts" | "profile" | "userSql" | "destinations">;
 export type AlertsContext = Pick<RuleContext, "clock" | "random" | "signal" | "resolve" | "query">;
@@ -35,8 +37,11 @@ export const rulesNamed = ({ alerts }: AlertsConfig, names: readonly string[]): 
 
 /** How far the destinations are, compared with the published snapshot. */
 const deliveriesOf = async (config: AlertsConfig) => {
-  const publishedAt = statSync(snapshotPath(config.dataDir)).mtimeMs;
-  return (await deliveryStates(config)).map((state) => deliveryFigures(state, Math.trunc(publishedAt)));
+  const snapshot = snapshotPath(config.dataDir);
+  // The date of the file is that of a copy, where a worker fetched the mirror from its home.
+  const noted = await readSnapshot(snapshot, ({ database }) => readPublishedAt(database));
+  const publishedAt = noted ?? Math.trunc(statSync(snapshot).mtimeMs);
+  return (await deliveryStates(config)).map((state) => deliveryFigures(state, publishedAt));
 };
 
 const contextOf = (config: AlertsConfig, context: AlertsContext): RuleContext => ({

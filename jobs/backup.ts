@@ -7,6 +7,7 @@ import type { Config } from "../src/core/config/config.ts";
 import { BACKUP_ON_ITS_WAY } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { listOwn, listOwnIfThere, makeOwnFolder } from "../src/core/files/own-files.ts";
+import { leaveHome } from "../src/deliver/home/mirror-home.ts";
 import { type BackupPlace, checkBackupPlace, fetchBackup, isStored, sendBackup } from "../src/deliver/stored-backup.ts";
 import type { StoreSettings } from "../src/deliver/stores/open-store.ts";
 import {
@@ -27,6 +28,7 @@ import { copyDurably, makeBaseline } from "../src/warehouse/file/baseline/baseli
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { assertForeignCatalog } from "../src/warehouse/user-sql/own-snapshot.ts";
+import { followHome } from "./home.ts";
 
 /** Object printed by `backup --json` and `restore --json`. */
 export interface BackupReport {
@@ -89,16 +91,18 @@ const withFolder = async <T>(state: string, now: number, work: (folder: string) 
 };
 
 /**
- * Backs up the published snapshot to a folder or to object storage; needs no lock, so a sync may run. Throws
- * SNAPSHOT_MISSING, BACKUP_REFUSED, BACKUP_PLACE_FAILED, BASELINE_DAMAGED, DISK_FULL.
+ * Backs up the published snapshot to a folder or to object storage; needs no lock, so a sync may run. A mirror with a home is brought here first. Throws
+ * SNAPSHOT_MISSING, BACKUP_REFUSED, BACKUP_PLACE_FAILED, BASELINE_DAMAGED, DISK_FULL, HOME_*.
  */
 export const backupJob = async (
-  { dataDir, azure }: Pick<Config, "dataDir" | "azure">,
+  config: Parameters<typeof followHome>[0],
   request: { readonly target: string; readonly force: boolean; readonly version: string } & Stored,
   { clock, signal }: BackupContext,
 ): Promise<BackupReport> => {
+  const { dataDir, azure } = config;
   const { snapshot, state } = warehousePaths(dataDir);
   const start = clock.now();
+  await followHome(config, clock);
   const { bucket = {}, target, force } = request;
   const keyOf = () => ownBackupKey(dataDir);
   const write = (folder: string) => writeBackup({ ...request, target: folder, snapshot, state, keyOf, now: start });
@@ -133,6 +137,7 @@ const fill = async (backup: Backup, { dataDir, withKeys, proof, now }: Filling):
   const lock = await enterDataDir(dataDir);
   try {
     await restoreSmallFiles(backup, state, withKeys);
+    await leaveHome(dataDir);
     await keepKey(dataDir, proof);
     await makeBaseline(state, copyPathOf(backup), now);
     const fresh = `${working}.new`;

@@ -1,5 +1,5 @@
 // Job check-data: runs the user's checks by hand on the content of the working file, which the next sync would publish. It publishes and
-// notes nothing.
+// notes nothing. A mirror with a home is brought here first.
 import { join } from "node:path";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
@@ -9,9 +9,9 @@ import { makeFolders } from "../src/core/files/make-folders.ts";
 import { writeNewSync } from "../src/core/files/own-files.ts";
 import { checkProblem, runChecks } from "../src/warehouse/file/checks/run-checks.ts";
 import { starterChecks } from "../src/warehouse/file/checks/starter-checks.ts";
-import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import type { CheckResult } from "../src/warehouse/read/check-results.ts";
+import { followHome } from "./home.ts";
 
 export interface CheckedData {
   readonly results: readonly CheckResult[];
@@ -19,11 +19,11 @@ export interface CheckedData {
   readonly error: DuckmirrorError | null;
 }
 
-/** Runs the checks. Throws CHECKS_MISSING, SNAPSHOT_MISSING, WRITER_BUSY. */
+/** Runs the checks. Throws CHECKS_MISSING, SNAPSHOT_MISSING, WRITER_BUSY, HOME_*. */
 export const checkDataJob = async (config: Config, { clock }: { readonly clock: Clock }): Promise<CheckedData> => {
   const { dataDir, memory, checks } = config;
   if (checks === null) throw new DuckmirrorError("CHECKS_MISSING");
-  if (isUnused(dataDir)) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshotPath(dataDir) });
+  if (await followHome(config, clock)) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshotPath(dataDir) });
   const warehouse = await openWarehouse({ dataDir, clock, memory });
   try {
     const results = await runChecks(warehouse.database, checks, { runId: null, now: clock.now() });

@@ -7,7 +7,7 @@ import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import { createForgetBodies } from "../src/sync/recovery/forget-bodies.ts";
 import { type ForgetReport, type ForgetStep, forgetContacts } from "../src/warehouse/forget/forget.ts";
 import { hasherOf } from "./engine.ts";
-import { homeOf } from "./home.ts";
+import { enterHome, homeOf } from "./home.ts";
 
 export interface ForgetJobRequest {
   /** Ids or e-mail addresses; empty: finish an interrupted erasure only. */
@@ -41,6 +41,7 @@ export const forgetJob = async (
     throw new DuckmirrorError("USAGE", { detail: "a contact's id or e-mail address is empty" });
   }
   const addresses = contacts.filter(isAddress);
+  await enterHome(config, context.clock);
   const hashOf = await hasherOf(config);
   // An address may be stored as a hash of its received form; try the typed and the lower-case form.
   const forms = addresses.flatMap((address) => [address, address.toLowerCase()]);

@@ -26,7 +26,7 @@ import { createPlanner } from "../src/sync/plan/make-plan.ts";
 import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
 import { grantOf, readRollOver } from "../src/sync/plan/quota-readings.ts";
 import { readShapes } from "../src/sync/plan/remembered.ts";
-import { isUnused, readEmptyMirror } from "../src/warehouse/file/empty-mirror.ts";
+import { readEmptyMirror } from "../src/warehouse/file/empty-mirror.ts";
 import { readAnySnapshot } from "../src/warehouse/file/older-snapshot.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../src/warehouse/read/mirror-reader.ts";
@@ -129,8 +129,7 @@ const checkContent = ({ withContent = [] }: PlanRequest): void => {
  */
 export const planJob = async (config: Config, request: PlanRequest, clock: Clock): Promise<PlanReport> => {
   checkContent(request);
-  await followHome(config, clock);
-  if (isUnused(config.dataDir)) {
+  if (await followHome(config, clock)) {
     return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock));
   }
   const { dataDir, memory } = config;

@@ -12,7 +12,7 @@ import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { beginsAtFirst } from "../src/warehouse/journal/read-journal.ts";
 import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import { redactorOf } from "./engine.ts";
-import { homeOf } from "./home.ts";
+import { enterHome, homeOf } from "./home.ts";
 
 export interface ReplayContext {
   readonly clock: Clock;
@@ -86,6 +86,7 @@ export const replayJob = async (
 ): Promise<ReplayReport> => {
   const startedAt = clock.now();
   const { state, archiveDir } = warehousePaths(config.dataDir);
+  await enterHome(config, clock);
   const redact = await redactorOf(config, await readForgotten(archiveDir));
   const rules = fieldRules(config);
   const baseline = await startOf({ state, archiveDir, rules }, request);

@@ -14,7 +14,6 @@ import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/run/state/ending.ts";
 import type { SyncOptions } from "../src/sync/run/state/run-state.ts";
 import { noteRules } from "../src/warehouse/file/baseline/baseline.ts";
-import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { removeOutdated } from "../src/warehouse/file/upkeep/leftovers.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
@@ -103,14 +102,13 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
     "sync",
     (span) =>
       withinTime(context, request.maxDurationMs, async (signal) => {
-        await enterHome(given, context.clock);
+        const isNew = await enterHome(given, context.clock);
         const config = await withFollowing(given);
         const checked = await readChecked(config.dataDir);
         const { pageSizes } = checked;
         const totals = totalsWithin(checked, config.rowScope);
         const options = { ...syncOptions(config, request), totals, pageSizes };
         const { state } = warehousePaths(config.dataDir);
-        const isNew = isUnused(config.dataDir);
         const noted = noteProgress(config.dataDir, context.clock, context.emit);
         const own = { ...context, signal, tracer: span, emit: noted.emit };
         return withEngine(config, own, config.maxCredits, async (deps) => {

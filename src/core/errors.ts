@@ -318,6 +318,11 @@ export const ERRORS = {
     "The home {url} holds the mirror {found}, and the data directory {own}. Both were left as they are.",
     "Each mirror needs a home of its own. Correct `home`, or name an empty --data-dir to go on with the mirror of the home.",
   ),
+  HOME_OTHER_STATE: row(
+    EXIT.usage,
+    "The data directory {dir} holds what the home {url} lacks, and the home holds another state. Both were left as they are.",
+    "A restored mirror, one that was synced without the home, and one whose last state is in another home do not mix. To go on with the state of the home, name an empty --data-dir. To put what is here in its place, stop the other workers, remove the home's objects, and sync here first.",
+  ),
   RESTORE_REFUSED: row(
     EXIT.usage,
     "{dir} holds a mirror already, and a restore overwrites nothing.",

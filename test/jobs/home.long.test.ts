@@ -1,7 +1,9 @@
 // Syncs of one mirror by two workers: the second pays for nothing that the home has, and each job begins with its state.
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { backupJob, restoreJob } from "../../jobs/backup.ts";
+import { checkDataJob } from "../../jobs/check-data.ts";
 import { deliverJob } from "../../jobs/deliver.ts";
 import { exportAll } from "../../jobs/export.ts";
 import { followJob } from "../../jobs/following.ts";
@@ -14,6 +16,7 @@ import { resolveConfig } from "../../src/core/config/config.ts";
 import { parseConfigFile } from "../../src/core/config/config-file.ts";
 import { homeStatus } from "../../src/deliver/home/mirror-home.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
+import { cli } from "../support/cli.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
@@ -102,6 +105,52 @@ test("what is followed, a plan, a delivery, an export and `forget` on another wo
   await sync(0);
   expect(JSON.stringify(await dumpMirror(dirs[0]))).not.toContain(contact);
   expect(await homeStatus(dirs[0], home)).toMatchObject({ behind: 0 });
+});
+
+test("a restored mirror is not overwritten by the home: the sync says what to do, and then takes the home over", async () => {
+  const { dirs, sync, configOf, home } = await start();
+  const context = { clock: systemClock, signal: new AbortController().signal };
+  await sync(0);
+  const target = join(tempDir(), "backup");
+  // Of a worker that has nothing yet: the home's state is brought first.
+  await backupJob(configOf(1), { target, force: false, version: "1" }, context);
+  await sync(0);
+  await restoreJob(configOf(2), { source: target, trust: true }, context);
+  const restored = await dumpMirror(dirs[2]);
+  await expect(sync(2)).rejects.toMatchObject({ code: "HOME_OTHER_STATE", exitCode: 2 });
+  expect(await dumpMirror(dirs[2])).toEqual(restored);
+  expect((await dumpMirror(dirs[0]))["sync.runs"]).toHaveLength(2);
+  rmSync(home, { recursive: true });
+  await sync(2);
+  await sync(0);
+  // One run in the backup, one after it, and one of the worker that follows.
+  expect((await dumpMirror(dirs[0]))["sync.runs"]).toHaveLength(3);
+});
+
+test("a worker that planned before the first sync goes on with it; field rules of the first sync hold from the beginning", async () => {
+  const { dirs, sync, configOf } = await start();
+  const request = { streams: STREAMS, full: false, maxDurationMs: null, allowMassDelete: false };
+  await planJob(configOf(1), request, systemClock);
+  const rules = { DUCKMIRROR_EXCLUDE_FIELDS: "contacts.email" };
+  await sync(2, rules);
+  expect(JSON.parse(readFileSync(join(dirs[2], "state/field-rules.json"), "utf8"))).toMatchObject({ mixed: false });
+  await sync(1, rules);
+  expect((await dumpMirror(dirs[1]))["sync.runs"]).toHaveLength(2);
+});
+
+test("checks run on the home's state; a query says of which time its copy is", async () => {
+  const { dirs, sync, configOf, home } = await start();
+  const checks = tempDir();
+  const env = { DUCKMIRROR_CHECKS: checks };
+  writeFileSync(join(checks, "runs.sql"), "-- severity: error\nSELECT count(*) FROM sync.runs HAVING count(*) <> 2");
+  await sync(0);
+  await sync(1);
+  await expect(checkDataJob(configOf(2, env), { clock: systemClock })).resolves.toMatchObject({ error: null });
+  const asked = { DUCKMIRROR_DATA_DIR: dirs[0], DUCKMIRROR_HOME: home };
+  const said = await cli(["query", "SELECT count(*) AS n FROM sync.runs"], { env: asked });
+  expect(said.err).toMatch(/^this copy has the state of \S+Z, .+ old; another worker may have a later one$/m);
+  const quiet = await cli(["query", "SELECT 1", "--quiet"], { env: asked });
+  expect([quiet.code, quiet.err]).toEqual([0, ""]);
 });
 
 test("profiles that share a home have each a folder in it; a profile's own address is taken as it is", () => {

@@ -44,6 +44,11 @@ const localSchema = z.object({
   pending: z.string().nullable(),
   /** When the home got its state from here, ms since the epoch; null: never. */
   at: z.number().nullable(),
+  /**
+   * `fetching`: the home's state is being put in place. `ahead`: what is here did not come from a home, or a job without one
+   * wrote since. Unset: only the sync that ran may be here and not there.
+   */
+  unsure: z.enum(["fetching", "ahead"]).optional(),
 });
 /** What a data directory knows of its home: state/home.json. */
 export type LocalNote = z.output<typeof localSchema>;
@@ -67,6 +72,31 @@ export const takenBy = (note: HomeNote, holder: string): HomeNote => ({ ...note,
 /** True if the data directory has the home's state, or goes on from it. */
 export const isPresent = ({ state }: HomeNote, local: LocalNote): boolean =>
   state === null || state === local.state || state === local.pending;
+
+/**
+ * True if the data directory holds more that the home lacks than one sync, so that its state must not take the place of what is here.
+ * `local` null: no home ever had what is here. `url`: address of the home.
+ */
+export const isAhead = (note: HomeNote, local: LocalNote | null, url: string): boolean => {
+  if (local === null) return true;
+  if (local.unsure !== undefined) return local.unsure === "ahead";
+  // Kept in another home since this one was last written. The clocks of workers at one home may differ, so `at` decides only here.
+  return local.url !== url && note.at < (local.at ?? 0);
+};
+
+/**
+ * What a data directory knows that has taken the mirror and goes on from what it has. A home without a state lacks what is here, unless
+ * that began with this home.
+ */
+export const enteredBy = (
+  { fence, state }: HomeNote,
+  local: LocalNote | null,
+  { url, holdsMirror }: { readonly url: string; readonly holdsMirror: boolean },
+): LocalNote => {
+  const beganHere = local?.url === url && local.state === null;
+  const ahead = local?.unsure === "ahead" || (state === null && holdsMirror && !beganHere);
+  return { v: 1, url, fence, state, pending: null, at: local?.at ?? null, ...(ahead ? { unsure: "ahead" } : {}) };
+};
 
 /** Packs after which everything is sent anew as one. */
 const MOST_PACKS = 24;

@@ -23,8 +23,10 @@ import { assertForeignCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
 import { assertConditional, type ObjectStore } from "../stores/object-store.ts";
 import { openStore, parsePlace } from "../stores/open-store.ts";
 import {
+  enteredBy,
   firstNote,
   type HomeNote,
+  isAhead,
   isAnew,
   isPresent,
   type LocalNote,
@@ -137,9 +139,9 @@ const write = async (visit: Visit, note: HomeNote, before: Found | null): Promis
   return JSON.stringify((await read(visit))?.note) === JSON.stringify(note);
 };
 
-const writeLocal = ({ settings, state }: Visit, note: Omit<LocalNote, "v" | "url">): Promise<void> => {
+const writeLocal = ({ settings, state }: Visit, note: LocalNote | Omit<LocalNote, "v" | "url">): Promise<void> => {
   makeOwnFolder(state);
-  return replaceFile(join(state, NOTE), `${JSON.stringify({ v: 1, url: settings.url, ...note })}\n`);
+  return replaceFile(join(state, NOTE), `${JSON.stringify({ ...note, v: 1, url: settings.url })}\n`);
 };
 
 /** Takes the mirror, or finds that this data directory has it already. */
@@ -237,7 +239,7 @@ const fetchState = async (visit: Visit, note: HomeNote): Promise<void> => {
     }
     if (existsSync(join(folder, WORKING))) await assertForeignCatalog(join(folder, WORKING));
     // Until the end nothing here is a state to go on from.
-    await writeLocal(visit, { fence: note.fence, state: null, pending: null, at: null });
+    await writeLocal(visit, { fence: note.fence, state: null, pending: null, at: null, unsure: "fetching" });
     await takePlace(visit, note, folder);
     await writeLocal(visit, { fence: note.fence, state: note.state, pending: null, at: note.at });
   } finally {
@@ -245,12 +247,18 @@ const fetchState = async (visit: Visit, note: HomeNote): Promise<void> => {
   }
 };
 
-/** Refuses the home of another mirror than the one that is here. */
-const assertSame = async ({ settings, state }: Visit, note: HomeNote): Promise<void> => {
+/** Refuses the home of another mirror than the one that is here, and one that lacks what is here. */
+const assertReplaceable = async (
+  { settings, state }: Visit,
+  note: HomeNote,
+  local: LocalNote | null,
+): Promise<void> => {
   const { dataDir, url } = settings;
-  if (!existsSync(join(state, WORKING))) return;
-  const own = await lastingId(dataDir, HISTORY_ID);
+  if (!existsSync(join(state, WORKING)) || (local !== null && isPresent(note, local))) return;
+  const own = local?.url === url ? note.mirror : await lastingId(dataDir, HISTORY_ID);
   if (note.mirror !== own) throw new DuckmirrorError("HOME_OTHER_MIRROR", { url, found: note.mirror, own });
+  if (note.state !== null && isAhead(note, local, url))
+    throw new DuckmirrorError("HOME_OTHER_STATE", { url, dir: dataDir });
 };
 
 const sendPack = async (
@@ -302,9 +310,10 @@ const keepState = async (visit: Visit, holder: string, working: string): Promise
   const pack: WrittenPack | null = wanted.length === 0 ? null : await sendPack(visit, key, wanted, pieces);
   const places = pack?.places ?? new Map();
   const parts = withFiles(note, files, { pack: pack && { key, bytes: pack.bytes }, places, isAnew: anew });
-  const next = { ...note, ...parts, state: randomUUID(), at: clock.now() };
+  const mirror = await lastingId(settings.dataDir, HISTORY_ID);
+  const next = { ...note, ...parts, mirror, state: randomUUID(), at: clock.now() };
   // The home may have one that was on its way from here, whose answer was lost.
-  await writeLocal(visit, { fence, state: note.state, pending: next.state, at: local.at });
+  await writeLocal(visit, { ...local, fence, state: note.state, pending: next.state });
   if (!(await write(visit, next, found))) {
     const now = (await read(visit))?.note.fence ?? 0;
     throw new DuckmirrorError("HOME_TAKEN", { url, own: fence, found: now });
@@ -340,33 +349,46 @@ export const mirrorHome = (settings: HomeSettings): Home => {
     }
   };
   const holderOf = () => lastingId(dataDir, HOLDER);
-  const known = async (): Promise<LocalNote | null> => {
-    const local = await readLocalNote(dataDir);
-    return local?.url === url ? local : null;
-  };
   return {
     enter: () =>
       visiting(async (visit) => {
         await removeLeft(state);
         const before = await read(visit);
-        const local = await known();
-        if (before !== null && local === null) await assertSame(visit, before.note);
+        const local = await readLocalNote(dataDir);
+        if (before !== null) await assertReplaceable(visit, before.note, local);
         const note = await take(visit, await holderOf(), before);
-        const here = local ?? { v: 1, url, fence: 0, state: null, pending: null, at: null };
-        if (!isPresent(note, here)) return fetchState(visit, note);
-        const now = { fence: note.fence, state: note.state, pending: null, at: here.at };
-        if (here.fence !== now.fence || here.state !== now.state || here.pending !== null) await writeLocal(visit, now);
+        if (local !== null && !isPresent(note, local)) return fetchState(visit, note);
+        if (local === null && note.state !== null) return fetchState(visit, note);
+        const next = enteredBy(note, local, { url, holdsMirror: existsSync(join(state, WORKING)) });
+        if (JSON.stringify(next) !== JSON.stringify(local)) await writeLocal(visit, next);
       }),
     keep: (working) => visiting(async (visit) => keepState(visit, await holderOf(), working)),
     follow: () =>
       visiting(async (visit) => {
         const found = await read(visit);
-        const local = await known();
+        const local = await readLocalNote(dataDir);
         if (found === null || found.note.state === null) return false;
         if (local !== null && isPresent(found.note, local)) return false;
-        if (local === null) await assertSame(visit, found.note);
+        await assertReplaceable(visit, found.note, local);
         await fetchState(visit, found.note);
         return true;
       }),
   };
 };
+
+/** True if the data directory has gone on from a home. */
+export const hadHome = (dataDir: string): boolean => existsSync(join(dataDir, "state", NOTE));
+
+/** Forgets what the data directory knows of a home, because no home had the state that is put here. */
+export const leaveHome = (dataDir: string): Promise<void> => rm(join(dataDir, "state", NOTE), { force: true });
+
+/** For a data directory that had a home and is now used without: notes that it goes on alone. */
+export const noHome = (dataDir: string): Home => ({
+  enter: async () => {
+    const local = await readLocalNote(dataDir);
+    if (local === null || local.unsure === "ahead") return;
+    await replaceFile(join(dataDir, "state", NOTE), `${JSON.stringify({ ...local, unsure: "ahead" })}\n`);
+  },
+  keep: async () => undefined,
+  follow: async () => false,
+});

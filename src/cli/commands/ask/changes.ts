@@ -11,6 +11,7 @@ import { rowWriter } from "../../../warehouse/user-sql/query-output.ts";
 import { assertReadable } from "../../../warehouse/user-sql/readable.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
+import { sayCopy } from "../../home-copy.ts";
 
 const inputSchema = z.object({
   after: z.string().optional(),
@@ -75,6 +76,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   const request = requestOf(input, clock.now());
   const { head, row } = writerOf(input, context);
   const config = await context.loadConfig();
+  await sayCopy(config, context);
   const snapshot = snapshotPath(config.dataDir);
   // In a folder without a mirror nothing is created.
   assertReadable(snapshot);

@@ -24,6 +24,7 @@ import { assertReadable } from "../../../warehouse/user-sql/readable.ts";
 import { createQueryProcesses, type SqlSource } from "../../../warehouse/user-sql/user-query.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
+import { sayCopy } from "../../home-copy.ts";
 import { renderTable } from "../../terminal/table.ts";
 
 /** Most rows of a table on a terminal; other outputs get all rows. */
@@ -195,6 +196,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   const config = await context.loadConfig();
   const limits = limitsOf(input);
   const sql = await sqlOf(input, context);
+  if (from === undefined) await sayCopy(config, context);
   const write = (cursor: QueryCursor) =>
     format === "table" ? writeTable(cursor, context) : writeRows(format, cursor, context);
   const runIt = async () => {

@@ -10,6 +10,7 @@ import { type Found, MOST_FOUND, search } from "../../../warehouse/read/search/s
 import { jsonText } from "../../../warehouse/record/json-text.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
+import { sayCopy } from "../../home-copy.ts";
 
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
@@ -42,6 +43,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   const { terminal, clock, shared, printJson } = context;
   const request = requestOf(input, clock.now());
   const config = await context.loadConfig();
+  await sayCopy(config, context);
   const snapshot = await openSnapshot(snapshotPath(config.dataDir));
   try {
     const read = async () => {

@@ -9,14 +9,15 @@ import { signalsOf, snapshotRows } from "../moving-mirror.ts";
 
 export const azure = { account: null, connectionString: null, key: null, sasToken: null };
 
-/** A worker's data directory, whose mirror lives at `url`. */
+/** A worker's data directory, whose mirror lives at `url`; `address`: how its configuration writes that. */
 export const aWorker = (
   url: string,
   dataDir = tempDir(),
   wrap: (store: ObjectStore) => ObjectStore = (store) => store,
+  address = url,
 ) => {
   const open = async () => wrap(folderStore("home", url));
-  const home = mirrorHome({ url, dataDir, azure, clock: systemClock, open });
+  const home = mirrorHome({ url: address, dataDir, azure, clock: systemClock, open });
   const opened = () => openWarehouse({ dataDir, clock: systemClock, home });
   const change = async (work: (warehouse: Warehouse) => Promise<unknown>) => {
     const warehouse = await opened();

@@ -5,7 +5,9 @@ import { inflateRawSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { type HomeNote, NOTE, parseNote } from "../../../../src/deliver/home/home-note.ts";
-import { homeStatus, mirrorHome } from "../../../../src/deliver/home/mirror-home.ts";
+import { homeStatus, mirrorHome, noHome } from "../../../../src/deliver/home/mirror-home.ts";
+import type { ObjectStore } from "../../../../src/deliver/stores/object-store.ts";
+import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { forgetContacts } from "../../../../src/warehouse/forget/forget.ts";
 import { addContacts } from "../../../destinations/erasing.ts";
 import { dumpMirror } from "../../../support/mirror-dump.ts";
@@ -218,6 +220,80 @@ test("the home of another mirror, a damaged pack and a note of another version a
   await expect(one.add(3)).rejects.toMatchObject({ code: "HOME_DAMAGED" });
   const misspelt = mirrorHome({ url: "s3://b/p?regoin=x", dataDir: tempDir(), azure, clock: systemClock });
   await expect(misspelt.enter()).rejects.toMatchObject({ code: "HOME_FAILED" });
+});
+
+test("a home that lacks what is here is refused, and neither loses anything", async () => {
+  const [first, second] = [tempDir(), tempDir()];
+  const one = aWorker(first);
+  await one.add(1);
+  const moved = aWorker(second, one.dataDir);
+  await moved.add(2);
+  const kept = noteOf(first);
+  await expect(aWorker(first, one.dataDir).add(3)).rejects.toMatchObject({ code: "HOME_OTHER_STATE", exitCode: 2 });
+  await expect(aWorker(first, one.dataDir).home.follow()).rejects.toMatchObject({ code: "HOME_OTHER_STATE" });
+  expect([await signalsIn(one.dataDir), noteOf(first)]).toEqual([2, kept]);
+  await moved.add(3);
+  expect(await signalsIn(one.dataDir)).toBe(3);
+  // Another worker with an empty disk goes on with the earlier home.
+  const other = aWorker(first);
+  await other.add(4);
+  expect(await signalsIn(other.dataDir)).toBe(2);
+});
+
+test("the address of a home may be written in another way, with what is here and with what another worker kept since", async () => {
+  const url = tempDir();
+  const one = aWorker(url);
+  await one.add(1);
+  await aWorker(url, one.dataDir, undefined, `${url}/.`).add(2);
+  const other = aWorker(url);
+  await other.add(3);
+  await aWorker(url, one.dataDir, undefined, `${url}/./.`).add(4);
+  expect(await signalsIn(one.dataDir)).toBe(4);
+});
+
+test("a mirror that was synced without its home goes on there, unless another worker took it meanwhile", async () => {
+  const url = tempDir();
+  const one = aWorker(url);
+  await one.add(1);
+  const addAlone = async (id: number) => {
+    const warehouse = await openWarehouse({ dataDir: one.dataDir, clock: systemClock, home: noHome(one.dataDir) });
+    await warehouse.commit(signalsOf("2026-05", [id], "alone"));
+    await warehouse.publish();
+    await warehouse.close();
+  };
+  await addAlone(2);
+  await one.add(3);
+  const other = aWorker(url);
+  await other.change(async () => undefined);
+  expect(await signalsIn(other.dataDir)).toBe(3);
+  await one.change(async () => undefined);
+  await addAlone(4);
+  await other.add(5);
+  await expect(one.add(6)).rejects.toMatchObject({ code: "HOME_OTHER_STATE" });
+  expect(await signalsIn(one.dataDir)).toBe(4);
+});
+
+test("a mirror from before its home is not lost if its worker dies before the first state is sent", async () => {
+  const url = tempDir();
+  const plain = tempDir();
+  await addContacts(plain, ["contact-1"]);
+  const killed = (store: ObjectStore): ObjectStore => ({
+    ...store,
+    upload: async () => {
+      throw new Error("killed");
+    },
+  });
+  await expect(aWorker(url, plain, killed).add(1)).rejects.toThrow("killed");
+  await aWorker(url).add(2);
+  await expect(aWorker(url, plain).add(3)).rejects.toMatchObject({ code: "HOME_OTHER_STATE" });
+  expect((await dumpMirror(plain))["main.contacts"]).toHaveLength(1);
+  // One that began with the home had only the sync that ran.
+  const fresh = tempDir();
+  const begun = tempDir();
+  await expect(aWorker(fresh, begun, killed).add(1)).rejects.toThrow("killed");
+  await aWorker(fresh).add(2);
+  await aWorker(fresh, begun).add(3);
+  expect(await signalsIn(begun)).toBe(2);
 });
 
 test("packs do not pile up, and `status` says how far the home is behind", async () => {

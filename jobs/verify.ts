@@ -21,6 +21,8 @@ export interface VerifyRequest {
   readonly maxCredits: number;
   /** Number of records to compare per stream. */
   readonly sample: number;
+  /** Compare counts of the lists and of their parts, and nothing else; unset: sample records. */
+  readonly counts?: boolean;
   readonly repair: boolean;
   readonly allowMassDelete: boolean;
 }
@@ -28,7 +30,7 @@ export interface VerifyRequest {
 /** Runs one verification. Throws WRITER_BUSY, SNAPSHOT_MISSING, configuration errors and faults. */
 export const verifyJob = async (given: Config, request: VerifyRequest, context: JobContext): Promise<VerifyResult> => {
   const config = await withFollowing(given);
-  const { streams, allowMassDelete, sample, repair, runId } = request;
+  const { streams, allowMassDelete, sample, counts = false, repair, runId } = request;
   const sync = syncOptions(config, { streams, full: false, maxDurationMs: null, allowMassDelete });
   const { tracer = noTracer } = context;
   return inSpan(
@@ -36,7 +38,7 @@ export const verifyJob = async (given: Config, request: VerifyRequest, context: 
     "verify",
     (span) =>
       withEngine(config, { ...context, tracer: span }, request.maxCredits, async (deps) => {
-        const options = { sync, sample, repair };
+        const options = { sync, sample, counts, repair };
         const named = runId === undefined ? {} : { runId };
         const result = await runVerify({ ...options, ...named }, deps);
         noteVerify(span, result.report, result.error);

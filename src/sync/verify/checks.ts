@@ -2,6 +2,7 @@
 // mirror and random numbers, returns checks, the most valuable first. A page of a list shows its count and hundreds
 // of records, so every list is checked by one random page; single records come last.
 import { ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../catalog/streams.ts";
+import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
 import type { TierAccess } from "../../core/state/tier.ts";
 
 type RecordStream = "contacts" | "signals";
@@ -10,6 +11,8 @@ type RecordStream = "contacts" | "signals";
 export type Check =
   /** A page of a list: `totalCount` and records. `scope`: the company, or empty. */
   | { readonly kind: "page"; readonly stream: StreamName; readonly scope: string; readonly page: number }
+  /** Counts of parts of a list; several requests: this share of the credits that are left. */
+  | { readonly kind: "parts"; readonly stream: ScopedTable; readonly share: number }
   /** Records by id, sampled from the whole mirror. */
   | { readonly kind: "ids"; readonly stream: "accounts"; readonly ids: readonly string[] }
   /** Counts per signal type. */
@@ -46,6 +49,8 @@ export interface VerifyPlanOptions {
   readonly streams: readonly StreamName[];
   /** Number of records to compare per stream. */
   readonly sample: number;
+  /** Compare counts of the organization's lists and of their parts, and nothing else. */
+  readonly counts?: boolean;
   /** In [0, 1). */
   readonly random: () => number;
 }
@@ -70,6 +75,22 @@ const isOrganization = (stream: StreamName) => ORGANIZATION_LISTS.includes(strea
 /** Streams to compare. Without Full Access its routes answer with nothing, which proves nothing and costs credits. */
 export const comparable = (streams: readonly StreamName[], access: TierAccess): readonly StreamName[] =>
   access === "closed" || access === "probe" ? streams.filter((name) => streamSpec(name).tier === "public") : streams;
+
+/** Lists that a documented filter cuts into parts. */
+export const hasParts = (stream: StreamName): stream is ScopedTable =>
+  isScopedTable(stream) && streamSpec(stream).parts !== undefined;
+
+/** The checks of counts: signals by type, whole lists that no filter cuts, and parts of the others. */
+const countChecks = (own: VerifyFacts["lists"], counts: readonly Check[]): readonly Check[] => {
+  const parts = own.map(({ stream }) => stream).filter(hasParts);
+  return [
+    ...counts,
+    ...own
+      .filter(({ stream }) => !hasParts(stream))
+      .map(({ stream, scope }): Check => ({ kind: "page", stream, scope, page: 1 })),
+    ...parts.map((stream, at): Check => ({ kind: "parts", stream, share: 1 / (parts.length - at) })),
+  ];
+};
 
 /** All checks in order; the credits decide how many are made. */
 export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): readonly Check[] => {
@@ -97,6 +118,7 @@ export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): read
     isCounted && facts.lists.some(({ stream }) => stream === "signals")
       ? [{ kind: "signal-counts", stream: "signals" }]
       : [];
+  if (options.counts === true) return countChecks(own, counts);
   const byId: readonly Check[] = long("accounts")
     ? [{ kind: "ids", stream: "accounts", ids: facts.accounts.slice(0, Math.min(sample, MOST_IDS)) }]
     : [];

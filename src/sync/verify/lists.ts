@@ -21,7 +21,7 @@ export interface Finding {
   readonly note: string | null;
 }
 
-const NOTHING: Finding = { status: "skipped", records: 0, differences: [], note: null };
+export const NOTHING: Finding = { status: "skipped", records: 0, differences: [], note: null };
 /** Request forms to try before a list counts as refused; a refusal costs nothing. */
 const MOST_FORMS = 40;
 /** Most vanished records that a repair requests by id before deleting them; a 404 costs nothing. */

@@ -9,11 +9,12 @@ import { stateKey } from "../plan/candidate.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
 import type { SyncDeps } from "../run/state/run-state.ts";
-import type { Check, VerifyFacts } from "./checks.ts";
+import { type Check, hasParts, type VerifyFacts } from "./checks.ts";
 import { afterCheck, type Findings, isDown, NO_FINDINGS } from "./findings.ts";
 import { checkFilter, checkPage, type Finding } from "./lists.ts";
+import { checkParts } from "./parts.ts";
 import { checkIds, checkRecord, checkSignalCounts } from "./records.ts";
-import { recount, walkCredits } from "./repair.ts";
+import { recount, suspectsOf, walkCredits } from "./repair.ts";
 import type { VerifyRun } from "./session.ts";
 
 // Reads the facts about the mirror that a verification is planned with.
@@ -60,12 +61,20 @@ export const pagesIn = ({ lists, pageSize }: VerifyFacts, stream: StreamName, sc
   return LISTS.has(stream) ? Math.max(1, Math.ceil(rows / pageSize(stream))) : 1;
 };
 
+/** Credits that this verification may still spend. */
+const creditsLeft = (ledger: SyncDeps["ledger"]): number => {
+  const { allowance, spent, reserved, ambiguous } = ledger.snapshot();
+  return allowance === null ? Number.POSITIVE_INFINITY : allowance - spent - reserved - ambiguous;
+};
+
 const make = (run: VerifyRun, check: Check): Promise<Finding> => {
   switch (check.kind) {
     case "page":
       return checkPage(run, check);
     case "filter":
       return checkFilter(run, check);
+    case "parts":
+      return checkParts(run, check.stream, Math.floor(creditsLeft(run.deps.ledger) * check.share));
     case "ids":
       return checkIds(run, check);
     case "signal-counts":
@@ -77,12 +86,6 @@ const make = (run: VerifyRun, check: Check): Promise<Finding> => {
     default:
       return check satisfies never;
   }
-};
-
-/** Credits that this verification may still spend. */
-const creditsLeft = (ledger: SyncDeps["ledger"]): number => {
-  const { allowance, spent, reserved, ambiguous } = ledger.snapshot();
-  return allowance === null ? Number.POSITIVE_INFINITY : allowance - spent - reserved - ambiguous;
 };
 
 /** True when the credits left are just enough to walk the lists that differ. */
@@ -97,19 +100,39 @@ const announce = (run: VerifyRun, { reports }: Findings, stream: string, records
   run.deps.emit({ kind: "page", stream, ...count, pagesTotal: null, rowsTotal: null });
 };
 
+/** One more check, and what of the earlier differences its rows repaired. */
+const withCheck = async (run: VerifyRun, before: Findings, check: Check): Promise<Findings | null> => {
+  const credits = run.credits;
+  const found = await make(run, check);
+  if (found.status === "stopped") return null;
+  const findings = afterCheck(before, check, found, run.credits - credits);
+  announce(run, findings, check.stream, found.records);
+  const isRepaired = run.repair && found.differences.length > 0;
+  return isRepaired ? { ...findings, differences: await recount(run.deps, findings.differences) } : findings;
+};
+
+/** Lists whose counts differ are searched by parts, before any of them is walked. */
+const searchParts = async (run: VerifyRun, before: Findings): Promise<Findings> => {
+  let findings = before;
+  const counted = before.reports.flatMap(({ check, stream }) => (check === "parts" ? [stream] : []));
+  const streams = new Set(suspectsOf(before.differences).map(({ stream }) => stream));
+  const open = [...streams].filter(hasParts).filter((stream) => !counted.includes(stream));
+  for (const [at, stream] of open.entries()) {
+    if (run.deps.signal.aborted) break;
+    findings = (await withCheck(run, findings, { kind: "parts", stream, share: 1 / (open.length - at) })) ?? findings;
+  }
+  return findings;
+};
+
 export const makeChecks = async (run: VerifyRun, checks: readonly Check[], facts: VerifyFacts): Promise<Findings> => {
   const { signal } = run.deps;
   let findings = NO_FINDINGS;
   for (const check of checks) {
     if (signal.aborted || isDown(findings)) break;
-    const before = run.credits;
-    const found = await make(run, check);
-    if (found.status === "stopped") break;
-    findings = afterCheck(findings, check, found, run.credits - before);
-    if (run.repair && found.differences.length > 0)
-      findings = { ...findings, differences: await recount(run.deps, findings.differences) };
-    announce(run, findings, check.stream, found.records);
+    const next = await withCheck(run, findings, check);
+    if (next === null) break;
+    findings = next;
     if (signal.aborted || mustRepairNow(run, findings, facts)) break;
   }
-  return findings;
+  return run.repair ? searchParts(run, findings) : findings;
 };

@@ -16,7 +16,7 @@ interface Suspect {
   readonly scope: string;
 }
 
-const suspectsOf = (differences: readonly Difference[]): readonly Suspect[] =>
+export const suspectsOf = (differences: readonly Difference[]): readonly Suspect[] =>
   differences.filter(isOpen).flatMap(({ stream, scope }) => {
     return isStreamName(stream) && streamSpec(stream).list !== undefined ? [{ stream, scope }] : [];
   });
@@ -42,7 +42,8 @@ const countNow = async (deps: SyncDeps, { stream, scope, field }: Difference): P
   if (field === null || field === "all") return deps.warehouse.countRows(table, kind === "company" ? scope : undefined);
   const [name = "", value = ""] = field.split("=");
   const column = tableSpec(table).fields.find((known) => known.name === name)?.column;
-  if (column === undefined) return null;
+  // A range of days was counted when its rows were read.
+  if (column === undefined || value.includes("..")) return null;
   return (await countByValue(deps.warehouse.database, table, column)).get(value) ?? 0;
 };
 

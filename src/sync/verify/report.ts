@@ -2,7 +2,7 @@
 
 /** One request and its result. */
 export interface CheckReport {
-  /** `page`, `ids`, `signal-counts`, `filter`, `detail`, `company` or `insight`. */
+  /** `page`, `parts`, `ids`, `signal-counts`, `filter`, `detail`, `company` or `insight`. */
   readonly check: string;
   readonly stream: string;
   /** Checked company, account or record; empty for a list of the organization. */
@@ -22,7 +22,7 @@ export interface Difference {
   readonly scope: string;
   /**
    * `field`: a value. `missing`: the mirror lacks the record. `vanished`: the service no longer has it. `count`: the
-   * number of rows; `field` then names the counted value, unless it is the whole list.
+   * number of rows; `field` then names the counted value or range of days, unless it is the whole list.
    */
   readonly kind: "field" | "missing" | "vanished" | "count";
   /** Id of the record; null for a count. */

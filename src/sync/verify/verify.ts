@@ -31,6 +31,8 @@ export interface VerifyOptions {
   readonly sync: SyncOptions;
   /** Number of records to compare per stream. */
   readonly sample: number;
+  /** Compare counts only, of parts where a filter cuts the list. */
+  readonly counts?: boolean;
   readonly repair: boolean;
   /** Id of the run, or its prefix if a run that lost its worker has it already; unset: generated. */
   readonly runId?: string;
@@ -100,7 +102,12 @@ const prepare = async (
   const pageSize = (stream: StreamName) => shapes.get(stream)?.perPage ?? options.sync.largestPage;
   const facts = await readFacts(deps, options.sample, states, pageSize);
   const streams = comparedStreams(options.sync, deps, startedAt);
-  const checks = planChecks(facts, { streams, sample: options.sample, random: deps.random });
+  const checks = planChecks(facts, {
+    streams,
+    sample: options.sample,
+    counts: options.counts === true,
+    random: deps.random,
+  });
   return { states, shapes, budgets, facts, checks };
 };
 

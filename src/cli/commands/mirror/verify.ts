@@ -21,6 +21,7 @@ const inputSchema = z.object({
   args: z.array(z.string()).default([]),
   maxCredits: z.string().optional(),
   sample: z.coerce.number().int().min(1).max(100_000).default(VERIFY_SAMPLE),
+  counts: z.boolean().default(false),
   repair: z.boolean().default(false),
   allowMassDelete: z.boolean().default(false),
 });
@@ -107,11 +108,13 @@ export const command = defineCommand({
     addStreams(cli, "compare")
       .option("--max-credits <n>", `spend at most this many credits, repairs included (default ${VERIFY_CREDITS})`)
       .option("--sample <n>", "records to compare per stream (default 100), rounded up to whole pages")
+      .option("--counts", "compare counts of lists and of their parts, and find the rows in parts that differ")
       .option("--repair", "load what differs, delete what is confirmed gone, walk lists whose count differs")
       .option("--allow-mass-delete", "with --repair: delete even more than max_delete_share"),
   examples: {
     "duckmirror verify": `counts and a random sample, for ${VERIFY_CREDITS} credits at most; exit code 5 when anything is wrong`,
     "duckmirror verify signals --max-credits 3": "one stream, three credits",
+    "duckmirror verify signals --counts --max-credits 30": "counts of parts of one list, and the rows that differ",
     "duckmirror verify --repair --json": "load what differs; every difference as JSON",
   },
   input: inputSchema,
@@ -123,6 +126,7 @@ export const command = defineCommand({
       streams: streamsOf(input.args),
       maxCredits: input.maxCredits === undefined ? Math.min(allowed, VERIFY_CREDITS) : allowed,
       sample: input.sample,
+      counts: input.counts,
       repair: input.repair,
       allowMassDelete: input.allowMassDelete,
     };

@@ -36,6 +36,8 @@ export interface Counting {
   readonly cut: Cut | null;
   /** An earlier search showed the meaning of the filter. */
   readonly proven: boolean;
+  /** The mirror may lack rows, too: parts may differ in both directions (comparing.ts). */
+  readonly both: boolean;
   /** In ascending order. */
   readonly boundaries: readonly Boundary[];
   readonly reading: Reading | null;
@@ -72,7 +74,7 @@ export type CountingStep =
   | { readonly kind: "gives-up"; readonly because: string };
 
 /** Rows by which a part may contradict another if a search by this filter succeeded before: the list may change meanwhile. */
-const SLACK = 2;
+export const SLACK = 2;
 /** Credits beyond the price, so that a search that goes on as expected is not broken off. */
 const limitOf = (price: number): number => Math.ceil(price * 1.25) + 3;
 
@@ -81,6 +83,7 @@ export const startCounting = (total: number, { rows, days, pageSize }: MirrorFac
   head: null,
   cut,
   proven: cut !== null,
+  both: false,
   boundaries: [],
   reading: null,
   settled: [],
@@ -90,7 +93,7 @@ export const startCounting = (total: number, { rows, days, pageSize }: MirrorFac
   fault: null,
 });
 
-interface Compared extends Part {
+export interface Compared extends Part {
   /** Mirrored rows before the boundaries. */
   readonly least: number;
   readonly most: number;
@@ -104,7 +107,10 @@ interface Compared extends Part {
 }
 
 /** The parts between the boundaries, newest first. */
-const partsOf = ({ total, head, cut, boundaries }: Counting, { rows, days }: MirrorFacts): readonly Compared[] => {
+export const partsOf = (
+  { total, head, cut, boundaries }: Counting,
+  { rows, days }: MirrorFacts,
+): readonly Compared[] => {
   const ends = [
     { day: null, count: 0, mirrored: 0, page: null },
     ...boundaries.map((each) => ({ ...each, mirrored: rowsBefore(days, cut ?? "exclusive", each.day) })),
@@ -124,7 +130,7 @@ const partsOf = ({ total, head, cut, boundaries }: Counting, { rows, days }: Mir
     .reverse();
 };
 
-const isSame = (one: Part, other: Part): boolean => one.from === other.from && one.to === other.to;
+export const isSame = (one: Part, other: Part): boolean => one.from === other.from && one.to === other.to;
 
 /** The whole list is counted again: more rows went while its parts were counted, or came. */
 const RECOUNT: CountingStep = { kind: "ask", day: null, page: 1 };
@@ -154,7 +160,7 @@ const withPage = (
 };
 
 /** The part as far as it was read; null: not at all. */
-const readOf = (state: Counting, facts: MirrorFacts, part: Compared): Reading | null => {
+export const readOf = (state: Counting, facts: MirrorFacts, part: Compared): Reading | null => {
   if (state.reading !== null && isSame(state.reading, part)) return state.reading;
   return part.page === null ? null : withPage(state, facts, part, { page: 0, ids: [], rows: 0 }, part.page);
 };
@@ -208,13 +214,17 @@ export const takeAsked = (state: Counting, facts: MirrorFacts, { day, page }: As
     const isAgain = partsOf(state, facts).every(({ difference }) => difference <= 0);
     return { ...paid, total: found.count, head: found.page, recounted: state.recounted || isAgain };
   }
-  const meaning = meaningOf(facts.days, { day, gone: facts.rows - state.total, page: answer, known: state.cut });
+  const off = facts.rows - state.total;
+  const range = state.both ? { gone: Math.abs(off) + SLACK, least: -Math.abs(off) - SLACK } : { gone: off, least: 0 };
+  const meaning = meaningOf(facts.days, { day, ...range, page: answer, known: state.cut });
   if ("because" in meaning) return { ...paid, fault: meaning.because };
   const boundaries = [...state.boundaries.filter((each) => each.day !== day), { day, ...found }];
   const next = { ...paid, cut: meaning.cut, boundaries: boundaries.sort((a, b) => a.day - b.day) };
-  const isOff = partsOf(next, facts).some(
-    ({ from, to, difference }) => (from === day || to === day) && difference < (state.proven ? -SLACK : 0),
-  );
+  const isOff =
+    !state.both &&
+    partsOf(next, facts).some(
+      ({ from, to, difference }) => (from === day || to === day) && difference < (state.proven ? -SLACK : 0),
+    );
   return isOff ? { ...next, fault: "the counts of the parts contradict each other" } : next;
 };
 

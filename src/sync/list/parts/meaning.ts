@@ -57,13 +57,19 @@ const shownBy = (here: Day | undefined, gone: number, newest: number, known: Cut
 
 /**
  * The meaning that a page agrees with: what it shows, or what earlier pages did. A text: the filter is not honoured, or has
- * another meaning, so it is not used. With `gone` rows missing, the count may be that much below the mirror's.
+ * another meaning, so it is not used. The mirror may hold between `least` and `gone` rows more than the service counts.
  */
 export const meaningOf = (
   days: readonly Day[],
-  asked: { readonly day: number; readonly gone: number; readonly page: CountedPage; readonly known: Cut | null },
+  asked: {
+    readonly day: number;
+    readonly gone: number;
+    readonly least: number;
+    readonly page: CountedPage;
+    readonly known: Cut | null;
+  },
 ): { readonly cut: Cut } | { readonly because: string } => {
-  const { day, gone, page, known } = asked;
+  const { day, gone, least, page, known } = asked;
   const fault = faultOf(page, day);
   if (fault !== null) return { because: fault };
   const newest = page.times[0] ?? Number.NEGATIVE_INFINITY;
@@ -75,6 +81,6 @@ export const meaningOf = (
   );
   if (known !== null) return { cut };
   const difference = rowsBefore(days, cut, day) - (page.total ?? 0);
-  const fits = difference >= 0 && difference <= gone;
+  const fits = difference >= least && difference <= gone;
   return fits ? { cut } : { because: "the service counts other rows before a date than the mirror holds" };
 };

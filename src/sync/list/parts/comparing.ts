@@ -1,0 +1,95 @@
+// Compares a list with the mirror by counts of its parts, within a number of credits. Pure. The parts and their pages are those of
+// counting.ts; here a part may hold more rows than the mirror, too, and parts that agree are halved on, the largest first, because
+// a row that came and one that went balance within a part.
+import {
+  type Compared,
+  type Counting,
+  isSame,
+  type MirrorFacts,
+  partsOf,
+  readOf,
+  SLACK,
+  startCounting,
+} from "./counting.ts";
+import { type Cut, DAY_MS, middleDay, type Part } from "./days.ts";
+import { askedFirst } from "./meaning.ts";
+import { isRead } from "./price.ts";
+
+export type ComparingStep =
+  /** One request, sorted by the field in descending order. */
+  | { readonly kind: "ask"; readonly day: number | null; readonly page: number }
+  /** The pages of the part were read: rows of it that the mirror holds and they did not return may be gone. */
+  | { readonly kind: "settle"; readonly part: Part; readonly seen: readonly string[] }
+  /** Every part is compared, or the credits are spent. */
+  | { readonly kind: "ends" }
+  | { readonly kind: "gives-up"; readonly because: string };
+
+/** `limit`: credits. */
+export const startComparing = (facts: MirrorFacts, cut: Cut | null, limit: number): Counting => ({
+  ...startCounting(facts.rows, facts, cut),
+  both: true,
+  limit,
+});
+
+/** The part was compared row by row. */
+export const takeCompared = (state: Counting, part: Part): Counting => ({
+  ...state,
+  reading: null,
+  settled: [...state.settled, part],
+});
+
+const isSettled = ({ settled }: Counting, part: Part): boolean => settled.some((each) => isSame(each, part));
+
+/** First day after all dated rows, if the list has rows without a date: these are no part of what pages by date show. */
+const undatedFrom = ({ rows, days }: MirrorFacts): number | null => {
+  const last = days.at(-1);
+  const dated = days.reduce((sum, day) => sum + day.rows, 0);
+  return last === undefined || dated >= rows ? null : last.day + DAY_MS;
+};
+
+/** Reads the part on, or halves it. */
+const within = (state: Counting, facts: MirrorFacts, part: Compared): ComparingStep => {
+  const { to, least, most, count, difference } = part;
+  const read = readOf(state, facts, part);
+  const undated = to === null ? undatedFrom(facts) : null;
+  if (undated !== null) return { kind: "ask", day: undated, page: 1 };
+  const on = { kind: "ask", day: to, page: (read?.page ?? 0) + 1 } as const;
+  if (read !== null && read.page > 1) return on;
+  const pages = count / facts.pageSize - (read === null ? 0 : 1);
+  if (difference !== 0 && isRead(pages, Math.abs(difference))) return on;
+  const middle = middleDay(facts.days, state.cut ?? "exclusive", least, most);
+  return middle === null ? on : { kind: "ask", day: middle, page: 1 };
+};
+
+/** Parts that are not compared row by row; those that differ first, then the largest. */
+export const openParts = (state: Counting, facts: MirrorFacts): readonly Compared[] => {
+  const undated = undatedFrom(facts);
+  const isReading = (part: Part) => state.reading !== null && isSame(state.reading, part);
+  return partsOf(state, facts)
+    .filter((part) => !isSettled(state, part) && !(part.to === null && undated !== null && part.from === undated))
+    .filter(({ count, difference }) => count > 0 || difference !== 0)
+    .sort(
+      (a, b) =>
+        Number(isReading(b)) - Number(isReading(a)) ||
+        Number(b.difference !== 0) - Number(a.difference !== 0) ||
+        b.count - a.count,
+    );
+};
+
+/** The next step. */
+export const nextComparison = (state: Counting, facts: MirrorFacts): ComparingStep => {
+  const { fault, head, cut, spent, limit } = state;
+  if (fault !== null) return { kind: "gives-up", because: fault };
+  if (head === null) return spent >= limit ? { kind: "ends" } : { kind: "ask", day: null, page: 1 };
+  const open = openParts(state, facts);
+  for (const part of open) {
+    const read = readOf(state, facts, part);
+    if (read?.ended === true) return { kind: "settle", part: { from: part.from, to: part.to }, seen: read.ids };
+  }
+  const [first] = open;
+  if (first === undefined || spent >= limit) return { kind: "ends" };
+  if (cut !== null) return within(state, facts, first);
+  const day = askedFirst(facts.days, Math.abs(facts.rows - state.total) + SLACK);
+  if (day === null) return { kind: "gives-up", because: "no day has enough rows to show what the filter means" };
+  return { kind: "ask", day, page: 1 };
+};

@@ -63,13 +63,16 @@ test("one row gone and one added among 30,000 are found for a tenth of what read
   expect(credits[19]).toBeLessThanOrEqual(60);
 });
 
-test.each<Meaning>(["exclusive", "whole-day"])("an equal list has no part that differs, where a date filter is %s", (meaning) => {
-  const rows = someRows(3_000, seeded(5));
-  const { state, facts, found, step } = compare(new CountedService(rows, meaning, SIZE), new CountedMirror(rows), 10);
-  expect(step).toEqual({ kind: "ends" });
-  expect(partsOf(state, facts).every(({ difference }) => difference === 0)).toBe(true);
-  expect([found.size, state.spent, state.cut]).toEqual([0, 10, meaning]);
-});
+test.each<Meaning>(["exclusive", "whole-day"])(
+  "an equal list has no part that differs, where a date filter is %s",
+  (meaning) => {
+    const rows = someRows(3_000, seeded(5));
+    const { state, facts, found, step } = compare(new CountedService(rows, meaning, SIZE), new CountedMirror(rows), 10);
+    expect(step).toEqual({ kind: "ends" });
+    expect(partsOf(state, facts).every(({ difference }) => difference === 0)).toBe(true);
+    expect([found.size, state.spent, state.cut]).toEqual([0, 10, meaning]);
+  },
+);
 
 test("with credits for every page, every row is compared", () => {
   const { mirror, service, ids } = exchanged(7, 2_000);

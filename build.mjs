@@ -20,12 +20,18 @@ rmSync(out, { recursive: true, force: true });
 const types = process.argv.includes("--unchecked") ? ["--noCheck"] : [];
 const tsc = [at("node_modules/typescript-native/bin/tsc"), "-p", at("tsconfig.build.json"), "--outDir", out, ...types];
 execFileSync(process.execPath, tsc, { stdio: "inherit" });
-// The page's own files, and libraries that are loaded as they are, beside its modules (below).
+// The page's own files, beside its modules (below).
 const page = join(out, "src/server/page");
 for (const name of readdirSync(at("src/server/page")).filter((file) => /\.(html|css|svg)$/.test(file))) {
   cpSync(join(at("src/server/page"), name), join(page, name));
 }
-cpSync(at("node_modules/uplot/dist/uPlot.min.css"), join(page, "vendor/uPlot.min.css"));
+// One style sheet holds the page's rules and those of its plots: each further file delays the first paint.
+writeFileSync(
+  join(page, "page.css"),
+  ["node_modules/uplot/dist/uPlot.min.css", "src/server/page/page.css"]
+    .map((name) => readFileSync(at(name), "utf8"))
+    .join(""),
+);
 cpSync(at("sql"), join(out, "sql"), { recursive: true });
 cpSync(at("src/sandbox/content/names.json"), join(out, "src/sandbox/content/names.json"));
 cpSync(at("node_modules/@bull-board/ui/dist"), join(out, "board/dist"), { recursive: true });

@@ -1,4 +1,4 @@
-// Vitest for mutation testing (docs/MUTATION.md): only the tests of what is mutated, none that start a service or Redis.
+// Vitest for mutation testing: only the tests of what is mutated, none that start a service or Redis.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

@@ -23,7 +23,7 @@ export const SECTIONS: readonly Section[] = [
   {
     title: "The code",
     isOpen: false,
-    places: oneOf("CONTRIBUTING", "ARCHITECTURE", "INVARIANTS", "MUTATION", "SPEC", "decisions/index"),
+    places: oneOf("CONTRIBUTING", "ARCHITECTURE", "INVARIANTS", "SPEC", "decisions/index"),
   },
   {
     title: "Decisions",

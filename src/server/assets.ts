@@ -50,7 +50,7 @@ const assetOf = (file: URL, type: string): Asset => {
   };
 };
 
-/** Files of a page by name below its folder, e.g. `vendor/uPlot.min.css`. */
+/** Files of a page by name below its folder, e.g. `page.css`. */
 export const readAssets = (folder = programFile("src/server/page/")): ReadonlyMap<string, Asset> => {
   const assets = new Map<string, Asset>();
   for (const path of listProgram(folder)) {

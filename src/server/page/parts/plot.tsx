@@ -1,6 +1,6 @@
-// Plots with uPlot, in the page's colours and width, with a description for screen readers.
+// Plots with uPlot, in the page's colours and width, with a description for screen readers. uPlot is loaded for the first of them.
 import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
+import type uPlot from "uplot";
 
 export interface Line {
   readonly label: string;
@@ -23,9 +23,9 @@ export interface PlotShape {
 const HEIGHT = 220;
 const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-const seriesOf = (line: Line, index: number): uPlot.Series => {
+const seriesOf = (paths: uPlot.Series.PathBuilderFactories, line: Line, index: number): uPlot.Series => {
   const stroke = colour(`--plot-${(index % 8) + 1}`);
-  const paths = line.bars === true ? uPlot.paths.bars?.({ size: [0.7, 40] }) : undefined;
+  const bars = line.bars === true ? paths.bars?.({ size: [0.7, 40] }) : undefined;
   return {
     label: line.label,
     stroke,
@@ -34,7 +34,7 @@ const seriesOf = (line: Line, index: number): uPlot.Series => {
     points: { show: line.values.filter((value) => value !== null).length < 3 },
     value: (_chart, value) => (value === null ? "" : value.toLocaleString("en-US")),
     ...(line.dashed === true ? { dash: [6, 5] } : {}),
-    ...(paths === undefined ? {} : { paths, fill: `${stroke}aa` }),
+    ...(bars === undefined ? {} : { paths: bars, fill: `${stroke}aa` }),
     ...(line.area === true ? { fill: `${stroke}22` } : {}),
   };
 };
@@ -42,7 +42,11 @@ const seriesOf = (line: Line, index: number): uPlot.Series => {
 const shortNumber = (value: number): string =>
   new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 }).format(value);
 
-const optionsOf = ({ lines, names }: PlotShape, width: number): uPlot.Options => {
+const optionsOf = (
+  paths: uPlot.Series.PathBuilderFactories,
+  { lines, names }: PlotShape,
+  width: number,
+): uPlot.Options => {
   const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
   const named =
     names === undefined
@@ -69,38 +73,55 @@ const optionsOf = ({ lines, names }: PlotShape, width: number): uPlot.Options =>
       names === undefined
         ? { label: "", value: (_chart, at) => (at === null ? "" : new Date(at * 1000).toLocaleString()) }
         : { label: "", value: (_chart, at) => names[at] ?? "" },
-      ...lines.map(seriesOf),
+      ...lines.map((line, index) => seriesOf(paths, line, index)),
     ],
     cursor: { drag: { x: false, y: false } },
   };
 };
 
-/** A plot as wide as its place; drawn anew for another width or theme. */
+/** Draws the plot as wide as its place, anew for another width or theme; returns what ends that. */
+const drawn = (UPlot: typeof uPlot, box: HTMLDivElement, shape: PlotShape): (() => void) => {
+  let chart: uPlot | null = null;
+  const draw = () => {
+    chart?.destroy();
+    const values: uPlot.AlignedData = [[...shape.x], ...shape.lines.map((line) => [...line.values])];
+    chart = new UPlot(optionsOf(UPlot.paths, shape, Math.max(200, box.clientWidth)), values, box);
+  };
+  draw();
+  let { clientWidth } = box;
+  const resized = new ResizeObserver(() => {
+    if (box.clientWidth === clientWidth) return;
+    clientWidth = box.clientWidth;
+    draw();
+  });
+  resized.observe(box);
+  const themed = new MutationObserver(draw);
+  themed.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => {
+    resized.disconnect();
+    themed.disconnect();
+    chart?.destroy();
+  };
+};
+
 export const Plot = ({ shape }: { shape: PlotShape }) => {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const box = place.current;
     if (box === null || shape.x.length === 0) return;
-    let chart: uPlot | null = null;
-    const draw = () => {
-      chart?.destroy();
-      const values: uPlot.AlignedData = [[...shape.x], ...shape.lines.map((line) => [...line.values])];
-      chart = new uPlot(optionsOf(shape, Math.max(200, box.clientWidth)), values, box);
-    };
-    draw();
-    let { clientWidth } = box;
-    const resized = new ResizeObserver(() => {
-      if (box.clientWidth === clientWidth) return;
-      clientWidth = box.clientWidth;
-      draw();
-    });
-    resized.observe(box);
-    const themed = new MutationObserver(draw);
-    themed.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    let gone = false;
+    let end = () => {};
+    import("uplot").then(
+      ({ default: UPlot }) => {
+        if (!gone) end = drawn(UPlot, box, shape);
+      },
+      () => {
+        box.textContent = "The plot could not be loaded. Reload the page.";
+      },
+    );
     return () => {
-      resized.disconnect();
-      themed.disconnect();
-      chart?.destroy();
+      gone = true;
+      end();
     };
   }, [JSON.stringify(shape)]);
   return shape.x.length === 0 ? (

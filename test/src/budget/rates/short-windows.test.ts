@@ -1,5 +1,5 @@
 // Windows and refills within a second, announced by headers: refusals, and the share of the rate that is used
-// (docs/decisions/0280-what-a-window-allows-at-once.md).
+// (docs/decisions/rate-limit.md).
 import { expect, test } from "vitest";
 import type { Dialect } from "../../../../bench/rates/headers.ts";
 import {

@@ -9,7 +9,7 @@ import { startKnown } from "../../../../../src/sync/list/ways/known.ts";
 import { acceptRead, nextStep, type Progress } from "../../../../../src/sync/list/ways/progress.ts";
 
 const SEED = 20261121;
-/** Fewer where every line is mutated (docs/MUTATION.md): a mutant that survives few cases is looked at by hand. */
+/** Fewer where every line is mutated: a mutant that survives few cases is looked at by hand. */
 const RUNS = Number(process.env.DUCKMIRROR_PROPERTY_RUNS ?? 2000);
 
 interface Item {

@@ -18,7 +18,7 @@ import { cover, descending, facts, page } from "./readings.ts";
 
 const SEED = 20261121;
 /**
- * `npm run test:long` draws 4,000. Fewest where every line is mutated (docs/MUTATION.md): a mutant that survives few cases
+ * `npm run test:long` draws 4,000. Fewest where every line is mutated: a mutant that survives few cases
  * is looked at by hand.
  */
 const RUNS = Number(process.env.DUCKMIRROR_PROPERTY_RUNS ?? 400);

@@ -19,14 +19,17 @@ export interface CheckedData {
   readonly error: DuckmirrorError | null;
 }
 
-/** Runs the checks. Throws CHECKS_MISSING, SNAPSHOT_MISSING, WRITER_BUSY, HOME_*. */
-export const checkDataJob = async (config: Config, { clock }: { readonly clock: Clock }): Promise<CheckedData> => {
+/** Runs the checks. Throws CHECKS_MISSING, SNAPSHOT_MISSING, WRITER_BUSY, INTERRUPTED, HOME_*. */
+export const checkDataJob = async (
+  config: Config,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<CheckedData> => {
   const { dataDir, memory, checks } = config;
   if (checks === null) throw new DuckmirrorError("CHECKS_MISSING");
   if (await followHome(config, clock)) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshotPath(dataDir) });
   const warehouse = await openWarehouse({ dataDir, clock, memory });
   try {
-    const results = await runChecks(warehouse.database, checks, { runId: null, now: clock.now() });
+    const results = await runChecks(warehouse.database, checks, { runId: null, now: clock.now(), stop: signal });
     return { results, error: checkProblem(results) };
   } finally {
     await warehouse.close();

@@ -103,6 +103,7 @@ export const withEngine = async <T>(
         memory,
         keepSnapshots,
         checks,
+        stop: context.signal,
         home: homeOf(config, clock),
         auditRetentionDays: audit.retentionDays,
         strictness: tableStrictness(strictness),

@@ -66,7 +66,7 @@ type Keeping = Pick<LookupResult, "kept" | "error">;
  * Loads the answer and publishes it; not while another process holds the warehouse. Throws nothing: the answer is paid for,
  * and the caller gets it also where the mirror cannot be written.
  */
-const keepAnswer = async (config: Config, { clock }: LookupContext): Promise<Keeping> => {
+const keepAnswer = async (config: Config, { clock, signal }: LookupContext): Promise<Keeping> => {
   const { dataDir, memory, audit, strictness, keepSnapshots, checks } = config;
   try {
     const strict = tableStrictness(strictness);
@@ -76,6 +76,7 @@ const keepAnswer = async (config: Config, { clock }: LookupContext): Promise<Kee
       memory,
       keepSnapshots,
       checks,
+      stop: signal,
       home: homeOf(config, clock),
       auditRetentionDays: audit.retentionDays,
       strictness: strict,

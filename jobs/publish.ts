@@ -204,8 +204,14 @@ const isCurrent = async (dataDir: string, { problem, results }: EndedSync): Prom
   return true;
 };
 
+interface PublishContext {
+  readonly clock: Clock;
+  /** Ends checks soon after it aborts. */
+  readonly signal: AbortSignal;
+}
+
 /** Publishes if needed, and returns the sync's report with the work of runs that left none. */
-const publishAndReport = async (config: Config, sync: EndedSync, clock: Clock): Promise<SyncOutcome> => {
+const publishAndReport = async (config: Config, sync: EndedSync, { clock, signal }: PublishContext) => {
   const snapshot = snapshotPath(config.dataDir);
   if (!(await isCurrent(config.dataDir, sync))) {
     const warehouse = await openWarehouse({
@@ -214,6 +220,7 @@ const publishAndReport = async (config: Config, sync: EndedSync, clock: Clock): 
       memory: config.memory,
       keepSnapshots: config.keepSnapshots,
       checks: config.checks,
+      stop: signal,
       home: homeOf(config, clock),
       auditRetentionDays: config.audit.retentionDays,
     });
@@ -229,16 +236,13 @@ const publishAndReport = async (config: Config, sync: EndedSync, clock: Clock): 
 };
 
 /**
- * Publishes if needed. Throws WRITER_BUSY, QUERY_FAILED, DISK_FULL. A sync that a fault has ended keeps its report where
+ * Publishes if needed. Throws WRITER_BUSY, QUERY_FAILED, DISK_FULL, INTERRUPTED. A sync that a fault has ended keeps its report where
  * the same fault, such as a full disk, makes the publish fail.
  */
-export const publishJob = async (
-  config: Config,
-  sync: EndedSync,
-  { clock }: { readonly clock: Clock },
-): Promise<SyncOutcome> => {
+export const publishJob = async (config: Config, sync: EndedSync, context: PublishContext): Promise<SyncOutcome> => {
+  const { clock } = context;
   try {
-    return await publishAndReport(config, sync, clock);
+    return await publishAndReport(config, sync, context);
   } catch (error) {
     if (sync.results.at(-1)?.report.status !== "failed" || isCode(error, "WRITER_BUSY")) throw error;
     return outcomeOf(sync, { snapshot: snapshotPath(config.dataDir) }, clock.now());

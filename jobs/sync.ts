@@ -110,17 +110,19 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
         const options = { ...syncOptions(config, request), totals, pageSizes };
         const { state } = warehousePaths(config.dataDir);
         const noted = noteProgress(config.dataDir, context.clock, context.emit);
-        const own = { ...context, signal, tracer: span, emit: noted.emit };
-        return withEngine(config, own, config.maxCredits, async (deps) => {
+        const timed = { ...context, signal, tracer: span, emit: noted.emit };
+        return withEngine(config, timed, config.maxCredits, async (deps) => {
           noted.begin();
-          await eraseAsked(given, deps.warehouse, context.clock);
+          const erased = await eraseAsked(given, deps.warehouse, context.clock);
           await removeOutdated(config.dataDir, context.clock.now());
           // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.
           const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
           const fullSince = options.runId === null ? null : await firstStartOf(deps.warehouse, options.runId);
           const mixed = await noteRules(state, fieldRules(config), isNew);
           const archiveLimits = mixed ? null : options.archiveLimits;
-          const result = await runSync({ ...options, archiveLimits, runId, syncId: options.runId, fullSince }, deps);
+          const publish = { ...options.publish, hasErased: erased > 0 || options.eraseOutside };
+          const own = { archiveLimits, publish, runId, syncId: options.runId, fullSince };
+          const result = await runSync({ ...options, ...own }, deps);
           noteSync(span, result.report, result.error);
           return result;
         }).finally(noted.end);

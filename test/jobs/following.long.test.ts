@@ -1,4 +1,6 @@
 // Followed companies: what a sync does with inputs that `follow` added, and what stays of those that are followed no more.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eraseAsked, followingJob, followJob, unfollowJob } from "../../jobs/following.ts";
 import { planJob } from "../../jobs/plan.ts";
@@ -75,6 +77,15 @@ test("what is followed no more is asked for no more; its rows stay, until they a
   await followJob(config(), ["c_2"], clock);
   await rig.sync();
   expect(await rowsOf("job_openings")).toBe(6);
+});
+
+test("an erasure is published although a check fails", async () => {
+  await followJob(config(), ["c_1", "c_2"], clock);
+  await rig.sync();
+  writeFileSync(join(rig.dataDir, "never.sql"), "SELECT 1");
+  const guarded = { ...config(), checks: { folder: rig.dataDir, source: "box" as const } };
+  expect((await unfollowJob(guarded, ["c_2"], { erase: true, clock })).erased).toBeGreaterThan(5);
+  expect(await rig.rows("select distinct company_id from job_openings")).toEqual([{ company_id: "c_1" }]);
 });
 
 test("while a sync runs, erasing waits for the next one; what an input still followed names stays", async () => {

@@ -40,7 +40,7 @@ test("the report of a sync counts what a run wrote that a fault ended", async ()
     results: [{ report, problem: null }],
     problem: null,
   };
-  const merged = await publishJob(config, ended, { clock: hurriedClock() });
+  const merged = await publishJob(config, ended, { clock: hurriedClock(), signal: new AbortController().signal });
   expect(merged.problem).toBeNull();
   const reported = new Map(merged.report.streams.map((stream) => [stream.stream, stream]));
   for (const stream of ["accounts", "contacts", "signals", "companies", "news_articles", "job_openings", "filings"]) {

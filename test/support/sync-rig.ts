@@ -57,7 +57,7 @@ export const seededRandom = (seed: number): (() => number) => {
 export interface SyncRig {
   readonly dataDir: string;
   readonly events: ProgressEvent[];
-  sync(request?: Partial<SyncRequest>, env?: Record<string, string>): Promise<SyncResult>;
+  sync(request?: Partial<SyncRequest>, env?: Record<string, string>, signal?: AbortSignal): Promise<SyncResult>;
   verify(request?: Partial<VerifyRequest>): Promise<VerifyResult>;
   /** Rows of a query on the published snapshot. */
   rows(sql: string): Promise<readonly Record<string, unknown>[]>;
@@ -90,11 +90,11 @@ export const startSyncRig = async (
       cwd: dataDir,
       vocabulary: vocabulary(),
     });
-  const context = () => ({
+  const context = (signal = new AbortController().signal) => ({
     clock,
     random,
     emit: (event: ProgressEvent) => void events.push(event),
-    signal: new AbortController().signal,
+    signal,
     hardSignal: new AbortController().signal,
     version: "0.0.0",
     token: new Secret("test-token"),
@@ -103,11 +103,11 @@ export const startSyncRig = async (
   return {
     dataDir,
     events,
-    sync: (request = {}, more = {}) =>
+    sync: (request = {}, more = {}, signal) =>
       syncJob(
         configOf(more),
         { streams: [], full: false, maxDurationMs: null, allowMassDelete: false, ...request },
-        context(),
+        context(signal),
       ),
     verify: (request = {}) =>
       verifyJob(

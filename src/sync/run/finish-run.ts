@@ -130,7 +130,7 @@ const publishRun = async ({ runId, options, deps }: SyncRun): Promise<Duckmirror
   const { publish, archiveLimits } = options;
   const { warehouse, emit } = deps;
   const published = await warehouse.publishNews(runId, publish).catch((error: unknown) => {
-    if (isCode(error, "CHECK_FAILED")) return error;
+    if (isCode(error, "CHECK_FAILED") || isCode(error, "INTERRUPTED")) return error;
     throw error;
   });
   if (published === null) emit({ kind: "looked", path: warehouse.snapshot });

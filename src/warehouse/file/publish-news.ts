@@ -32,6 +32,8 @@ export interface PublishPolicy {
   readonly everyMs: number;
   /** Smaller snapshots are always published. */
   readonly belowBytes: number;
+  /** The run erased what readers must lose, whatever the checks say. */
+  readonly hasErased?: boolean;
 }
 
 /** Looks after which a snapshot is published whatever its age, so that their file stays small. */
@@ -75,6 +77,8 @@ export interface PublishPlace {
   readonly keeping: Keeping | null;
   /** What must pass first; null: nothing; undefined: the caller publishes whatever the checks would say. */
   readonly checks: ChecksSetting | null | undefined;
+  /** Ends the checks soon after an interruption. */
+  readonly stop?: AbortSignal | undefined;
   /** Keeps the state before it is published. */
   readonly home?: MirrorHome | undefined;
   /** ms since the epoch. */
@@ -82,7 +86,7 @@ export interface PublishPlace {
 }
 
 export interface PublishedFile extends Published {
-  /** CHECK_BROKEN: checks that could not run; null: none. */
+  /** CHECK_BROKEN: checks that could not run; CHECK_FAILED: an erasure was published all the same; null: none. */
   readonly broken: DuckmirrorError | null;
   /** null: the working file had few unused blocks. */
   readonly compacted: Compacted | null;
@@ -115,26 +119,33 @@ const noteKept = async (
   await noteLook(snapshot, known, { ...look, tables, streams, checks: results.map(withoutSample) });
 };
 
-/** Runs the checks, and notes what they found. Returns CHECK_BROKEN; throws CHECK_FAILED, which keeps the present snapshot. */
-const passChecks = async (place: PublishPlace, runId: string | null): Promise<DuckmirrorError | null> => {
-  const { database, checks, now } = place;
+/**
+ * Runs the checks, and notes what they found. Returns CHECK_BROKEN; throws CHECK_FAILED, which keeps the present snapshot. After an erasure
+ * it returns that, too: readers would keep what was to go.
+ */
+const passChecks = async (place: PublishPlace, runId: string | null, hasErased: boolean) => {
+  const { database, checks, now, stop } = place;
   if (checks === undefined) return null;
-  const found = checks === null ? [] : await runChecks(database, checks, { runId, now: now() });
+  const found = checks === null ? [] : await runChecks(database, checks, { runId, now: now(), stop });
   const results = found.map(withoutValues);
   await noteChecks(database, results);
   const problem = checkProblem(results);
   if (problem !== null && runId !== null) {
     await database.run(sqlText("warehouse/fail-run.sql"), [runId, problem.code]);
-    if (results.some(isFailedError)) await noteKept(place, runId, results);
+    if (!hasErased && results.some(isFailedError)) await noteKept(place, runId, results);
   }
-  if (problem?.code === "CHECK_FAILED") throw problem;
+  if (!hasErased && problem?.code === "CHECK_FAILED") throw problem;
   return problem;
 };
 
-/** Publishes what passes the checks, after a rewrite if the file has many unused blocks. Throws CHECK_FAILED. */
-export const publishNow = async (place: PublishPlace, runId: string | null = null): Promise<PublishedFile> => {
+/** Publishes what passes the checks, after a rewrite if the file has many unused blocks. Throws CHECK_FAILED, INTERRUPTED. */
+export const publishNow = async (
+  place: PublishPlace,
+  runId: string | null = null,
+  hasErased = false,
+): Promise<PublishedFile> => {
   const { database, snapshot, means, keeping, home, now } = place;
-  const broken = await passChecks(place, runId);
+  const broken = await passChecks(place, runId, hasErased);
   const last = fileVersion(snapshot) === null ? null : (readLooks(snapshot)?.rewritten ?? null);
   await stampPublished(database, now());
   const { compacted, rewritten } = await compact(database, means, last);
@@ -166,10 +177,11 @@ export const publishNews = async (
 ): Promise<PublishedFile | null> => {
   const { database, snapshot } = place;
   const known = fileVersion(snapshot) === null ? null : readLooks(snapshot);
-  if (known === null || !(await mayStay(place, policy, known))) return publishNow(place, runId);
-  if (known.news !== (await readNews(database))) return publishNow(place, runId);
+  const publish = () => publishNow(place, runId, policy.hasErased);
+  if (known === null || !(await mayStay(place, policy, known))) return publish();
+  if (known.news !== (await readNews(database))) return publish();
   const look = await lookOf(database, runId);
-  if (look === null) return publishNow(place, runId);
+  if (look === null) return publish();
   await noteLook(snapshot, known, look);
   return null;
 };

@@ -57,11 +57,11 @@ export interface Warehouse extends Changes, MirrorReader {
   seenCount(walkId: string): Promise<number>;
   /** Ids, as text, of a company's rows in a table that is kept per company. */
   idsOfCompany(table: TableName, company: string): Promise<readonly string[]>;
-  /** Replaces the snapshot atomically with the present state. Throws CHECK_FAILED. */
+  /** Replaces the snapshot atomically with the present state. Throws CHECK_FAILED, INTERRUPTED. */
   publish(): Promise<PublishedFile>;
   /**
    * Publishes if the run found something new for a reader, or the snapshot is due by `policy`; else notes that the run
-   * looked, and returns null. Throws CHECK_FAILED.
+   * looked, and returns null. Throws CHECK_FAILED, INTERRUPTED.
    */
   publishNews(runId: string, policy: PublishPolicy): Promise<PublishedFile | null>;
   /**
@@ -133,8 +133,8 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     journal.inTurn(async () => {
       await loadTrail(database, dataDir, { retentionDays: auditRetentionDays, now: clock.now() });
       const means = { tempDir: join(dataDir, "state", "tmp"), memory: memoryOf(options) };
-      const { keepSnapshots: keeping = null, checks, home } = options;
-      return work({ database, snapshot, means, keeping, checks, home, now: () => clock.now() });
+      const { keepSnapshots: keeping = null, checks, stop, home } = options;
+      return work({ database, snapshot, means, keeping, checks, stop, home, now: () => clock.now() });
     });
 
   return {

@@ -85,6 +85,8 @@ export interface WarehouseOptions {
   readonly keepSnapshots?: Keeping;
   /** Checks that a publish must pass; null: none; unset: it passes whatever they would say. */
   readonly checks?: ChecksSetting | null;
+  /** The program's signal to end, which leaves checks a few seconds. */
+  readonly stop?: AbortSignal;
   /** Unset: the state is in the data directory only. */
   readonly home?: MirrorHome | undefined;
   /** Strictness of each table; default: every table accepts every record. */

@@ -54,8 +54,8 @@ export const command = defineCommand({
   input: inputSchema,
   run: async (input, context) => {
     if (input.init !== undefined) return init(input.init, context);
-    const { shared, terminal, clock, scrubber } = context;
-    const { results, error } = await checkDataJob(await context.loadConfig(), { clock });
+    const { shared, terminal, clock, signal, scrubber } = context;
+    const { results, error } = await checkDataJob(await context.loadConfig(), { clock, signal });
     if (shared.json) await context.printJson(withError({ checks: results.map(toJson) }, error, scrubber));
     else await terminal.out(`${render(results, terminal.columns)}\n`);
     return error === null ? EXIT.done : context.printProblem(error).exitCode;

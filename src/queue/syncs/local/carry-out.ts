@@ -71,10 +71,10 @@ const runStreams = async (entry: Entry, deps: CarrierDeps): Promise<EndedSync> =
 
 /** Publishes what the run brought, which is the sync's outcome. */
 const publish = async (entry: Entry, ended: EndedSync, deps: CarrierDeps): Promise<SyncOutcome> => {
-  const { sync, config } = entry;
+  const { sync, config, cancel } = entry;
   const { clock, deliveries, alerts, log } = deps;
   try {
-    const work = () => whenFree(() => publishJob(config, ended, { clock }), free(entry, deps));
+    const work = () => whenFree(() => publishJob(config, ended, { clock, signal: cancel.signal }), free(entry, deps));
     const outcome = await inJob(entry, "publish", work, deps);
     deliveries.ask(config);
     alerts.ask(config);

@@ -142,7 +142,7 @@ const publishEnd = async (work: Work, results: readonly RunResult[], problem: Pr
   const attributes = { "duckmirror.profile": sync.profile, "duckmirror.run.id": sync.syncId };
   const ended = { ...sync, results, problem };
   try {
-    const end = await inSpan(tracer, "job publish", () => publish(profile, ended, { clock }), {
+    const end = await inSpan(tracer, "job publish", () => publish(profile, ended, { clock, signal: taken.signal }), {
       traceparent: sync.traceparent,
       attributes,
     });
@@ -150,7 +150,7 @@ const publishEnd = async (work: Work, results: readonly RunResult[], problem: Pr
     const outcome = { ...WRITTEN.result, ...end, cancelled: cancelled && end.report.status === "interrupted" };
     return scrubbed(syncOutcome, outcome, deps);
   } catch (error) {
-    if (isCode(error, "WRITER_BUSY")) return putOff(taken, BUSY_MS, clock.now());
+    if (isCode(error, "WRITER_BUSY") || isCode(error, "INTERRUPTED")) return putOff(taken, BUSY_MS, clock.now());
     throw error;
   }
 };

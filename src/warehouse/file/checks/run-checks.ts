@@ -19,6 +19,8 @@ export interface ChecksSetting {
 }
 
 const LIMITS = { timeMs: 60_000, memoryMiB: 1024 };
+/** Time that all checks together have left once the program is interrupted. */
+const GRACE_MS = 3_000;
 const MOST_BYTES = 1024 * 1024;
 /** More failing rows are not counted. */
 const MOST_FAILING = 10_000;
@@ -72,8 +74,8 @@ const sampled = (_name: string, value: unknown): unknown => {
     : value;
 };
 
-const failingRows = (processes: QueryProcesses, snapshot: string, { sql }: CheckFile) =>
-  processes.stream({ snapshot, sql }, async ({ columns, batches }) => {
+const failingRows = (processes: QueryProcesses, snapshot: string, { sql }: CheckFile, signal: AbortSignal) =>
+  processes.stream({ snapshot, sql, signal }, async ({ columns, batches }) => {
     const sample: Record<string, OutValue>[] = [];
     let failing = 0;
     for await (const rows of batches) {
@@ -89,12 +91,18 @@ type Outcome = Pick<CheckResult, "status" | "failing" | "sample">;
 
 const brokenBy = (detail: string): Outcome => ({ status: "broken", failing: null, sample: JSON.stringify(detail) });
 
-const runCheck = async (processes: QueryProcesses, file: string, check: CheckFile): Promise<Outcome> => {
+const runCheck = async (
+  processes: QueryProcesses,
+  file: string,
+  check: CheckFile,
+  signal: AbortSignal,
+): Promise<Outcome> => {
   if (check.problem !== null) return brokenBy(check.problem);
   try {
-    const { failing, sample } = await failingRows(processes, file, check);
+    const { failing, sample } = await failingRows(processes, file, check, signal);
     return { status: failing === 0 ? "passed" : "failed", failing, sample };
   } catch (error) {
+    signal.throwIfAborted();
     return brokenBy(detailOf(error));
   }
 };
@@ -116,11 +124,45 @@ export const withoutValues = (result: CheckResult): CheckResult => {
   return { ...result, sample: JSON.stringify(text) };
 };
 
-/** Runs every check of the folder on the content of the working file; other work on it waits. `now`: ms since the epoch. */
+/**
+ * A signal that aborts a few seconds after `stop`, if that is an interruption. A run that its time limit ends publishes what it has, so its
+ * checks have their time.
+ */
+const soonAfter = (stop: AbortSignal | undefined) => {
+  const over = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const begin = () => {
+    const { reason } = stop ?? {};
+    if (reason instanceof DuckmirrorError && reason.code !== "INTERRUPTED") return;
+    timer = setTimeout(() => over.abort(new DuckmirrorError("INTERRUPTED")), GRACE_MS);
+  };
+  if (stop?.aborted) begin();
+  else stop?.addEventListener("abort", begin, { once: true });
+  return {
+    signal: over.signal,
+    release: () => {
+      clearTimeout(timer);
+      stop?.removeEventListener("abort", begin);
+    },
+  };
+};
+
+interface ChecksRun {
+  readonly runId: string | null;
+  /** ms since the epoch. */
+  readonly now: number;
+  /** The program's signal to end; unset: none. */
+  readonly stop?: AbortSignal | undefined;
+}
+
+/**
+ * Runs every check of the folder on the content of the working file; other work on it waits. Throws INTERRUPTED a few seconds after
+ * `stop`: what is not checked must not be published.
+ */
 export const runChecks = async (
   database: Database,
   { folder, source }: ChecksSetting,
-  { runId, now }: { readonly runId: string | null; readonly now: number },
+  { runId, now, stop }: ChecksRun,
 ): Promise<readonly CheckResult[]> => {
   const files = checkFiles(folder);
   if (files.length === 0) return [];
@@ -128,13 +170,15 @@ export const runChecks = async (
   return database.offline(async () => {
     const processes = createQueryProcesses(LIMITS, source, { spare: true });
     const results: CheckResult[] = [];
+    const over = soonAfter(stop);
     try {
       for (const file of files) {
         const { check, severity } = file;
-        const outcome = await runCheck(processes, database.file, file);
+        const outcome = await runCheck(processes, database.file, file, over.signal);
         results.push({ check, severity, ...outcome, run_id: runId, at: now });
       }
     } finally {
+      over.release();
       await processes.close();
     }
     return results;

@@ -55,7 +55,11 @@ test("what a worker reports of such a sync needs no publish either", async () =>
     vocabulary: vocabulary(),
   });
   const ended = { syncId: report.run_id, full: false, results: [{ report, problem: null }], problem: null };
-  const outcome = await publishJob(config, { ...ended, streams: ["accounts"] }, { clock: simulatedClock() });
+  const outcome = await publishJob(
+    config,
+    { ...ended, streams: ["accounts"] },
+    { clock: simulatedClock(), signal: new AbortController().signal },
+  );
   expect(outcome.report.status).toBe("done");
   expect(statSync(snapshot).ino).toBe(ino);
 });

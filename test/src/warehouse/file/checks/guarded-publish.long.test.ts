@@ -1,7 +1,8 @@
 // What the user's checks keep from readers: a sync that would publish a broken table leaves the snapshot as it is.
-import { renameSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { DuckmirrorError } from "../../../../../src/core/errors.ts";
 import { verdictOf } from "../../../../../src/core/report/verdict.ts";
 import { readStatus } from "../../../../../src/warehouse/read/read-status.ts";
 import { cli } from "../../../../support/cli.ts";
@@ -100,6 +101,45 @@ test("a folder that is not there stops nothing either, and without the setting n
   set(1, { mainScore: 50 });
   await rig.sync({ streams: ["accounts"] }, { DUCKMIRROR_CHECKS: aFolder({}) });
   expect(await noted()).toEqual([]);
+});
+
+test("an interruption ends a slow check within seconds; nothing is published, and the next sync makes up for it", async () => {
+  const slow = "SELECT x FROM range(1000000000000) AS numbers(x) WHERE hash(x) = 1";
+  const { folder, rig, sync, set, scores } = await aGuarded({ "slow.sql": slow });
+  const stop = new AbortController();
+  const { push } = rig.events;
+  // The lists have ended; the checks come next.
+  rig.events.push = (...events) => {
+    if (events.some(({ kind }) => kind === "stream-finished")) stop.abort(new DuckmirrorError("INTERRUPTED"));
+    return push.apply(rig.events, events);
+  };
+  set(3, { mainScore: 98 });
+  const before = performance.now();
+  const { error, report } = await rig.sync({ streams: ["accounts"] }, {}, stop.signal);
+  expect(performance.now() - before).toBeLessThan(20_000);
+  expect(error?.code).toBe("INTERRUPTED");
+  expect(report.status).toBe("partial");
+  expect(existsSync(join(rig.dataDir, "warehouse.duckdb"))).toBe(false);
+  writeFileSync(join(folder, "slow.sql"), "SELECT id FROM accounts WHERE main_score > 99");
+  expect(await sync()).toMatchObject({ error: null, isNew: true });
+  expect(await scores()).toBe(98);
+});
+
+test("an erasure reaches readers although a check fails, which the sync reports all the same", async () => {
+  const { rig, sync, set } = await aGuarded({ "too-high.sql": TOO_HIGH });
+  await sync();
+  set(3, { mainScore: 150 });
+  const scope = { DUCKMIRROR_SCOPE: JSON.stringify({ accounts: { ids: [1, 2, 3] } }) };
+  const ids = async () => (await rig.rows("SELECT id FROM accounts ORDER BY id")).map(({ id }) => id);
+  await rig.sync({ streams: ["accounts"] }, scope);
+  expect(await ids()).toHaveLength(12);
+  const { error, report } = await rig.sync({ streams: ["accounts"], full: true, eraseOutside: true }, scope);
+  expect(error?.code).toBe("CHECK_FAILED");
+  expect(report.status).toBe("partial");
+  expect(await ids()).toEqual([1, 2, 3]);
+  expect((await readStatus(join(rig.dataDir, "warehouse.duckdb"), { runs: 1 })).checks).toMatchObject([
+    { check: "too-high", status: "failed" },
+  ]);
 });
 
 test("check-data shows the rows that keep the snapshot, publishes nothing, and --init writes checks that run", async () => {

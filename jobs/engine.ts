@@ -20,8 +20,7 @@ import type { SyncDeps } from "../src/sync/run/state/run-state.ts";
 import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
 import { type ForgottenList, readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
-import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
-import { homeOf } from "./home.ts";
+import { writingOptions } from "./home.ts";
 import type { BeginWait } from "./places.ts";
 import { type OpenAccess, openOwnAccess } from "./service-access.ts";
 
@@ -95,19 +94,9 @@ export const withEngine = async <T>(
   const { clock, connect = openOwnAccess, tracer = noTracer } = context;
   const connection = await connect(config, context);
   try {
-    const { dataDir, strictness, baseUrl, memory, audit, keepSnapshots, checks } = config;
+    const { dataDir, baseUrl } = config;
     const warehouse = await inSpan(tracer, "open", () =>
-      openWarehouse({
-        dataDir,
-        clock,
-        memory,
-        keepSnapshots,
-        checks,
-        stop: context.signal,
-        home: homeOf(config, clock),
-        auditRetentionDays: audit.retentionDays,
-        strictness: tableStrictness(strictness),
-      }),
+      openWarehouse({ ...writingOptions(config, clock), stop: context.signal }),
     );
     if (warehouse.adopted) context.emit({ kind: "note", level: "warn", text: ADOPTED });
     try {

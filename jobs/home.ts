@@ -7,6 +7,7 @@ import { type Home, hadHome, mirrorHome, noHome } from "../src/deliver/home/mirr
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, enterMirror, warehousePaths } from "../src/warehouse/file/working-file.ts";
+import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 
 type Housed = Pick<Config, "dataDir" | "home" | "azure">;
 
@@ -15,6 +16,18 @@ export const homeOf = ({ dataDir, home: url, azure }: Housed, clock: Pick<Clock,
   if (url !== null) return mirrorHome({ url, dataDir, azure, clock });
   return hadHome(dataDir) ? noHome(dataDir) : undefined;
 };
+
+/** How a job opens the mirror to write it. */
+export const writingOptions = (config: Config, clock: Clock) => ({
+  dataDir: config.dataDir,
+  clock,
+  memory: config.memory,
+  keepSnapshots: config.keepSnapshots,
+  checks: config.checks,
+  home: homeOf(config, clock),
+  auditRetentionDays: config.audit.retentionDays,
+  strictness: tableStrictness(config.strictness),
+});
 
 /** Runs `work`, which may bring a mirror to the directory; true: none was here, and none is. */
 const isStillUnused = async (dataDir: string, work: () => Promise<void>): Promise<boolean> => {

@@ -19,10 +19,9 @@ import { readForgotten, refuseUnfinished } from "../src/warehouse/archive/forgot
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
-import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
 import type { JobContext } from "./engine.ts";
 import { redactorOf } from "./engine.ts";
-import { homeOf } from "./home.ts";
+import { writingOptions } from "./home.ts";
 import { openOwnAccess } from "./service-access.ts";
 
 export interface LookupRequest extends LookupQuestion {
@@ -67,21 +66,9 @@ type Keeping = Pick<LookupResult, "kept" | "error">;
  * and the caller gets it also where the mirror cannot be written.
  */
 const keepAnswer = async (config: Config, { clock, signal }: LookupContext): Promise<Keeping> => {
-  const { dataDir, memory, audit, strictness, keepSnapshots, checks } = config;
+  const { dataDir } = config;
   try {
-    const strict = tableStrictness(strictness);
-    const options = {
-      dataDir,
-      clock,
-      memory,
-      keepSnapshots,
-      checks,
-      stop: signal,
-      home: homeOf(config, clock),
-      auditRetentionDays: audit.retentionDays,
-      strictness: strict,
-    };
-    const warehouse = await openWarehouse(options);
+    const warehouse = await openWarehouse({ ...writingOptions(config, clock), stop: signal });
     try {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const archive = redactingArchive(archiveStore(warehouse.archiveDir), redact);

@@ -17,7 +17,7 @@ import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { type RunTrace, readRun, readTraces } from "../src/warehouse/read/read-run.ts";
-import { homeOf } from "./home.ts";
+import { writingOptions } from "./home.ts";
 
 /** Result of one run, as stored. */
 export const runResultSchema = z.object({
@@ -214,16 +214,7 @@ interface PublishContext {
 const publishAndReport = async (config: Config, sync: EndedSync, { clock, signal }: PublishContext) => {
   const snapshot = snapshotPath(config.dataDir);
   if (!(await isCurrent(config.dataDir, sync))) {
-    const warehouse = await openWarehouse({
-      dataDir: config.dataDir,
-      clock,
-      memory: config.memory,
-      keepSnapshots: config.keepSnapshots,
-      checks: config.checks,
-      stop: signal,
-      home: homeOf(config, clock),
-      auditRetentionDays: config.audit.retentionDays,
-    });
+    const warehouse = await openWarehouse({ ...writingOptions(config, clock), stop: signal });
     try {
       await warehouse.publish();
     } finally {

@@ -2,15 +2,7 @@
 -- Grain: one row per signal of type funding-alert.
 -- Readers: analysts, alerts.
 CREATE OR REPLACE VIEW marts.funding_events AS
-WITH funding AS (
-  SELECT
-    signal_id, date, day, subtype, headline, description, account_id, account_name, account_domain, account_type,
-    account_score, owner_id, company_id, source_url, detected_at,
-    concat_ws(' ', headline, description) AS wording
-  FROM marts.signal_timeline
-  WHERE type = 'funding-alert'
-),
-named AS (
+WITH named AS (
   SELECT
     signal_id,
     date,
@@ -26,12 +18,13 @@ named AS (
     headline,
     description,
     nullif(regexp_extract(
-      wording, '((?:pre-)?seed|series [a-h]\d?|bridge|growth|venture|debt|convertible|angel)\b', 1, 'i'), '') AS round_text,
+      concat_ws(' ', headline, description), '((?:pre-)?seed|series [a-h]\d?|bridge|growth|venture|debt|convertible|angel)\b', 1, 'i'), '') AS round_text,
     nullif(regexp_extract(
-      wording, '((?:US)?[$€£¥]\s?\d[\d.,]*\d?\s?(?:thousand|million|billion|bn|mn|[kmb])?)\b', 1, 'i'), '') AS amount_text,
+      concat_ws(' ', headline, description), '((?:US)?[$€£¥]\s?\d[\d.,]*\d?\s?(?:thousand|million|billion|bn|mn|[kmb])?)\b', 1, 'i'), '') AS amount_text,
     source_url,
     detected_at
-  FROM funding
+  FROM marts.signal_timeline
+  WHERE type = 'funding-alert'
 )
 SELECT
   signal_id,

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Config } from "../core/config/config.ts";
 import type { DestinationKind } from "../core/config/destinations/destination-settings.ts";
 import { DELIVERIES } from "../core/data-dir.ts";
-import { makeOwnFolder, readOwnText, replaceFile } from "../core/files/own-files.ts";
+import { readNote, writeNote } from "../core/state/shared-file.ts";
 import { counted } from "../core/text/units.ts";
 import type { Delivered } from "./destination.ts";
 
@@ -135,17 +135,12 @@ export const leftOutText = (leftOut: readonly { readonly table: string; readonly
 
 export type DeliveryFigures = ReturnType<typeof deliveryFigures>;
 
-const fileOf = (dataDir: string, name: string): string => join(dataDir, "state", DELIVERIES, `${name}.json`);
+const fileOf = (dataDir: string, name: string) => ({
+  path: join(dataDir, "state", DELIVERIES, `${name}.json`),
+  schema: noteSchema,
+});
 
-/** Null: there is none, or another version wrote it. */
-const readNote = async (dataDir: string, name: string): Promise<DeliveryNote | null> => {
-  try {
-    const file = fileOf(dataDir, name);
-    return noteSchema.parse(JSON.parse(await readOwnText(file)));
-  } catch {
-    return null;
-  }
-};
+const noteOf = (dataDir: string, name: string) => readNote(fileOf(dataDir, name)).catch(() => null);
 
 /**
  * Notes an attempt. Two processes that deliver at once can lose a count. Throws nothing: without the note a figure is
@@ -153,9 +148,7 @@ const readNote = async (dataDir: string, name: string): Promise<DeliveryNote | n
  */
 export const noteDelivery = async (dataDir: string, name: string, outcome: DeliveryOutcome): Promise<void> => {
   try {
-    const next = noteAfter(await readNote(dataDir, name), outcome);
-    makeOwnFolder(join(dataDir, "state", DELIVERIES));
-    await replaceFile(fileOf(dataDir, name), `${JSON.stringify(next)}\n`);
+    await writeNote(fileOf(dataDir, name), noteAfter(await noteOf(dataDir, name), outcome));
   } catch {
     // The folder of unfinished deliveries is in the same place: a disk that is full fails the delivery itself.
   }
@@ -166,4 +159,4 @@ export const deliveryStates = async ({
   dataDir,
   destinations,
 }: Pick<Config, "dataDir" | "destinations">): Promise<readonly DeliveryState[]> =>
-  Promise.all(destinations.map(async ({ name, kind }) => ({ name, kind, note: await readNote(dataDir, name) })));
+  Promise.all(destinations.map(async ({ name, kind }) => ({ name, kind, note: await noteOf(dataDir, name) })));

@@ -1,9 +1,8 @@
 // What refusals show beyond what the service announces: requests in flight, a smaller burst, or a smaller window. Pure.
 
-import { randomUUID } from "node:crypto";
-import { rename, rm } from "node:fs/promises";
 import { z } from "zod";
-import { readOwnIfThere, writeNewSync } from "../../core/files/own-files.ts";
+import { replaceFile } from "../../core/files/own-files.ts";
+import { readNote } from "../../core/state/shared-file.ts";
 import { assumeSlower } from "./assumed-rate.ts";
 import type { Proof } from "./limiter.ts";
 import { type Learned, type LimiterState, limiterSchema, startLimiter } from "./limiter-state.ts";
@@ -21,31 +20,21 @@ const rememberedSchema = z.object({ organization: z.string(), limiter: limiterSc
 
 /** The limiter that the file holds for this organization, without what is too old to hold; else an empty one. */
 export const recallLimiter = async (file: string, organization: string, now: number): Promise<SharedLimiter> => {
-  const text = await readOwnIfThere(file).catch(() => null);
-  try {
-    const stored = text === null ? null : rememberedSchema.parse(JSON.parse(text));
-    if (stored?.organization !== organization || stored.limiter.grantedAt < now - WEEK_MS) return startShared();
-    const { assumed, steppedAt, loweredFrom, retried } = startLimiter(null);
-    const { limiter } = stored;
-    // A rate that nobody names is tried anew after a while: the plan may be a faster one by now.
-    const guess = limiter.steppedAt < now - WEEK_MS ? { assumed, steppedAt, loweredFrom, retried } : {};
-    // The first request goes alone: others may have used the limit meanwhile, and the network may be another one.
-    return { limiter: { ...limiter, ...guess, heardUpTo: -Infinity, fastestMs: null, trips: 0 }, flights: [] };
-  } catch {
-    return startShared();
-  }
+  const stored = await readNote({ path: file, schema: rememberedSchema }).catch(() => null);
+  if (stored?.organization !== organization || stored.limiter.grantedAt < now - WEEK_MS) return startShared();
+  const { assumed, steppedAt, loweredFrom, retried } = startLimiter(null);
+  const { limiter } = stored;
+  // A rate that nobody names is tried anew after a while: the plan may be a faster one by now.
+  const guess = limiter.steppedAt < now - WEEK_MS ? { assumed, steppedAt, loweredFrom, retried } : {};
+  // The first request goes alone: others may have used the limit meanwhile, and the network may be another one.
+  return { limiter: { ...limiter, ...guess, heardUpTo: -Infinity, fastestMs: null, trips: 0 }, flights: [] };
 };
 
 /** Keeps the limiter for the next process. Never rejects. */
 export const rememberLimiter = async (file: string, organization: string, shared: SharedLimiter): Promise<void> => {
   if (shared.limiter.grantedAt === -Infinity) return;
-  const fresh = `${file}.${randomUUID()}`;
-  try {
-    writeNewSync(fresh, JSON.stringify({ organization, limiter: shared.limiter }));
-    await rename(fresh, file);
-  } catch {
-    await rm(fresh, { force: true }).catch(() => undefined);
-  }
+  // Without the folder there is no mirror to keep it for.
+  await replaceFile(file, JSON.stringify({ organization, limiter: shared.limiter })).catch(() => undefined);
 };
 
 /** Duration of caution after a refusal. */

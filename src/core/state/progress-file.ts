@@ -3,15 +3,15 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
-import { readOwnText, replaceFile } from "../files/own-files.ts";
 import type { ProgressSink } from "../report/progress-events.ts";
 import { progressAfter, progressAtStart, type SyncProgress, syncProgress } from "../report/sync-progress.ts";
+import { readNote, writeNote } from "./shared-file.ts";
 
 const WRITE_MS = 2_000;
 /** A file without a sign of life for this long is nobody's any more. */
 const DEAD_MS = 60_000;
 
-const fileOf = (dataDir: string): string => join(dataDir, "state", "sync-progress.json");
+const fileOf = (dataDir: string) => ({ path: join(dataDir, "state", "sync-progress.json"), schema: syncProgress });
 
 export interface NotedProgress {
   /** Passes events on, and counts them. */
@@ -29,8 +29,8 @@ export const noteProgress = (dataDir: string, clock: Pick<Clock, "now">, emit: P
   let writing: Promise<unknown> = Promise.resolve();
   let timer: ReturnType<typeof setInterval> | null = null;
   const write = () => {
-    const content = JSON.stringify({ ...progress, heartbeat_at: clock.now() });
-    writing = writing.then(() => replaceFile(file, content)).catch(() => undefined);
+    const noted = { ...progress, heartbeat_at: clock.now() };
+    writing = writing.then(() => writeNote(file, noted)).catch(() => undefined);
   };
   return {
     emit: (event) => {
@@ -44,18 +44,13 @@ export const noteProgress = (dataDir: string, clock: Pick<Clock, "now">, emit: P
     end: async () => {
       if (timer !== null) clearInterval(timer);
       await writing;
-      await rm(file, { force: true }).catch(() => undefined);
+      await rm(file.path, { force: true }).catch(() => undefined);
     },
   };
 };
 
 /** Progress of the sync that runs on a data directory; null: none runs. */
 export const readProgress = async (dataDir: string, now: number): Promise<SyncProgress | null> => {
-  try {
-    const progress = syncProgress.parse(JSON.parse(await readOwnText(fileOf(dataDir))));
-    return now - progress.heartbeat_at < DEAD_MS ? progress : null;
-  } catch {
-    // It is missing, or says nothing that can be shown.
-    return null;
-  }
+  const progress = await readNote(fileOf(dataDir)).catch(() => null);
+  return progress !== null && now - progress.heartbeat_at < DEAD_MS ? progress : null;
 };

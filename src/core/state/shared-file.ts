@@ -8,7 +8,15 @@ import type { z } from "zod";
 import { systemClock } from "../clock.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
 import { flushToDisk } from "../files/file-system.ts";
-import { createDurably, createOwn, makeOwnFolder, readOwnIfThere, readOwnText } from "../files/own-files.ts";
+import {
+  createDurably,
+  createOwn,
+  makeOwnFolder,
+  readOwnIfThere,
+  readOwnText,
+  replaceFile,
+} from "../files/own-files.ts";
+import { jsonOrNull } from "../json.ts";
 
 // The error for a file or folder of the mirror that could not be written.
 
@@ -65,9 +73,7 @@ const MOST_ATTEMPTS = 10;
 /** Age at which an unfinished change belongs to a process that was killed, ms. A change takes milliseconds. */
 const ABANDONED_MS = 10_000;
 
-export interface SharedFile<T> {
-  readonly path: string;
-  readonly schema: z.ZodType<T>;
+export interface SharedFile<T> extends NoteFile<T> {
   /** What the file holds, in messages: "list of keys". */
   readonly holds: string;
   /** What follows if the file is moved away, in a hint. */
@@ -96,6 +102,22 @@ export const readShared = async <T>(file: SharedFile<T>): Promise<T> => {
     throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });
   }
   return parseShared(file, text);
+};
+
+/** A small JSON file that one process writes and that may be lost: a figure is missing then. */
+export interface NoteFile<T> {
+  readonly path: string;
+  readonly schema: z.ZodType<T>;
+}
+
+/** Null: there is none, or none that this version reads. Throws if it is planted or the system does not let it be read. */
+export const readNote = async <T>({ path, schema }: NoteFile<T>): Promise<T | null> =>
+  schema.safeParse(jsonOrNull((await readOwnIfThere(path)) ?? "")).data ?? null;
+
+/** Replaces a note, and makes its folder. Throws the system's error. */
+export const writeNote = async <T>({ path }: NoteFile<T>, value: T): Promise<void> => {
+  makeOwnFolder(dirname(path));
+  await replaceFile(path, `${JSON.stringify(value)}\n`);
 };
 
 const isAbandoned = async (path: string): Promise<boolean> => {

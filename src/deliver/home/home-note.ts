@@ -1,5 +1,6 @@
 // The note of a home, home.json: who has the mirror, and which pieces its files are made of. It is replaced on condition, so
 // of two workers that both believe they have the mirror, one is refused. PURE.
+import { join } from "node:path";
 import { z } from "zod";
 
 export const NOTE = "home.json";
@@ -52,7 +53,7 @@ const localSchema = z.object({
 });
 /** What a data directory knows of its home: state/home.json. */
 export type LocalNote = z.output<typeof localSchema>;
-export const parseLocal = (value: unknown): LocalNote | null => localSchema.safeParse(value).data ?? null;
+export const localFile = (state: string) => ({ path: join(state, NOTE), schema: localSchema });
 
 export const firstNote = (mirror: string, holder: string, now: number): HomeNote => ({
   v: 1,

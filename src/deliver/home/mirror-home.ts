@@ -11,9 +11,9 @@ import type { AzureEnvironment } from "../../core/config/destinations/secrets-in
 import { HOME_ON_ITS_WAY } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { makeFolders } from "../../core/files/make-folders.ts";
-import { listOwn, makeOwnFolder, readOwnIfThere, replaceFile } from "../../core/files/own-files.ts";
+import { listOwn, readOwnIfThere } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
-import { HISTORY_ID, lastingId } from "../../core/state/shared-file.ts";
+import { HISTORY_ID, lastingId, readNote, writeNote } from "../../core/state/shared-file.ts";
 import { MOVING_FILES } from "../../warehouse/file/baseline/backup.ts";
 import { makeBaseline } from "../../warehouse/file/baseline/baseline.ts";
 import type { MirrorHome } from "../../warehouse/file/publish/publish.ts";
@@ -30,8 +30,8 @@ import {
   isAnew,
   isPresent,
   type LocalNote,
+  localFile,
   NOTE,
-  parseLocal,
   parseNote,
   takenBy,
   withFiles,
@@ -95,8 +95,8 @@ const openHome = ({ url, azure }: HomeSettings): Promise<ObjectStore> => {
 };
 
 /** What a data directory knows of its home; null: nothing. */
-export const readLocalNote = async (dataDir: string): Promise<LocalNote | null> =>
-  parseLocal(jsonOrNull((await readOwnIfThere(join(dataDir, "state", NOTE))) ?? ""));
+export const readLocalNote = (dataDir: string): Promise<LocalNote | null> =>
+  readNote(localFile(join(dataDir, "state")));
 
 /** Contract of `status --json`; `behind`: seconds by which the home lacks what was written here. */
 export const homeStatus = async (dataDir: string, url: string | null) => {
@@ -139,10 +139,8 @@ const write = async (visit: Visit, note: HomeNote, before: Found | null): Promis
   return JSON.stringify((await read(visit))?.note) === JSON.stringify(note);
 };
 
-const writeLocal = ({ settings, state }: Visit, note: LocalNote | Omit<LocalNote, "v" | "url">): Promise<void> => {
-  makeOwnFolder(state);
-  return replaceFile(join(state, NOTE), `${JSON.stringify({ ...note, v: 1, url: settings.url })}\n`);
-};
+const writeLocal = ({ settings, state }: Visit, note: LocalNote | Omit<LocalNote, "v" | "url">): Promise<void> =>
+  writeNote(localFile(state), { ...note, v: 1, url: settings.url });
 
 /** Takes the mirror, or finds that this data directory has it already. */
 const take = async (visit: Visit, holder: string, first: Found | null): Promise<HomeNote> => {
@@ -387,7 +385,7 @@ export const noHome = (dataDir: string): Home => ({
   enter: async () => {
     const local = await readLocalNote(dataDir);
     if (local === null || local.unsure === "ahead") return;
-    await replaceFile(join(dataDir, "state", NOTE), `${JSON.stringify({ ...local, unsure: "ahead" })}\n`);
+    await writeNote(localFile(join(dataDir, "state")), { ...local, unsure: "ahead" });
   },
   keep: async () => undefined,
   follow: async () => false,

@@ -2,8 +2,7 @@
 // is the file of each but the present one. A snapshot never changes, and its number is given once.
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { readOwnIfThere } from "../../core/files/own-files.ts";
-import { jsonOrNull } from "../../core/json.ts";
+import { readNote } from "../../core/state/shared-file.ts";
 import { fileVersion } from "./looks.ts";
 
 /** Name of the folder in `state/`. `forget` removes what holds the person. */
@@ -32,14 +31,15 @@ const indexSchema = z.object({
 export type SnapshotIndex = z.output<typeof indexSchema>;
 
 export const keptFolder = (snapshot: string): string => join(dirname(snapshot), "state", KEPT);
-export const indexFile = (snapshot: string): string => join(keptFolder(snapshot), "index.json");
+export const indexFile = (snapshot: string) => ({
+  path: join(keptFolder(snapshot), "index.json"),
+  schema: indexSchema,
+});
 export const keptFile = (snapshot: string, n: number): string => join(keptFolder(snapshot), `${n}.duckdb`);
 
 /** What is noted; nothing where no note can be read: its numbers begin anew. */
-export const readIndex = async (snapshot: string): Promise<SnapshotIndex> => {
-  const found = indexSchema.safeParse(jsonOrNull((await readOwnIfThere(indexFile(snapshot))) ?? ""));
-  return found.success ? found.data : { v: 1, last: 0, snapshots: [] };
-};
+export const readIndex = async (snapshot: string): Promise<SnapshotIndex> =>
+  (await readNote(indexFile(snapshot))) ?? { v: 1, last: 0, snapshots: [] };
 
 export interface KeptSnapshot extends SnapshotNote {
   readonly path: string;

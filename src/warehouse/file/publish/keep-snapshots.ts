@@ -4,7 +4,8 @@ import { link, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { flushToDisk } from "../../../core/files/file-system.ts";
-import { copyOwn, listOwn, makeOwnFolder, replaceFile } from "../../../core/files/own-files.ts";
+import { copyOwn, listOwn, makeOwnFolder } from "../../../core/files/own-files.ts";
+import { writeNote } from "../../../core/state/shared-file.ts";
 import type { Database } from "../../duckdb/database.ts";
 import { sqlText } from "../../duckdb/sql-files.ts";
 import {
@@ -58,7 +59,7 @@ export const staying = <T extends Pick<SnapshotNote, "at">>(
 };
 
 const writeIndex = async (snapshot: string, index: SnapshotIndex): Promise<void> => {
-  await replaceFile(indexFile(snapshot), `${JSON.stringify(index)}\n`);
+  await writeNote(indexFile(snapshot), index);
   const files = new Set(index.snapshots.map(({ n }) => `${n}.duckdb`));
   const folder = keptFolder(snapshot);
   for (const name of await listOwn(folder)) {

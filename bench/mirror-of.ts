@@ -6,6 +6,7 @@ import { type SyncRequest, syncJob } from "../jobs/sync.ts";
 import { vocabulary } from "../src/catalog/field-rules.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { resolveConfig } from "../src/core/config/config.ts";
+import type { ProgressSink } from "../src/core/report/progress-events.ts";
 import type { SyncReport } from "../src/core/report/sync-report.ts";
 import { Secret } from "../src/core/secret.ts";
 import type { SandboxOptions } from "../src/sandbox/options.ts";
@@ -15,7 +16,11 @@ import { runQuery } from "../src/warehouse/read/query.ts";
 export interface BenchMirror {
   readonly sandbox: Awaited<ReturnType<typeof startSandbox>>;
   readonly dataDir: string;
-  sync(request?: Partial<SyncRequest>, env?: Readonly<Record<string, string>>): Promise<SyncReport>;
+  sync(
+    request?: Partial<SyncRequest>,
+    env?: Readonly<Record<string, string>>,
+    emit?: ProgressSink,
+  ): Promise<SyncReport>;
   /** The numbers of the first row of a query on the snapshot. */
   numbers(sql: string): Promise<readonly number[]>;
   close(): Promise<void>;
@@ -28,7 +33,7 @@ export const startBenchMirror = async (options: SandboxOptions): Promise<BenchMi
   return {
     sandbox,
     dataDir,
-    sync: async (request = {}, env = {}) => {
+    sync: async (request = {}, env = {}, emit = () => undefined) => {
       const config = resolveConfig({
         flags: {},
         env: {
@@ -49,7 +54,7 @@ export const startBenchMirror = async (options: SandboxOptions): Promise<BenchMi
         {
           clock: systemClock,
           random: Math.random,
-          emit: () => undefined,
+          emit,
           signal: never,
           hardSignal: never,
           version: "bench",

@@ -11,6 +11,7 @@ import { exports } from "./export.ts";
 import { localApi } from "./local-api.ts";
 import { memory } from "./memory.ts";
 import { options } from "./options.ts";
+import { pagePath } from "./page-path.ts";
 import { peers } from "./peers.ts";
 import { planMonth } from "./plan-month.ts";
 import { publish } from "./publish.ts";
@@ -43,6 +44,7 @@ const CASES: readonly BenchCase[] = [
   destinations,
   localApi,
   statusPage,
+  pagePath,
   peers,
 ];
 

@@ -94,6 +94,11 @@ describe("the checker refuses", () => {
     ["a vague name", "src/api/utils.ts", "export const x = 1;"],
     ["a vague name in tests", "test/support/helpers.ts", "export const x = 1;"],
     ["a function of 70 lines", "src/api/a.ts", `export const x = () => {\n${"  y();\n".repeat(68)}};`],
+    [
+      "a function of sync with 16 branches",
+      "src/sync/run/a.ts",
+      `export const x = (y: number) => ${"y > 0 && ".repeat(16)}y;`,
+    ],
     ["more than 450 lines", "src/api/a.ts", "export const x = 1;\n".repeat(450)],
   ])("%s", (_, path, code) => {
     expect(problems([path, code])).toHaveLength(1);

@@ -1,6 +1,6 @@
 // What the file tree and the imports must look like, as a checker over file texts. Pure, so that it can be tested.
 import { posix } from "node:path";
-import { LONG_FUNCTIONS } from "./long-functions.ts";
+import { BRANCHED_FUNCTIONS, LONG_FUNCTIONS } from "./long-functions.ts";
 import { isRelative, type Parsed, packageOf, parse, resolveFrom, type SourceFile } from "./parsed-source.ts";
 
 /** Layer → layers it may import. Neighbours are absent from each other's list. */
@@ -137,6 +137,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 const MOST_LINES = 450;
 const MOST_FILES = 14;
 const MOST_FUNCTION_LINES = 65;
+/** Where lists are read, what a function decides must fit in a reader's mind. */
+const MOST_BRANCHES = 15;
 /** One file per job. */
 const FLAT_FOLDERS = ["jobs"];
 /** Pure tables, which are better long than split. */
@@ -222,6 +224,13 @@ const functionProblems = ({ path, functions }: Parsed): string[] =>
       : [`${path}: ${name} has ${lines} lines: cut it by meaning`],
   );
 
+const branchProblems = ({ path, functions }: Parsed): string[] =>
+  functions.flatMap(({ name, branches }) =>
+    layerOf(path) !== "sync" || branches <= MOST_BRANCHES || BRANCHED_FUNCTIONS.includes(`${path} ${name}`)
+      ? []
+      : [`${path}: ${name} has ${branches} branches: cut it by meaning`],
+  );
+
 const wordProblems = ({ path, text }: Parsed): string[] =>
   layerOf(path) === null
     ? []
@@ -275,6 +284,7 @@ export const architectureProblems = (sources: readonly SourceFile[]): readonly s
       ...nameProblems(file),
       ...wordProblems(file),
       ...functionProblems(file),
+      ...branchProblems(file),
     ]),
     ...crowdProblems([...layered.keys()]),
     ...cycleProblems(layered),

@@ -1,5 +1,5 @@
-// A source file as its text shows it: what it imports, the globals it touches, the dates it reads, how long its functions
-// are. Pure.
+// A source file as its text shows it: what it imports, the globals it touches, the dates it reads, how long and how
+// branched its functions are. Pure.
 import { dirname, posix } from "node:path";
 import ts from "typescript";
 
@@ -22,8 +22,8 @@ export interface Parsed extends SourceFile {
   readonly globals: readonly string[];
   /** Places that read a time from text by `Date`, as written. */
   readonly datesRead: readonly string[];
-  /** Every function, in lines. */
-  readonly functions: readonly { readonly name: string; readonly lines: number }[];
+  /** Every function: its lines, and its branches without those of functions inside it. */
+  readonly functions: readonly { readonly name: string; readonly lines: number; readonly branches: number }[];
 }
 
 export const packageOf = (specifier: string): string =>
@@ -72,17 +72,43 @@ const nameOf = (node: ts.Node): string => {
   return name?.getText() ?? "(unnamed)";
 };
 
+const LOGICAL = new Set([
+  ts.SyntaxKind.AmpersandAmpersandToken,
+  ts.SyntaxKind.BarBarToken,
+  ts.SyntaxKind.QuestionQuestionToken,
+  ts.SyntaxKind.QuestionQuestionEqualsToken,
+  ts.SyntaxKind.BarBarEqualsToken,
+]);
+
+/** Ways to go on: conditions, cases, loops, and what is left out behind `&&`, `||` and `??`. */
+const isBranch = (node: ts.Node): boolean =>
+  ts.isIfStatement(node) ||
+  ts.isConditionalExpression(node) ||
+  ts.isCaseClause(node) ||
+  ts.isIterationStatement(node, false) ||
+  ts.isCatchClause(node) ||
+  (ts.isBinaryExpression(node) && LOGICAL.has(node.operatorToken.kind));
+
+const branchesIn = (node: ts.Node): number => {
+  let branches = 0;
+  ts.forEachChild(node, (child) => {
+    if (!ts.isFunctionLike(child)) branches += branchesIn(child) + (isBranch(child) ? 1 : 0);
+  });
+  return branches;
+};
+
 const parseAnew = (file: SourceFile): Parsed => {
   const imports: Import[] = [];
   const globals: string[] = [];
   const datesRead: string[] = [];
-  const functions: { name: string; lines: number }[] = [];
+  const functions: { name: string; lines: number; branches: number }[] = [];
   const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.ES2022, true);
   const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line;
   const visit = (node: ts.Node): void => {
     if (readsDate(node)) datesRead.push(node.getText());
     if (ts.isFunctionLike(node)) {
-      functions.push({ name: nameOf(node), lines: lineAt(node.getEnd()) - lineAt(node.getStart()) + 1 });
+      const lines = lineAt(node.getEnd()) - lineAt(node.getStart()) + 1;
+      functions.push({ name: nameOf(node), lines, branches: branchesIn(node) });
     }
     if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
       imports.push({ specifier: node.moduleSpecifier.text, typeOnly: isTypeOnly(node), lazy: false });

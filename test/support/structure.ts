@@ -86,6 +86,8 @@ export const structureOf = (sources: readonly SourceFile[]): Structure => {
       return { from, to, imports };
     }),
     files: files.map(({ path, text }) => ({ path, lines: text.trimEnd().split("\n").length })).sort(longestFirst),
-    functions: files.flatMap(({ path, functions }) => functions.map((each) => ({ path, ...each }))).sort(longestFirst),
+    functions: files
+      .flatMap(({ path, functions }) => functions.map(({ name, lines }) => ({ path, name, lines })))
+      .sort(longestFirst),
   };
 };

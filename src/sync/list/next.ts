@@ -96,16 +96,8 @@ const idle = <L extends Active>(list: L): L => ({ ...list, requests: { ...list.r
 const believedNoMore = (list: Deleting): Deleting =>
   list.reading === null ? list : { ...list, reading: { ...list.reading, readAt: 0 } };
 
-/** Events that add to what is known of a list, wherever it is; null: the event decides something. */
-const known = (list: Live, event: ListEvent): Live | null => {
-  if (event.kind === "rows") return { ...list, rows: list.rows + event.by };
-  if (event.kind === "form") return reshape(list, event.shape);
-  if (list.kind === "single") {
-    if (event.kind === "sent") return { ...list, asked: true };
-    if (event.kind === "unsent") return { ...list, asked: false };
-    return event.kind === "record" ? { ...list, newest: event.version } : null;
-  }
-  if (list.kind === "deleting") return event.kind === "believed-no-more" ? believedNoMore(list) : null;
+/** What adds to a list of pages; null: the event decides something. */
+const knownOfPages = (list: Active, event: ListEvent): Active | null => {
   switch (event.kind) {
     case "sent":
       return event.read === null ? list : withSent(list, event.read);
@@ -132,6 +124,16 @@ const known = (list: Live, event: ListEvent): Live | null => {
     default:
       return null;
   }
+};
+
+/** Events that add to what is known of a list, wherever it is; null: the event decides something. */
+const known = (list: Live, event: ListEvent): Live | null => {
+  if (event.kind === "rows") return { ...list, rows: list.rows + event.by };
+  if (event.kind === "form") return reshape(list, event.shape);
+  if (list.kind === "deleting") return event.kind === "believed-no-more" ? believedNoMore(list) : null;
+  if (list.kind !== "single") return knownOfPages(list, event);
+  if (event.kind === "sent" || event.kind === "unsent") return { ...list, asked: event.kind === "sent" };
+  return event.kind === "record" ? { ...list, newest: event.version } : null;
 };
 
 const only = (state: ListState, ...effects: readonly Effect[]): Transition<ListState> => ({ state, effects });

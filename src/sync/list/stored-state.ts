@@ -102,12 +102,14 @@ const verdictAfter = (list: Live, { whole, addsUp, unconfirmed = null }: Verdict
   return whole && progressOf(list)?.kind !== "log" ? unconfirmed : (list.before?.unconfirmed ?? null);
 };
 
+type EarlyEnd = "none" | "new" | "confirmed";
+
 /**
  * Whether a walk of the whole list ended before the service's count. `confirmed`: as far before it as the last walk
  * did, so the service counts records that it does not return. After one walk, these may be rows that it is only about
  * to return.
  */
-const earlyEnd = (list: Live, { whole }: Verdict): "none" | "new" | "confirmed" => {
+const earlyEnd = (list: Live, { whole }: Verdict): EarlyEnd => {
   const { before, rows } = list;
   const progress = progressOf(list);
   const coverage = progress?.kind === "walk" || progress?.kind === "known" ? coverageOf(progress) : null;
@@ -119,7 +121,7 @@ const earlyEnd = (list: Live, { whole }: Verdict): "none" | "new" | "confirmed" 
 const versionOf = (list: Live): number | null => (list.kind === "single" ? list.newest : null);
 
 /** When the list was last read completely. A list whose reading of changes misses rows is walked again after a new gap. */
-const walkedAtOf = ({ before, stream }: Live, gap: ReturnType<typeof earlyEnd>): number | null =>
+const walkedAtOf = ({ before, stream }: Live, gap: EarlyEnd): number | null =>
   gap === "new" && stream.strategy !== "watermark" ? null : (before?.walkedAt ?? null);
 
 /** The watermark never goes back, unless it is too far ahead: a complete walk has read every change before its own. */
@@ -130,37 +132,48 @@ const watermarkOf = (list: Live, reached: number | null, { addsUp }: Verdict): n
   return isAhead && addsUp && progressOf(list)?.kind === "walk" ? reached : Math.max(reached, known);
 };
 
+/** The watermark after the reading: of a record its version, even if the service sets it back, so that an older one is not skipped. */
+const nextWatermark = (list: Live, outcome: Outcome): number | null => {
+  const reading = readingOf(list);
+  if (reading === null) return versionOf(list);
+  // Changes made during the walk are newer than its start; the watermark must not pass them.
+  const bound = Math.max(list.startedAt, reading.firstNewest ?? 0);
+  return watermarkOf(list, reading.newest === null ? null : Math.min(reading.newest, bound), outcome);
+};
+
+/** Mirrored rows with which the service's count agreed, or will; null: nothing is known of that. */
+const rowsAtWalkOf = (list: Live, { addsUp, whole }: Outcome, walked: boolean, early: EarlyEnd): number | null => {
+  const { before, rows } = list;
+  const progress = progressOf(list);
+  // In an unchanged list, a different count is the service's own; in a changing list it means nothing.
+  const isUnchanged =
+    whole && progress !== null && progress.kind !== "watermark" && coverageOf(progress)?.moved === false;
+  if (addsUp || isUnchanged || early === "confirmed") return rows;
+  if (walked) return null;
+  // An incremental read ends when the counts agree, that is, when the accepted gap has not changed.
+  const [gap, total] = [acceptedGap(before), totalOf(list)];
+  return gap === null || total === null ? (before?.rowsAtWalk ?? null) : total - gap;
+};
+
 /** The list's row of `sync.stream_state` after it was read. */
 export const finishedState = (list: Live, outcome: Outcome): ScopeState => {
-  const { before, rows, startedAt } = list;
-  const total = totalOf(list);
-  const reading = readingOf(list);
-  const coverage = reading === null ? null : coverageOf(reading.progress);
+  const { before } = list;
+  const { addsUp, whole, now, runId } = outcome;
+  const progress = progressOf(list);
   const early = earlyEnd(list, outcome);
-  const walked = outcome.addsUp || (outcome.whole && (coverage?.proven ?? true)) || early === "confirmed";
-  // In an unchanged list, a different count is the service's own; in a changing list it means nothing.
-  const looked = reading?.progress.kind === "watermark";
-  const settled = outcome.addsUp || (outcome.whole && !looked && coverage?.moved === false) || early === "confirmed";
-  // Changes made during the walk are newer than its start; the watermark must not pass them.
-  const bound = Math.max(startedAt, reading?.firstNewest ?? 0);
-  const newest = reading?.newest ?? null;
-  const reached = newest === null ? null : Math.min(newest, bound);
-  // An incremental read ends when the counts agree, that is, when the accepted gap has not changed.
-  const gap = acceptedGap(before);
-  const lookedAt = gap === null || total === null ? (before?.rowsAtWalk ?? null) : total - gap;
+  const isProven = progress === null || (coverageOf(progress)?.proven ?? true);
+  const walked = addsUp || (whole && isProven) || early === "confirmed";
   return {
-    ...walkingState(list, outcome.runId),
+    ...walkingState(list, runId),
     status: "idle",
     // The keys of an unconfirmed walk are kept: the next walk requests by id the rows that both missed.
-    walkId: outcome.addsUp || outcome.whole || before?.status !== "idle" ? null : before.walkId,
+    walkId: addsUp || whole || before?.status !== "idle" ? null : before.walkId,
     cursor: null,
-    // The watermark of a single record is its version, even if the service sets it back, so that an older version is
-    // not skipped.
-    watermark: reading === null ? versionOf(list) : watermarkOf(list, reached, outcome),
-    totalCount: total,
-    rowsAtWalk: settled ? rows : walked ? null : lookedAt,
-    checkedAt: outcome.now,
-    walkedAt: walked ? outcome.now : walkedAtOf(list, early),
+    watermark: nextWatermark(list, outcome),
+    totalCount: totalOf(list),
+    rowsAtWalk: rowsAtWalkOf(list, outcome, walked, early),
+    checkedAt: now,
+    walkedAt: walked ? now : walkedAtOf(list, early),
     unconfirmed: verdictAfter(list, outcome),
   };
 };

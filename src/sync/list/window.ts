@@ -1,5 +1,6 @@
 // Lists whose walks end at the same row and never add up: the list ends before its count, as at a search window, or its count
 // varies although its rows do not. Another walk would end there again. Pure.
+import type { Coverage } from "./coverage/coverage.ts";
 import type { ListShape } from "./form.ts";
 import { type Live, progressOf } from "./state.ts";
 import { coverageOf } from "./ways/progress.ts";
@@ -15,16 +16,33 @@ type Window = ListShape["window"];
 /** How a walk ended; `cutOff`: it adds up, but the service still returns rows by their ids that it lacks. */
 export type WalkEnd = "settled" | "unconfirmed" | "cutOff";
 
+interface Times {
+  readonly now: number;
+  /** Of the run. */
+  readonly startedAt: number;
+}
+
+/** What a walk shows: null, or the row it ended at. */
+const windowOf = (before: Window, coverage: Coverage, end: WalkEnd, { now, startedAt }: Times): Window => {
+  const { end: rows, endsEarly, moved, total } = coverage;
+  if (end === "settled" || (end === "unconfirmed" && !endsEarly && !moved)) return null;
+  const same = before?.rows === rows ? before : null;
+  const isLater = same !== null && same.notBefore < startedAt;
+  const walks = same === null ? 1 : same.walks + (isLater ? 1 : 0);
+  const differs = total === null ? 0 : Math.abs(total - rows);
+  // Rows that come while a list is read move its count, too: one such walk proves nothing.
+  const isPaused = end === "cutOff" || (endsEarly && !moved) || walks >= SURE;
+  return {
+    ...{ rows, walks, spread: Math.max(same?.spread ?? 0, differs) },
+    notBefore: isPaused ? now + Math.min(MOST_DAYS, 2 ** (walks - 1)) * DAY_MS : now,
+  };
+};
+
 /**
  * What is known of the list's end after a walk: null, or the row it ended at, and when a walk is worth its pages again. Walks
- * of one run count once: rows that come and go meanwhile move the ends of both. `startedAt`: of the run.
+ * of one run count once: rows that come and go meanwhile move the ends of both.
  */
-export const windowAfter = (
-  before: Window,
-  list: Live,
-  end: WalkEnd,
-  { now, startedAt }: { readonly now: number; readonly startedAt: number },
-): Window => {
+export const windowAfter = (before: Window, list: Live, end: WalkEnd, { now, startedAt }: Times): Window => {
   const progress = progressOf(list);
   const coverage = progress === null ? null : coverageOf(progress);
   if (list.kind === "closing" && before !== null) {
@@ -33,28 +51,18 @@ export const windowAfter = (
     return { ...before, spread: Math.max(before.spread, Math.abs((coverage?.total ?? list.rows) - list.rows)) };
   }
   if (progress?.kind !== "walk") return before;
-  const isOpen =
-    coverage !== null && (end === "cutOff" || (end === "unconfirmed" && (coverage.endsEarly || coverage.moved)));
-  if (!isOpen) return null;
-  const rows = coverage.end;
-  const isSame = before?.rows === rows;
-  const isLater = isSame && before.notBefore < startedAt;
-  const walks = isSame ? before.walks + (isLater ? 1 : 0) : 1;
-  const differs = coverage.total === null ? 0 : Math.abs(coverage.total - rows);
-  // Rows that come while a list is read move its count, too: one such walk proves nothing.
-  const isPaused = end === "cutOff" || (coverage.endsEarly && !coverage.moved) || walks >= SURE;
-  return {
-    ...{ rows, walks, spread: Math.max(isSame ? before.spread : 0, differs) },
-    notBefore: isPaused ? now + Math.min(MOST_DAYS, 2 ** (walks - 1)) * DAY_MS : now,
-  };
+  return coverage === null ? null : windowOf(before, coverage, end, { now, startedAt });
 };
 
 /** True while a walk of the list would be paid for in vain. A clock that was ahead holds nothing up longer than the longest wait. */
 export const endsAtWindow = (window: Window, now: number): window is NonNullable<Window> =>
   window !== null && now < window.notBefore && window.notBefore - now <= MOST_DAYS * DAY_MS;
 
-/** True when walks ended at the same row again and again, and the count is no farther from the rows than twice what it was then. */
-export const varies = (
-  { walks, spread }: NonNullable<Window>,
-  { total, rows }: { readonly total: number; readonly rows: number },
-) => walks >= SURE && Math.abs(total - rows) <= 2 * spread;
+/**
+ * True when another walk would end at the same row: the count is that of before (`isSteady`), or walks ended there again and again
+ * and it is no farther from the rows than twice what it was then. A count below that row is no window's: rows went, or it varies.
+ */
+export const endsThereAgain = (
+  { walks, spread, rows: end }: NonNullable<Window>,
+  { total, rows, isSteady }: { readonly total: number; readonly rows: number; readonly isSteady: boolean },
+): boolean => (isSteady && total >= end) || (walks >= SURE && Math.abs(total - rows) <= 2 * spread);

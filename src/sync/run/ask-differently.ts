@@ -14,7 +14,6 @@ import { isActive, type ListState, liveOf, progressOf } from "../list/state.ts";
 import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { SIZE_FAILURE_CODES, type SizeFailure, sizeBelow, withSmallerPages } from "../request/smaller-pages.ts";
-import { filtersOf } from "../rows/row-scope.ts";
 import { beginAnew } from "./begin-anew.ts";
 import { goOn } from "./read-list.ts";
 import { underWayOf } from "./ready-lists.ts";
@@ -22,7 +21,7 @@ import { isOneOfMany } from "./state/form-trials.ts";
 import { pageSizeOf } from "./state/learn-shape.ts";
 import { failList } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
-import { formOf, type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
+import { formOf, isFiltered, type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
 import { type WantedCall, whereOf } from "./wanted-call.ts";
 
 // After a page failed for good: the same rows in smaller pages. At once while no page of the list was ever answered in
@@ -150,26 +149,29 @@ type Refusal = Extract<FetchResult, { kind: "adjust" }>["outcome"];
 /** A refusal of the heavy fields that the request names: they are not in the organization's plan. */
 const forbidsContent = ({ status }: Refusal): boolean => status === 402 || status === 403;
 
-/** The form to try after a refusal; null: none is left. */
-const nextShape = (
-  run: SyncRun,
-  list: OpenList,
-  refused: RefusedRequest & { readonly included: readonly string[] },
-  outcome: Refusal,
-): ListShape | null => {
-  const shape = formOf(run, list);
-  if (forbidsContent(outcome)) return { ...shape, content: false, contentForbidden: true };
-  const { excerpt } = outcome;
-  const progress = progressOf(list.state);
+/** A refused request, with what it embeds. */
+type Refused = RefusedRequest & { readonly included: readonly string[] };
+
+/** True when the request was sent before the form of its list became another one. */
+const isOutdated = ({ stream, state }: OpenList, shape: ListShape, refused: Refused): boolean => {
+  const progress = progressOf(state);
   const sorts = progress?.kind === "watermark" ? shape.changeOrder : shape.sort;
-  const embeds = embedsOf(list.stream, shape).map((embed) => embed.include);
-  const outdated =
+  const embeds = embedsOf(stream, shape).map((embed) => embed.include);
+  return (
     refused.perPage > shape.perPage ||
     (shape.fixed && progress !== null && refused.perPage > 0 && refused.perPage < pageSizeOf(progress)) ||
     (refused.sort && !sorts) ||
     (refused.unknown === true && shape.unknown === null) ||
-    refused.included.some((include) => !embeds.includes(include));
-  if (outdated) return shape;
+    refused.included.some((include) => !embeds.includes(include))
+  );
+};
+
+/** The form to try after a refusal; null: none is left. */
+const nextShape = (run: SyncRun, list: OpenList, refused: Refused, outcome: Refusal): ListShape | null => {
+  const shape = formOf(run, list);
+  if (forbidsContent(outcome)) return { ...shape, content: false, contentForbidden: true };
+  const { excerpt } = outcome;
+  if (isOutdated(list, shape, refused)) return shape;
   list.tell({ kind: "refused-form", shape, remembers: false, later: refused.later === true });
   if (laterRefusals(list.state) > MOST_LATER_REFUSALS) return null;
   const elsewhere = settledLists(run).map((other) => other.perPage);
@@ -225,6 +227,27 @@ const failInEveryForm = async (run: SyncRun, list: OpenList, error: DuckmirrorEr
   await sharing;
 };
 
+/** What the refused request sent that the service may not take. */
+const refusedRequest = (run: SyncRun, list: OpenList, request: ReadRequest | null, { call: { query } }: WantedCall) =>
+  ({
+    perPage: request?.perPage ?? 0,
+    sort: query.sortBy !== undefined,
+    include: query.include !== undefined,
+    included: query.include?.split(",") ?? [],
+    content: query.onlyWithFields !== undefined || query.groupBy !== undefined || query.window !== undefined,
+    names: namesLightFields(list.stream, query),
+    unknown: namesUnknownFields(list.stream, query),
+    filters: isFiltered(run, list.stream.name),
+    later: request !== null && request.page > 1 && shapeOf(run, list.stream.name).settled,
+  }) satisfies RefusedRequest;
+
+/** False for one of many whose refusal is its own: others were refused in every form, or an earlier sync was refused here, too. */
+const mayTryForms = (run: SyncRun, list: OpenList, { later }: { readonly later: boolean }): boolean => {
+  if (!isOneOfMany(list) || later) return true;
+  const isKnown = shapeOf(run, list.stream.name).settled && run.unusable.has(list.candidate);
+  return !isKnown && run.trials.mayTry(list);
+};
+
 /** After a refusal: tries the next list shape, or abandons the scope. */
 export const askDifferently = async (
   run: SyncRun,
@@ -233,28 +256,14 @@ export const askDifferently = async (
   wanted: WantedCall,
   outcome: Refusal,
 ): Promise<void> => {
-  const { query } = wanted.call;
-  const refused = {
-    perPage: request?.perPage ?? 0,
-    sort: query.sortBy !== undefined,
-    include: query.include !== undefined,
-    included: query.include?.split(",") ?? [],
-    content: query.onlyWithFields !== undefined || query.groupBy !== undefined || query.window !== undefined,
-    names: namesLightFields(list.stream, query),
-    unknown: namesUnknownFields(list.stream, query),
-    filters: shapeOf(run, list.stream.name).filters && filtersOf(run.options.rowScope, list.stream.name) !== null,
-    later: request !== null && request.page > 1 && shapeOf(run, list.stream.name).settled,
-  } satisfies RefusedRequest;
   const { name } = list.stream;
+  const refused = refusedRequest(run, list, request, wanted);
   if (request !== null) list.tell({ kind: "lost", read: request });
   const shape = formOf(run, list);
   const remembers = request !== null && (request.page > 1 || shape.settled);
   list.tell({ kind: "refused-form", shape, remembers, later: false });
   const found = nextShape(run, list, refused, outcome);
-  const isFirst = isOneOfMany(list) && !refused.later;
-  // An earlier sync was refused, too, while others of its stream are returned: once is enough.
-  const isKnown = shapeOf(run, name).settled && run.unusable.has(list.candidate);
-  const next = isFirst && found !== shape && (isKnown || !run.trials.mayTry(list)) ? null : found;
+  const next = found === shape || mayTryForms(run, list, refused) ? found : null;
   if (next === null) {
     const context = { endpoint: whereOf(list, wanted, request), detail: causeOf(outcome) };
     const error = new DuckmirrorError("REQUEST_FAILED", context);

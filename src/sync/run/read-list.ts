@@ -133,8 +133,10 @@ const deleteRows = async (run: SyncRun, list: OpenList): Promise<void> => {
   else run.losing.push(list);
 };
 
-/** Carries out what follows from an event. What it decides waits for its turn. */
-const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<void> => {
+type Ends = "delete" | "find-gone" | "close-gap" | "end-closing" | "end" | "close" | "fail" | "go-on";
+
+/** Carries out what reports or stores, and leads to nothing. */
+const keep = async (run: SyncRun, list: OpenList, effect: Exclude<Effect, { kind: Ends }>): Promise<void> => {
   const { name } = list.stream;
   switch (effect.kind) {
     case "note":
@@ -151,13 +153,21 @@ const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<v
       return noteContent(run, list, effect.whole);
     case "compared":
       return void run.compared.set(name, (run.compared.get(name) ?? 0) + liveOf(list.state).rows);
+    default:
+      return effect satisfies never;
+  }
+};
+
+/** Carries out what follows from an event. What it decides waits for its turn. */
+const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<void> => {
+  switch (effect.kind) {
     case "find-gone":
       return findGone(run, list, effect.because);
     case "delete":
       return deleteRows(run, list);
     case "close-gap":
       if ((await closeGap(run, list)) === "goes on") {
-        list.waiting.push({ kind: "read-changes", shape: shapeOf(run, name) });
+        list.waiting.push({ kind: "read-changes", shape: shapeOf(run, list.stream.name) });
       }
       return;
     case "end-closing":
@@ -171,7 +181,7 @@ const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<v
     case "go-on":
       return void list.waiting.push({ kind: "go-on" });
     default:
-      return effect satisfies never;
+      return keep(run, list, effect);
   }
 };
 

@@ -267,6 +267,44 @@ const leaveAbsent = async (run: SyncRun, list: OpenList, requests: Requests, dou
   run.absent.push({ list, doubtful });
 };
 
+/** Commits the rows of a record with its final state. `own`: its version, if it has one. */
+const endRecord = async (
+  run: SyncRun,
+  list: OpenList,
+  end: { own: number | null; loads: readonly TableLoad[]; requests: Requests; bytes: number; now: number },
+): Promise<readonly LoadCounts[]> => {
+  const { own, loads, requests, bytes, now } = end;
+  const { mode, version = null } = list.candidate;
+  list.tell({ kind: "record", version: own ?? version });
+  const states = [finishedState(liveOf(list.state), { whole: true, addsUp: true, now, runId: run.runId })];
+  const counts = await run.committer.commit({ loads, requests, states, bytes, canWait: mode !== "resolve" });
+  countEmbedded(run, loads, counts);
+  return counts;
+};
+
+/** A record that the service does not know. */
+const takeAbsentRecord = async (
+  run: SyncRun,
+  list: OpenList,
+  { requestId, receivedAt: now, doubtful }: Extract<FetchResult, { kind: "absent" }>,
+  requests: Requests,
+): Promise<void> => {
+  const { scope, mode } = list.candidate;
+  const isSettledLater = mode !== "resolve" || (await isResolved(run, list));
+  if (list.stream.scope === "company" && isSettledLater) return leaveAbsent(run, list, requests, doubtful);
+  if (mode === "detail") {
+    await commitLedger(run, requests);
+    run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true, absent: true });
+    run.active.delete(list.key);
+    return;
+  }
+  // An input that the service does not know is a row of company_inputs, and no company.
+  const loads = mode === "resolve" ? [unknownInputLoad({ scope, requestId, receivedAt: now })] : [];
+  await endRecord(run, list, { own: null, loads, requests, bytes: 0, now });
+  await settleForm(run, list);
+  closeList(run, list);
+};
+
 /** Applies the response to the single request of a record: rows and final state are one transaction. */
 export const takeSingleAnswer = async (
   run: SyncRun,
@@ -275,40 +313,19 @@ export const takeSingleAnswer = async (
   result: AnswerResult | Extract<FetchResult, { kind: "absent" }>,
   requests: Requests,
 ): Promise<void> => {
-  const { requestId, receivedAt } = result;
-  const { scope, mode, version: listed = null } = list.candidate;
-  let loads: readonly TableLoad[] = [];
-  if (result.kind === "answer" && !(await distrusts(run, list, result.outcome))) loads = rowLoads(list, wanted, result);
+  if (result.kind === "absent") return takeAbsentRecord(run, list, result, requests);
+  const { outcome } = result;
+  const { mode } = list.candidate;
+  const loads = (await distrusts(run, list, outcome)) ? [] : rowLoads(list, wanted, result);
   const frozen = frozenError(run, list, loads);
   if (frozen !== null) {
     await commitLedger(run, requests);
     return failList(run, list, frozen, { resumable: false });
   }
-  if (result.kind === "answer") await compareEmbedded(run, list, result.outcome.data);
-  const isSettledLater = mode !== "resolve" || (await isResolved(run, list));
-  if (result.kind === "absent" && list.stream.scope === "company" && isSettledLater) {
-    return leaveAbsent(run, list, requests, result.doubtful);
-  }
-  if (result.kind === "absent" && mode === "detail") {
-    await commitLedger(run, requests);
-    run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true, absent: true });
-    run.active.delete(list.key);
-    return;
-  }
-  if (result.kind === "absent" && mode === "resolve") loads = [unknownInputLoad({ scope, requestId, receivedAt })];
-  const own = result.kind === "answer" ? timeOf(result.outcome.data, "updatedAt") : null;
-  list.tell({ kind: "record", version: (mode === "detail" ? own : null) ?? listed });
-  const outcome = { whole: true, addsUp: true, now: receivedAt, runId: run.runId };
-  const counts = await run.committer.commit({
-    loads,
-    requests,
-    states: [finishedState(liveOf(list.state), outcome)],
-    bytes: result.kind === "answer" ? result.outcome.bytes : 0,
-    canWait: mode !== "resolve",
-  });
-  // An input that the service does not know is a row of company_inputs, and no company.
-  if (result.kind === "answer" && counts[0] !== undefined) run.stats.countLoad(list.candidate.stream, counts[0]);
-  countEmbedded(run, loads, counts);
+  await compareEmbedded(run, list, outcome.data);
+  const own = mode === "detail" ? timeOf(outcome.data, "updatedAt") : null;
+  const counts = await endRecord(run, list, { own, loads, requests, bytes: outcome.bytes, now: result.receivedAt });
+  if (counts[0] !== undefined) run.stats.countLoad(list.candidate.stream, counts[0]);
   await settleForm(run, list);
   closeList(run, list);
 };

@@ -6,7 +6,6 @@ import {
   asksBeyond,
   confirmsCount,
   emptyFromAfter,
-  followsOnlyPage,
   goesRound,
   isEmptyAgain,
   type Lap,
@@ -144,24 +143,25 @@ const skipsNothing = ({ overlap, fresh, end, joinedTotal }: Coverage, read: Page
   joinedTotal !== null &&
   read.total >= joinedTotal;
 
+/** True when nothing shows that the list has changed since its first page. */
+const isUnchanged = ({ fresh, moved, joinedTotal }: Coverage, read: PageRead): boolean =>
+  fresh && !moved && read.total !== null && read.total === joinedTotal;
+
+/** True when growing ids show that no row lies between the page and the rows before it. */
+const goesOnInOrder = (coverage: Coverage, read: PageRead): boolean => {
+  const last = coverage.tail.at(-1);
+  const first = read.ids[0];
+  return (last !== undefined && first !== undefined && !isHigher(last, first)) || skipsNothing(coverage, read);
+};
+
 const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
   // The first page needs no link. In the worst case the walk starts again from it.
   if (startOf(read) === 0) return coverage.end === 0 || read.role === "bridge";
   if (coverage.end === 0) return false;
   if (isEmptyAgain(coverage, read) || confirmsCount(coverage, read)) return true;
-  const last = coverage.tail.at(-1);
-  const first = read.ids[0];
   if (coverage.tail.some((id) => read.ids.includes(id))) return true;
-  if (proof === "descending" && last !== undefined && first !== undefined && !isHigher(last, first)) return true;
-  if (proof === "descending" && skipsNothing(coverage, read)) return true;
-  return (
-    !coverage.overlap &&
-    coverage.fresh &&
-    !coverage.moved &&
-    startOf(read) === coverage.end &&
-    read.total !== null &&
-    read.total === coverage.joinedTotal
-  );
+  if (proof === "descending" && goesOnInOrder(coverage, read)) return true;
+  return !coverage.overlap && startOf(read) === coverage.end && isUnchanged(coverage, read);
 };
 
 /** True when a joined page extends the coverage; false when it lies inside, because the list changed. */
@@ -176,35 +176,42 @@ const reachesBeyond = (coverage: Coverage, read: PageRead, proof: Proof): boolea
 const decreaseOf = ({ joinedTotal }: Coverage, { total }: PageRead): number =>
   joinedTotal === null || total === null ? 0 : Math.max(0, joinedTotal - total);
 
+/** What a page shows of the end of its list. */
+const endShownBy = (coverage: Coverage, read: PageRead) => {
+  const isHead = startOf(read) === 0;
+  const end = startOf(read) + read.rows;
+  const isShort = read.rows < read.perPage;
+  const reached = provesEnd(read, coverage.granted);
+  // Fewer rows than requested although more may exist: the service silently reduces the page size. Use the number of
+  // rows. The first page shows that; a later short page is the list's end, whatever the service counts.
+  const size = !reached && read.rows > 0 && isShort && isHead ? Math.min(coverage.size, read.rows) : coverage.size;
+  const ends = read.role === "cover" && !isHead && isShort && end <= coverage.end;
+  return { end, size, reached, stuck: !reached && (read.rows === 0 || ends) };
+};
+
 /** The coverage after a page is joined. A bridge shows where the coverage ends in the list as it is now. */
 const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
   if (confirmsCount(coverage, read)) return { ...coverage, openEnd: false, bridgeAt: null, bridges: 0, complete: true };
-  const end = startOf(read) + read.rows;
+  const { end, size, reached, stuck } = endShownBy(coverage, read);
   const adds = reachesBeyond(coverage, read, proof) || (read.role === "bridge" && read.ids.length > 0);
-  const total = read.total;
-  const reachedEnd = provesEnd(read, coverage.granted);
-  // Fewer rows than requested although more may exist: the service silently reduces the page size. Use the number of
-  // rows. The first page shows that; a later short page is the list's end, whatever the service counts.
-  const clamped = !reachedEnd && read.rows > 0 && read.rows < read.perPage && startOf(read) === 0;
-  const ends = read.role === "cover" && startOf(read) > 0 && read.rows < read.perPage && end <= coverage.end;
-  const stuck = !reachedEnd && (read.rows === 0 || ends);
+  const wasRefused = read.refused === true;
   return {
     ...coverage,
-    size: clamped ? Math.min(coverage.size, read.rows) : coverage.size,
+    size,
     granted: Math.max(coverage.granted, read.rows),
     // A page inside the coverage still shows its end: rows inserted above have moved it down.
     end: adds || read.ids.at(-1) === coverage.tail.at(-1) ? end : Math.max(coverage.end, end),
     tail: adds ? read.ids.slice(-TAIL_IDS) : coverage.tail,
     head: coverage.end === 0 ? read.ids.slice(0, TAIL_IDS) : coverage.head,
-    joinedTotal: total,
+    joinedTotal: read.total,
     fall: Math.max(decreaseOf(coverage, read), Math.floor(coverage.fall / 2)),
     fresh: true,
     bridgeAt: null,
     bridges: 0,
-    proven: coverage.proven && !stuck && read.refused !== true,
+    proven: coverage.proven && !stuck && !wasRefused,
     openEnd: leavesOpen(read, coverage.granted),
-    endsEarly: coverage.proven && stuck && read.refused !== true && total !== null,
-    complete: reachedEnd || stuck,
+    endsEarly: coverage.proven && stuck && !wasRefused && read.total !== null,
+    complete: reached || stuck,
   };
 };
 
@@ -247,10 +254,6 @@ const breakLink = (
 /** True when a page that only touches the end may join. Not after a resume, and not in overlapping walks. */
 export const touchSuffices = ({ overlap, fresh }: Coverage): boolean => !overlap && fresh;
 
-/** True when nothing shows that the list has changed since its first page. */
-const isUnchanged = ({ fresh, moved, joinedTotal }: Coverage, read: PageRead): boolean =>
-  fresh && !moved && read.total !== null && read.total === joinedTotal;
-
 /** The waiting page to try next, bridges first. A page that only touches the end may have to wait for another. */
 const nextToJoin = (coverage: Coverage): PageRead | undefined => {
   const { end, size, fixed, waiting } = coverage;
@@ -284,9 +287,10 @@ export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverag
 
 const isSamePage = (a: PageSpan, b: PageSpan): boolean => a.page === b.page && a.perPage === b.perPage;
 
-const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
+/** The coverage with a page that waits to be joined. */
+const withWaiting = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
   const moved = before.moved || (before.total !== null && read.total !== null && read.total !== before.total);
-  let coverage: Coverage = {
+  return {
     ...before,
     granted: Math.max(before.granted, read.granted ?? 0),
     total: totalAfter(before.total, read),
@@ -295,28 +299,31 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
     emptyFrom: emptyFromAfter(before.emptyFrom, read),
     waiting: [...before.waiting, read].sort(byStart),
   };
+};
+
+/** True for a page behind a row that no page can share with the one before it. */
+const onlyTouches = ({ end, size, fixed }: Coverage, read: PageRead): boolean =>
+  read.role !== "bridge" && startOf(read) === end && cannotShare(end, size, fixed);
+
+const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
+  let coverage = withWaiting(before, read, proof);
   let bridged = false;
   for (;;) {
     if (coverage.complete) return { ...coverage, waiting: [], bridgeAt: null };
     const next = nextToJoin(coverage);
     if (next === undefined) return coverage;
+    const isBridge = next.role === "bridge";
     const rest = coverage.waiting.filter((candidate) => candidate !== next);
     if (joins(coverage, next, proof)) {
-      bridged = bridged || next.role === "bridge";
+      bridged = bridged || isBridge;
       coverage = extend({ ...coverage, waiting: rest }, next, proof);
-    } else if (
-      next.role !== "bridge" &&
-      startOf(next) === coverage.end &&
-      cannotShare(coverage.end, coverage.size, coverage.fixed)
-    ) {
-      if (followsOnlyPage(coverage, next) && !bridged) return { ...coverage, bridgeAt: 0 };
-      const isSame = bridged && coverage.tail.join() === before.tail.join();
-      const proven = coverage.proven && (isSame || isUnchanged(coverage, next));
+    } else if (onlyTouches(coverage, next)) {
+      const proven = coverage.proven && isUnchanged(coverage, next);
       coverage = extend({ ...coverage, waiting: rest, proven }, next, proof);
-    } else if (bridged || (next.role === "bridge" && next !== read)) {
+    } else if (bridged || (isBridge && next !== read)) {
       // Read before the list changed: its rows are loaded, but its position no longer counts.
       coverage = { ...coverage, waiting: rest };
-    } else if (coverage.bridgeAt !== null && next.role !== "bridge") {
+    } else if (coverage.bridgeAt !== null && !isBridge) {
       return coverage;
     } else {
       return breakLink(coverage, next, { rest, hasWaited: next !== read });

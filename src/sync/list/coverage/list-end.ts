@@ -130,16 +130,6 @@ export const lapAfter = (lap: Lap, read: PageRead): Lap => {
 /** True when the pages come again and again, so reading on brings no further row. */
 export const goesRound = ({ again }: Lap): boolean => again >= MOST_AGAIN;
 
-/**
- * True for the empty page after a first page of one or two rows, in a list without a count. The first page is requested
- * again: if it still holds the same rows, none slipped between the two. `size`: rows of that page. `fresh`: it was read
- * in this run.
- */
-export const followsOnlyPage = (
-  { end, size, fresh }: Pick<ReadSoFar, "end"> & { readonly size: number; readonly fresh: boolean },
-  read: PageRead,
-): boolean => read.total === null && read.rows === 0 && end === size && fresh;
-
 /** What is known of a list where its rows were read to. */
 interface KnownEnd {
   readonly end: number;

@@ -2,7 +2,7 @@
 import type { ReadRequest } from "./contract.ts";
 import { type Coverage, touchSuffices } from "./coverage.ts";
 import { isAtCount, isBehindCount } from "./list-end.ts";
-import { cannotShare, endOf, spanAt, spanFrom, startOf } from "./page-geometry.ts";
+import { cannotShare, endOf, type PageSpan, spanAt, spanFrom, startOf } from "./page-geometry.ts";
 
 /**
  * Up to `room` pages to request now, given those in flight. The first page is requested alone, because only its
@@ -32,48 +32,61 @@ const nextAlone = (coverage: Coverage, inFlight: readonly ReadRequest[]): readon
   return reads.map((read) => (startOf(read) <= coverage.end ? { ...read, follows: true } : read));
 };
 
+/** Rows of pages that were requested or wait, from `start` up to, not including, `end`. */
+interface Taken {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** True behind a page that was empty although the count goes on: such pages are requested one by one. */
+const isBehindEmpty = ({ emptyFrom, end }: Coverage, row: number): boolean =>
+  emptyFrom !== null && row >= emptyFrom && row > end;
+
+/** True where the page behind the count shows whether more rows follow. */
+const isOpenAt = (coverage: Coverage, row: number): boolean =>
+  coverage.fresh && row === coverage.end && isAtCount(coverage);
+
+/** The page that goes on at `row`: it shares a row with the one before where only that proves that they join. */
+const pageAt = (coverage: Coverage, row: number, isBehind: boolean): PageSpan => {
+  const { end, size, fixed, overlap, total, fresh, fall } = coverage;
+  const shared = overlap || isBehind || total === null || (!fresh && row === end);
+  const overlapping = spanAt(fall > 0 ? row - 1 - fall : shared ? row - 1 : row, size, fixed);
+  // Pages of one or two rows, or of one size, cannot share a row and still advance.
+  return endOf(overlapping) > row ? overlapping : spanAt(row, size, fixed);
+};
+
+/** The first row from `row` on that no page holds. */
+const untaken = (coverage: Coverage, taken: readonly Taken[], row: number): number => {
+  const suffices = row === coverage.end ? touchSuffices(coverage) : !coverage.overlap;
+  const touches = suffices || cannotShare(row, coverage.size, coverage.fixed);
+  const passed = taken.find(({ start, end }) => (start < row || (touches && start === row)) && end > row);
+  return passed === undefined ? row : untaken(coverage, taken, passed.end);
+};
+
 /** Up to `room` pages behind those that were read. */
 const sideBySide = (coverage: Coverage, inFlight: readonly ReadRequest[], room: number): readonly ReadRequest[] => {
-  const reads: ReadRequest[] = [];
+  const { size, fixed, total, end } = coverage;
   const taken = [
     ...inFlight.map((span) => ({ start: startOf(span), end: endOf(span) })),
     ...coverage.waiting.map((read) => ({ start: startOf(read), end: startOf(read) + read.rows })),
   ];
-  let row = coverage.end;
-  while (reads.length < room) {
-    const position = row;
-    const suffices = position === coverage.end ? touchSuffices(coverage) : !coverage.overlap;
-    const touches = suffices || cannotShare(position, coverage.size, coverage.fixed);
-    const passed = taken.find(
-      (span) => (span.start < position || (touches && span.start === position)) && span.end > position,
-    );
-    if (passed !== undefined) {
-      row = passed.end;
-      continue;
-    }
-    const isBehind = row === coverage.end && isBehindCount(coverage);
-    if (isBehind && reads.length + inFlight.length > 0) break;
-    if (coverage.total !== null && row >= coverage.total && !isBehind) {
-      const isOpen = coverage.fresh && row === coverage.end && isAtCount(coverage);
-      if (isOpen && reads.length + inFlight.length === 0)
-        return [{ ...spanFrom(row, coverage.size, coverage.fixed), role: "cover" }];
+  const reads: ReadRequest[] = [];
+  for (let row = untaken(coverage, taken, end); reads.length < room; row = untaken(coverage, taken, row)) {
+    const isFirst = reads.length + inFlight.length === 0;
+    const isBehind = row === end && isBehindCount(coverage);
+    if (!isBehind && total !== null && row >= total) {
+      if (isFirst && isOpenAt(coverage, row)) reads.push({ ...spanFrom(row, size, fixed), role: "cover" });
       break;
     }
-    if (coverage.total === null && reads.length + inFlight.length > 0) break;
-    if (coverage.emptyFrom !== null && row >= coverage.emptyFrom && row > coverage.end) break;
-    const shared = coverage.overlap || isBehind || coverage.total === null || (!coverage.fresh && row === coverage.end);
-    const { fall } = coverage;
-    const at = fall > 0 ? row - 1 - fall : shared ? row - 1 : row;
-    const overlapping = spanAt(at, coverage.size, coverage.fixed);
-    // Pages of one or two rows, or of one size, cannot share a row and still advance.
-    const span = endOf(overlapping) > row ? overlapping : spanAt(row, coverage.size, coverage.fixed);
+    if ((!isFirst && (isBehind || total === null)) || isBehindEmpty(coverage, row)) break;
+    const span = pageAt(coverage, row, isBehind);
     reads.push({ ...span, role: "cover" });
     row = endOf(span);
   }
   // The list shrank to the covered length, but no page proves it: read its end once more.
   if (reads.length === 0 && inFlight.length === 0) {
-    const last = Math.max(0, Math.min(coverage.end, coverage.total ?? coverage.end) - 1);
-    return [{ ...spanAt(last, coverage.size, coverage.fixed), role: "bridge" }];
+    const last = Math.max(0, Math.min(end, total ?? end) - 1);
+    return [{ ...spanAt(last, size, fixed), role: "bridge" }];
   }
   return reads;
 };

@@ -69,25 +69,30 @@ export const acceptWatermark = (state: WatermarkState, read: PageRead): Watermar
   };
 };
 
+/** True when the one page that was read holds the whole list. In one page, the order does not matter. */
+const isWholePage = ({ coverage, pages, thorough }: WatermarkState, { seen, rejected }: MirrorFacts): boolean =>
+  !thorough && coverage.proven && coverage.complete && pages === 1 && seen + rejected === coverage.total;
+
+/**
+ * True when a page held nothing new: the rows behind it did not change either. Without this rule, a list whose rows share one
+ * date would be read to its end every time. Before its first page, the last page is that of another reading.
+ */
+const isQuiet = ({ pages, thorough }: WatermarkState, { last }: MirrorFacts): boolean =>
+  !thorough && pages > 0 && last !== null && last.inserted === 0 && last.updated === 0;
+
+const agreesWith = ({ coverage, thorough }: WatermarkState, { rows, acceptedGap }: MirrorFacts): boolean =>
+  coverage.total === null ? !thorough : coverage.total - rows === acceptedGap;
+
 export const nextWatermark = (
   state: WatermarkState,
   facts: MirrorFacts,
   inFlight: readonly ReadRequest[],
   field: string,
 ): Step => {
-  const { coverage } = state;
+  const { coverage, resumed, thorough } = state;
   if (inFlight.length > 0) return { kind: "wait" };
-  const { thorough } = state;
-  const agrees = coverage.total === null ? !thorough : coverage.total - facts.rows === facts.acceptedGap;
-  // In one page, the order does not matter.
-  if (
-    !thorough &&
-    coverage.proven &&
-    coverage.complete &&
-    state.pages === 1 &&
-    coverage.total !== null &&
-    facts.seen + facts.rejected === coverage.total
-  ) {
+  const agrees = agreesWith(state, facts);
+  if (isWholePage(state, facts)) {
     return { kind: "done", addsUp: true, whole: true, because: "the whole list was read" };
   }
   if (!state.sorted) return { kind: "unordered", because: `the service does not sort by ${field}`, agrees };
@@ -95,17 +100,12 @@ export const nextWatermark = (
   if (!coverage.proven && !(coverage.endsEarly && agrees)) {
     return { kind: "walk", because: "the list moved while its changes were read" };
   }
-  // Newest first and nothing new, so the rows behind this page did not change either. Without this rule, a list whose
-  // rows share one date would be read to its end every time. Before its first page, the last page is that of another reading.
-  const quiet = state.pages > 0 && facts.last !== null && facts.last.inserted === 0 && facts.last.updated === 0;
-  if (!coverage.complete && !state.reachedKnown && !(quiet && agrees && !thorough)) {
+  if (!coverage.complete && !state.reachedKnown && !(agrees && isQuiet(state, facts))) {
     const reads = nextReads(coverage, inFlight, 1);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
-  if (!agrees) {
-    const total = coverage.total === null ? "nothing" : counted(coverage.total, "row");
-    const because = `the service counts ${total}, the mirror ${facts.rows}`;
-    return { kind: state.resumed && !thorough ? "again" : "walk", because };
-  }
-  return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
+  if (agrees) return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
+  const total = coverage.total === null ? "nothing" : counted(coverage.total, "row");
+  const because = `the service counts ${total}, the mirror ${facts.rows}`;
+  return { kind: resumed && !thorough ? "again" : "walk", because };
 };

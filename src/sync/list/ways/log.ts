@@ -41,6 +41,14 @@ export const startLog = (options: { size: number; first: boolean; since?: number
   granted: 0,
 });
 
+/** Where the log goes on after its first page, which shows the end with new entries. */
+const afterFirstPage = (state: LogState, ids: readonly string[], lastPage: number | null, isEnd: boolean): LogState => {
+  const newestOn = ids.length < 2 || isDescending(ids) ? "first" : "last";
+  // Without a count nobody knows the last page, so the list is read forward, wherever its new entries are.
+  const page = newestOn === "first" ? 2 : (lastPage ?? 2);
+  return { ...state, newestOn, page, ended: lastPage === null ? isEnd : lastPage <= 1 };
+};
+
 export const acceptLog = (before: LogState, read: PageRead): LogState => {
   const latest = new Set(before.latest);
   const total = read.total ?? before.total;
@@ -58,12 +66,7 @@ export const acceptLog = (before: LogState, read: PageRead): LogState => {
     repeated: read.ids.filter((id) => latest.has(id)).length,
   };
   const lastPage = total === null ? null : Math.max(1, Math.ceil(total / size));
-  if (state.newestOn === null) {
-    const newestOn = read.ids.length < 2 || isDescending(read.ids) ? "first" : "last";
-    // Without a count nobody knows the last page, so the list is read forward, wherever its new entries are.
-    const page = newestOn === "first" ? 2 : (lastPage ?? 2);
-    return { ...state, newestOn, page, ended: lastPage === null ? isEnd : lastPage <= 1 };
-  }
+  if (state.newestOn === null) return afterFirstPage(state, read.ids, lastPage, isEnd);
   if (state.newestOn === "last" && lastPage !== null) return { ...state, page: read.page - 1, ended: read.page <= 2 };
   const ended = lastPage === null ? isEnd : read.rows === 0 || read.page >= lastPage;
   return { ...state, page: read.page + 1, ended };

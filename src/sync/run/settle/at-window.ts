@@ -2,9 +2,9 @@
 // with another walk that ends there. docs/decisions/lists-cut-off.md.
 import { counted } from "../../../core/text/units.ts";
 import type { Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
-import { liveOf, progressOf, uncountable } from "../../list/state.ts";
+import { type Live, liveOf, progressOf, uncountable } from "../../list/state.ts";
 import { finishedState } from "../../list/stored-state.ts";
-import { endsAtWindow, varies, type WalkEnd, windowAfter } from "../../list/window.ts";
+import { endsAtWindow, endsThereAgain, type WalkEnd, windowAfter } from "../../list/window.ts";
 import { rememberShape } from "../../plan/remembered.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import { closeList, commitState } from "../state/list-ends.ts";
@@ -46,23 +46,28 @@ export const endCutOff = async (run: SyncRun, list: OpenList, missing: number): 
   closeList(run, list);
 };
 
+/** The service's count of a list whose changes came without a gap, or up to its window; null: they did not. */
+const countOfChanges = (live: Live): number | null => {
+  const progress = progressOf(live);
+  if (live.kind === "deleting" || live.order.widens !== undefined) return null;
+  if (progress?.kind !== "watermark" || !progress.sorted) return null;
+  const { proven, endsEarly, total } = progress.coverage;
+  return proven || endsEarly ? total : null;
+};
+
 /**
  * Ends a reading of changes of a list whose count differs from the mirror's, if a walk would only end at the same row again: the
  * count stayed the same (`steady`), or varies as it did before (`varying`). Returns whether it did.
  */
 export const endedAtWindow = async (run: SyncRun, list: OpenList, count: "steady" | "varying"): Promise<boolean> => {
   const live = liveOf(list.state);
+  const { before } = live;
   const now = run.deps.clock.now();
   const { window } = shapeOf(run, list.stream.name);
-  const progress = progressOf(live);
-  if (live.kind === "deleting" || live.order.widens !== undefined || run.options.full) return false;
-  if (progress?.kind !== "watermark" || !progress.sorted || !endsAtWindow(window, now)) return false;
-  const { proven, endsEarly, total } = progress.coverage;
-  if (total === null || live.before === undefined || (!proven && !endsEarly)) return false;
-  const isSteady = live.before.totalCount === total;
-  const isUsual = varies(window, { total, rows: live.rows });
-  // A count below the row at which walks ended is no window's: rows went, or it varies.
-  if (count === "steady" ? !isSteady || (total < window.rows && !isUsual) : isSteady || !isUsual) return false;
+  const total = countOfChanges(live);
+  if (run.options.full || !endsAtWindow(window, now) || total === null || before === undefined) return false;
+  const isSteady = before.totalCount === total;
+  if ((count === "steady") !== isSteady || !endsThereAgain(window, { total, rows: live.rows, isSteady })) return false;
   const end = isSteady
     ? `the service returns the list up to row ${window.rows} only`
     : `the service's count varies, and ${window.walks} walks ended at row ${window.rows}`;
@@ -75,7 +80,7 @@ export const endedAtWindow = async (run: SyncRun, list: OpenList, count: "steady
     unconfirmed,
     totalCount: total,
     rowsAtWalk: live.rows,
-    walkId: live.before.walkId,
+    walkId: before.walkId,
   });
   closeList(run, list);
   return true;

@@ -1,6 +1,6 @@
 // How long a list that ends before its count is not walked again.
 import { expect, test } from "vitest";
-import { endsAtWindow, varies } from "../../../../src/sync/list/window.ts";
+import { endsAtWindow, endsThereAgain } from "../../../../src/sync/list/window.ts";
 
 const DAY = 86_400_000;
 
@@ -14,7 +14,7 @@ test("a window holds walks up until its time, and a clock that was ahead holds n
 
 test("a count that differs is the same disagreement only near the rows, and after two walks that ended there", () => {
   const window = { rows: 700, walks: 2, notBefore: 0, spread: 15 };
-  expect(varies(window, { total: 671, rows: 700 })).toBe(true);
-  expect(varies(window, { total: 731, rows: 700 })).toBe(false);
-  expect(varies({ ...window, walks: 1 }, { total: 700, rows: 700 })).toBe(false);
+  expect(endsThereAgain(window, { total: 671, rows: 700, isSteady: false })).toBe(true);
+  expect(endsThereAgain(window, { total: 731, rows: 700, isSteady: false })).toBe(false);
+  expect(endsThereAgain({ ...window, walks: 1 }, { total: 700, rows: 700, isSteady: false })).toBe(false);
 });

@@ -5,7 +5,6 @@ import {
   asksBeyond,
   confirmsCount,
   countOf,
-  followsOnlyPage,
   goesRound,
   lapAfter,
   noLap,
@@ -68,15 +67,6 @@ test("a request asks beyond the end only of a list without a count, behind the r
   expect(asksBeyond({ end: 101, total: null, openEnd: false }, next)).toBe(false);
   expect(asksBeyond({ end: 100, total: 100, openEnd: false }, next)).toBe(false);
   expect(asksBeyond({ end: 0, total: null, openEnd: false }, { ...next, page: 1 })).toBe(false);
-});
-
-test("the empty page behind an only page asks for that page once more, if it was read in this run", () => {
-  const empty = aRead({ page: 2, rows: 0 });
-  expect(followsOnlyPage({ end: 2, size: 2, fresh: true }, empty)).toBe(true);
-  expect(followsOnlyPage({ end: 2, size: 2, fresh: false }, empty)).toBe(false);
-  expect(followsOnlyPage({ end: 4, size: 2, fresh: true }, empty)).toBe(false);
-  expect(followsOnlyPage({ end: 2, size: 2, fresh: true }, aRead({ page: 2, rows: 1 }))).toBe(false);
-  expect(followsOnlyPage({ end: 2, size: 2, fresh: true }, aRead({ page: 2, total: 2 }))).toBe(false);
 });
 
 test("without a count, an empty page ends a list, and one shorter than a page that the service returned", () => {

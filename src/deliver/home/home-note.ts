@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { z } from "zod";
 
 export const NOTE = "home.json";
+/** The most that a piece holds: a block of DuckDB. */
+export const PIECE_BYTES = 256 * 1024;
 
 const packSchema = z.object({ key: z.string().regex(/^packs\/[\w-]+$/), bytes: z.int().nonnegative() });
 export type Pack = z.output<typeof packSchema>;
@@ -106,6 +108,9 @@ const DEAD_BYTES = 1024 * 1024;
 
 const liveBytes = ({ pieces }: HomeNote): number =>
   Object.values(pieces).reduce((sum, [, , length]) => sum + length, 0);
+
+/** The most that its files can take on a disk, in bytes. */
+export const mostBytes = ({ files }: HomeNote): number => Object.values(files).flat().length * PIECE_BYTES;
 
 /** True where every piece goes into a new pack: the others hold mostly what no file needs, or someone was erased. */
 export const isAnew = (note: HomeNote, files: HomeNote["files"], erased: string): boolean => {

@@ -4,7 +4,7 @@
 //   packs/…        pieces of files (pieces.ts); the name begins with the fence of its writer
 import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { rename, rm, stat } from "node:fs/promises";
+import { rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { AzureEnvironment } from "../../core/config/destinations/secrets-in.ts";
@@ -31,6 +31,7 @@ import {
   isPresent,
   type LocalNote,
   localFile,
+  mostBytes,
   NOTE,
   parseNote,
   takenBy,
@@ -89,6 +90,7 @@ const openHome = ({ url, azure }: HomeSettings): Promise<ObjectStore> => {
     account: get("account"),
     kmsKeyId: get("kms_key_id"),
     azure,
+    ownerOnly: true,
     ...(asked.has("path_style") ? { pathStyle: get("path_style") === "true" } : {}),
     ...(sse === "AES256" || sse === "aws:kms" ? { sse } : {}),
   });
@@ -215,6 +217,15 @@ const takePlace = async ({ state, settings }: Visit, note: HomeNote, folder: str
   if (existsSync(working)) await makeBaseline(state, working, settings.clock.now());
 };
 
+/** Refuses a note whose files would fill the disk: a piece that is named a million times is stored once. */
+const assertRoom = async ({ settings, state }: Visit, note: HomeNote): Promise<void> => {
+  const { bavail, bsize } = await statfs(state);
+  const [needed, free] = [mostBytes(note), bavail * bsize];
+  if (needed <= free) return;
+  const detail = `the files in ${settings.url} take up to ${needed} bytes, and ${settings.dataDir} has ${free} left`;
+  throw new DuckmirrorError("DISK_FULL", { detail });
+};
+
 /** Brings the home's state here. What was here and never went home is lost: at most the sync that ran. */
 const fetchState = async (visit: Visit, note: HomeNote): Promise<void> => {
   const { state, settings } = visit;
@@ -222,6 +233,7 @@ const fetchState = async (visit: Visit, note: HomeNote): Promise<void> => {
   const strange = names.find((name) => name !== WORKING && !MOVING_FILES.includes(name));
   if (strange !== undefined)
     throw new DuckmirrorError("HOME_DAMAGED", { url: settings.url, detail: `${NOTE} names ${strange}` });
+  await assertRoom(visit, note);
   const folder = onItsWay(state);
   makeFolders(join(folder, "archive"), 0o700);
   try {

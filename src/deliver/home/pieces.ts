@@ -5,14 +5,13 @@ import type { FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";
 import { constants, deflateRaw, inflateRaw } from "node:zlib";
 import { createDurably, createOwn, openOwn } from "../../core/files/own-files.ts";
-import type { PiecePlace } from "./home-note.ts";
+import { PIECE_BYTES, type PiecePlace } from "./home-note.ts";
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
 
 /** A DuckDB file begins with three headers; blocks follow. */
 const HEADER_BYTES = 3 * 4096;
-const BLOCK_BYTES = 256 * 1024;
 
 const nameOf = (piece: Buffer): string => createHash("sha256").update(piece).digest("base64url").slice(0, 24);
 
@@ -35,7 +34,7 @@ export const cutFile = async (path: string, into: Map<string, LocalPiece>): Prom
   const pieces: string[] = [];
   try {
     for (let start = 0; ; ) {
-      const piece = await readAt(file, start, start === 0 ? HEADER_BYTES : BLOCK_BYTES);
+      const piece = await readAt(file, start, start === 0 ? HEADER_BYTES : PIECE_BYTES);
       if (piece.length === 0) return pieces;
       const name = nameOf(piece);
       pieces.push(name);
@@ -99,7 +98,7 @@ export const writePack = (
 
 /** A piece of a pack; null: it is damaged. */
 const unpack = async (pack: FileHandle, [, start, length]: PiecePlace): Promise<Buffer | null> =>
-  inflate(await readAt(pack, start, length), { maxOutputLength: BLOCK_BYTES }).catch(() => null);
+  inflate(await readAt(pack, start, length), { maxOutputLength: PIECE_BYTES }).catch(() => null);
 
 /**
  * Writes a file of its pieces, each from a local file or from a pack. Returns the name of a piece that is not what it should be;

@@ -34,10 +34,17 @@ const inside = (dir: string, key: string): string => {
   throw new DuckmirrorError("EXPORT_FOLDER", { dir, detail: `${key} leads out of the folder` });
 };
 
+/** A folder that is a store; `modes`: of what is written there. */
+interface Folder {
+  readonly dir: string;
+  readonly modes: () => ReturnType<typeof modesOf>;
+}
+
 /** Writes by `fill` under another name, durably, and renames. */
-const placed = async (dir: string, key: string, fill: (path: string) => Promise<unknown>): Promise<void> => {
+const placed = async (folder: Folder, key: string, fill: (path: string) => Promise<unknown>): Promise<void> => {
+  const { dir } = folder;
   const path = inside(dir, key);
-  const modes = modesOf(dir);
+  const modes = folder.modes();
   refuseLinks(dir, dirname(path));
   if (makeFolders(dirname(path)) !== undefined) chmodSync(dirname(path), modes.folder);
   const fresh = join(dirname(path), `.${randomUUID()}.new`);
@@ -92,8 +99,9 @@ const step = async <T>(name: string, signal: AbortSignal, work: () => Promise<T>
 };
 
 /** Writes the file; false: the condition does not hold, or another process writes under one. */
-const write = async (dir: string, key: string, text: string, condition: Condition | null): Promise<boolean> => {
-  const writeText = () => placed(dir, key, async (path) => writeNewSync(path, text));
+const write = async (folder: Folder, key: string, text: string, condition: Condition | null): Promise<boolean> => {
+  const { dir } = folder;
+  const writeText = () => placed(folder, key, async (path) => writeNewSync(path, text));
   if (condition === null) {
     await writeText();
     return true;
@@ -115,8 +123,12 @@ async function* listFiles(name: string, dir: string, signal: AbortSignal): Async
   }
 }
 
-/** `dir`: absolute; created with its first file. */
-export const folderStore = (name: string, dir: string): ObjectStore => {
+/**
+ * `dir`: absolute; created with its first file. Files have the rights of the folder, because others should read them; with `ownerOnly`,
+ * their owner's alone.
+ */
+export const folderStore = (name: string, dir: string, ownerOnly = false): ObjectStore => {
+  const folder: Folder = { dir, modes: () => (ownerOnly ? { file: 0o600, folder: 0o700 } : modesOf(dir)) };
   const make = () => void makeFolders(dir, 0o700);
   return {
     name,
@@ -129,12 +141,12 @@ export const folderStore = (name: string, dir: string): ObjectStore => {
     put: (key, text, condition, signal) =>
       step(name, signal, async () => {
         make();
-        return write(dir, key, text, condition);
+        return write(folder, key, text, condition);
       }),
     upload: (key, file, signal) =>
       step(name, signal, async () => {
         make();
-        await placed(dir, key, (path) => copyOwn(file.path, path));
+        await placed(folder, key, (path) => copyOwn(file.path, path));
       }),
     download: (key, path, signal) =>
       step(name, signal, async () => {

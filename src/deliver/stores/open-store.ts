@@ -14,7 +14,10 @@ import { type BucketPlace, type BucketSettings, s3Store } from "./s3-store.ts";
 export type StorePlace = { readonly folder: string } | BucketPlace | AzurePlace;
 
 /** Settings of all stores; each takes its own. */
-export interface StoreSettings extends BucketSettings, AzureSettings {}
+export interface StoreSettings extends BucketSettings, AzureSettings {
+  /** Nobody else may read what is written to a folder. */
+  readonly ownerOnly?: boolean;
+}
 
 const invalid = (name: string, detail: string): DuckmirrorError =>
   new DuckmirrorError("CONFIG_INVALID", { detail: `destinations: ${name}: ${detail}` });
@@ -46,7 +49,7 @@ const foreignSettings = (place: StorePlace, settings: StoreSettings): readonly s
 
 /** Opens the store; sends nothing yet. Throws DESTINATION_PACKAGE_MISSING, CONFIG_INVALID. */
 export const openStore = async (name: string, place: StorePlace, settings: StoreSettings): Promise<ObjectStore> => {
-  if ("folder" in place) return folderStore(name, place.folder);
+  if ("folder" in place) return folderStore(name, place.folder, settings.ownerOnly);
   const foreign = foreignSettings(place, settings);
   if (foreign.length > 0) {
     const owner = "container" in place ? "s3:// and gs://" : "az://";

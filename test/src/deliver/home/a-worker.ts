@@ -16,7 +16,7 @@ export const aWorker = (
   wrap: (store: ObjectStore) => ObjectStore = (store) => store,
   address = url,
 ) => {
-  const open = async () => wrap(folderStore("home", url));
+  const open = async () => wrap(folderStore("home", url, true));
   const home = mirrorHome({ url: address, dataDir, azure, clock: systemClock, open });
   const opened = () => openWarehouse({ dataDir, clock: systemClock, home });
   const change = async (work: (warehouse: Warehouse) => Promise<unknown>) => {

@@ -1,10 +1,20 @@
 // A mirror's home: any data directory goes on with the mirror, one that lost it is refused, and a kill loses little.
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { type HomeNote, NOTE, parseNote } from "../../../../src/deliver/home/home-note.ts";
+import { type HomeNote, NOTE, PIECE_BYTES, parseNote } from "../../../../src/deliver/home/home-note.ts";
 import { homeStatus, mirrorHome, noHome } from "../../../../src/deliver/home/mirror-home.ts";
 import type { ObjectStore } from "../../../../src/deliver/stores/object-store.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
@@ -220,6 +230,27 @@ test("the home of another mirror, a damaged pack and a note of another version a
   await expect(one.add(3)).rejects.toMatchObject({ code: "HOME_DAMAGED" });
   const misspelt = mirrorHome({ url: "s3://b/p?regoin=x", dataDir: tempDir(), azure, clock: systemClock });
   await expect(misspelt.enter()).rejects.toMatchObject({ code: "HOME_FAILED" });
+});
+
+test("a note that names one piece until no disk holds it is refused, and nothing of it stays", async () => {
+  const url = tempDir();
+  await aWorker(url).add(1);
+  const note = noteOf(url);
+  const working = note.files["working.duckdb"] ?? [];
+  const other = aWorker(url);
+  const { bavail, bsize } = statfsSync(other.dataDir);
+  const often = new Array<string>(Math.ceil((bavail * bsize) / PIECE_BYTES)).fill(working[1] ?? "");
+  writeFileSync(join(url, NOTE), JSON.stringify({ ...note, files: { "working.duckdb": [...working, ...often] } }));
+  await expect(other.add(2)).rejects.toMatchObject({ code: "DISK_FULL" });
+  expect(readdirSync(join(other.dataDir, "state")).filter((name) => /working|way/.test(name))).toEqual([]);
+});
+
+test("only the worker's user can read a home in a folder that others can read", async () => {
+  const url = tempDir();
+  chmodSync(url, 0o755);
+  await aWorker(url).add(1);
+  const written = [NOTE, "packs", join("packs", packsIn(url)[0] ?? "")];
+  expect(written.map((name) => statSync(join(url, name)).mode & 0o777)).toEqual([0o600, 0o700, 0o600]);
 });
 
 test("a home that lacks what is here is refused, and neither loses anything", async () => {

@@ -176,7 +176,7 @@ export const ERRORS = {
   LIST_TOO_DEEP: row(
     EXIT.streamsFailed,
     "The service refuses {endpoint}, so it returns only {reached} of {total:row} of this list: {detail}",
-    "The mirror holds the rows that the service returned, and each sync reads changes. Other rows are missing until they change, and deleted rows stay. If you need fewer rows, the setting `scope` makes the list shorter, so that the service may return all of it.",
+    "The mirror holds the rows that the service returned, and each sync reads changes. Later syncs read the rest in parts, if its dates allow that; else other rows are missing until they change, and deleted rows stay. If you need fewer rows, the setting `scope` makes the list shorter, so that the service may return all of it.",
   ),
   ROUTE_NOT_FOUND: row(
     EXIT.streamsFailed,

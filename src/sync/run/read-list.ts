@@ -15,6 +15,7 @@ import { settleByAccount, waitsForAccounts } from "./settle/by-account.ts";
 import { settleByCounting } from "./settle/by-counting.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
 import { settleAfterChanges } from "./settle/gone-by-changes.ts";
+import { readDeep } from "./settle/read-deep.ts";
 import { closeList, commitState, failList } from "./state/list-ends.ts";
 import type { Deciding, OpenList } from "./state/open-list.ts";
 import { hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
@@ -177,6 +178,7 @@ const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<v
     case "close":
       return closeList(run, list);
     case "fail":
+      if (await readDeep(run, list, effect.error)) return;
       return failList(run, list, effect.error, { resumable: effect.resumable });
     case "go-on":
       return void list.waiting.push({ kind: "go-on" });

@@ -28,6 +28,8 @@ const memorySchema = z.object({
       boundaries: z.array(z.object({ day: z.number(), gone: z.number() })),
     })
     .nullable(),
+  /** A list deeper than the service returns: the day before which its rest is read next, null: from the newest row. */
+  deep: z.object({ before: z.string(), day: z.number().nullable() }).nullable().default(null),
 });
 export type CountingMemory = z.infer<typeof memorySchema>;
 
@@ -43,7 +45,7 @@ export const countingMemory = (text: string | undefined): CountingMemory => {
   try {
     return memorySchema.parse(JSON.parse(text ?? "null"));
   } catch {
-    return { filters: {}, open: null };
+    return { filters: {}, open: null, deep: null };
   }
 };
 
@@ -55,10 +57,10 @@ export const isUsable = (memory: CountingMemory, before: string, now: number): b
   filterOf(memory, before).notBefore <= now;
 
 const withFilter = (
-  { filters }: CountingMemory,
+  memory: CountingMemory,
   before: string,
   next: CountingMemory["filters"][string],
-): CountingMemory => ({ filters: { ...filters, [before]: next }, open: null });
+): CountingMemory => ({ ...memory, filters: { ...memory.filters, [before]: next }, open: null });
 
 /** After a search that found every row. */
 export const afterFound = (memory: CountingMemory, before: string, cut: Cut | null): CountingMemory =>

@@ -46,7 +46,7 @@ import { deleteGone } from "./suspects.ts";
 const MOST_ALIVE = 3;
 
 /** The search in one list: what stays the same from step to step. */
-interface Search {
+export interface Search {
   readonly run: SyncRun;
   readonly list: OpenList;
   readonly name: ScopedTable;
@@ -54,7 +54,7 @@ interface Search {
 }
 
 /** A step that could not be carried out: the credits or the run end, or the service does not answer as it should. */
-type Obstacle = { readonly kind: "cut" } | { readonly kind: "fault"; readonly because: string };
+export type Obstacle = { readonly kind: "cut" } | { readonly kind: "fault"; readonly because: string };
 const CUT: Obstacle = { kind: "cut" };
 const fault = (because: string): Obstacle => ({ kind: "fault", because });
 
@@ -70,15 +70,15 @@ const countOf = ({ state }: OpenList): number | null => {
   return progress.kind === "filter" && progress.coverage.proven && !progress.only ? progress.total : null;
 };
 
-const rowsOf = ({ state }: OpenList): number => liveOf(state).rows;
+export const rowsOf = ({ state }: OpenList): number => liveOf(state).rows;
 
-const factsOf = async ({ run, list, name, part: { field } }: Search): Promise<MirrorFacts> => {
+export const factsOf = async ({ run, list, name, part: { field } }: Search): Promise<MirrorFacts> => {
   const days = await run.deps.warehouse.rowsPerDay({ table: name, field });
   return { rows: rowsOf(list), days, pageSize: shapeOf(run, name).perPage };
 };
 
 /** Asks for one page. Its rows are loaded, whatever the search makes of them. */
-const ask = async ({ run, list, name, part }: Search, { day, page }: Asked): Promise<CountedPage | Obstacle> => {
+export const ask = async ({ run, list, name, part }: Search, { day, page }: Asked): Promise<CountedPage | Obstacle> => {
   const shape = shapeOf(run, name);
   const call = partCall(list.stream, { ...part, day: day === null ? null : filterDate(day) }, page, shape, run.options);
   // A search belongs to the reading of changes that began it.

@@ -1,0 +1,78 @@
+// Lists deeper than the service returns, as one behind a search window of 1,000 rows: read by parts, over several syncs if need be.
+import { expect, test } from "vitest";
+import { afterTest } from "../../../../support/after-test.ts";
+import { aSignal } from "../../../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeOptions } from "../../../../support/fake-service.ts";
+import { startMemoryRig } from "../../../../support/memory-rig.ts";
+import { simulatedClock } from "../../../../support/sync-rig.ts";
+
+const START = Date.UTC(2025, 0, 1);
+const WINDOW = 1_000;
+const SIZE = 100;
+
+/** 3,000 signals, of which the service returns the first thousand of any list; `hours`: between two of them. */
+const deep = async (hours: number, more: FakeOptions = {}) => {
+  const service = createFakeService(emptyData(), { maxPerPage: SIZE, overPage: "honest", ...more });
+  for (let id = 1; id <= 3_000; id++) {
+    const date = new Date(START + id * hours * 3_600_000).toISOString();
+    service.data.signals.push(aSignal(id, { date, updatedAt: date, createdAt: date }));
+  }
+  service.options = {
+    ...service.options,
+    before: ({ query }) =>
+      Number(query.page ?? 1) * Number(query.perPage ?? 20) > WINDOW && Number(query.page ?? 1) > 1
+        ? { status: 400, body: { message: "Result window is too large" } }
+        : undefined,
+  };
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "signals" }, simulatedClock());
+  afterTest(() => rig.close());
+  const sync = async (env: Record<string, string> = {}) => {
+    const { report, error } = await rig.sync({}, env);
+    const [stream] = report.streams;
+    return { credits: report.credits.spent, code: error?.code ?? null, complete: stream?.complete };
+  };
+  return { service, rig, sync, held: () => rig.rows("signals", "id").length };
+};
+
+test.each(["exclusive", "inclusive", "whole-day"] as const)(
+  "a list of 3,000 rows behind a window of 1,000 is read by parts, where a date filter is %s",
+  async (beforeDates) => {
+    const { service, sync, held } = await deep(3, { beforeDates });
+    const first = await sync();
+    expect({ ...first, credits: 0, held: held() }).toEqual({ credits: 0, code: null, complete: true, held: 3_000 });
+    // Ten pages by id; the rest by date, of which each part begins with what is left of a day.
+    expect(first.credits).toBeLessThanOrEqual(36);
+    expect(await sync()).toEqual({ credits: 1, code: null, complete: true });
+    service.data.signals.splice(300, 1);
+    const { credits, complete } = await sync();
+    expect({ complete, held: held() }).toEqual({ complete: true, held: 2_999 });
+    expect(credits).toBeLessThanOrEqual(12);
+  },
+);
+
+test("a budget that ends between two parts: the next sync goes on from there, and pays for no part twice", async () => {
+  const { sync, held } = await deep(3);
+  let spent = 0;
+  for (let syncs = 1; held() < 3_000; syncs++) {
+    const { credits } = await sync({ DUCKMIRROR_MAX_CREDITS: "12" });
+    expect(credits).toBeLessThanOrEqual(12);
+    spent += credits;
+    expect(syncs).toBeLessThan(8);
+  }
+  expect(spent).toBeLessThanOrEqual(56);
+  expect(await sync()).toEqual({ credits: 1, code: null, complete: true });
+});
+
+test("where a day has more rows than the service returns, the list stays labelled, and no part is paid for", async () => {
+  const { sync, held } = await deep(0.001);
+  const first = await sync();
+  expect({ ...first, held: held() }).toEqual({ credits: 10, code: "STREAMS_FAILED", complete: false, held: 1_000 });
+  expect(await sync()).toMatchObject({ credits: 1, complete: false });
+});
+
+test("a service that ignores its date filters costs one credit more, and is not asked again the next time", async () => {
+  const { sync, held } = await deep(3, { filters: "ignore" });
+  const first = await sync();
+  expect({ ...first, held: held() }).toEqual({ credits: 11, code: "STREAMS_FAILED", complete: false, held: 1_000 });
+  expect(await sync()).toMatchObject({ credits: 1, complete: false });
+});

@@ -9,7 +9,7 @@ import type { Clock } from "../core/clock.ts";
 import { type Answer, dataAnswer, type Quota } from "./envelope.ts";
 import { everyColumn, type FilledColumns } from "./kept/kept.ts";
 import type { ListOrders } from "./kept/list-orders.ts";
-import { listAnswer, type PageSlice, pageAsked } from "./lists.ts";
+import { listAnswer, type PageSlice, pageAsked } from "./list-answer.ts";
 import { Binds, FILTERS } from "./query/filters.ts";
 import { Params, type RawQuery } from "./query/params.ts";
 import type { RouteMatch } from "./query/route-match.ts";

@@ -3,7 +3,7 @@
 
 import type { RouteSpec } from "../catalog/endpoints.ts";
 import type { IncludedShape } from "../replica/envelope.ts";
-import type { PageSlice } from "../replica/lists.ts";
+import type { PageSlice } from "../replica/list-answer.ts";
 import type { RawQuery } from "../replica/query/params.ts";
 import { Refusal } from "../replica/refusal.ts";
 

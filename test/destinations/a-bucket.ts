@@ -10,7 +10,7 @@ import { TABLE_NAMES } from "../../src/catalog/tables.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import type { Delivered } from "../../src/deliver/destination.ts";
-import { readSet, type SetManifest } from "../../src/deliver/kinds/parquet/lists.ts";
+import { readSet, type SetManifest } from "../../src/deliver/kinds/parquet/parquet-set.ts";
 import { s3Store } from "../../src/deliver/stores/s3-store.ts";
 import { parquetRows, snapshotRows } from "../src/deliver/moving-mirror.ts";
 

@@ -3,7 +3,7 @@
 import { BlobServiceClient, type ContainerClient, StorageSharedKeyCredential } from "@azure/storage-blob";
 import { expect } from "vitest";
 import { azureEnvironment } from "../../src/core/config/destinations/secrets-in.ts";
-import { readSet, type SetManifest } from "../../src/deliver/kinds/parquet/lists.ts";
+import { readSet, type SetManifest } from "../../src/deliver/kinds/parquet/parquet-set.ts";
 import { azureStore } from "../../src/deliver/stores/azure-store.ts";
 import type { ObjectStore } from "../../src/deliver/stores/object-store.ts";
 import { rowsIn, snapshotOf } from "./a-bucket.ts";

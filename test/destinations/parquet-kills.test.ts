@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
-import { readSet } from "../../src/deliver/kinds/parquet/lists.ts";
+import { readSet } from "../../src/deliver/kinds/parquet/parquet-set.ts";
 import { folderStore } from "../../src/deliver/stores/folder-store.ts";
 import { parquetRows } from "../src/deliver/moving-mirror.ts";
 import {

@@ -52,7 +52,7 @@ export interface StoredMessage {
   readonly seq: number;
   readonly message: Message;
 }
-export type Place = "waiting" | "dead";
+export type MessageFolder = "waiting" | "dead";
 
 /** What one rule keeps. One process changes it at a time (run-rule.ts). */
 export interface RuleStore {
@@ -61,15 +61,15 @@ export interface RuleStore {
   /** Keeps the position together with new messages. */
   commit(position: Position, messages: readonly Message[]): Promise<void>;
   /** How many messages there are, without reading them. */
-  count(place: Place): Promise<number>;
+  count(place: MessageFolder): Promise<number>;
   /** In order. */
-  messages(place: Place): Promise<readonly StoredMessage[]>;
+  messages(place: MessageFolder): Promise<readonly StoredMessage[]>;
   /** Notes a failed attempt. */
   note(stored: StoredMessage): Promise<void>;
   /** It was taken. */
   remove(stored: StoredMessage): Promise<void>;
   /** Moves a message to the dead letters, or back. */
-  move(stored: StoredMessage, to: Place): Promise<void>;
+  move(stored: StoredMessage, to: MessageFolder): Promise<void>;
 }
 
 export const ruleFolder = (dataDir: string, rule: string): string => join(dataDir, "state", ALERTS, rule);
@@ -89,7 +89,7 @@ const parsed = <T>(schema: z.ZodType<T>, file: string, text: string): T => {
 export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
   const folder = ruleFolder(dataDir, rule);
   const positionFile = join(folder, "position.json");
-  const fileOf = (place: Place, seq: number) => join(folder, place, nameOf(seq));
+  const fileOf = (place: MessageFolder, seq: number) => join(folder, place, nameOf(seq));
   const prepare = () => {
     for (const part of ["", "waiting", "dead"]) makeOwnFolder(join(folder, part));
   };
@@ -101,10 +101,10 @@ export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
     prepare();
     await replaceFile(positionFile, `${JSON.stringify(next)}\n`);
   };
-  const write = (place: Place, { seq, message }: StoredMessage) =>
+  const write = (place: MessageFolder, { seq, message }: StoredMessage) =>
     replaceFile(fileOf(place, seq), `${JSON.stringify(message)}\n`);
   // Numbers from that of the next message on were left by a kill before their position was kept.
-  const numbersIn = async (place: Place): Promise<readonly number[]> => {
+  const numbersIn = async (place: MessageFolder): Promise<readonly number[]> => {
     const { seq: end } = await position();
     const names = await listOwnIfThere(join(folder, place)).catch((cause: unknown) => {
       throw new DuckmirrorError("ALERTS_DAMAGED", { file: join(folder, place), detail: detailOf(cause) }, { cause });

@@ -29,7 +29,7 @@ export const refusalCause = (outcome: ApiOutcome, now: number): RefusalCause => 
  * waiting for them in the limiter would delay this run and later ones. The Retry-After of a refusal counts only if
  * its verdict is to wait. Throws nothing.
  */
-export const rateSaid = (outcome: ApiOutcome, verdict: Verdict, now: number): RateInfo | null => {
+export const rateToObserve = (outcome: ApiOutcome, verdict: Verdict, now: number): RateInfo | null => {
   if (outcome.kind === "broken" || outcome.rate === null || verdict.kind === "stop") return null;
   const { retryAt } = outcome.rate;
   const waits = verdict.kind === "wait" || (outcome.kind === "ok" && (retryAt ?? now) - now <= LONGEST_RATE_WAIT_MS);

@@ -63,10 +63,10 @@ const withTextFile = async <T>(text: string, work: (path: string) => Promise<T>)
 };
 
 /** Where a list is read from. */
-type Place = Pick<CommandContext, "cwd"> & { readonly terminal: Pick<Terminal, "readInput"> };
+type InputSource = Pick<CommandContext, "cwd"> & { readonly terminal: Pick<Terminal, "readInput"> };
 
 /** All inputs, in order, repeated ones once. Throws USAGE when there is none, or the list cannot be read. */
-export const readInputs = async (wish: InputsWish, { cwd, terminal }: Place): Promise<readonly string[]> => {
+export const readInputs = async (wish: InputsWish, { cwd, terminal }: InputSource): Promise<readonly string[]> => {
   const { args, file, column } = wish;
   if (file === undefined && column !== undefined) throw usage("--column names a column of --file");
   const readText = (path: string): string => {

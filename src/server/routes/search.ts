@@ -1,4 +1,4 @@
-// GET /api/search: records of the snapshot by words, the best match first.
+// GET /api/search: records of the snapshot by words, the best match first; GET /api/changes: its change feed, in pages.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { momentBefore } from "../../core/text/moment.ts";
@@ -8,8 +8,6 @@ import { MOST_FOUND, search } from "../../warehouse/read/search/search.ts";
 import { jsonText } from "../../warehouse/record/json-text.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import type { ServerContext } from "../server-context.ts";
-
-// GET /api/changes: the change feed of the snapshot, in pages. `next` is the cursor of the following page.
 
 const MOST_CHANGES = 1000;
 

@@ -1,6 +1,6 @@
 // Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
 // policy decides what follows. A verdict that ends the run ends it here, at once.
-import { openAgainAt, rateSaid, refusalCause } from "../../api/limits/quota-signs.ts";
+import { openAgainAt, rateToObserve, refusalCause } from "../../api/limits/quota-signs.ts";
 import { type ApiOutcome, causeOf, type OkOutcome, type RefusedOutcome, type Verdict } from "../../api/outcome.ts";
 import { type Redactor, redactOutcome } from "../../api/redact.ts";
 import { chargeOf, isProse, namesOneThing, verdictOf } from "../../api/retry-policy.ts";
@@ -189,7 +189,7 @@ const inform = (
   const { sentAt, durationMs } = outcome;
   const end = verdict.kind === "wait" ? ("refused" as const) : ("lost" as const);
   const isAnswered = verdict.kind !== "wait" && outcome.kind !== "broken";
-  sender.observe(rateSaid(outcome, verdict, clock.now()), {
+  sender.observe(rateToObserve(outcome, verdict, clock.now()), {
     sentAt,
     answeredAt: sentAt + durationMs,
     ...(isAnswered ? {} : { end }),

@@ -2,7 +2,7 @@
 // waiting on would only take time. Of routes: a 403 belongs to its route until all of several routes are refused so. Of companies:
 // one that fails in each of its lists is not asked six times for each.
 
-import { rateSaid } from "../../api/limits/quota-signs.ts";
+import { rateToObserve } from "../../api/limits/quota-signs.ts";
 import {
   type ApiCall,
   type ApiOutcome,
@@ -82,7 +82,7 @@ export const createAddressCheck = (deps: TurnDeps, isKnown: boolean, nextRequest
       if (!isFirst) return { kind: "checked", verdict, requests: [] };
       const { sentAt, durationMs } = turn.outcome;
       const about = { sentAt, answeredAt: sentAt + durationMs };
-      deps.sender.observe(rateSaid(turn.outcome, verdict ?? { kind: "absent" }, deps.clock.now()), about);
+      deps.sender.observe(rateToObserve(turn.outcome, verdict ?? { kind: "absent" }, deps.clock.now()), about);
       const row = requestRow(turn, requestId, 1, verdict ?? { kind: "absent" });
       return { kind: "checked", verdict, requests: [row] };
     },

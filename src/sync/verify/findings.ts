@@ -1,8 +1,8 @@
 // Findings of a verification: what its checks have found so far, and how it ends because of them. Pure.
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { Ending } from "../run/state/ending.ts";
+import type { Finding } from "./check-lists.ts";
 import type { Check } from "./checks.ts";
-import type { Finding } from "./lists.ts";
 import type { CheckReport, Difference } from "./report.ts";
 
 /** Consecutive failed checks before the service counts as down. */

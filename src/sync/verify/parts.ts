@@ -17,7 +17,7 @@ import { partCall } from "../request/calls.ts";
 import { acceptedGap } from "../rows/accepted-gap.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import { isScoped } from "../rows/row-scope.ts";
-import { type Finding, failing, finding, NOTHING, vanished } from "./lists.ts";
+import { type Finding, failing, finding, NOTHING, vanished } from "./check-lists.ts";
 import { cameOrWent, differs, judged } from "./newer.ts";
 import type { Difference } from "./report.ts";
 import { ask, type VerifyRun } from "./session.ts";

@@ -7,7 +7,7 @@ import type { Database } from "../duckdb/database.ts";
 import type { SqlValue } from "../duckdb/duck-values.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
-import { saysTheSame } from "../record/json-text.ts";
+import { isSameJson } from "../record/json-text.ts";
 import type { TableStrictness } from "../record/strict-rows.ts";
 import { type BatchRow, collectBatch } from "./collect-batch.ts";
 import { stageBatch } from "./load-batch.ts";
@@ -81,7 +81,7 @@ export const compareLoad = (database: Database, load: TableLoad, strictness: Tab
         ids,
         fields: differing
           // A different member order in an object is no change.
-          .filter(({ field, mirror, api }) => !isJson(spec, field) || !saysTheSame(mirror ?? "null", api ?? "null"))
+          .filter(({ field, mirror, api }) => !isJson(spec, field) || !isSameJson(mirror ?? "null", api ?? "null"))
           .map(({ row, ...difference }) => ({ id: idOfRow(spec, rows, row), ...difference })),
         absent: absent.map(({ row }) => idOfRow(spec, rows, row)),
       };

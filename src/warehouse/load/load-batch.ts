@@ -8,7 +8,7 @@ import { CHUNK_ROWS, type ColumnChunk, rangesOf } from "../duckdb/append.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
-import { joinExtra, saysTheSame, splitExtra } from "../record/json-text.ts";
+import { isSameJson, joinExtra, splitExtra } from "../record/json-text.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { ChangeKind } from "./change-numbers.ts";
 import { type BatchRow, mergeExtra, type TableBatch } from "./collect-batch.ts";
@@ -142,7 +142,7 @@ const reorderedRow = foundRow.extend({ fresh: texts, stored: texts });
 const dropReordered = async (tx: Sql, sql: MergeSql) => {
   const rows = await tx.query(sql.reordered, [], reorderedRow);
   const same = rows.filter(({ fresh, stored }) =>
-    fresh.every((text, index) => text === stored[index] || saysTheSame(text ?? "", stored[index] ?? "")),
+    fresh.every((text, index) => text === stored[index] || isSameJson(text ?? "", stored[index] ?? "")),
   );
   if (same.length === 0) return;
   await tx.run(`DELETE FROM changed WHERE _old IN (${same.map(({ row }) => row).join(", ")})`);

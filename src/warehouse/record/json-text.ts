@@ -29,7 +29,7 @@ const digits = (text: string): JsonValue => ({ "\u0000number": text });
 const isParsed = (value: unknown): value is JsonValue => value !== undefined;
 
 /** True when two JSON texts differ only in the order of members. */
-export const saysTheSame = (a: string, b: string): boolean => {
+export const isSameJson = (a: string, b: string): boolean => {
   if (a === b) return true;
   if (a.length !== b.length) return false;
   try {

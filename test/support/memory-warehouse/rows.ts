@@ -5,7 +5,7 @@ import { collectBatch, mergeExtra, type TableBatch } from "../../../src/warehous
 import { versionColumn } from "../../../src/warehouse/load/merge-sql.ts";
 import type { LoadCounts, QuotaReading, TableLoad } from "../../../src/warehouse/record/checkpoint.ts";
 import type { Cell } from "../../../src/warehouse/record/convert-cell.ts";
-import { type ExtraEntries, joinExtra, saysTheSame } from "../../../src/warehouse/record/json-text.ts";
+import { type ExtraEntries, isSameJson, joinExtra } from "../../../src/warehouse/record/json-text.ts";
 import type { NormalRow } from "../../../src/warehouse/record/normalize-record.ts";
 
 export interface StoredRow {
@@ -29,13 +29,13 @@ const NO_COUNTS: LoadCounts = { inserted: 0, updated: 0, unchanged: 0, rejected:
 const sameCell = (a: Cell, b: Cell, isJson: boolean): boolean => {
   if (a === b) return true;
   if (typeof a === "object" && typeof b === "object") return JSON.stringify(a) === JSON.stringify(b);
-  return isJson && typeof a === "string" && typeof b === "string" && saysTheSame(a, b);
+  return isJson && typeof a === "string" && typeof b === "string" && isSameJson(a, b);
 };
 
 const sameRow = (table: TableName, a: Pick<StoredRow, "cells" | "extra">, b: StoredRow): boolean =>
   tableSpec(table).fields.every(({ columnType }, at) =>
     sameCell(a.cells[at] ?? null, b.cells[at] ?? null, columnType === "JSON"),
-  ) && saysTheSame(joinExtra(a.extra) ?? "", joinExtra(b.extra) ?? "");
+  ) && isSameJson(joinExtra(a.extra) ?? "", joinExtra(b.extra) ?? "");
 
 export const createRows = () => {
   const tables = new Map<TableName, Rows>();

@@ -1,8 +1,8 @@
 // Statements that show a delivered set to a query engine as tables: names, types and comments of the warehouse. Each
-// reads the parts that the set names, through the lists of lists.ts, and so never a part of an earlier set. PURE.
+// reads the parts that the set names, through the lists of parquet-set.ts, and so never a part of an earlier set. PURE.
 import { commentOf, type DictionaryColumn, type DictionaryTable } from "../../../catalog/dictionary.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { listKey } from "./lists.ts";
+import { listKey } from "./parquet-set.ts";
 
 export const ENGINES = ["athena", "trino", "spark", "bigquery"] as const;
 export type Engine = (typeof ENGINES)[number];

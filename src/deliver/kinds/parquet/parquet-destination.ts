@@ -26,7 +26,7 @@ import {
   sortRetired,
   sweep,
   updateLists,
-} from "./lists.ts";
+} from "./parquet-set.ts";
 
 // Opens a destination of kind parquet from its settings.
 

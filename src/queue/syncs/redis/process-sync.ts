@@ -166,9 +166,9 @@ export const processSync = async (taken: Taken, deps: SyncJobDeps): Promise<Stor
   if (isForOthers(job.progress)) return leaveUnread(taken, job.progress, clock.now());
   const work = { taken, sync, profile, deps };
   const kept = keptSync.safeParse(job.progress).data;
-  const [results, fate] = await runOpen(work, kept?.results ?? []);
-  if (fate.kind === "again") return putOff(taken, fate.afterMs, clock.now());
-  const outcome = await publishEnd(work, results, fate.problem);
+  const [results, ending] = await runOpen(work, kept?.results ?? []);
+  if (ending.kind === "again") return putOff(taken, ending.afterMs, clock.now());
+  const outcome = await publishEnd(work, results, ending.problem);
   const { report, problem } = outcome;
   const hasFailed = report.status === "failed" || report.status === "partial";
   if (hasFailed) await keep(work, results, outcome);

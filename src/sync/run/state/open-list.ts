@@ -1,4 +1,4 @@
-// A list, or a record, that a run reads: the one place where its state is replaced, by `next` alone.
+// A list, or a record, that a run reads: holds its state, which only `next` replaces, and the events that wait for their turn.
 import { type StreamSpec, streamSpec } from "../../../catalog/streams.ts";
 import type { Effect, ListEvent } from "../../list/events.ts";
 import { next } from "../../list/next.ts";

@@ -13,7 +13,7 @@ import { literal, quoted } from "../../../core/text/sql-text.ts";
 import { rangesOf } from "../../duckdb/append.ts";
 import { isoOfMicros } from "../../duckdb/duck-values.ts";
 import type { ReadSql } from "../../duckdb/statements.ts";
-import { jsonText, saysTheSame } from "../../record/json-text.ts";
+import { isSameJson, jsonText } from "../../record/json-text.ts";
 import type { Change } from "./change.ts";
 
 // Generates the statements that read the versions behind changes, from the catalog. Pure; every value is bound.
@@ -109,7 +109,7 @@ export const recordOf = (table: TableName, text: string): JsonObject => {
 };
 
 const differs = (a: JsonValue, b: JsonValue): boolean =>
-  a !== b && (typeof a !== "object" || typeof b !== "object" || !saysTheSame(jsonText(a).text, jsonText(b).text));
+  a !== b && (typeof a !== "object" || typeof b !== "object" || !isSameJson(jsonText(a).text, jsonText(b).text));
 
 const fieldsOf = (before: JsonObject, after: JsonObject): readonly string[] =>
   Object.keys(after).filter((column) => differs(before[column] ?? null, after[column] ?? null));

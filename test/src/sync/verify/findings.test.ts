@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import type { Finding } from "../../../../src/sync/verify/check-lists.ts";
 import type { Check } from "../../../../src/sync/verify/checks.ts";
 import {
   afterCheck,
@@ -10,7 +11,6 @@ import {
   isDown,
   NO_FINDINGS,
 } from "../../../../src/sync/verify/findings.ts";
-import type { Finding } from "../../../../src/sync/verify/lists.ts";
 import type { Difference } from "../../../../src/sync/verify/report.ts";
 
 const PAGE: Check = { kind: "page", stream: "filings", scope: "c_1", page: 3 };

@@ -1,5 +1,5 @@
 // A manifest of a delivered set.
-import type { SetEntry, SetManifest } from "../../../../../src/deliver/kinds/parquet/lists.ts";
+import type { SetEntry, SetManifest } from "../../../../../src/deliver/kinds/parquet/parquet-set.ts";
 
 export const aPart = (table: string, file: string): SetEntry => ({
   ...{ file, table, partition: null, rows: 1, bytes: 10, sha256: "0", run: null, fingerprint: file },

@@ -1,6 +1,6 @@
 // The manifest of a delivered set: nobody replaces one that he has not read.
 import { expect, test } from "vitest";
-import { commitSet, readSet } from "../../../../../src/deliver/kinds/parquet/lists.ts";
+import { commitSet, readSet } from "../../../../../src/deliver/kinds/parquet/parquet-set.ts";
 import { aMemoryStore, type MemoryStore } from "../../stores/a-memory-store.ts";
 import { aManifest } from "./a-manifest.ts";
 

@@ -1,7 +1,7 @@
 // What a comparison of a list found, as differences and as the result of its check.
 import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { failing, finding } from "../../../../src/sync/verify/lists.ts";
+import { failing, finding } from "../../../../src/sync/verify/check-lists.ts";
 import { comparedRecords } from "../../../../src/sync/verify/newer.ts";
 
 const where = { stream: "signals", scope: "" } as const;

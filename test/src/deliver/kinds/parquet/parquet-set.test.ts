@@ -1,6 +1,6 @@
 // Lists of the parts for engines that cannot read the manifest: they show one delivery, and say which.
 import { expect, test } from "vitest";
-import type { SetManifest } from "../../../../../src/deliver/kinds/parquet/lists.ts";
+import type { SetManifest } from "../../../../../src/deliver/kinds/parquet/parquet-set.ts";
 import {
   isSweepDue,
   listKey,
@@ -8,7 +8,7 @@ import {
   sortRetired,
   sweep,
   updateLists,
-} from "../../../../../src/deliver/kinds/parquet/lists.ts";
+} from "../../../../../src/deliver/kinds/parquet/parquet-set.ts";
 import { aMemoryStore, type MemoryStoreChoice } from "../../stores/a-memory-store.ts";
 import { aManifest } from "./a-manifest.ts";
 

@@ -1,6 +1,6 @@
 // Which rate information of a response the limiter uses.
 import { expect, test } from "vitest";
-import { rateSaid } from "../../../../src/api/limits/quota-signs.ts";
+import { rateToObserve } from "../../../../src/api/limits/quota-signs.ts";
 import type { ApiOutcome, RefusedOutcome } from "../../../../src/api/outcome.ts";
 import { said } from "../../../support/rate-info.ts";
 
@@ -17,16 +17,16 @@ const refused = (retryAt: number | null): RefusedOutcome => ({
   excerpt: "",
   usage: null,
 });
-const retryAt = (outcome: ApiOutcome, verdict: Parameters<typeof rateSaid>[1]) =>
-  rateSaid(outcome, verdict, NOW)?.retryAt;
+const retryAt = (outcome: ApiOutcome, verdict: Parameters<typeof rateToObserve>[1]) =>
+  rateToObserve(outcome, verdict, NOW)?.retryAt;
 
 test("a refusal that is waited for keeps its Retry-After; one that fails a request does not hold up the others", () => {
   expect(retryAt(refused(NOW + HOUR), { kind: "wait", untilMs: NOW, why: "rate" })).toBe(NOW + HOUR);
   expect(retryAt(refused(NOW + HOUR), { kind: "retry", waitMs: 1 })).toBeNull();
-  expect(rateSaid(refused(NOW + HOUR), { kind: "retry", waitMs: 1 }, NOW)?.limit).toBe(10);
+  expect(rateToObserve(refused(NOW + HOUR), { kind: "retry", waitMs: 1 }, NOW)?.limit).toBe(10);
 });
 
 test("a refusal that ends the run says nothing, nor does one without figures", () => {
-  expect(rateSaid(refused(NOW), { kind: "stop", code: "QUOTA_SPENT", context: {} }, NOW)).toBeNull();
-  expect(rateSaid({ ...refused(NOW), rate: null }, { kind: "use" }, NOW)).toBeNull();
+  expect(rateToObserve(refused(NOW), { kind: "stop", code: "QUOTA_SPENT", context: {} }, NOW)).toBeNull();
+  expect(rateToObserve({ ...refused(NOW), rate: null }, { kind: "use" }, NOW)).toBeNull();
 });

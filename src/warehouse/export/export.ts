@@ -106,7 +106,9 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   const since = request.since === null ? null : new Date(request.since).toISOString();
   const before = sameSet(await readManifest(dir), request, since);
   const known = tablesOf(before);
-  const tables = exportTables(request.tables, known);
+  const wanted = exportTables(request.tables, known);
+  // A spreadsheet opens one file.
+  const tables = request.format === "csv" ? wanted.map((table) => ({ ...table, monthOf: null })) : wanted;
   const timeless = tables.find(({ changedAt }) => changedAt === null);
   if (since !== null && timeless !== undefined) {
     throw new DuckmirrorError("USAGE", { detail: `--since: ${timeless.label} does not say when a row changed` });

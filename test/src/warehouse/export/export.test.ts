@@ -221,7 +221,7 @@ test("CSV and NDJSON keep instants, lists, objects, NULL, the empty text and 64-
   expect(line).toContain('"sources":["x,y",null,"z"]');
   expect(line).toContain('"relevance":{"a":[1]}');
   await set.run({ format: "csv", dir: `${set.dir}-c`, tables });
-  const [head = "", row = ""] = readFileSync(`${set.dir}-c/signals/year_month=2025-01/signals.csv`, "utf8").split("\n");
+  const [head = "", row = ""] = readFileSync(`${set.dir}-c/signals/signals.csv`, "utf8").split("\n");
   expect(head).toMatch(/^id,organization_id,account_id,type,subtype,headline,description,date,sources/);
   expect(row).toContain(
     `9007199254740993,,,,,"a ""quoted"", text","",2025-01-02T01:04:05.678901Z,"[""x,y"",null,""z""]"`,

@@ -100,8 +100,12 @@ export const headerTimeMs = (text: string): number | null => {
   return Number.isNaN(at) ? null : at;
 };
 
-/** A time in ms since the epoch as text: `2026-01-31T12:00:00.000Z`. */
-export const isoTime = (ms: number): string => new Date(ms).toISOString();
+/** The latest time that a date holds, ms since the epoch. */
+const LATEST_MS = 8.64e15;
+
+/** A time in ms since the epoch as text: `2026-01-31T12:00:00.000Z`. Another program may have written one that no date holds: then the nearest. */
+export const isoTime = (ms: number): string =>
+  new Date(Math.max(-LATEST_MS, Math.min(ms, LATEST_MS)) || 0).toISOString();
 
 /** A moment for people, without seconds: `2026-12-01 00:00 UTC`. */
 export const minuteText = (iso: string): string => `${iso.slice(0, 16).replace("T", " ")} UTC`;

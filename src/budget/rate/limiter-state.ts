@@ -10,10 +10,12 @@ const moment = z
   .default(null)
   .transform((at) => at ?? -Infinity);
 const figure = z.number().nullable().default(null);
-const rate = z.object({ limit: z.number(), windowMs: z.number() });
+const rate = z.object({ limit: z.number().positive(), windowMs: z.number().positive() });
+/** A service names a few; longer lists were written by another program, and each request would go through them. */
+const MOST_RATES = 1_000;
 
 const tally = z.object({ from: z.number(), count: z.number() });
-const counted = z.object({ windowMs: z.number(), answered: z.array(tally).readonly() });
+const counted = z.object({ windowMs: z.number(), answered: z.array(tally).max(10_000).readonly() });
 
 /** What the service's counter said last: requests left after all that had arrived, until `resetsAt`. */
 const left = z.object({
@@ -32,7 +34,7 @@ const learned = z.object({
   /** A window that holds less than announced. */
   window: rate.nullable().default(null),
   /** Most requests in flight. */
-  inFlight: figure,
+  inFlight: z.number().positive().nullable().default(null),
   /** The service named requests in flight as the reason. */
   isNamed: z.boolean().default(false),
   at: moment,
@@ -42,7 +44,7 @@ export const limiterSchema = z.object({
   /** Requests per minute set by the user; null: use the service's limit. */
   configured: figure,
   /** Limits in the service's headers. */
-  announced: z.array(rate).readonly().default([]),
+  announced: z.array(rate).max(MOST_RATES).readonly().default([]),
   /** False: the headers name no window, and their resets show that it is shorter than a minute: follow `left` alone. */
   isCounted: z.boolean().default(true),
   /** Without a named window: the longest reset on which two answers in a row agreed, and that of the latest answer, ms. */
@@ -51,18 +53,22 @@ export const limiterSchema = z.object({
   /** `remaining` does not include the request of its own answer. */
   countsBefore: z.boolean().default(false),
   /** Requests per minute while nobody names a rate, and how it came about (assumed-rate.ts). */
-  assumed: z.number().default(FASTEST_PLAN),
+  assumed: z.number().positive().default(FASTEST_PLAN),
   steppedAt: moment,
   loweredFrom: figure,
   retried: figure,
   /** Answered requests per length of window. */
-  counts: z.array(counted).readonly().default([]),
+  counts: z
+    .array(counted)
+    .max(2 * MOST_RATES)
+    .readonly()
+    .default([]),
   /** Time of the latest grant, and when a bucket that leaks at the rate in force is empty after it. */
   grantedAt: moment,
   emptyAt: moment,
   /** The fullest that bucket was, and the most requests in flight, with an answer that was no refusal. */
-  provenBurst: z.number().default(0),
-  provenInFlight: z.number().default(0),
+  provenBurst: z.number().nonnegative().default(0),
+  provenInFlight: z.number().nonnegative().default(0),
   /** No request before this time, after Retry-After or a refusal. */
   blockedUntil: moment,
   left: left.nullable().default(null),

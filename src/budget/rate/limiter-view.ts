@@ -6,7 +6,16 @@ import type { StateStore } from "../store/state-store.ts";
 import { type Refusal, refuse } from "./learned.ts";
 import { nextSlot, observeRate, type Pacing, type Proof, type Trip, takeSlot } from "./limiter.ts";
 import { startLimiter } from "./limiter-state.ts";
-import { awaited, countFlight, FLIGHT_MS, inFlight, onEarlierClock, type SharedLimiter } from "./windows.ts";
+import {
+  awaited,
+  countFlight,
+  FLIGHT_MS,
+  inFlight,
+  isPossible,
+  onEarlierClock,
+  type SharedLimiter,
+  startShared,
+} from "./windows.ts";
 
 /** Change caused by an answer. `skew`: the store's clock minus this process's. */
 type Change = (state: SharedLimiter, now: number, skew: number) => SharedLimiter;
@@ -164,7 +173,8 @@ export class LimiterView {
   #known(stored: SharedLimiter, now: number): SharedLimiter {
     const isLost = stored.limiter.grantedAt === -Infinity && this.#latest.limiter.grantedAt > -Infinity;
     const known = onEarlierClock(isLost ? { ...this.#latest, flights: stored.flights } : stored, now);
-    return { ...known, limiter: { ...known.limiter, configured: this.#options.configured } };
+    const { limiter, flights } = isPossible(known, now) ? known : startShared();
+    return { flights, limiter: { ...limiter, configured: this.#options.configured } };
   }
 
   /** The limiter at `now` of the store's clock, with these changes of this process. */

@@ -86,6 +86,28 @@ export const onEarlierClock = (state: SharedLimiter, now: number): SharedLimiter
   };
 };
 
+/** The service is waited for at most an hour, and a window is an hour long at most (api/limits). */
+const LONGEST_MS = 2 * 3_600_000;
+/** A bucket that leaks may hold the requests of many windows. */
+const LONGEST_BUCKET_MS = 7 * 86_400_000;
+
+/** Whether the limiter can have come to this state by itself: what another program wrote could hold every request back for good. */
+export const isPossible = ({ limiter, flights }: SharedLimiter, now: number): boolean => {
+  const { counts, announced, learned, left } = limiter;
+  const times = [
+    ...[limiter.blockedUntil, limiter.refusedAt, limiter.steppedAt, limiter.heardUpTo, limiter.grantedAt],
+    ...[left?.resetsAt ?? now, learned?.at ?? now],
+    ...counts.flatMap(({ answered }) => answered.map(({ from }) => from)),
+    ...flights.map(({ at }) => at),
+  ];
+  const windows = [...announced, ...(learned?.window ? [learned.window] : []), ...counts];
+  return (
+    times.every((at) => at <= now + LONGEST_MS) &&
+    windows.every(({ windowMs }) => windowMs <= LONGEST_MS) &&
+    limiter.emptyAt <= now + LONGEST_BUCKET_MS
+  );
+};
+
 /** `limit` requests per `windowMs`. */
 export interface Rate {
   readonly limit: number;

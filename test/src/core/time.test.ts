@@ -1,6 +1,6 @@
 // The quick way through the usual forms of a time says what the thorough way says. Other forms: normalize-record.test.ts.
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, isoTime, test } from "vitest";
 import { filterDate, parseTime } from "../../../src/core/time.ts";
 
 const aTime = fc
@@ -57,4 +57,13 @@ test("a filter gets a date alone where the time is midnight, else the whole time
   expect(filterDate(Date.UTC(2026, 0, 31))).toBe("2026-01-31");
   expect(filterDate(Date.UTC(2026, 0, 31, 12))).toBe("2026-01-31T12:00:00.000Z");
   expect(filterDate(Date.UTC(1969, 11, 31))).toBe("1969-12-31");
+});
+
+test("a time that no date holds is written as the nearest one", () => {
+  expect([1e300, -1e300, Number.POSITIVE_INFINITY, Number.NaN].map(isoTime)).toEqual([
+    "+275760-09-13T00:00:00.000Z",
+    "-271821-04-20T00:00:00.000Z",
+    "+275760-09-13T00:00:00.000Z",
+    "1970-01-01T00:00:00.000Z",
+  ]);
 });

@@ -1,5 +1,6 @@
 // Jobs that another program wrote into Redis and that cannot be read: they hide no other job, and can be dropped.
 import { expect, test } from "vitest";
+import { isoTime } from "../../../../src/core/time.ts";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { deadLetters, dropLetters, retryLetter } from "../../../../src/queue/letters/dead-letters.ts";
 import { keyOf, QUEUE } from "../../../../src/queue/redis/queues.ts";
@@ -22,6 +23,7 @@ test("an unreadable job is listed as one, beside the others, and dropped with th
   await failed("opts", { ...GOOD, opts: "{" });
   await failed("progress", { ...GOOD, progress: "{" });
   await failed("text", "no job at all");
+  await failed("time", { ...GOOD, timestamp: "99999999999999999", finishedOn: "1e400" });
   await client.hset(keyOf(QUEUE.sync, "waits"), { ...GOOD, data: "{" });
   await client.lpush(keyOf(QUEUE.sync, "wait"), "waits");
 
@@ -32,13 +34,15 @@ test("an unreadable job is listed as one, beside the others, and dropped with th
     ["opts", "JOB_VERSION"],
     ["progress", "JOB_VERSION"],
     ["text", "JOB_VERSION"],
+    ["time", "DISK_FULL"],
   ]);
-  expect((await readFleet(client, queues)).queues.find(({ name }) => name === "sync")).toMatchObject({ failed: 5 });
+  for (const { failedAt } of letters) expect(isoTime(failedAt)).toMatch(/Z$/);
+  expect((await readFleet(client, queues)).queues.find(({ name }) => name === "sync")).toMatchObject({ failed: 6 });
   await expect(retryLetter(queues, triggers, "data")).rejects.toMatchObject({ code: "JOB_VERSION" });
   expect(await dropLetters(queues, { by: "id", ids: ["text"] })).toEqual([{ id: "text", queue: "sync" }]);
-  expect(await dropLetters(queues, { by: "queue", queues: ["sync"] })).toHaveLength(4);
+  expect(await dropLetters(queues, { by: "queue", queues: ["sync"] })).toHaveLength(5);
   expect(await deadLetters(queues)).toEqual([]);
-  expect(await client.exists(...["good", "data", "opts", "progress", "text"].map((id) => keyOf(QUEUE.sync, id)))).toBe(
-    0,
-  );
+  expect(
+    await client.exists(...["good", "data", "opts", "progress", "text", "time"].map((id) => keyOf(QUEUE.sync, id))),
+  ).toBe(0);
 });

@@ -1,7 +1,7 @@
 // The quick way through the usual forms of a time says what the thorough way says. Other forms: normalize-record.test.ts.
 import fc from "fast-check";
-import { expect, isoTime, test } from "vitest";
-import { filterDate, parseTime } from "../../../src/core/time.ts";
+import { expect, test } from "vitest";
+import { filterDate, isoTime, parseTime } from "../../../src/core/time.ts";
 
 const aTime = fc
   .record({ at: fc.date({ noInvalidDate: true }), withMs: fc.boolean() })

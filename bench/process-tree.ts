@@ -44,6 +44,9 @@ const treeOf = (root: number): ReadonlyMap<number, Sample> => {
 export const cpuOfTree = (root: number): number =>
   [...treeOf(root).values()].reduce((sum, { cpuMs, endedMs }) => sum + cpuMs + endedMs, 0);
 
+/** Processor time of the children of this process that have ended, ms. */
+export const cpuOfEnded = (): number => sampleOf("self")?.endedMs ?? 0;
+
 export interface TreeRun {
   readonly ms: number;
   /** Of all processes. */

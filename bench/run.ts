@@ -8,6 +8,7 @@ import { type BenchCase, type Figure, figureTable } from "./case.ts";
 import { credits } from "./credits.ts";
 import { destinations } from "./destinations.ts";
 import { exports } from "./export.ts";
+import { fence } from "./fence.ts";
 import { localApi } from "./local-api.ts";
 import { memory } from "./memory.ts";
 import { options } from "./options.ts";
@@ -37,6 +38,7 @@ const CASES: readonly BenchCase[] = [
   memory,
   smallMachine,
   startUp,
+  fence,
   replay,
   publish,
   years,

@@ -25,5 +25,8 @@ UNION ALL
 SELECT 'index ' || schema_name || '.' || index_name, ''
 FROM system.main.duckdb_indexes() WHERE database_name = current_database()
 UNION ALL
+SELECT 'sequence ' || schema_name || '.' || sequence_name, ''
+FROM system.main.duckdb_sequences() WHERE database_name = current_database()
+UNION ALL
 SELECT 'type ' || schema_name || '.' || type_name, ''
 FROM system.main.duckdb_types() WHERE database_name = current_database() AND NOT internal;

@@ -21,11 +21,10 @@ import {
   countRequests,
   httpOptions,
   limitConnections,
-  networkOf,
   secureServer,
 } from "./access/connection-limits.ts";
 import { PROOF_PATH } from "./access/key-proof.ts";
-import { notesOf } from "./audit-trail/request-notes.ts";
+import { askerOf, notesOf } from "./audit-trail/request-notes.ts";
 import { type ErrorAnswer, errorAnswer, HttpRefusal, tooManyGuesses } from "./refusals.ts";
 import { isSecure, type ServerContext, type ServerOptions } from "./server-context.ts";
 import { asking } from "./snapshot.ts";
@@ -140,12 +139,6 @@ const guard = (context: ServerContext) => async (request: FastifyRequest, reply:
     `The key ${name} has the role ${role}; this needs ${needed}.`,
     `Make a key for it: \`duckmirror key add NAME --role ${needed}\`.`,
   );
-};
-
-/** The key of the request or, without one, its network. */
-const askerOf = (request: FastifyRequest): string => {
-  const { access } = notesOf(request);
-  return access === null || access.by === "open" ? `from ${networkOf(request.ip)}` : `key ${access.holder.name}`;
 };
 
 const answerUnreadable = (_error: unknown, _request: FastifyRequest, reply: FastifyReply): void => {

@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
-import { text as textOf } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { BlockBlobClient, ContainerClient } from "@azure/storage-blob";
 import { openOwn, streamNew } from "../../core/files/own-files.ts";
@@ -18,7 +17,7 @@ import {
   storeError,
 } from "./azure-client.ts";
 import type { Condition, LocalFile, ObjectStore, StoredFile } from "./object-store.ts";
-import { contentType, PIECES_AT_ONCE, pieceBytes, SINGLE_PUT_BYTES, storeCall } from "./object-store.ts";
+import { contentType, PIECES_AT_ONCE, pieceBytes, SINGLE_PUT_BYTES, smallText, storeCall } from "./object-store.ts";
 
 /** Azure takes 50,000 blocks. */
 const MOST_BLOCKS = 45_000;
@@ -152,7 +151,10 @@ export const azureStore = async (name: string, place: AzurePlace, settings: Azur
     get: (key, signal) =>
       call(name, signal, () =>
         found(() =>
-          download(blobOf(container, key), signal, async (body, etag) => ({ text: await textOf(body), etag })),
+          download(blobOf(container, key), signal, async (body, etag) => ({
+            text: await smallText(body, name, key),
+            etag,
+          })),
         ),
       ),
     put: (key, text, condition, abortSignal) =>

@@ -1,6 +1,7 @@
 // Port of what holds a set of files: a folder, or object storage. Keys are relative, with forward slashes.
 import { randomUUID } from "node:crypto";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { hasMoreValues } from "../../core/json.ts";
 
 // Failed calls of object storage, whatever the service, as errors of this program. PURE.
 
@@ -53,6 +54,27 @@ export const PIECES_AT_ONCE = 4;
 
 /** `most`: pieces that the service takes for one file. */
 export const pieceBytes = (bytes: number, most: number): number => Math.max(PIECE_BYTES, Math.ceil(bytes / most));
+
+/** A list of a mirror of a terabyte is as large. */
+const MOST_TEXT_BYTES = 64 * MIB;
+const MOST_VALUES = 5_000_000;
+
+/** The text of a list or note. Throws DESTINATION_FAILED for one that would take all memory: the service may be in others' hands. */
+export const smallText = async (body: AsyncIterable<Uint8Array>, name: string, key: string): Promise<string> => {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.length;
+    if (bytes > MOST_TEXT_BYTES) {
+      const detail = `${key} has more than ${MOST_TEXT_BYTES / MIB} MiB`;
+      throw new DuckmirrorError("DESTINATION_FAILED", { name, detail });
+    }
+    parts.push(part);
+  }
+  const text = Buffer.concat(parts).toString("utf8");
+  if (!hasMoreValues(text, MOST_VALUES)) return text;
+  throw new DuckmirrorError("DESTINATION_FAILED", { name, detail: `${key} has more than ${MOST_VALUES} values` });
+};
 
 export const contentType = (key: string): string => (key.endsWith(".json") ? "application/json" : "text/plain");
 

@@ -20,6 +20,7 @@ import {
   pieceBytes,
   SINGLE_PUT_BYTES,
   type StoredFile,
+  smallText,
   storeCall,
   unconditional,
 } from "./object-store.ts";
@@ -279,7 +280,7 @@ export const s3Store = async (name: string, place: BucketPlace, settings: Bucket
       call(name, abortSignal, () =>
         found(async () => {
           const { Body, ETag = "" } = await client.send(new s3.GetObjectCommand(keyed(key)), { abortSignal });
-          return { text: (await Body?.transformToString()) ?? "", etag: ETag };
+          return { text: Body instanceof Readable ? await smallText(Body, name, key) : "", etag: ETag };
         }),
       ),
     put: (key, text, condition, abortSignal) =>

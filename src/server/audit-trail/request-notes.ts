@@ -1,5 +1,6 @@
 // Notes that the parts of a request leave for its line in the audit trail.
 import type { FastifyRequest } from "fastify";
+import { networkOf } from "../access/connection-limits.ts";
 import type { KeyHolder } from "../access/keyring.ts";
 
 export interface RequestNotes {
@@ -36,4 +37,10 @@ export const notesOf = (request: FastifyRequest): RequestNotes => {
   };
   notes.set(request, fresh);
   return fresh;
+};
+
+/** The key of the request or, without one, its network. */
+export const askerOf = (request: FastifyRequest): string => {
+  const { access } = notesOf(request);
+  return access === null || access.by === "open" ? `from ${networkOf(request.ip)}` : `key ${access.holder.name}`;
 };

@@ -14,7 +14,7 @@ import { savedQueries } from "../../warehouse/read/saved-queries.ts";
 import type { QueryCursor } from "../../warehouse/user-sql/query-result.ts";
 import { writeResultFile } from "../../warehouse/user-sql/result-file.ts";
 import { createQueryProcesses, type QueryLimits } from "../../warehouse/user-sql/user-query.ts";
-import { notesOf } from "../audit-trail/request-notes.ts";
+import { askerOf, notesOf } from "../audit-trail/request-notes.ts";
 import { HttpRefusal, notFound, parseBody } from "../refusals.ts";
 import type { ServerContext } from "../server-context.ts";
 
@@ -90,21 +90,23 @@ const busy = (reply: FastifyReply, message: string): HttpRefusal => {
   return new HttpRefusal(429, "BUSY", message, "Try again when they have ended.");
 };
 
-/** Lets a few statements run at once, each until its reader leaves or the server stops. */
+/** Lets a few statements run at once, each until its reader leaves or the server stops. One place is kept for askers that have none. */
 const createPlaces = (closing: AbortSignal) => {
-  let running = 0;
+  const running: string[] = [];
   return async <T>(
     request: FastifyRequest,
     reply: FastifyReply,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> => {
-    if (running >= MOST_AT_ONCE) throw busy(reply, "Other queries are still running.");
-    running += 1;
+    const asker = askerOf(request);
+    const places = running.includes(asker) ? MOST_AT_ONCE : MOST_AT_ONCE + 1;
+    if (running.length >= places) throw busy(reply, "Other queries are still running.");
+    running.push(asker);
     const { signal, release } = endOf(request, closing);
     try {
       return await work(signal);
     } finally {
-      running -= 1;
+      running.splice(running.indexOf(asker), 1);
       release();
     }
   };

@@ -1,6 +1,7 @@
 // What stores of object storage have in common.
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { loadPackages, pieceBytes, storeCall } from "../../../../src/deliver/stores/object-store.ts";
+import { loadPackages, pieceBytes, smallText, storeCall } from "../../../../src/deliver/stores/object-store.ts";
 
 const MIB = 2 ** 20;
 
@@ -62,4 +63,30 @@ test("packages that are not installed are named with what to install; a fault in
   });
   const fault = new TypeError("a bug");
   await expect(loadPackages("lake", "x", () => Promise.reject(fault))).rejects.toBe(fault);
+});
+
+test("a list without an end is refused after 64 MiB, and its reading ends", async () => {
+  let [sent, isClosed] = [0, false];
+  async function* endless() {
+    try {
+      for (;;) {
+        sent += MIB;
+        yield Buffer.alloc(MIB, "[1,");
+      }
+    } finally {
+      isClosed = true;
+    }
+  }
+  await expect(smallText(endless(), "lake", "home.json")).rejects.toMatchObject({
+    code: "DESTINATION_FAILED",
+    message: expect.stringContaining("home.json has more than 64 MiB"),
+  });
+  const nested = Buffer.alloc(12 * MIB, "[");
+  await expect(smallText(Readable.from([nested]), "lake", "home.json")).rejects.toMatchObject({
+    message: expect.stringContaining("home.json has more than 5000000 values"),
+  });
+  expect([sent, isClosed]).toEqual([65 * MIB, true]);
+  expect(
+    await smallText(Readable.from([Buffer.from("é").subarray(0, 1), Buffer.from("é").subarray(1)]), "lake", "k"),
+  ).toBe("é");
 });

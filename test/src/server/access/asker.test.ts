@@ -1,15 +1,17 @@
 // Whose statements a request runs: the server runs a few of each asker at once, so that one cannot keep the others waiting.
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
+import { snapshotPath } from "../../../../src/core/data-dir.ts";
 import { addKey, keysPath } from "../../../../src/server/access/key-store.ts";
 import { createServer } from "../../../../src/server/app.ts";
 import { asking } from "../../../../src/server/snapshot.ts";
+import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 
-const aServer = async (keyFile: string) => {
+const serverFor = async (keyFile: string, snapshot = "/nowhere") => {
   const server = await createServer(
     {
-      profiles: [{ name: "default", snapshot: "/nowhere", ratePerMinute: null }],
+      profiles: [{ name: "default", snapshot, ratePerMinute: null }],
       key: null,
       keyFile,
       listenHost: "127.0.0.1",
@@ -22,6 +24,11 @@ const aServer = async (keyFile: string) => {
     },
   );
   onTestFinished(() => server.close());
+  return server;
+};
+
+const aServer = async (keyFile: string) => {
+  const server = await serverFor(keyFile);
   return (headers: Record<string, string>, remoteAddress = "127.0.0.1") =>
     server.app
       .inject({ url: "/api/asker", headers: { host: "127.0.0.1", ...headers }, remoteAddress })
@@ -46,4 +53,29 @@ test("without keys each network is one", async () => {
   const ask = await aServer(keysPath(tempDir()));
   expect(await ask({})).toBe("from 127.0.0.1");
   expect(await ask({}, "2001:db8:1:2::5")).toBe(await ask({}, "2001:db8:1:2::6"));
+});
+
+test("long SQL of one key leaves a place for another, which has one", async () => {
+  const dataDir = tempDir();
+  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
+  await warehouse.publish();
+  await warehouse.close();
+  const file = keysPath(dataDir);
+  const key = async (name: string) => (await addKey(file, { name, role: "read", expiresAt: null }, 0)).reveal();
+  const [ada, bob] = [await key("ada"), await key("bob")];
+  const server = await serverFor(file, snapshotPath(dataDir));
+  // Waited for below, and begun here.
+  const query = async (by: string, sql: string) =>
+    await server.app.inject({
+      method: "POST",
+      url: "/api/query",
+      headers: { host: "127.0.0.1", authorization: `Bearer ${by}` },
+      payload: { sql },
+    });
+  const endless = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t";
+  const long = [query(ada, endless), query(ada, endless)];
+  expect((await query(ada, "SELECT 1 AS one")).json().error.code).toBe("BUSY");
+  expect((await query(bob, "SELECT 1 AS one")).statusCode).toBe(200);
+  await server.close();
+  expect((await Promise.all(long)).map(({ statusCode }) => statusCode)).not.toContain(200);
 });

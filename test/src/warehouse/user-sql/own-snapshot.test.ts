@@ -64,6 +64,7 @@ test.each([
   ["CREATE MACRO as_of.p(moment) AS TABLE SELECT 1 AS x", "macro as_of.p"],
   ['CREATE TABLE main."a"" AS t, glob(\'/etc/*\') AS ""b" (x INTEGER)', "name a"],
   ['CREATE TABLE main.p ("x), (SELECT 1" INTEGER)', "name x), (SELECT 1"],
+  ["CREATE SEQUENCE main.s", "sequence main.s"],
   ["CREATE TYPE main.mood AS ENUM ('a')", "type main.mood"],
 ])("refused with its name: %s", async (sql, name) => {
   const file = await planted(sql);

@@ -31,6 +31,5 @@ describe("routes", () => {
     for (const route of Object.values(ENDPOINTS)) {
       expect(matchRoute(route.method, route.path.replace(/\{\w+\}/g, "7")).route.name).toBe(route.name);
     }
-    expect(Object.keys(ENDPOINTS)).toHaveLength(18);
   });
 });

@@ -2,10 +2,11 @@
 // accounts and the followed inputs.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
+import { COMPANY_TABLES } from "../../../../src/catalog/tables.ts";
 import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { changesByMark, markStatements, scopeMarkSchema } from "../../../../src/warehouse/journal/scope-mark.ts";
 
-const LISTS = ["news_articles", "job_openings", "earnings_calls", "filings"];
+const LISTS = COMPANY_TABLES;
 let database: Database;
 beforeAll(async () => {
   database = await openDatabase(":memory:", { threads: 1 });

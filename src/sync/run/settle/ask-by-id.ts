@@ -21,10 +21,14 @@ export const isAskable = (name: StreamName): name is ScopedTable =>
 export type ByIdAnswer =
   | "absent"
   | "alive"
-  /** A record of another id, into which it was merged. */
+  /** A record of another id, into which it was merged, or a lasting redirect to one. */
   | "another"
   /** This run could not find out; the error is set if its credits were the reason. */
   | { readonly noCredit: DuckmirrorError | null };
+
+/** A redirect for good: a 302 or 307 may be a gateway's for the moment. */
+const isMoved = ({ code, context }: DuckmirrorError): boolean =>
+  code === "REDIRECTED" && [301, 308].includes(Number(context.status));
 
 /** Sends one request within the run's credits and rate. */
 export const askById = async (run: SyncRun, list: OpenList, name: ScopedTable, id: string): Promise<ByIdAnswer> => {
@@ -60,5 +64,6 @@ export const askById = async (run: SyncRun, list: OpenList, name: ScopedTable, i
   await run.committer.commit({ loads: fits ? loads : [], requests, states: [], bytes: 0 });
   if (result.kind === "answer") return (idOf(result.outcome.data) ?? id) === id ? "alive" : "another";
   if (result.kind === "absent") return "absent";
+  if (result.kind === "failed" && isMoved(result.error)) return "another";
   return { noCredit: result.kind === "no-credit" ? result.error : null };
 };

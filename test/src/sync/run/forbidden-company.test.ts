@@ -27,6 +27,26 @@ test("a forbidden company keeps no other list from being read, in any later sync
   expect(await rig.rows("SELECT count(DISTINCT company_id)::INTEGER AS n FROM news_articles")).toEqual([{ n: 5 }]);
 });
 
+test.each([402, 403, 451])(
+  "a route that answers %i while credits are left fails alone: every other table is read, and it is asked less and less often",
+  async (status) => {
+    const service = createFakeService(anOrganization(3), { maxPerPage: 50, credits: 5_000 });
+    service.options = {
+      ...service.options,
+      before: ({ path }) => (path.endsWith("/earnings-calls") ? { status, body: { message: "no" } } : undefined),
+    };
+    const rig = await startSyncRig(service);
+    afterTest(() => rig.close());
+    expect((await rig.sync()).error).toMatchObject({ code: "STREAMS_FAILED", exitCode: 5 });
+    await rig.sync();
+    const { report } = await rig.sync();
+    const failed = report.streams.filter(({ status: end }) => end !== "done" && end !== "skipped");
+    expect(failed.map(({ stream }) => stream)).toEqual(["earnings_calls"]);
+    expect(await rig.rows("SELECT count(DISTINCT company_id)::INTEGER AS n FROM news_articles")).toEqual([{ n: 3 }]);
+    expect(service.log.filter(({ path }) => path.endsWith("/earnings-calls")).length).toBeLessThanOrEqual(6);
+  },
+);
+
 test.each([402, 403])(
   "content that is not in the plan (%i) is left out, at no credit, and asked for again in the next sync",
   async (status) => {

@@ -53,6 +53,30 @@ test("a record whose route answers with another one was merged into that, and is
   expect(rows("signals", "id")).toHaveLength(SIGNALS - 1);
 });
 
+test.each([301, 308])("a record whose route answers %i was merged into another, and is gone", async (status) => {
+  const { service, sync, rows } = await start();
+  unlist(service, LEFT, (row) => row);
+  service.options = {
+    ...service.options,
+    before: ({ path }) => (path === `/v1/signals/${LEFT}` ? { status, body: { message: "moved" } } : undefined),
+  };
+  const { error, report } = await sync({ streams: ["signals"], full: true });
+  expect(error).toBeNull();
+  expect(report.streams[0]).toMatchObject({ stream: "signals", complete: true, deleted: 1 });
+  expect(rows("signals", "id")).toHaveLength(SIGNALS - 1);
+});
+
+test("a 302 by id may be a gateway's for the moment: the row stays until a second walk lacks it", async () => {
+  const { service, sync, rows } = await start();
+  unlist(service, LEFT, (row) => row);
+  service.options = {
+    ...service.options,
+    before: ({ path }) => (path === `/v1/signals/${LEFT}` ? { status: 302, body: "" } : undefined),
+  };
+  await sync({ streams: ["signals"], full: true });
+  expect(rows("signals", "id")).toHaveLength(SIGNALS);
+});
+
 test("rows behind a search window that the count ends at stay, however often the list is read", async () => {
   const data = emptyData();
   data.accounts.push(anAccount(1));

@@ -8,8 +8,7 @@ import type { MirrorFacts, ReadRequest, Step } from "./coverage/contract.ts";
 import { overlaps, startProgress } from "./first-progress.ts";
 import type { ListShape } from "./form.ts";
 import type { ListOrder, ReadingOrder } from "./order.ts";
-import { parseCursor } from "./stored-cursor.ts";
-import { nextStep, type Progress, reopened, resumeProgress, storedProgress } from "./ways/progress.ts";
+import { nextStep, type Progress, parseCursor, reopened, resumeProgress, storedProgress } from "./ways/progress.ts";
 
 /** Pages this old are not believed to show the list as it is: a run that resumes them asks at least once. */
 const BELIEVED_MS = 600_000;

@@ -5,8 +5,7 @@ import { acceptedGap } from "../rows/accepted-gap.ts";
 import type { Verdict } from "./events.ts";
 import { MOST_AHEAD_MS } from "./first-progress.ts";
 import { type Detour, type ListState, type Live, liveOf, progressOf, type Reading, readingOf } from "./state.ts";
-import { cursorText } from "./stored-cursor.ts";
-import { coverageOf } from "./ways/progress.ts";
+import { coverageOf, cursorText } from "./ways/progress.ts";
 
 /** Latest `totalCount` of the whole list, for ways that read the whole list. */
 export const totalOf = (list: Live): number | null => {

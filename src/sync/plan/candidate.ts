@@ -179,7 +179,7 @@ export const staleness = (
   return since > maxAge(context, stream) ? `older than ${age(maxAge(context, stream))}` : null;
 };
 
-/** The part of a stored cursor that says how the list was read; list/stored-cursor.ts reads the rest. */
+/** The part of a stored cursor that says how the list was read; list/ways/progress.ts reads the rest. */
 const leftCursor = z.object({ progress: z.string() });
 const leftProgress = z.object({ kind: z.string() });
 const LOOKS: readonly string[] = ["watermark", "filter", "known"];

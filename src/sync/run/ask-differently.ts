@@ -38,18 +38,6 @@ export const attemptsWhileSmaller = (run: SyncRun, { stream }: OpenList): { read
   return isTrying ? { maxAttempts: ATTEMPTS_A_SIZE } : {};
 };
 
-/** Asks for one list of many in smaller pages: the others may be answered in the size of the stream. */
-const lessOfOne = async (run: SyncRun, list: OpenList, size: number | null): Promise<boolean> => {
-  if (!hasFailedBefore(list)) return false;
-  if (size === null) {
-    list.tell({ kind: "pages-of", size: shapeOf(run, list.stream.name).perPage, exactly: true });
-    return false;
-  }
-  list.tell({ kind: "pages-of", size, exactly: false });
-  await goOn(run, list);
-  return true;
-};
-
 /** Asks for smaller pages. False: their size is not the reason, or every size has failed. */
 export const askForLess = async (
   run: SyncRun,
@@ -61,10 +49,9 @@ export const askForLess = async (
   const shape = shapeOf(run, name);
   const before = run.beforeSmaller.get(name);
   if (!isActive(list.state) || before === null) return false;
-  // One company of many may have such a body for ever, and each try is paid.
-  if (failure === "paid" && scope === "company") return false;
+  // One company of many may have such a body for ever, and each try is paid; others are returned in the size of their stream.
+  if (scope === "company" && (failure === "paid" || shape.settled)) return false;
   const size = sizeBelow(request.perPage, failure);
-  if (shape.settled && scope === "company") return lessOfOne(run, list, size);
   if (before !== undefined && request.perPage > shape.perPage) {
     // Another page of this size has failed already, or was sent before that was known.
     await goOn(run, list);

@@ -98,7 +98,7 @@ export interface ScopeState {
   /** `idle` between walks, `walking` while one is under way, `failed` after an error. */
   readonly status: "idle" | "walking" | "failed";
   readonly walkId: string | null;
-  /** Stored cursor, JSON written and read by sync/list/stored-cursor.ts only; null when idle. */
+  /** Stored cursor, JSON written and read by sync/list/ways/progress.ts only; null when idle. */
   readonly cursor: string | null;
   /** Highest committed value of the stream's ordering field, ms since the epoch. */
   readonly watermark: number | null;

@@ -5,7 +5,7 @@ import { createLedger } from "../../../src/budget/credits/local-ledger.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import type { KnownTier } from "../../../src/core/state/tier.ts";
-import { parseCursor } from "../../../src/sync/list/stored-cursor.ts";
+import { parseCursor } from "../../../src/sync/list/ways/progress.ts";
 import { createLocalSender } from "../../../src/sync/request/sender.ts";
 import { runSync } from "../../../src/sync/run/run-sync.ts";
 import type { SyncOptions } from "../../../src/sync/run/state/run-state.ts";

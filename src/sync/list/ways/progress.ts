@@ -8,7 +8,7 @@ import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } f
 import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filter.ts";
 import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
-import { acceptWalk, nextWalk, secondPass, type WalkState, wantsComparison, wantsSecondPass } from "./walk.ts";
+import { acceptWalk, nextWalk, secondPass, type WalkState, wantsSecondPass } from "./walk.ts";
 
 export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
 
@@ -41,28 +41,16 @@ export const nextStep = (
   switch (progress.kind) {
     case "walk": {
       const step = nextWalk(progress, facts, inFlight, room);
-      if (
-        step.kind === "done" &&
-        !step.addsUp &&
-        (wantsSecondPass(progress, facts) || wantsComparison(progress, facts))
-      ) {
-        const again = secondPass(progress);
-        return { step: nextWalk(again, facts, inFlight, room), progress: again };
-      }
-      return { step, progress };
+      if (step.kind !== "done" || step.addsUp || !wantsSecondPass(progress, facts)) return { step, progress };
+      const again = secondPass(progress);
+      return { step: nextWalk(again, facts, inFlight, room), progress: again };
     }
     case "watermark":
       return { step: nextWatermark(progress, facts, inFlight, field), progress };
     case "filter":
       return { step: nextFilter(progress, facts, inFlight), progress };
-    case "known": {
-      const step = nextKnown(progress, facts, inFlight);
-      if (step.kind === "done" && step.whole && !step.addsUp && wantsComparison(progress.walk, facts)) {
-        const again = { ...progress, walk: secondPass(progress.walk) };
-        return { step: nextKnown(again, facts, inFlight), progress: again };
-      }
-      return { step, progress };
-    }
+    case "known":
+      return { step: nextKnown(progress, facts, inFlight), progress };
     case "log":
       return { step: nextLog(progress, facts, inFlight), progress };
     default:
@@ -284,3 +272,41 @@ export const resumeProgress = (text: string): Progress | null => {
     return startWatermark({ size: progress.coverage.size, since: progress.since, thorough: true });
   return withCoverage(progress, resumedCoverage);
 };
+
+// The stored cursor: progress, and what else an interrupted reading knew.
+
+const storedCursor = z.object({
+  progress: z.string(),
+  startedAt: z.number(),
+  readAt: z.number().default(0),
+  newest: z.number().nullable(),
+  firstNewest: z.number().nullable(),
+  firstMirror: z.boolean(),
+  rejected: z.number(),
+  /** Misfits, by the name that earlier versions stored. */
+  refused: z.number().default(0),
+  forgotten: z.array(z.string()).default([]),
+  content: z.array(z.string()).readonly().default([]),
+});
+
+/**
+ * The cursor from its stored text; null when it is missing or unreadable, and the scope then starts anew. `read`: the
+ * progress for another run, or as it was stored.
+ */
+export const parseCursor = (text: string | null | undefined, read = resumeProgress) => {
+  if (text === null || text === undefined) return null;
+  try {
+    const parsed = storedCursor.safeParse(JSON.parse(text));
+    if (!parsed.success) return null;
+    const progress = read(parsed.data.progress);
+    return progress === null ? null : { ...parsed.data, progress };
+  } catch {
+    return null;
+  }
+};
+
+/** The cursor as text. */
+export const cursorText = (
+  cursor: Omit<z.infer<typeof storedCursor>, "progress"> & { readonly progress: Progress },
+): string =>
+  JSON.stringify({ ...cursor, progress: serialiseProgress(cursor.progress) } satisfies z.infer<typeof storedCursor>);

@@ -5,7 +5,7 @@ import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "../coverag
 import { addRead, type Coverage, emptyCoverage, isDescending } from "../coverage/coverage.ts";
 import { nextReads } from "../coverage/next-reads.ts";
 
-/** Passes over a list whose pages do not join, or of one page without a count that seems to have lost rows. */
+/** Passes over a list whose pages do not join. */
 const MAX_PASSES = 2;
 /** Reads of the head for rows inserted during the walk. */
 const MAX_HEAD_READS = 2;
@@ -73,18 +73,14 @@ export const acceptWalk = (state: WalkState, read: PageRead): WalkState => {
   };
 };
 
-/** True when the first page held every row and the page after it none, in a list without a count. */
-const isOnePage = ({ complete, total, end, size }: Coverage): boolean => complete && total === null && end === size;
-
 /**
  * True when the whole list is known without a count. A page that is shorter than the service grants is a list read at one
  * moment. Otherwise its end was requested later, and in between a row may have moved from behind the first page into it: only
- * rows in the order of their ids cannot, or a second reading has returned the same rows.
+ * rows in the order of their ids cannot.
  */
-const isWholeUncounted = ({ coverage, proof, pass }: WalkState, facts: MirrorFacts): boolean => {
-  if (coverage.end < coverage.size) return coverage.proven;
-  const isSame = facts.seen + facts.rejected === coverage.end;
-  return isOnePage(coverage) && isSame && (pass > 1 || (coverage.proven && proof === "descending"));
+const isWholeUncounted = ({ coverage, proof }: WalkState, { seen, rejected }: MirrorFacts): boolean => {
+  const { end, size, proven } = coverage;
+  return proven && (end < size || (end === size && proof === "descending" && seen + rejected === end));
 };
 
 /**
@@ -149,13 +145,6 @@ export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =
   !state.coverage.proven &&
   isShort(state, facts) &&
   !repeatsGap(state.coverage, facts);
-
-/**
- * True when a list without a count should be read a second time, because the mirror holds rows that it did not return. Only
- * a list of one page, which costs two credits.
- */
-export const wantsComparison = (state: WalkState, facts: MirrorFacts): boolean =>
-  state.pass < MAX_PASSES && isOnePage(state.coverage) && facts.rows > facts.seen;
 
 /** The same walk from the head again; ids already seen stay. */
 export const secondPass = (state: WalkState): WalkState => {

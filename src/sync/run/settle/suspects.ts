@@ -3,18 +3,19 @@
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import type { Suspect } from "../../../warehouse/load/suspects.ts";
-import { type Live, liveOf, readingOf, uncountable } from "../../list/state.ts";
+import { type ListState, type Live, liveOf, readingOf, uncountable } from "../../list/state.ts";
 import { totalOf } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
+import { acceptedGap } from "../../rows/accepted-gap.ts";
 import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import type { SyncRun } from "../state/run-state.ts";
+import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
-import { askById } from "./ask-by-id.ts";
+import { askById, isAskable } from "./ask-by-id.ts";
 import { guardDeletes } from "./delete-guard.ts";
 
 /** Limits on rows requested by id in one run, and on the time, because paid requests share the rate limit. */
-export const MOST_ASKED = 250;
+const MOST_ASKED = 250;
 const MOST_ASKING_MS = 120_000;
 /** Rows that still exist cost a credit each; after this many the guess is bad. */
 const MOST_ALIVE = 3;
@@ -118,4 +119,38 @@ export const settleSuspects = async (run: SyncRun, list: OpenList, name: ScopedT
   if (!(await knowsLiveRow(run, list, name))) return "the service knows no row by its id, so its 404s prove nothing";
   await deleteGone(run, list, name, gone);
   return ended;
+};
+
+// Deletes beside many changes. A reading of changes that came to the end of its list has returned every row, as after a change of
+// all scores. Where the service counts fewer rows than the mirror holds, the rows that it did not return are asked for by
+// id: that is free if they are gone, and a walk of the same list would cost a credit a page.
+
+/** Rows that may turn out to be there, for a credit each: they changed, and so moved, while the list was read. */
+const MOST_MOVED = 2;
+
+/** Whether this reading, and no earlier run's, returned the list from its first page to its last. */
+const cameToTheEnd = (state: ListState): boolean => {
+  const reading = readingOf(state);
+  if (reading?.progress.kind !== "watermark" || reading.firstMirror) return false;
+  if (state.kind !== "reading" || state.order.widens !== undefined) return false;
+  const { coverage, sorted, resumed, thorough } = reading.progress;
+  return coverage.complete && coverage.proven && sorted && !resumed && !thorough;
+};
+
+/** Rows that the mirror holds beyond the service's count. */
+const surplusOf = (list: Live): number => {
+  const total = totalOf(list);
+  return total === null ? 0 : list.rows - (total - (acceptedGap(list.before) ?? 0));
+};
+
+/** Deletes the rows that are gone. Returns whether the counts agree now, so that no walk is needed. */
+export const settleAfterChanges = async (run: SyncRun, list: OpenList): Promise<boolean> => {
+  const { name } = list.stream;
+  const surplus = surplusOf(liveOf(list.state));
+  if (!cameToTheEnd(list.state) || !isAskable(name) || isFiltered(run, name)) return false;
+  if (surplus <= 0 || surplus > MOST_ASKED) return false;
+  const { missing } = await missingOf(run, list);
+  if (missing < surplus || missing > surplus + MOST_MOVED) return false;
+  await settleSuspects(run, list, name);
+  return surplusOf(liveOf(list.state)) === 0;
 };

@@ -9,7 +9,6 @@ import {
   coverageOf,
   inFixedPages,
   inPagesOf,
-  nextStep,
   type Progress,
   readSoFar,
   reopened,
@@ -17,9 +16,8 @@ import {
   serialiseProgress,
   storedProgress,
 } from "../../../../../src/sync/list/ways/progress.ts";
-import { secondPass, startWalk } from "../../../../../src/sync/list/ways/walk.ts";
+import { startWalk } from "../../../../../src/sync/list/ways/walk.ts";
 import { twenty } from "../coverage/covered.ts";
-import { facts } from "./readings.ts";
 
 const walk = startWalk({ size: 10, overlap: true, proof: "descending" });
 const watermark = startWatermark({ size: 10, since: 7 });
@@ -102,34 +100,6 @@ describe("progress that is too old to be believed", () => {
 
   test("a log goes on where it stood", () => {
     expect(reopened({ ...log, page: 4, granted: 10 })).toEqual({ ...log, page: 4, granted: 0 });
-  });
-});
-
-describe("a whole reading that comes up short of the mirror", () => {
-  const onePage = over({
-    size: 2,
-    end: 2,
-    tail: ["2", "1"],
-    head: ["2", "1"],
-    total: null,
-    joinedTotal: null,
-    complete: true,
-  });
-  const whole = { ...known, walk: { ...known.walk, coverage: onePage } };
-  const more = facts({ rows: 3, seen: 2 });
-
-  test("is done a second time, in a list of one page without a count", () => {
-    const again = { ...whole, walk: secondPass(whole.walk) };
-    const { step, progress } = nextStep(whole, more, [], 1, "x");
-    expect(progress).toEqual(again);
-    expect(step).toEqual({ kind: "read", reads: [{ page: 1, perPage: 2, role: "cover" }] });
-  });
-
-  test("is the last one after a second pass, and while a page is under way", () => {
-    const second = { ...whole, walk: { ...whole.walk, pass: 2 } };
-    expect(nextStep(second, more, [], 1, "x").progress).toBe(second);
-    const inFlight = [{ page: 1, perPage: 10, role: "cover" }] as const;
-    expect(nextStep(whole, more, inFlight, 1, "x")).toEqual({ step: { kind: "wait" }, progress: whole });
   });
 });
 

@@ -1,21 +1,10 @@
 // What a walk decides at its edges, one rule at a time (walk.test.ts has its other decisions).
 import { describe, expect, test } from "vitest";
 import type { PageRead, Proof } from "../../../../../src/sync/list/coverage/contract.ts";
-import type { Coverage } from "../../../../../src/sync/list/coverage/coverage.ts";
-import {
-  acceptWalk,
-  nextWalk,
-  startWalk,
-  type WalkState,
-  wantsComparison,
-} from "../../../../../src/sync/list/ways/walk.ts";
-import { descending, facts, page } from "./readings.ts";
+import { acceptWalk, startWalk, type WalkState } from "../../../../../src/sync/list/ways/walk.ts";
+import { descending, page } from "./readings.ts";
 
 const start = (proof: Proof, overlap = false, size = 5) => startWalk({ size, overlap, proof });
-const covered = (state: WalkState, coverage: Partial<Coverage>): WalkState => ({
-  ...state,
-  coverage: { ...state.coverage, ...coverage },
-});
 
 describe("pages share a row", () => {
   test("from the start where only shared ids are proof, or rows may be deleted", () => {
@@ -61,24 +50,5 @@ describe("the order of a list", () => {
   test("nor does a page of one row where the service grants no more", () => {
     const one = acceptWalk(start("descending", false, 1), page({ perPage: 1, ids: ["9"], total: 3 }));
     expect(one).toMatchObject({ proof: "identity", ordered: false });
-  });
-});
-
-describe("a list without a count", () => {
-  const one = covered(start("identity"), { size: 3, end: 3, total: null, complete: true });
-
-  test.each([
-    { rule: "one page that is all of it", coverage: {}, again: true },
-    { rule: "not before its end is known", coverage: { complete: false }, again: false },
-    { rule: "not if there is a count", coverage: { total: 3 }, again: false },
-    { rule: "not if there are more pages", coverage: { end: 6 }, again: false },
-  ])("is read again to compare: $rule", ({ coverage, again }) => {
-    expect(wantsComparison(covered(one, coverage), facts({ rows: 4, seen: 3 }))).toBe(again);
-  });
-
-  test("adds up with the rows that could not be stored", () => {
-    const second = { ...one, pass: 2 };
-    expect(nextWalk(second, facts({ seen: 2, rejected: 1 }), [], 4)).toMatchObject({ kind: "done", addsUp: true });
-    expect(nextWalk(second, facts({ seen: 2 }), [], 4)).toMatchObject({ kind: "done", addsUp: false });
   });
 });

@@ -8,7 +8,6 @@ import {
   nextWalk,
   secondPass,
   startWalk,
-  wantsComparison,
   wantsSecondPass,
 } from "../../../../../src/sync/list/ways/walk.ts";
 
@@ -89,8 +88,7 @@ const walkThrough = (given: World) => {
       last: null,
       acceptedGap: 0,
     };
-    const again = wantsSecondPass(state, facts) || wantsComparison(state, facts);
-    if (inFlight.length === 0 && again) state = secondPass(state);
+    if (inFlight.length === 0 && wantsSecondPass(state, facts)) state = secondPass(state);
     const step = nextWalk(state, facts, inFlight, given.concurrency - inFlight.length);
     if (step.kind === "done") {
       const missed = ids.filter((id) => !seen.has(id)).length;

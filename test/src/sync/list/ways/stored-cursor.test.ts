@@ -1,7 +1,7 @@
 // The cursor that a run stores: the next run resumes there, or starts anew if it cannot read it.
 import { expect, test } from "vitest";
-import { cursorText, parseCursor } from "../../../../src/sync/list/stored-cursor.ts";
-import { startWalk } from "../../../../src/sync/list/ways/walk.ts";
+import { cursorText, parseCursor } from "../../../../../src/sync/list/ways/progress.ts";
+import { startWalk } from "../../../../../src/sync/list/ways/walk.ts";
 
 const cursor = {
   progress: startWalk({ size: 10, overlap: true, proof: "identity" }),

@@ -78,7 +78,7 @@ const CHOICES: Readonly<Record<ScopedTable, (scope: RowScope) => RowChoice>> = {
 };
 
 const choiceOf = (scope: RowScope, stream: StreamName): RowChoice =>
-  isScopedTable(stream) ? CHOICES[stream](scope) : NOTHING;
+  isScopedTable(stream) && scope[stream] !== undefined ? CHOICES[stream](scope) : NOTHING;
 
 /** True when the setting limits the rows of this stream. */
 export const isScoped = (scope: RowScope, stream: StreamName): stream is ScopedTable => {

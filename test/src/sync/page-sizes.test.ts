@@ -39,6 +39,38 @@ test("a list that counts a record which it never returns makes no other list cos
   }
 });
 
+test("a company's list that fails in the size of its stream fails alone, labelled, and is asked for in no smaller pages", async () => {
+  const organization = anOrganization(3);
+  const [first, second, failing = ""] = Object.keys(organization.lists);
+  for (const lists of Object.values(organization.lists)) {
+    const rows = Array.from({ length: 60 }, (_, n) => ({
+      id: `j${n}`,
+      url: "https://jobs.example",
+      postedOn: "2026-11-01",
+    }));
+    lists["job-openings"] = rows;
+  }
+  const before: FakeOptions["before"] = ({ path, query }) =>
+    path === `/v1/companies/${failing}/job-openings` && Number(query.perPage) > 20
+      ? { status: 500, body: "" }
+      : undefined;
+  const service = createFakeService(organization, { maxPerPage: 50, overPage: "refuse", before });
+  const rig = await startMemoryRig(service);
+  afterTest(() => rig.close());
+  await rig.sync({ streams: ["accounts"] });
+  for (const full of [false, true]) {
+    const { error, report } = await rig.sync({ streams: ["job_openings"], full });
+    expect(error?.code).toBe("STREAMS_FAILED");
+    expect(report.streams).toMatchObject([{ stream: "job_openings", complete: false, status: "failed" }]);
+  }
+  const companies = rig.rows("job_openings", "company_id").map((row) => row.company_id);
+  expect(new Set(companies)).toEqual(new Set([first, second]));
+  const sizes = service.log
+    .filter(({ path }) => path.includes(failing))
+    .map(({ query }) => Number(query.perPage ?? 50));
+  expect(Math.min(...sizes)).toBeGreaterThan(20);
+});
+
 test.each([0, 1, 2, 3])(
   "list %i of four that is refused in every form costs no other list more, and itself no more once it is returned",
   async (nth) => {

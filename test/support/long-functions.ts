@@ -15,5 +15,5 @@ export const BRANCHED_FUNCTIONS: readonly string[] = [
   "src/sync/plan/organization.ts organizationList",
   "src/sync/plan/companies.ts profileDue",
   "src/sync/plan/remembered.ts wideningLists",
-  "src/sync/verify/lists.ts checkPage",
+  "src/sync/verify/check-lists.ts checkPage",
 ];

@@ -1,28 +1,22 @@
-// A fleet whose mirrors move (docs/SCALE.md): five workers with a disk of their own each, one Redis, one bucket. Every round asks for a
-// sync of each organization; two workers are killed in each, and one of them comes back without its disk.
-// Run: npm run build && node dist/bench/fleet.js [organizations] [rounds] [seconds of a round]
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+// Case fleet: a fleet whose mirrors move (docs/SCALE.md). Five workers with a disk of their own each, one Redis, one bucket. Each round,
+// an hour in fast motion, asks for a sync of every organization, and kills two workers, one of them with its disk. A sixth worker
+// joins for the second round, and one of the five leaves for the fourth.
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { systemClock } from "../src/core/clock.ts";
 import { mirrorHome, readLocalNote } from "../src/deliver/home/mirror-home.ts";
 import { openDatabase } from "../src/warehouse/duckdb/database.ts";
 import { enterDataDir } from "../src/warehouse/file/working-file.ts";
 import { startBucket } from "./bucket-server.ts";
-import { median } from "./case.ts";
-import { startOrganizations } from "./organizations-service.ts";
+import { atMost, type BenchCase, type Figure, median } from "./case.ts";
+import { askAll, openOrganizations, pass, ROWS, taken, type Worker } from "./many-organizations.ts";
+import { options } from "./options.ts";
 
-const COUNT = Number(process.argv[2] ?? 40);
-const ROUNDS = Number(process.argv[3] ?? 4);
-const ROUND_MS = Number(process.argv[4] ?? 60) * 1000;
+const COUNT = options.size ?? 25;
+const ROUND_MS = options.round * 1000;
 const WORKERS = 5;
-const ROWS = 250;
+const ROUNDS = 5;
 const AWS = {
   AWS_ACCESS_KEY_ID: "bench",
   AWS_SECRET_ACCESS_KEY: "bench",
@@ -30,114 +24,73 @@ const AWS = {
   AWS_CONFIG_FILE: "/dev/null",
   AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
 };
-Object.assign(process.env, AWS);
-const CLI = fileURLToPath(new URL("../src/cli/main.js", import.meta.url));
-const TICKS_PER_SECOND = 100;
-
-const freePort = async (): Promise<number> => {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new TypeError("no port");
-  return address.port;
-};
-const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-const dir = mkdtempSync(join(tmpdir(), "duckmirror-fleet-"));
-const port = await freePort();
-const redis = spawn("redis-server", ["--port", String(port), "--save", "", "--dir", dir], { stdio: "ignore" });
-const tokenOf = (index: number) => `organization-${String(index).padStart(5, "0")}`;
-const service = await startOrganizations({ characterOf: () => "well", rows: ROWS, perMinute: 300, latencyMs: 100 });
-const bucket = await startBucket();
-const names = Array.from({ length: COUNT }, (_, index) => `p${index}`);
-const homeOf = (name: string) =>
-  `s3://bench/mirrors/${name}?region=us-east-1&path_style=true&endpoint=${encodeURIComponent(bucket.endpoint)}`;
 
 /** One end of a sync, as a worker said it. */
 interface End {
   readonly syncId: string;
-  readonly profile: string;
   readonly status: string;
   readonly slot: number;
   readonly at: number;
 }
-const ends: End[] = [];
-const cpuOf = (pid: number): number => {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-};
+type Bucket = Awaited<ReturnType<typeof startBucket>>;
+type World = Awaited<ReturnType<typeof openOrganizations>>;
 
-interface Slot {
-  readonly child: ChildProcess;
-  readonly url: string;
-}
-const slots: Slot[] = [];
-let cpuOfDead = 0;
-let kills = 0;
+const homeIn = ({ endpoint }: Bucket, name: string) =>
+  `s3://bench/mirrors/${name}?region=us-east-1&path_style=true&endpoint=${encodeURIComponent(endpoint)}`;
 
-const configure = (slot: number): string => {
-  const own = join(dir, `worker-${slot}.yaml`);
-  const lines = [
-    `base_url: ${service.url}`,
-    "streams: [accounts, signals]",
-    "rate_limit: pro",
-    "schedule: off",
-    "export_formats: none",
-    "max_syncs: 2",
-    `redis_url: redis://127.0.0.1:${port}`,
-    `data_dir: ${join(dir, `disk-${slot}`)}`,
-    "profiles:",
-    ...names.map((name, index) => `  ${name}: { token: ${tokenOf(index)}, home: "${homeOf(name)}" }`),
-  ];
-  writeFileSync(own, lines.join("\n"));
-  return own;
+/** The workers by slot, and the ends of syncs that they have said. */
+const createFleet = (world: World) => {
+  const slots: (Worker | null)[] = [];
+  const ends: End[] = [];
+  let cpuOfGone = 0;
+  const start = async (slot: number): Promise<void> => {
+    slots[slot] = await world.startWorker(`disk-${slot}`, (line) => {
+      const [, syncId = "", status = ""] = /sync (\S+) of p\d+: (\w+)/.exec(line) ?? [];
+      if (syncId !== "") ends.push({ syncId, status, slot, at: Date.now() });
+    });
+  };
+  const end = async (slot: number, signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
+    const child = slots[slot]?.child;
+    if (child === undefined) return;
+    slots[slot] = null;
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    cpuOfGone += taken(child.pid ?? 0).cpuSeconds;
+    child.kill(signal);
+    await gone;
+  };
+  return {
+    ends,
+    start,
+    /** Ends in order, as a fleet that gets smaller. */
+    leave: (slot: number) => end(slot, "SIGTERM"),
+    kill: async (slot: number, withDisk: boolean): Promise<void> => {
+      await end(slot, "SIGKILL");
+      if (withDisk) rmSync(join(world.dir, `disk-${slot}`), { recursive: true, force: true });
+      await start(slot);
+    },
+    living: (): readonly number[] => slots.flatMap((worker, slot) => (worker === null ? [] : [slot])),
+    ask: () => {
+      const worker = slots.find((one) => one !== null);
+      if (worker === undefined || worker === null) throw new Error("no worker is left");
+      return askAll(worker);
+    },
+    cpuSeconds: () =>
+      slots.reduce((sum, worker) => sum + (worker === null ? 0 : taken(worker.child.pid ?? 0).cpuSeconds), cpuOfGone),
+  };
 };
-const startWorker = async (slot: number): Promise<Slot> => {
-  const argv = [CLI, "worker", "--config", configure(slot), "--listen", "127.0.0.1:0", "--json"];
-  const child = spawn(process.execPath, argv, { cwd: dir, stdio: ["ignore", "pipe", "pipe"] });
-  createInterface({ input: child.stderr }).on("line", (line) => {
-    const [, syncId = "", profile = "", status = ""] = /sync (\S+) of (p\d+): (\w+)/.exec(line) ?? [];
-    if (syncId !== "") ends.push({ syncId, profile, status, slot, at: Date.now() });
-  });
-  const [line] = await once(child.stdout, "data");
-  return { child, url: z.object({ url: z.string() }).parse(JSON.parse(String(line))).url };
-};
-const killWorker = async (slot: number, withDisk: boolean): Promise<void> => {
-  const { child } = slots[slot] ?? {};
-  if (child?.pid === undefined) return;
-  cpuOfDead += cpuOf(child.pid);
-  kills += 1;
-  const gone = once(child, "exit");
-  child.kill("SIGKILL");
-  await gone;
-  if (withDisk) rmSync(join(dir, `disk-${slot}`), { recursive: true, force: true });
-  slots[slot] = await startWorker(slot);
-};
-
-const startedSchema = z.object({ syncs: z.array(z.object({ profile: z.string(), run_id: z.string() })) });
-/** Asks for a sync of each organization; ids by profile. */
-const ask = async (slot: number): Promise<ReadonlyMap<string, string>> => {
-  const answer = await fetch(`${slots[slot]?.url}/api/syncs`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ all_profiles: true }),
-  });
-  if (answer.status !== 202) throw new Error(`${answer.status} ${await answer.text()}`);
-  return new Map(startedSchema.parse(await answer.json()).syncs.map(({ profile, run_id }) => [profile, run_id]));
-};
+type Fleet = ReturnType<typeof createFleet>;
 
 const countRow = z.object({ accounts: z.number(), signals: z.number() });
-let moves = 0;
-/** Organizations whose home holds other rows than their service; counts how often their mirrors moved. */
-const wrongHomes = async (): Promise<readonly string[]> => {
+
+/** Organizations whose home holds other rows than their service, and how often all mirrors moved. */
+const homesOf = async ({ dir, names }: World, bucket: Bucket) => {
   const wrong: string[] = [];
+  let moves = 0;
   const azure = { account: null, connectionString: null, key: null, sasToken: null };
   for (const name of names) {
     const dataDir = join(dir, "proof", name);
     const lock = await enterDataDir(dataDir);
-    await mirrorHome({ url: homeOf(name), dataDir, azure, clock: systemClock })
+    await mirrorHome({ url: homeIn(bucket, name), dataDir, azure, clock: systemClock })
       .follow()
       .finally(() => lock.release());
     moves += ((await readLocalNote(dataDir))?.fence ?? 1) - 1;
@@ -148,79 +101,116 @@ const wrongHomes = async (): Promise<readonly string[]> => {
       countRow,
     );
     await database.close();
-    if (row?.accounts !== ROWS || row.signals !== ROWS) wrong.push(`${name}: ${JSON.stringify(row)}`);
+    if (row?.accounts !== ROWS || row.signals !== ROWS) wrong.push(name);
+    rmSync(dataDir, { recursive: true, force: true });
   }
-  return wrong;
+  return { wrong: wrong.length, moves };
 };
 
-try {
-  for (let slot = 0; slot < WORKERS; slot += 1) slots[slot] = await startWorker(slot);
-  const startedAt = Date.now();
+/** The largest difference of a worker's share from an even one, by the time for which it lived; percent. */
+const unevenness = (ends: readonly End[], lived: readonly number[]): number => {
+  const all = lived.reduce((sum, rounds) => sum + rounds, 0);
+  const shares = lived.map((rounds, slot) => {
+    const even = (ends.length * rounds) / all;
+    return Math.abs(ends.filter((end) => end.slot === slot).length - even) / even;
+  });
+  return 100 * Math.max(...shares);
+};
+
+/** Rounds with kills, a worker that joins and one that leaves. Returns for how many rounds each worker lived. */
+const playRounds = async (fleet: Fleet, ask: () => Promise<void>): Promise<readonly number[]> => {
+  const lived: number[] = Array.from({ length: WORKERS + 1 }, () => 0);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const endsAt = Date.now() + ROUND_MS;
+    if (round === 1) await fleet.start(WORKERS);
+    if (round === 3) await fleet.leave(0);
+    if (round === 4) await fleet.start(0);
+    for (const slot of fleet.living()) lived[slot] = (lived[slot] ?? 0) + 1;
+    await ask();
+    const living = fleet.living();
+    for (const nth of [0, 1]) {
+      await pass(ROUND_MS / 4);
+      await fleet.kill(living[(2 * round + nth) % living.length] ?? 1, nth === 0);
+    }
+    await pass(Math.max(0, endsAt - Date.now()));
+  }
+  return lived;
+};
+
+const measure = async (world: World, bucket: Bucket): Promise<readonly Figure[]> => {
+  const fleet = createFleet(world);
+  for (let slot = 0; slot < WORKERS; slot += 1) await fleet.start(slot);
   const asked = new Map<string, number>();
-  const isDone = (id: string) => ends.some(({ syncId, status }) => syncId === id && status === "done");
+  const ask = async (): Promise<void> => {
+    const now = Date.now();
+    for (const id of (await fleet.ask()).values()) if (!asked.has(id)) asked.set(id, now);
+  };
+  const isDone = (id: string) => fleet.ends.some(({ syncId, status }) => syncId === id && status === "done");
   const settled = async (limitMs: number): Promise<void> => {
     const until = Date.now() + limitMs;
     while (![...asked.keys()].every(isDone) && Date.now() < until) await pass(500);
   };
-  const askAll = async (slot: number): Promise<void> => {
-    const now = Date.now();
-    for (const id of (await ask(slot)).values()) if (!asked.has(id)) asked.set(id, now);
-  };
-  await askAll(0);
-  await settled(600_000);
+  const startedAt = Date.now();
+  await ask();
+  await settled(1_800_000);
   const firstSeconds = (Date.now() - startedAt) / 1000;
-  const firstBytes = bucket.written();
-  const firstEnds = ends.length;
-  const paidFor = () => names.reduce((sum, _, index) => sum + service.served(tokenOf(index)).length, 0);
-  const firstPaid = paidFor();
-  const roundsAt = Date.now();
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const endsAt = Date.now() + ROUND_MS;
-    await askAll(round % WORKERS);
-    await pass(ROUND_MS / 4);
-    await killWorker((2 * round) % WORKERS, true);
-    await pass(ROUND_MS / 4);
-    await killWorker((2 * round + 1) % WORKERS, false);
-    await pass(Math.max(0, endsAt - Date.now()));
-  }
+  const firstEnds = fleet.ends.length;
+  const paid = () => world.names.reduce((sum, _, index) => sum + world.served(index).length, 0);
+  const firstPaid = paid();
+  const lived = await playRounds(fleet, ask);
   await settled(4 * ROUND_MS);
-  const roundSeconds = (Date.now() - roundsAt) / 1000;
-  const later = ends.slice(firstEnds);
-  const waits = [...asked].map(
-    ([id, at]) => ((ends.find((end) => end.syncId === id && end.status === "done")?.at ?? Number.NaN) - at) / 1000,
-  );
-  const perSlot = slots.map((_, slot) => later.filter((end) => end.slot === slot).length);
-  const ids = ends.map(({ syncId }) => syncId);
-  const cpu = cpuOfDead + slots.reduce((sum, { child }) => sum + cpuOf(child.pid ?? 0), 0);
-  const figures = {
-    organizations: COUNT,
-    workers: WORKERS,
-    kills,
-    first: { seconds: firstSeconds, megabytesHome: firstBytes / 1e6 },
-    rounds: {
-      rounds: ROUNDS,
-      seconds: roundSeconds,
-      syncsAMinute: (60 * later.length) / roundSeconds,
-      waitSeconds: { median: median(waits.slice(COUNT)), most: Math.max(...waits.slice(COUNT)) },
-      syncsPerWorker: perSlot,
-      megabytesHome: (bucket.written() - firstBytes) / 1e6,
-    },
-    asked: asked.size,
-    lost: [...asked.keys()].filter((id) => !isDone(id)).length,
-    doubled: ids.length - new Set(ids).size,
-    notDone: ends.filter(({ status }) => status !== "done").length,
-    wrongHomes: await wrongHomes(),
-    moves,
-    credits: { first: firstPaid / COUNT, later: (paidFor() - firstPaid) / (asked.size - COUNT) },
-    cpuSecondsPerSync: cpu / ends.length,
-    bucket: { requests: Object.fromEntries(bucket.requests), megabytesHeld: bucket.held() / 1e6 },
-    refusals: service.refusals(),
-  };
-  process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
-} finally {
-  for (const { child } of slots) child.kill("SIGKILL");
-  redis.kill("SIGKILL");
-  await service.close();
-  await bucket.close();
-  rmSync(dir, { recursive: true, force: true });
-}
+  const later = fleet.ends.slice(firstEnds);
+  const endOf = (id: string) => fleet.ends.find(({ syncId, status }) => syncId === id && status === "done")?.at;
+  const waits = [...asked].slice(COUNT).map(([id, at]) => ((endOf(id) ?? Date.now()) - at) / 1000);
+  const ids = fleet.ends.map(({ syncId }) => syncId);
+  const lost = [...asked.keys()].filter((id) => !isDone(id)).length;
+  const perSync = fleet.cpuSeconds() / fleet.ends.length;
+  const homes = await homesOf(world, bucket);
+  const said = (measureOf: string, value: string): Figure => ({ measure: measureOf, value, aim: "", reached: null });
+  const of = (method: string) => ((bucket.requests.get(method) ?? 0) / fleet.ends.length).toFixed(1);
+  return [
+    atMost("syncs that were asked for and did not end", lost, 0, "", 0),
+    atMost("syncs that ended twice", ids.length - new Set(ids).size, 0, "", 0),
+    atMost("homes with other rows than the service", homes.wrong, 0, "", 0),
+    atMost("longest wait of an organization, in turns", Math.max(...waits) / (ROUND_MS / 1000), 2, ""),
+    atMost(
+      "largest difference of a worker's share of the syncs from an even one",
+      unevenness(later, lived),
+      10,
+      "%",
+      0,
+    ),
+    said("median wait; a turn", `${median(waits).toFixed(0)} s; ${ROUND_MS / 1000} s`),
+    said("syncs after the first ones; kills", `${later.length}; ${2 * ROUNDS}`),
+    said("first syncs a minute", ((60 * COUNT) / firstSeconds).toFixed(0)),
+    said("CPU of the workers for a sync, with what kills threw away", `${perSync.toFixed(2)} s`),
+    said(
+      "credits of a first sync; of a later one, of which 2 is the least",
+      `${(firstPaid / COUNT).toFixed(2)}; ${((paid() - firstPaid) / (asked.size - COUNT)).toFixed(2)}`,
+    ),
+    said("moves to another worker", `${homes.moves} in ${fleet.ends.length} syncs`),
+    said("requests of the bucket for a sync: reads, writes", `${of("GET")}, ${of("PUT")}`),
+  ];
+};
+
+export const fleet: BenchCase = {
+  id: "fleet",
+  title: `Fleet of ${WORKERS} workers whose mirrors move, ${COUNT} organizations, ${ROUNDS} rounds of ${ROUND_MS / 1000} s with two kills each`,
+  // It needs Redis, and all of the machine for minutes.
+  onlyNamed: true,
+  run: async () => {
+    Object.assign(process.env, AWS);
+    const bucket = await startBucket();
+    const world = await openOrganizations({
+      count: COUNT,
+      maxSyncs: 2,
+      more: (name) => `, home: "${homeIn(bucket, name)}"`,
+    });
+    try {
+      return await measure(world, bucket);
+    } finally {
+      await world.close();
+      await bucket.close();
+    }
+  },
+};

@@ -16,15 +16,22 @@ interface Options {
   readonly limit: number;
   /** Setting `memory` of `destinations`. */
   readonly memory: string;
+  /** Seconds of a round of `fleet`. */
+  readonly round: number;
   readonly accept: boolean;
 }
 
 export const options = new Command("npm run bench --")
   .description("Measures duckmirror, and writes the figures to docs/BENCHMARKS.md and docs/PEERS.md.")
   .option("--only <cases>", "cases to run, separated by commas")
-  .option("--size <number>", "rows of upsert, memory, small-machine and destinations; syncs of years", positive)
+  .option(
+    "--size <number>",
+    "rows of upsert, memory, small-machine and destinations; syncs of years; organizations of fleet",
+    positive,
+  )
   .option("--limit <gib>", "memory of the machine of small-machine", positive, 2)
   .option("--memory <size>", "setting memory of destinations", "2GB")
+  .option("--round <seconds>", "length of a round of fleet", positive, 60)
   .option("--accept", "later runs are compared with the ratios of this one", false)
   .addHelpText(
     "after",

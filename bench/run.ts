@@ -9,6 +9,7 @@ import { credits } from "./credits.ts";
 import { destinations } from "./destinations.ts";
 import { exports } from "./export.ts";
 import { fence } from "./fence.ts";
+import { fleet } from "./fleet.ts";
 import { localApi } from "./local-api.ts";
 import { memory } from "./memory.ts";
 import { options } from "./options.ts";
@@ -44,6 +45,7 @@ const CASES: readonly BenchCase[] = [
   years,
   exports,
   destinations,
+  fleet,
   localApi,
   statusPage,
   pagePath,

@@ -58,7 +58,9 @@ test("Superset: the address and parameters of the recipe open the snapshot witho
   const parameters = inReadme(/`(\{"connect_args"[^`]+)`/);
   for (const version of ["1.5.6", "2.0.0"]) {
     const env = { PYTHONPATH: inject("duckdbs")[version] ?? "" };
-    const out = await runWell(python(), [join(import.meta.dirname, "superset.py"), address, parameters], { env });
+    const out = await runWell(python(), [join(import.meta.dirname, "superset_engine.py"), address, parameters], {
+      env,
+    });
     const [rows, tables] = out.split("\n");
     expect(rows).toBe("12");
     expect(tables).toContain("accounts");

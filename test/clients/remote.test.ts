@@ -8,7 +8,7 @@ import { tempFolder } from "../acceptance/temp-folder.ts";
 import { afterTest } from "../support/after-test.ts";
 import { change } from "../support/change-mirror.ts";
 import { run, runWell, type Started, start } from "./programs.ts";
-import { kept, PIP_QUIET } from "./python-venv.ts";
+import { kept, PIP_QUIET, pythonVenv } from "./python-venv.ts";
 
 const docs = join(import.meta.dirname, "../../docs/integrations");
 const VERSION = "1.5.5";
@@ -90,6 +90,24 @@ test("dbt builds the project over the address", async () => {
   const build = await run(join(inject("venv"), "bin/dbt"), argv, { cwd: folder, env });
   expect(build.code, build.out + build.err).toBe(0);
   expect(build.out).toMatch(/Done\. PASS=\d\d+ WARN=\d+ ERROR=0 SKIP=0/);
+});
+
+test("Superset asks the mirror by its address, with the recipe in its configuration", async () => {
+  const superset = await pythonVenv("superset", join(import.meta.dirname, "requirements-superset.txt"));
+  const { url, key } = await serve();
+  const script = join(import.meta.dirname, "superset_remote.py");
+  const out = await runWell(join(superset, "bin/python"), [script], {
+    env: {
+      HOME: client.HOME ?? "",
+      SUPERSET_HOME: tempFolder(),
+      SUPERSET_SECRET_KEY: "of this test",
+      SUPERSET_CONFIG_PATH: join(docs, "remote/superset_config.py"),
+      DUCKMIRROR_URL: url,
+      DUCKMIRROR_KEY: key,
+    },
+  });
+  expect(out).toMatch(/^rows 12$/m);
+  expect(out).toMatch(/^tables .*\baccounts\b.*\bsignals\b/m);
 });
 
 const figuresSchema = z.object({

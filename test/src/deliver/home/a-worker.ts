@@ -3,6 +3,7 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { mirrorHome } from "../../../../src/deliver/home/mirror-home.ts";
 import { folderStore } from "../../../../src/deliver/stores/folder-store.ts";
 import type { ObjectStore } from "../../../../src/deliver/stores/object-store.ts";
+import type { Keeping } from "../../../../src/warehouse/file/publish/keep-snapshots.ts";
 import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 import { signalsOf, snapshotRows } from "../moving-mirror.ts";
@@ -15,10 +16,11 @@ export const aWorker = (
   dataDir = tempDir(),
   wrap: (store: ObjectStore) => ObjectStore = (store) => store,
   address = url,
+  keepSnapshots: Keeping = { count: 1, ageMs: null },
 ) => {
   const open = async () => wrap(folderStore("home", url, true));
   const home = mirrorHome({ url: address, dataDir, azure, clock: systemClock, open });
-  const opened = () => openWarehouse({ dataDir, clock: systemClock, home });
+  const opened = () => openWarehouse({ dataDir, clock: systemClock, home, keepSnapshots });
   const change = async (work: (warehouse: Warehouse) => Promise<unknown>) => {
     const warehouse = await opened();
     try {

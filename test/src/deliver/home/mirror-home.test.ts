@@ -16,6 +16,8 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { type HomeNote, NOTE, PIECE_BYTES, parseNote } from "../../../../src/deliver/home/home-note.ts";
 import { homeStatus, mirrorHome, noHome } from "../../../../src/deliver/home/mirror-home.ts";
+import { snapshotDestination } from "../../../../src/deliver/kinds/snapshot/snapshot-destination.ts";
+import { folderStore } from "../../../../src/deliver/stores/folder-store.ts";
 import type { ObjectStore } from "../../../../src/deliver/stores/object-store.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { forgetContacts } from "../../../../src/warehouse/forget/forget.ts";
@@ -23,7 +25,7 @@ import { addContacts } from "../../../destinations/erasing.ts";
 import { dumpMirror } from "../../../support/mirror-dump.ts";
 import { aCheckpoint, aLoad } from "../../warehouse/checkpoints.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
-import { signalsOf, snapshotRows } from "../moving-mirror.ts";
+import { signalsOf, snapshotRows, withSource } from "../moving-mirror.ts";
 import { aWorker, azure, signalsIn } from "./a-worker.ts";
 
 const noteOf = (url: string): HomeNote => {
@@ -173,22 +175,39 @@ test("what a killed worker committed after its last publish is still there if no
   expect(await signalsIn(one.dataDir)).toBe(2);
 });
 
-test("`forget` leaves nothing of a person in the home, nor with a worker that goes on from it", async () => {
-  const url = tempDir();
-  const [one, other] = [aWorker(url), aWorker(url)];
+test("`forget` leaves nothing of a person in the home, in a kept snapshot or in a bucket, nor with a worker that goes on from it", async () => {
+  const [url, bucket] = [tempDir(), tempDir()];
+  const keepSnapshots = { count: 9, ageMs: null };
+  const [one, other] = [
+    aWorker(url, tempDir(), undefined, url, keepSnapshots),
+    aWorker(url, tempDir(), undefined, url, keepSnapshots),
+  ];
+  const deliver = ({ dataDir }: { readonly dataDir: string }) => {
+    const options = { keeping: keepSnapshots, clock: { now: () => Date.now() } };
+    const destination = snapshotDestination(folderStore("bucket", bucket), options);
+    return withSource(dataDir, (source) => destination.deliver(source, new AbortController().signal));
+  };
+  const people = ["contact-1", "contact-2"].map((id) => ({ id, email: `${id}@example.com` }));
   await one.change((warehouse) =>
-    warehouse.commit(
-      aCheckpoint([
-        aLoad(
-          "contacts",
-          ["contact-1", "contact-2"].map((id) => ({ id, email: `${id}@example.com` })),
-          { receivedAt: Date.now() },
-        ),
-      ]),
-    ),
+    warehouse.commit(aCheckpoint([aLoad("contacts", people, { receivedAt: Date.now() })])),
   );
+  await deliver(one);
   await other.add(1);
+  await other.add(7);
+  await one.add(8);
+  await deliver(one);
+  /** Files of these folders that hold the person, in plain text. */
+  const holding = (...folders: readonly string[]) =>
+    folders.flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: "utf8" })
+        .filter((file) => /\.(duckdb|gz|ndjson)$/.test(file))
+        .map((file) => join(folder, file))
+        .filter((file) => readFileSync(file).includes("contact-1@example.com")),
+    );
   expect(contentOf(url).includes("contact-1@example.com")).toBe(true);
+  // Kept snapshots are among them, here, there and in the bucket.
+  for (const folder of [one.dataDir, other.dataDir, bucket])
+    expect(holding(folder).filter((file) => file.includes("snapshots")).length).toBeGreaterThan(0);
   mkdirSync(join(url, "packs"), { recursive: true });
   // Of a worker that was killed before its note.
   writeFileSync(join(url, "packs/1-0123456789abcdef"), "contact-1@example.com");
@@ -200,12 +219,12 @@ test("`forget` leaves nothing of a person in the home, nor with a worker that go
   const content = contentOf(url);
   expect([content.includes("contact-1"), content.includes("contact-2@example.com")]).toEqual([false, true]);
   expect(packsIn(url)).toEqual(noteOf(url).packs.map(({ key }) => key.slice("packs/".length)));
-  expect(readFileSync(join(other.dataDir, "warehouse.duckdb")).includes("contact-1@example.com")).toBe(true);
+  expect(holding(one.dataDir)).toEqual([]);
+  expect(holding(other.dataDir).length).toBeGreaterThan(0);
+  // The next delivery, and the next sync of the other worker.
+  await deliver(one);
   await other.add(2);
-  for (const file of readdirSync(other.dataDir, { recursive: true, encoding: "utf8" })) {
-    if (!/\.(duckdb|gz|ndjson)$/.test(file)) continue;
-    expect([file, readFileSync(join(other.dataDir, file)).includes("contact-1@example.com")]).toEqual([file, false]);
-  }
+  expect(holding(bucket, other.dataDir)).toEqual([]);
 });
 
 test("the home of another mirror, a damaged pack and a note of another version are refused, and nothing here changes", async () => {

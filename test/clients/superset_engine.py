@@ -1,4 +1,4 @@
-"""What Superset does with the address and the engine parameters of the recipe. Usage: superset.py <address> <parameters>"""
+"""What Superset does with the address and the engine parameters of the recipe. Usage: superset_engine.py <address> <parameters>"""
 import json
 import sys
 

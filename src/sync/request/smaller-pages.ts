@@ -1,5 +1,5 @@
 // Pages that fail because they are large: smaller ones are asked for, and the size that was answered is remembered for a
-// week. Pure. docs/decisions/page-sizes.md.
+// week. Pure. docs/decisions/paging.md.
 import type { ApiOutcome } from "../../api/outcome.ts";
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { type ListShape, SIZES } from "../list/form.ts";

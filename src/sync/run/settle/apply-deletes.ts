@@ -19,7 +19,7 @@ import { endCutOff, rememberWindow } from "./at-window.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
 
 // Records that left their list and are still served by their id: archived, or merged into another. The list decides what the
-// mirror holds, once two walks of two runs, each of which adds up, lack them. docs/decisions/the-list-decides.md.
+// mirror holds, once two walks of two runs, each of which adds up, lack them. docs/decisions/gone-rows.md.
 
 /** Search windows end at a multiple of this many rows. */
 const ROUND = 50;

@@ -1,5 +1,5 @@
 // Lists that end at a search window: what their walks showed is remembered, and a reading of changes ends labelled, instead of
-// with another walk that ends there. docs/decisions/lists-cut-off.md.
+// with another walk that ends there. docs/decisions/end-of-a-list.md.
 import { counted } from "../../../core/text/units.ts";
 import type { Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
 import { type Live, liveOf, progressOf, uncountable } from "../../list/state.ts";

@@ -1,5 +1,5 @@
 // Reads the rest of a list that is deeper than the service returns: part by part, `before` a day, sorted by the same date. Each part
-// is read as deep as the service goes; the day of its last row begins the next one. docs/decisions/lists-cut-off.md.
+// is read as deep as the service goes; the day of its last row begins the next one. docs/decisions/end-of-a-list.md.
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
 import type { MirrorFacts } from "../../list/parts/counting.ts";

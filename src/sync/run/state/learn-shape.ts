@@ -16,7 +16,7 @@ import type { OpenList } from "./open-list.ts";
 import { formOf, type SyncRun, shapeOf } from "./run-state.ts";
 
 // The page size that a service grants, and which page proves it: a service may return fewer rows than a request asks for
-// (docs/decisions/page-sizes.md). Pure.
+// (docs/decisions/paging.md). Pure.
 
 /** What a page shows of its size. */
 interface ReturnedPage {

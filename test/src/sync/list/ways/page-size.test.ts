@@ -1,4 +1,4 @@
-// The page size that is remembered for a stream: only one that something proves (docs/decisions/page-sizes.md).
+// The page size that is remembered for a stream: only one that something proves (docs/decisions/paging.md).
 import { expect, test } from "vitest";
 import { startKnown } from "../../../../../src/sync/list/ways/known.ts";
 import { startLog } from "../../../../../src/sync/list/ways/log.ts";

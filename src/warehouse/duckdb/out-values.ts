@@ -29,6 +29,7 @@ export interface ValueClasses {
   readonly DuckDBMapValue: Class<{ readonly entries: readonly { readonly key: unknown; readonly value: unknown }[] }>;
   readonly DuckDBUnionValue: Class<{ readonly value: unknown }>;
   readonly DuckDBDecimalValue: Class<Decimal>;
+  readonly DuckDBDateValue: Class<{ readonly days: number; readonly isFinite: boolean }>;
   readonly DuckDBTimestampValue: Class<Time>;
   readonly DuckDBTimestampTZValue: new (micros: bigint) => Time;
 }
@@ -65,7 +66,7 @@ export interface ValueReader {
 
 export const readerOf = (classes: ValueClasses): ValueReader => {
   const { DuckDBTimestampTZValue, DuckDBTimestampValue, DuckDBListValue, DuckDBArrayValue } = classes;
-  const { DuckDBStructValue, DuckDBMapValue, DuckDBUnionValue, DuckDBDecimalValue } = classes;
+  const { DuckDBStructValue, DuckDBMapValue, DuckDBUnionValue, DuckDBDecimalValue, DuckDBDateValue } = classes;
   const isoOfMicros = (micros: bigint): string => isoText(micros) ?? String(new DuckDBTimestampTZValue(micros));
   const ofInstant = (value: Time, form: InstantForm) => {
     // `infinity` is a legal timestamp that neither milliseconds nor ISO text can express.
@@ -88,6 +89,8 @@ export const readerOf = (classes: ValueClasses): ValueReader => {
       return Object.fromEntries(value.entries.map(({ key, value: item }) => [String(key), fromDuck(item, form)]));
     }
     if (value instanceof DuckDBUnionValue) return fromDuck(value.value, form);
+    // The client writes an infinite date as a day of the year 5881580.
+    if (value instanceof DuckDBDateValue && !value.isFinite) return value.days > 0 ? "infinity" : "-infinity";
     if (value instanceof DuckDBDecimalValue) return isExact(value) ? value.toDouble() : String(value);
     return String(value);
   };

@@ -40,6 +40,9 @@ test("before 1970 the microseconds count forward from the millisecond before", (
 test("infinite times, and those beyond JavaScript's dates, are text", () => {
   expect(fromDuck(client.DuckDBTimestampTZValue.PosInf, "ms")).toBe("infinity");
   expect(fromDuck(client.DuckDBTimestampTZValue.NegInf, "iso")).toBe("-infinity");
+  expect(fromDuck(client.DuckDBDateValue.PosInf, "iso")).toBe("infinity");
+  expect(fromDuck(client.DuckDBDateValue.NegInf, "ms")).toBe("-infinity");
+  expect(fromDuck(new client.DuckDBDateValue(20_000), "ms")).toBe("2024-10-04");
   const last = 8_640_000_000_000_000_000n;
   expect(isoOfMicros(last)).toBe("+275760-09-13T00:00:00.000Z");
   expect(isoOfMicros(last + 1000n)).toBe(String(time(last + 1000n)));

@@ -279,6 +279,14 @@ describe("refusals", () => {
     expect(() => parseConfigFile("- a\n", "f.yaml")).toThrow(/must hold settings/);
   });
 
+  test("YAML that grows when its aliases are followed, or is nested without end, is refused", () => {
+    const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    const ten = (item: string) => `[${Array(10).fill(item).join(", ")}]`;
+    const lines = names.map((name, n) => `${name}: &${name} ${ten(n === 0 ? "x" : `*${names[n - 1]}`)}`);
+    expect(() => parseConfigFile(lines.join("\n"), "f.yaml")).toThrow(DuckmirrorError);
+    expect(() => parseConfigFile(`a: ${"[".repeat(20_000)}${"]".repeat(20_000)}\n`, "f.yaml")).toThrow(DuckmirrorError);
+  });
+
   test("a variable that looks like a mistyped setting is warned about, others are left alone", () => {
     const { warnings } = given({ env: { DUCKMIRROR_MAX_CREDIT: "5", DUCKMIRROR_PORT_80_TCP_ADDR: "10.0.0.1" } });
     expect(warnings).toEqual([

@@ -136,7 +136,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: (outcome) => ({ kind: "adjust", detail: causeOf(outcome) }),
   },
   {
-    when: "402, unless a hundred credits are left; 403 or 429 with no credits left",
+    when: "402, or 403 or 429 with no credits left",
     credit: "free",
     follows: "The run stops; the next one after the reset continues.",
     applies: (outcome, { remainingCredits, now }) => isQuotaRefusal(outcome, remainingCredits, now),
@@ -150,13 +150,10 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: waitForRate,
   },
   {
-    when: "402 while a hundred credits are left, 403 in a sync",
+    when: "403 in a sync",
     credit: "free",
-    follows: "The scope fails. The run stops if nothing was answered and several routes were refused with 403.",
-    applies: (outcome, { routesDiffer = false }) => {
-      const status = refusedStatus(outcome);
-      return status === 402 || (routesDiffer && status === 403);
-    },
+    follows: "The scope fails. The run stops if nothing was answered and several routes were refused so.",
+    applies: (outcome, { routesDiffer = false }) => routesDiffer && refusedStatus(outcome) === 403,
     decide: give("fail", "ROUTE_FORBIDDEN", statusOf),
   },
   {
@@ -213,12 +210,12 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: (outcome) => ({ kind: "adjust", detail: causeOf(outcome) }),
   },
   {
-    when: "408, 425, 5xx but 501",
+    when: "408, 425, 5xx",
     credit: "free",
     follows: "Tried again with growing waits, at most 6 times in all; then the scope fails.",
     applies: (outcome) => {
       const status = refusedStatus(outcome) ?? 0;
-      return status === 408 || status === 425 || (status >= 500 && status <= 599 && status !== 501);
+      return status === 408 || status === 425 || (status >= 500 && status <= 599);
     },
     decide: retry(Infinity, "REQUEST_FAILED"),
   },

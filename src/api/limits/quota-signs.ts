@@ -89,22 +89,14 @@ const isQuotaLimit = (outcome: RefusedOutcome, remainingCredits: number | null, 
   return speaksOfQuota(inWords(outcome.excerpt)) || (isLong && remaining === null);
 };
 
-/** More than all requests in flight may have spent since the last report. */
-const PLENTY = 100;
-
-/** True when a 402 is about what the plan includes, not about credits: many are left, and its text does not speak of them. */
-const isPlanRefusal = (outcome: RefusedOutcome, remainingCredits: number | null): boolean =>
-  (outcome.usage?.remaining ?? remainingCredits ?? 0) >= PLENTY && !speaksOfQuota(inWords(outcome.excerpt));
-
 /**
- * True when a refusal is about credits: a 402, unless many are left, and a 403 or 429 that shows it. `remainingCredits`: last
- * reported figure, null if none.
+ * True when a refusal is about credits: each 402, and a 403 or 429 that shows it. `remainingCredits`: last reported figure,
+ * null if none.
  */
 export const isQuotaRefusal = (outcome: ApiOutcome, remainingCredits: number | null, now: number): boolean => {
   if (outcome.kind !== "refused") return false;
   if (outcome.status === 429) return isQuotaLimit(outcome, remainingCredits, now);
-  if (outcome.status === 402) return !isPlanRefusal(outcome, remainingCredits);
-  return outcome.status === 403 && isQuotaForbidden(outcome);
+  return outcome.status === 402 || (outcome.status === 403 && isQuotaForbidden(outcome));
 };
 
 /** True when a refusal asks for a wait that belongs neither to a rate nor to a quota. */

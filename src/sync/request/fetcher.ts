@@ -107,15 +107,13 @@ const outageSign = (code: ErrorCode, outcome: ApiOutcome): FailureSign | null =>
   return ["REQUEST_FAILED", "RESPONSE_INVALID", "REDIRECTED", "RATE_REFUSED"].includes(code) ? "refused" : null;
 };
 
-const ROUTES_OWN: ReadonlySet<number> = new Set([402, 403]);
-
 /** A refusal of a route, or of a company or record: other requests may be answered. */
 const isOwn = (outcome: ApiOutcome): boolean =>
-  outcome.kind === "refused" && (ROUTES_OWN.has(outcome.status) || namesOneThing(outcome));
+  outcome.kind === "refused" && (outcome.status === 403 || namesOneThing(outcome));
 
 /** A definite answer about one company or record, such as a redirect to the one that it was merged into. */
 const isDefinite = (outcome: ApiOutcome): boolean =>
-  outcome.kind === "refused" && (ROUTES_OWN.has(outcome.status) || (outcome.status < 500 && namesOneThing(outcome)));
+  outcome.kind === "refused" && (outcome.status === 403 || (outcome.status < 500 && namesOneThing(outcome)));
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 

@@ -117,10 +117,9 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(403), { kind: "adjust" }, { namesContent: true }],
     [refused(402), { kind: "adjust" }, { namesContent: true }],
   ],
-  "402, unless a hundred credits are left; 403 or 429 with no credits left": [
+  "402, or 403 or 429 with no credits left": [
     [refused(402), { kind: "stop", code: "QUOTA_SPENT" }],
-    [refused(402), { kind: "stop", code: "QUOTA_SPENT" }, { remainingCredits: 99 }],
-    [refused(402, { excerpt: "Out of credits" }), { kind: "stop", code: "QUOTA_SPENT" }, { remainingCredits: 5_000 }],
+    [refused(402), { kind: "stop", code: "QUOTA_SPENT" }, { remainingCredits: 5_000 }],
     [
       refused(402, { usage: quotaOf({ remaining: 0, resetsAt: NOW }) }),
       { kind: "stop", code: "QUOTA_SPENT" },
@@ -166,8 +165,7 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
   "403 with a Retry-After within the hour": [
     [refused(403, { rate: said({ retryAt: NOW + 30_000 }) }), { kind: "wait", untilMs: NOW + 30_000 }],
   ],
-  "402 while a hundred credits are left, 403 in a sync": [
-    [refused(402), { kind: "fail", code: "ROUTE_FORBIDDEN", context: { status: 402 } }, { remainingCredits: 100 }],
+  "403 in a sync": [
     [refused(403), { kind: "fail", code: "ROUTE_FORBIDDEN", context: { status: 403 } }, { routesDiffer: true }],
   ],
   "401, 403": [
@@ -205,7 +203,7 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(400, { excerpt: "perPage too large" }), { kind: "adjust", detail: "status 400, perPage too large" }],
     [refused(422), { kind: "adjust" }],
   ],
-  "408, 425, 5xx but 501": [
+  "408, 425, 5xx": [
     [refused(500), { kind: "retry", waitMs: 500 }],
     [refused(408), { kind: "retry", waitMs: 2_000 }, { attempt: 3 }],
     [refused(502), { kind: "fail", code: "REQUEST_FAILED" }, { attempt: 6 }],

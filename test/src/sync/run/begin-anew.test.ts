@@ -35,10 +35,18 @@ test.each([400, 404])("the next sync walks from the head where pages behind the 
   expect(rig.rows("signals")).toHaveLength(6);
 });
 
-test("a service that refuses high pages is asked for one page more in each sync, and its cursor stays", async () => {
+test("a service that refuses high pages and parts of a list is asked for one page in each sync, and its cursor stays", async () => {
   const service = createFakeService(anOrganization(8), { maxPerPage: PER_PAGE });
   const rig = await cutWalk(service);
-  service.options = { ...service.options, before: refusing(400, (row) => row >= 20) };
+  const high = refusing(400, (row) => row >= 20);
+  const part = refusing(400, () => true);
+  service.options = {
+    ...service.options,
+    before: (request) =>
+      request.query.beforeDate === undefined
+        ? high(request)
+        : part({ ...request, query: { ...request.query, page: "2" } }),
+  };
   for (let round = 0; round < 3; round++) {
     const before = service.log.length;
     const { error } = await rig.sync();

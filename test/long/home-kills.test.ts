@@ -25,7 +25,7 @@ import { dumpMirror } from "../support/mirror-dump.ts";
 import { startRedis } from "../support/redis.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 
-const KILLS = Number(process.env.KILLS ?? "20");
+const KILLS = Number(process.env.KILLS ?? "6");
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const WORKERS = 3;
 const MIRRORS = 6;

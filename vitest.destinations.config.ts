@@ -11,7 +11,7 @@ export default defineConfig({
     testTimeout: 600_000 + KILLS * 60_000,
     hookTimeout: 600_000,
     pool: "forks",
-    maxWorkers: 3,
+    maxWorkers: 4,
     globalSetup: [
       "test/setup/one-folder.ts",
       "test/acceptance/build-once.ts",

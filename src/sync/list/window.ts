@@ -18,7 +18,7 @@ export type WalkEnd = "settled" | "unconfirmed" | "cutOff";
 
 interface Times {
   readonly now: number;
-  /** Of the run. */
+  /** When the run began. */
   readonly startedAt: number;
 }
 

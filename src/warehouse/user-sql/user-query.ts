@@ -28,8 +28,8 @@ export interface QueryLimits extends ProcessLimits {
 }
 
 /**
- * Whose SQL it is. `box`, `trusted`, `off`: others', under the setting `user_sql`; `trusted` does without a fence where the system has
- * none. `owner`: the owner's own.
+ * Who wrote the SQL. `owner`: the owner of the snapshot. `box`, `trusted`, `off`: another, under the setting `user_sql`; `trusted` runs
+ * without a fence where the system has none.
  */
 export type SqlSource = UserSqlSetting | "owner";
 

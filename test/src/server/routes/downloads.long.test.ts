@@ -71,7 +71,7 @@ test("Parquet keeps digits, gaps and times; what it has no type for is JSON text
   const file = await fileOf(
     `select 9007199254740993 as big, 12345678901234567890123::hugeint as huge, 1.10::decimal(4,2) as money,
       null::integer as nothing, 'nan'::double as not_a_number, timestamptz '2026-01-02 03:04:05.123456+00' as at,
-      ['a', null] as list, {'x': 1, 'y': [true]} as record, date '2026-01-02' as day, 'one' as name, 'two' as name,
+      ['a', null] as list, {'x': 1, 'y': [true]} as record, date '2026-01-02' as day, date 'infinity' as no_end, 'one' as name, 'two' as name,
       'it''s' as "a ""b"""`,
     "parquet",
   );
@@ -90,6 +90,7 @@ test("Parquet keeps digits, gaps and times; what it has no type for is JSON text
     list: "VARCHAR[]",
     record: "VARCHAR",
     day: "DATE",
+    no_end: "DATE",
     name: "VARCHAR",
     name_1: "VARCHAR",
     'a "b"': "VARCHAR",
@@ -109,6 +110,7 @@ test("Parquet keeps digits, gaps and times; what it has no type for is JSON text
     "[a, NULL]",
     '{"x":1,"y":[true]}',
     "2026-01-02",
+    "infinity",
     "one",
     "two",
     "it's",
@@ -124,10 +126,8 @@ test.each([
   expect([response.statusCode, response.json().error.code]).toEqual([400, code]);
 });
 
-test.each([
-  ["a number of 39 digits", "170141183460469231731687303715884105727::hugeint"],
-  ["a date without end", "date 'infinity'"],
-])("%s is no fault of the program in Parquet; CSV holds it", async (_, value) => {
+test("a number of 39 digits is no fault of the program in Parquet; CSV holds it", async () => {
+  const value = "170141183460469231731687303715884105727::hugeint";
   const { statusCode, body } = await download(`select ${value}`, "parquet");
   expect([statusCode, JSON.parse(body).error.code]).toEqual([400, "QUERY_FAILED"]);
   expect(body).toContain("as CSV or JSON");

@@ -34,7 +34,8 @@ export default defineConfig({
     pool: "forks",
     experimental: { fsModuleCache: true },
     setupFiles: ["test/setup/end-children.ts", "test/setup/end-of-test.ts"],
-    maxWorkers: 4,
+    // More than there are cores: these tests wait for processes, sockets and clocks for much of their time.
+    maxWorkers: 5,
     projects: [
       {
         extends: true,

@@ -1,5 +1,5 @@
 -- Purpose: spending by day and its projection, newest first. Grain: one row per day, the last sixty with spending.
--- Readers: src/server/figures/overview.ts, src/server/metrics/metrics.ts.
+-- Readers: src/server/figures/overview.ts, src/server/figures/metrics.ts.
 SELECT
   strftime(day, '%Y-%m-%d') AS day,
   requests,

@@ -1,6 +1,6 @@
 -- Purpose: rows, worst-case age and completeness of every table. Grain: one row per mirrored table. Ages are given as
 -- times, because the snapshot is read long after it was written. Readers: src/server/figures/overview.ts,
--- src/server/metrics/metrics.ts, src/warehouse/file/publish-news.ts.
+-- src/server/figures/metrics.ts, src/warehouse/file/publish-news.ts.
 SELECT
   table_name,
   stream,

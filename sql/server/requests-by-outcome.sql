@@ -1,5 +1,5 @@
 -- Purpose: requests of this mirror since it began, with those that retention removed. Grain: one row per endpoint, status
--- and charge. Readers: src/server/metrics/metrics.ts.
+-- and charge. Readers: src/server/figures/metrics.ts.
 WITH all_requests AS (
   SELECT
     endpoint,

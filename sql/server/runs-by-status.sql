@@ -1,5 +1,5 @@
 -- Purpose: number of runs by status since the mirror began, with those that retention removed. Grain: one row per status.
--- Readers: src/server/metrics/metrics.ts.
+-- Readers: src/server/figures/metrics.ts.
 SELECT status, sum(runs)::BIGINT AS runs, max(last_at) AS last_at
 FROM (
   SELECT status, count(*) AS runs, max(coalesce(finished_at, started_at)) AS last_at FROM sync.runs GROUP BY status

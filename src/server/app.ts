@@ -3,8 +3,9 @@
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance } from "fastify";
 import { recordRequests } from "./audit-trail/hooks.ts";
-import { guardedApp } from "./guarded-app.ts";
-import { createMetrics, createRunFigures } from "./metrics/metrics.ts";
+import { createMetrics, createRunFigures } from "./figures/metrics.ts";
+import { guardedApp } from "./http/guarded-app.ts";
+import { contextOf, type ServerOptions } from "./http/server-context.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { explorerRoutes } from "./routes/explorer.ts";
 import { destinationRoutes, fleetRoutes, followingRoutes } from "./routes/fleet.ts";
@@ -14,8 +15,7 @@ import { pageRoutes } from "./routes/page.ts";
 import { pageApiRoutes } from "./routes/page-api.ts";
 import { changeRoutes, searchRoutes } from "./routes/search.ts";
 import { syncRoutes } from "./routes/syncs.ts";
-import { contextOf, type ServerOptions } from "./server-context.ts";
-import { snapshotRoutes } from "./snapshot-files/snapshot-routes.ts";
+import { snapshotRoutes } from "./snapshots/snapshot-routes.ts";
 
 export interface Server {
   readonly app: FastifyInstance;

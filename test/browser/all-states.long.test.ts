@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { addKey } from "../../src/server/access/key-store.ts";
-import type { ServerOptions } from "../../src/server/server-context.ts";
+import type { ServerOptions } from "../../src/server/http/server-context.ts";
 import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { expectNoSidewaysScroll, layoutShift, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";

@@ -1,6 +1,6 @@
 // Followed companies on the status page, and a profile that the worker cannot sync.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ServedProfile } from "../../src/server/server-context.ts";
+import type { ServedProfile } from "../../src/server/http/server-context.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { expectNoSidewaysScroll, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
 

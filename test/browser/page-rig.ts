@@ -7,8 +7,8 @@ import type { Browser, Page } from "playwright-core";
 import { expect, inject } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../src/core/clock.ts";
-import { type RunningServer, startServer } from "../../src/server/listen.ts";
-import type { ServerOptions } from "../../src/server/server-context.ts";
+import { type RunningServer, startServer } from "../../src/server/http/listen.ts";
+import type { ServerOptions } from "../../src/server/http/server-context.ts";
 import { startBrowser } from "./chromium.ts";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -7,7 +7,7 @@ import { parseListen } from "../../core/config/listen-address.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { allows } from "../../server/access/access-checks.ts";
 import { notesOf } from "../../server/audit-trail/request-notes.ts";
-import { startServer } from "../../server/listen.ts";
+import { startServer } from "../../server/http/listen.ts";
 import type { CommandContext } from "../command.ts";
 import { resolveAccess } from "./access-keys.ts";
 import { faultLog } from "./log.ts";

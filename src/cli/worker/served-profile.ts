@@ -18,7 +18,7 @@ import type { UnableProfile } from "../../core/report/fleet.ts";
 import { problemOf, withCode } from "../../core/report/problem.ts";
 import { readProgress } from "../../core/state/progress-file.ts";
 import { deliveryStates } from "../../deliver/notes.ts";
-import type { ServedProfile } from "../../server/server-context.ts";
+import type { ServedProfile } from "../../server/http/server-context.ts";
 import { openTrail } from "../../warehouse/audit/trail.ts";
 import type { CliDeps, CommandContext } from "../command.ts";
 

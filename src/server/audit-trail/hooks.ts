@@ -10,8 +10,8 @@ import { Refusal } from "../../replica/refusal.ts";
 import type { Action } from "../../warehouse/audit/audit-line.ts";
 import type { AuditTrail, Deed, Result } from "../../warehouse/audit/trail.ts";
 import { isSafe } from "../access/access-checks.ts";
-import { errorAnswer } from "../refusals.ts";
-import type { Mirror, ServerContext } from "../server-context.ts";
+import { errorAnswer } from "../http/refusals.ts";
+import type { Mirror, ServerContext } from "../http/server-context.ts";
 import { notesOf, type RequestNotes } from "./request-notes.ts";
 
 // Limits lines of the audit trail that are alike, so that nobody fills the disk: of refused requests, and of the same reads by

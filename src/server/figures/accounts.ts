@@ -1,8 +1,8 @@
 // Accounts of the snapshot: a list, and one account with its score, timeline, changes and insights. Times are ms since the epoch.
 import { z } from "zod";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { notFound } from "../refusals.ts";
-import type { Snapshot } from "../snapshot.ts";
+import { notFound } from "../http/refusals.ts";
+import type { Snapshot } from "../snapshots/snapshot.ts";
 
 const word = z.string().nullable();
 const figure = z.number().nullable();

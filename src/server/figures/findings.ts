@@ -1,7 +1,7 @@
 // Findings to check: records that could not become rows, and differences between the service and its document.
 import { z } from "zod";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { perSnapshot } from "../snapshot.ts";
+import { perSnapshot } from "../snapshots/snapshot.ts";
 
 const rejectRow = z.object({
   rejected_at: z.number(),

@@ -5,7 +5,7 @@ import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { type CheckResult, readPublishedChecks, withoutSample } from "../../warehouse/read/check-results.ts";
 import { readPublishedAt } from "../../warehouse/read/looks.ts";
-import { perSnapshot, type Snapshot } from "../snapshot.ts";
+import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
 
 const count = z.number();
 const ms = z.number().nullable();

@@ -1,7 +1,7 @@
 // Forecast of the next sync for the page: computed once per snapshot and minute, one at a time over all profiles,
 // because each opens its own database.
 import type { Clock } from "../../core/clock.ts";
-import type { Mirror } from "../server-context.ts";
+import type { Mirror } from "../http/server-context.ts";
 
 /** Life of a forecast, because due work also changes with time, ms. */
 const FRESH_MS = 60_000;

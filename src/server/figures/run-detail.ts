@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { Look } from "../../warehouse/read/looks.ts";
-import { notFound } from "../refusals.ts";
-import type { Snapshot } from "../snapshot.ts";
+import { notFound } from "../http/refusals.ts";
+import type { Snapshot } from "../snapshots/snapshot.ts";
 
 const count = z.number();
 const ms = z.number().nullable();

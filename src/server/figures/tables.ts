@@ -3,8 +3,8 @@ import { z } from "zod";
 import { catalogTables, type DictionaryTable } from "../../catalog/dictionary.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { describeViews } from "../../warehouse/file/views.ts";
-import { notFound } from "../refusals.ts";
-import { perSnapshot, type Snapshot } from "../snapshot.ts";
+import { notFound } from "../http/refusals.ts";
+import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
 
 const SAMPLE_ROWS = 20;
 /** Longest part of a value in the sample. */

@@ -9,7 +9,7 @@ import type { readFindings } from "../figures/findings.ts";
 import type { readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
 import type { readRun, readRunRequests } from "../figures/run-detail.ts";
 import type { readTable } from "../figures/tables.ts";
-import type { ShownSetting } from "../server-context.ts";
+import type { ShownSetting } from "../http/server-context.ts";
 
 export type Overview = Awaited<ReturnType<typeof readOverview>> & {
   readonly now: number;

@@ -3,8 +3,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { admission, allows } from "../access/access-checks.ts";
-import { HttpRefusal } from "../refusals.ts";
-import { isSecure, type ServerContext } from "../server-context.ts";
+import { HttpRefusal } from "../http/refusals.ts";
+import { isSecure, type ServerContext } from "../http/server-context.ts";
 
 const POLL_MS = 1000;
 /** Shorter than the minute after which proxies close an idle connection. */

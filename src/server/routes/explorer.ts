@@ -15,8 +15,8 @@ import type { QueryCursor } from "../../warehouse/user-sql/query-result.ts";
 import { writeResultFile } from "../../warehouse/user-sql/result-file.ts";
 import { createQueryProcesses, type QueryLimits } from "../../warehouse/user-sql/user-query.ts";
 import { askerOf, notesOf } from "../audit-trail/request-notes.ts";
-import { HttpRefusal, notFound, parseBody } from "../refusals.ts";
-import type { ServerContext } from "../server-context.ts";
+import { HttpRefusal, notFound, parseBody } from "../http/refusals.ts";
+import type { ServerContext } from "../http/server-context.ts";
 
 const MOST_ROWS = 5000;
 const MOST_CHARACTERS = 8_000_000;

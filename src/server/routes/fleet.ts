@@ -5,8 +5,8 @@ import { z } from "zod";
 import { deliveryFigures } from "../../deliver/notes.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import { publishedAt } from "../figures/overview.ts";
-import { notFound, parseBody } from "../refusals.ts";
-import type { FollowedCompanies, Mirror, ServerContext } from "../server-context.ts";
+import { notFound, parseBody } from "../http/refusals.ts";
+import type { FollowedCompanies, Mirror, ServerContext } from "../http/server-context.ts";
 
 // Followed companies: GET /api/following lists them, POST adds inputs, DELETE removes some.
 

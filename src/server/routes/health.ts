@@ -4,9 +4,9 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Fleet } from "../../core/report/fleet.ts";
 import { createProver, nonceSchema, PROOF_PATH } from "../access/key-proof.ts";
-import type { MetricsPage } from "../metrics/metrics.ts";
-import type { ServerContext } from "../server-context.ts";
-import { perSnapshot } from "../snapshot.ts";
+import type { MetricsPage } from "../figures/metrics.ts";
+import type { ServerContext } from "../http/server-context.ts";
+import { perSnapshot } from "../snapshots/snapshot.ts";
 
 // GET /metrics for Prometheus.
 

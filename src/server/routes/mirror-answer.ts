@@ -11,11 +11,11 @@ import { matchRoute, type RouteMatch } from "../../replica/query/route-match.ts"
 import { createReplica, type ReplicaRequest } from "../../replica/replica.ts";
 import { lastQuota, quotaOf } from "../../replica/usage.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { isKnown } from "../assets.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import { lastRunAt, readFreshness } from "../figures/overview.ts";
-import type { Mirror, ServerContext } from "../server-context.ts";
-import { perSnapshot, type Snapshot } from "../snapshot.ts";
+import { isKnown } from "../http/assets.ts";
+import type { Mirror, ServerContext } from "../http/server-context.ts";
+import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
 
 // Worst-case age of the data behind a route: the time when its lists were last compared with the service.
 

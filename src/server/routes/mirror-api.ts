@@ -5,8 +5,8 @@ import { openApiDocument } from "../../replica/openapi/document.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";
 import { Refusal, type RefusalCode, refusalHeaders } from "../../replica/refusal.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import { notFound } from "../refusals.ts";
-import type { Mirror, ServerContext } from "../server-context.ts";
+import { notFound } from "../http/refusals.ts";
+import type { Mirror, ServerContext } from "../http/server-context.ts";
 import { createMirrorAnswer, JSON_TYPE, MOST_PER_PAGE, pathAndQuery } from "./mirror-answer.ts";
 
 /** Address of the routes as the client sees it. */

@@ -12,8 +12,8 @@ import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns, readVerdict } fro
 import { createPlans } from "../figures/plans.ts";
 import { readRun, readRunRequests } from "../figures/run-detail.ts";
 import { dictionary, readFunctions, readTable } from "../figures/tables.ts";
-import { notFound } from "../refusals.ts";
-import type { ServerContext } from "../server-context.ts";
+import { notFound } from "../http/refusals.ts";
+import type { ServerContext } from "../http/server-context.ts";
 
 const profileSchema = z.object({ profile: z.string().optional() });
 /** The latest time that SQL can represent, ms since the epoch. */

@@ -1,10 +1,10 @@
 // The page: HTML, styles, modules; and the login by key for access from other machines.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { cookieHeader, sessionsIn } from "../access/access-checks.ts";
-import { readAssets, sendAsset } from "../assets.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import { errorAnswer, notFound, tooManyGuesses } from "../refusals.ts";
-import { isSecure, type ServerContext } from "../server-context.ts";
+import { readAssets, sendAsset } from "../http/assets.ts";
+import { errorAnswer, notFound, tooManyGuesses } from "../http/refusals.ts";
+import { isSecure, type ServerContext } from "../http/server-context.ts";
 
 /** Allows only a path of this server, so that a person who just logged in is not sent to another site. */
 const safeNext = (next: string | null): string =>

@@ -7,7 +7,7 @@ import { readChanges } from "../../warehouse/read/changes/read-changes.ts";
 import { MOST_FOUND, search } from "../../warehouse/read/search/search.ts";
 import { jsonText } from "../../warehouse/record/json-text.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import type { ServerContext } from "../server-context.ts";
+import type { ServerContext } from "../http/server-context.ts";
 
 const MOST_CHANGES = 1000;
 

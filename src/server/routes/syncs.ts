@@ -8,8 +8,8 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import type { AskedSync, Started, SyncTriggers } from "../../core/report/triggers.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import { notFound, parseBody } from "../refusals.ts";
-import type { ServerContext } from "../server-context.ts";
+import { notFound, parseBody } from "../http/refusals.ts";
+import type { ServerContext } from "../http/server-context.ts";
 
 const timeoutSchema = z
   .string()

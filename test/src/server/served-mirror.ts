@@ -9,7 +9,7 @@ import { type Config, resolveConfig } from "../../../src/core/config/config.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { createServer, type Server } from "../../../src/server/app.ts";
-import type { ServerOptions } from "../../../src/server/server-context.ts";
+import type { ServerOptions } from "../../../src/server/http/server-context.ts";
 import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
 
 export interface ServedMirror {

@@ -94,7 +94,7 @@ const startSyncing = async (
 /** The page of the queues, if there are any. */
 const queuePage = async ({ board }: RunningWorker) => {
   if (board === undefined) return undefined;
-  const { queueBoard } = await import("../../../server/queue-board.ts");
+  const { queueBoard } = await import("../../../server/routes/queue-board.ts");
   return queueBoard(await board());
 };
 
@@ -107,7 +107,7 @@ const serveUntilStopped = async (
   context: CommandContext,
 ): Promise<void> => {
   const { clock, version, signal, shared } = context;
-  const { startServer } = await import("../../../server/listen.ts");
+  const { startServer } = await import("../../../server/http/listen.ts");
   const server = await startServer(
     {
       profiles: profiles.map((profile) => ({

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { Config } from "../../../core/config/config.ts";
 import { type ListenAddress, parseListen } from "../../../core/config/listen-address.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
-import { startServer } from "../../../server/listen.ts";
+import { startServer } from "../../../server/http/listen.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { resolveAccess } from "../../worker/access-keys.ts";
 import { faultLog } from "../../worker/log.ts";

@@ -6,7 +6,7 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { createProver } from "../../../../src/server/access/key-proof.ts";
 import { createKeyring } from "../../../../src/server/access/keyring.ts";
-import { startServer } from "../../../../src/server/listen.ts";
+import { startServer } from "../../../../src/server/http/listen.ts";
 import { afterTest } from "../../../support/after-test.ts";
 
 const KEY = new Secret("0123456789abcdef0123456789abcdef");

@@ -6,7 +6,7 @@ import { problemOf } from "../../../../src/core/report/problem.ts";
 import { withoutPaths } from "../../../../src/core/text/forms.ts";
 import { failureOf } from "../../../../src/mcp/door.ts";
 import { failureToKeep } from "../../../../src/queue/asking/failures.ts";
-import { errorAnswer } from "../../../../src/server/refusals.ts";
+import { errorAnswer } from "../../../../src/server/http/refusals.ts";
 
 const isCode = (name: string): name is ErrorCode => Object.hasOwn(ERRORS, name);
 const CODES = Object.keys(ERRORS).filter(isCode);

@@ -4,7 +4,7 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { snapshotPath } from "../../../../src/core/data-dir.ts";
 import { addKey, keysPath } from "../../../../src/server/access/key-store.ts";
 import { createServer } from "../../../../src/server/app.ts";
-import { asking } from "../../../../src/server/snapshot.ts";
+import { asking } from "../../../../src/server/snapshots/snapshot.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 

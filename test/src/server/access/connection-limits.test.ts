@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import type { ConnectionLimits } from "../../../../src/server/access/connection-limits.ts";
-import { type RunningServer, startServer } from "../../../../src/server/listen.ts";
+import { type RunningServer, startServer } from "../../../../src/server/http/listen.ts";
 
 const KEY = new Secret("0123456789abcdef0123456789abcdef");
 const sockets: Socket[] = [];

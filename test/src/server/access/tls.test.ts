@@ -8,7 +8,7 @@ import { callWorker, connectPinned } from "../../../../src/cli/worker/call-worke
 import { systemClock } from "../../../../src/core/clock.ts";
 import { resolveTls } from "../../../../src/core/config/secrets/server-key.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import { type RunningServer, startServer } from "../../../../src/server/listen.ts";
+import { type RunningServer, startServer } from "../../../../src/server/http/listen.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 const folder = mkdtempSync(join(tmpdir(), "duckmirror-tls-"));

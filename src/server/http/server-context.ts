@@ -1,23 +1,23 @@
 // Context of the server's routes.
-import type { AlertFigures } from "../../jobs/alerts.ts";
-import { briefly } from "../core/async/when-free.ts";
-import type { Clock } from "../core/clock.ts";
-import type { TlsFiles } from "../core/config/secrets/server-key.ts";
-import type { UserSqlSetting } from "../core/config/settings.ts";
-import { DuckmirrorError } from "../core/errors.ts";
-import type { Fleet, UnableProfile } from "../core/report/fleet.ts";
-import type { SyncProgress } from "../core/report/sync-progress.ts";
-import type { SyncTriggers } from "../core/report/triggers.ts";
-import type { Secret } from "../core/secret.ts";
-import type { DeliveryState } from "../deliver/notes.ts";
-import type { Feedback } from "../replica/refusal.ts";
-import type { AuditTrail } from "../warehouse/audit/trail.ts";
-import { type Box, offeredBox } from "../warehouse/user-sql/process-pool.ts";
-import type { ConnectionLimits } from "./access/connection-limits.ts";
-import { createKeyring, type Keyring } from "./access/keyring.ts";
-import { createGuesses, createSessions, type Guesses, type Sessions } from "./access/sessions.ts";
+import type { AlertFigures } from "../../../jobs/alerts.ts";
+import { briefly } from "../../core/async/when-free.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { TlsFiles } from "../../core/config/secrets/server-key.ts";
+import type { UserSqlSetting } from "../../core/config/settings.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
+import type { SyncProgress } from "../../core/report/sync-progress.ts";
+import type { SyncTriggers } from "../../core/report/triggers.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { DeliveryState } from "../../deliver/notes.ts";
+import type { Feedback } from "../../replica/refusal.ts";
+import type { AuditTrail } from "../../warehouse/audit/trail.ts";
+import { type Box, offeredBox } from "../../warehouse/user-sql/process-pool.ts";
+import type { ConnectionLimits } from "../access/connection-limits.ts";
+import { createKeyring, type Keyring } from "../access/keyring.ts";
+import { createGuesses, createSessions, type Guesses, type Sessions } from "../access/sessions.ts";
+import { openSnapshots, type SnapshotSource } from "../snapshots/snapshot.ts";
 import { HttpRefusal } from "./refusals.ts";
-import { openSnapshots, type SnapshotSource } from "./snapshot.ts";
 
 /** Response to feedback, and its cost. */
 export interface FeedbackReceipt {

@@ -1,8 +1,8 @@
 // Error responses of the server: `{"error": {"code", "message", "hint"}}` and a status.
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
-import { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
-import { problemOf } from "../core/report/problem.ts";
+import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
+import { problemOf } from "../../core/report/problem.ts";
 
 // Checks the body of a request against the route's schema; a body that does not fit is refused (USAGE, 400).
 

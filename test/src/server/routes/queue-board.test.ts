@@ -1,7 +1,7 @@
 // bull-board at /queues: behind the server's access check, to be looked at only, telling nothing of Redis or of keys.
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { BEARER, serveQueue } from "./served-queue.ts";
+import { BEARER, serveQueue } from "../served-queue.ts";
 
 const errorSchema = z.object({ error: z.object({ code: z.string() }) });
 const boardError = { code: "REDIS_UNAVAILABLE", error: "Redis does not answer.", message: expect.any(String) };

@@ -1,9 +1,9 @@
 // After a sync that found nothing new, the server knows its run, its checks and its credits, although the snapshot is older.
 import { statSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Server } from "../../../src/server/app.ts";
-import { type Look, looksSince } from "../../../src/warehouse/read/looks.ts";
-import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+import type { Server } from "../../../../src/server/app.ts";
+import { type Look, looksSince } from "../../../../src/warehouse/read/looks.ts";
+import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 let mirror: ServedMirror;
 let server: Server;

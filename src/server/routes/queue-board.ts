@@ -13,9 +13,9 @@ import type {
 } from "@bull-board/api/typings/app";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { isFromSources, programFile, readProgram } from "../core/program-files.ts";
-import { SECURITY_HEADERS } from "./access/access-checks.ts";
-import { readAssets, sendAsset } from "./assets.ts";
+import { isFromSources, programFile, readProgram } from "../../core/program-files.ts";
+import { SECURITY_HEADERS } from "../access/access-checks.ts";
+import { readAssets, sendAsset } from "../http/assets.ts";
 
 const BASE = "/queues";
 const POLICY = "content-security-policy";

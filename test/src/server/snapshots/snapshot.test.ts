@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { openSnapshots, perSnapshot, type Snapshot } from "../../../src/server/snapshot.ts";
-import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { openSnapshots, perSnapshot, type Snapshot } from "../../../../src/server/snapshots/snapshot.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 
 let folder: string;
 let path: string;

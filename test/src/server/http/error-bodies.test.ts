@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { HERE, type ServedMirror, serveMirror } from "./served-mirror.ts";
+import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 let mirror: ServedMirror;
 beforeAll(async () => {

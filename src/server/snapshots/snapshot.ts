@@ -4,12 +4,12 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
-import { DuckmirrorError, detailOf } from "../core/errors.ts";
-import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
-import { createFairLanes } from "../warehouse/duckdb/gate.ts";
-import { type Look, looksFile, looksSince } from "../warehouse/read/looks.ts";
-import { assertOwnCatalog } from "../warehouse/user-sql/own-snapshot.ts";
-import { assertReadable } from "../warehouse/user-sql/readable.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
+import { createFairLanes } from "../../warehouse/duckdb/gate.ts";
+import { type Look, looksFile, looksSince } from "../../warehouse/read/looks.ts";
+import { assertOwnCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
+import { assertReadable } from "../../warehouse/user-sql/readable.ts";
 
 /** One version of the mirror. Valid during the `use` call that provided it. */
 export interface Snapshot {

@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { listProgram, programFile, readProgram } from "../core/program-files.ts";
+import { listProgram, programFile, readProgram } from "../../core/program-files.ts";
 import { notFound } from "./refusals.ts";
 
 // Whether a client has an answer already, by the tags it names in If-None-Match.

@@ -7,7 +7,7 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { momentBefore } from "../../core/text/moment.ts";
 import { type KeptSnapshot, keptSnapshots } from "../../warehouse/read/kept-snapshots.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import type { ServerContext } from "../server-context.ts";
+import type { ServerContext } from "../http/server-context.ts";
 import { openIfThere, openKept, sendFile } from "./send-file.ts";
 
 const querySchema = z.object({ profile: z.string().optional(), at: z.string().optional() });

@@ -2,7 +2,7 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import type { Fleet, QueueState, SeenMember } from "../../../../src/core/report/fleet.ts";
-import { addFleet } from "../../../../src/server/metrics/metrics.ts";
+import { addFleet } from "../../../../src/server/figures/metrics.ts";
 
 const aQueue = (name: string, more: Partial<QueueState> = {}): QueueState => ({
   ...{

@@ -1,8 +1,8 @@
 // Thrown values as answers of the server.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { DuckmirrorError } from "../../../src/core/errors.ts";
-import { errorAnswer, HttpRefusal, notFound, parseBody } from "../../../src/server/refusals.ts";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { errorAnswer, HttpRefusal, notFound, parseBody } from "../../../../src/server/http/refusals.ts";
 
 // Bodies of requests.
 

@@ -1,6 +1,6 @@
 // Answers that a client has already.
 import { expect, test } from "vitest";
-import { isKnown } from "../../../src/server/assets.ts";
+import { isKnown } from "../../../../src/server/http/assets.ts";
 
 test("a client that names the tag has the answer, whatever a proxy made of its strength", () => {
   for (const [header, etag] of [

@@ -15,19 +15,19 @@ import {
   isSameOrigin,
   roleFor,
   SECURITY_HEADERS,
-} from "./access/access-checks.ts";
+} from "../access/access-checks.ts";
 import {
   CONNECTION_LIMITS,
   countRequests,
   httpOptions,
   limitConnections,
   secureServer,
-} from "./access/connection-limits.ts";
-import { PROOF_PATH } from "./access/key-proof.ts";
-import { askerOf, notesOf } from "./audit-trail/request-notes.ts";
+} from "../access/connection-limits.ts";
+import { PROOF_PATH } from "../access/key-proof.ts";
+import { askerOf, notesOf } from "../audit-trail/request-notes.ts";
+import { asking } from "../snapshots/snapshot.ts";
 import { type ErrorAnswer, errorAnswer, HttpRefusal, tooManyGuesses } from "./refusals.ts";
 import { isSecure, type ServerContext, type ServerOptions } from "./server-context.ts";
-import { asking } from "./snapshot.ts";
 
 // Answers requests that no route sees, because they are no HTTP or have an address that cannot be read.
 

@@ -13,9 +13,9 @@ import { behindMs, type DeliveryState } from "../../deliver/notes.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { MANIFEST_NAME } from "../../warehouse/export/manifest.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
-import { publishedAt, readBurn, readChecks, readFindingCounts, readFreshness } from "../figures/overview.ts";
-import type { ServerContext } from "../server-context.ts";
-import { perSnapshot, type Snapshot } from "../snapshot.ts";
+import type { ServerContext } from "../http/server-context.ts";
+import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
+import { publishedAt, readBurn, readChecks, readFindingCounts, readFreshness } from "./overview.ts";
 
 // Adds up events of runs for /metrics: waiting, publishing, exporting. Counts from the start of this process; without
 // triggers there are none.

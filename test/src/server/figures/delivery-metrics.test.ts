@@ -2,7 +2,7 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import type { DeliveryNote, DeliveryState } from "../../../../src/deliver/notes.ts";
-import { createDeliveryMetrics, type PublishedChanges } from "../../../../src/server/metrics/metrics.ts";
+import { createDeliveryMetrics, type PublishedChanges } from "../../../../src/server/figures/metrics.ts";
 
 const TOTALS = { deliveries: 5, failures: 2, ms: 4_500, written: 30, deleted: 4, bytes: 900 };
 const HELD = { n: 70, publishedAt: 10_000, deliveredAt: 12_000, ms: 1_500, leftOut: [] };

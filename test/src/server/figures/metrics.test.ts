@@ -125,7 +125,8 @@ describe("the metrics", () => {
       );
     };
     const { delivery_behind_seconds: behind, delivery_changes_behind: changes, ...crm } = of("crm");
-    expect(behind).toBeCloseTo(statSync(mirror.snapshot).mtimeMs / 1000 - 1_000, 0);
+    // The run ends some time before its snapshot is in place.
+    expect(behind).toBeCloseTo(statSync(mirror.snapshot).mtimeMs / 1000 - 1_000, -1);
     expect(changes).toBeGreaterThan(0);
     expect(crm).toEqual({
       delivery_position: 1,

@@ -2,13 +2,13 @@
 
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { systemClock } from "../../../src/core/clock.ts";
-import { createSteering } from "../../../src/queue/letters/dead-letters.ts";
-import { startServer } from "../../../src/server/listen.ts";
-import { afterTest } from "../../support/after-test.ts";
-import { FLEET_QUEUES } from "../../support/queue-names.ts";
-import { anOrg, someTriggers } from "../queue/worker-rig.ts";
-import { BEARER, serveQueue } from "./served-queue.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { createSteering } from "../../../../src/queue/letters/dead-letters.ts";
+import { startServer } from "../../../../src/server/http/listen.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { FLEET_QUEUES } from "../../../support/queue-names.ts";
+import { anOrg, someTriggers } from "../../queue/worker-rig.ts";
+import { BEARER, serveQueue } from "../served-queue.ts";
 
 const PATIENCE = { timeout: 30_000 };
 const fleetSchema = z.object({

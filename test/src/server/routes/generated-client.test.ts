@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { createClient } from "@hey-api/openapi-ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { systemClock } from "../../../src/core/clock.ts";
-import { type RunningServer, startServer } from "../../../src/server/listen.ts";
-import { type ServedMirror, serveMirror } from "./served-mirror.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { type RunningServer, startServer } from "../../../../src/server/http/listen.ts";
+import { type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 const result = z.object({
   data: z.unknown().optional(),

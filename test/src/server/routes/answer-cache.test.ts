@@ -1,6 +1,6 @@
 // Kept answers: written once, bounded in bytes.
 import { expect, test } from "vitest";
-import { createAnswerCache, type KeptAnswer } from "../../../src/server/routes/mirror-answer.ts";
+import { createAnswerCache, type KeptAnswer } from "../../../../src/server/routes/mirror-answer.ts";
 
 const answer = (bytes: number): KeptAnswer => ({ bytes: Buffer.alloc(bytes), rows: 1 });
 

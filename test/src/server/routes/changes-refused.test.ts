@@ -3,17 +3,17 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { systemClock } from "../../../src/core/clock.ts";
-import { createMirror } from "../../../src/library/mirror.ts";
-import { createServer, type Server } from "../../../src/server/app.ts";
-import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { readMigrations } from "../../../src/warehouse/duckdb/sql-files.ts";
-import { migrate } from "../../../src/warehouse/file/migrate.ts";
-import { pruneHistory } from "../../../src/warehouse/file/upkeep/history-retention.ts";
-import { change } from "../../support/change-mirror.ts";
-import { aFolder, cli } from "../../support/cli.ts";
-import { aCheckpoint, aLoad, aSignal, T0 } from "../warehouse/checkpoints.ts";
-import { HERE } from "./served-mirror.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { createMirror } from "../../../../src/library/mirror.ts";
+import { createServer, type Server } from "../../../../src/server/app.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { readMigrations } from "../../../../src/warehouse/duckdb/sql-files.ts";
+import { migrate } from "../../../../src/warehouse/file/migrate.ts";
+import { pruneHistory } from "../../../../src/warehouse/file/upkeep/history-retention.ts";
+import { change } from "../../../support/change-mirror.ts";
+import { aFolder, cli } from "../../../support/cli.ts";
+import { aCheckpoint, aLoad, aSignal, T0 } from "../../warehouse/checkpoints.ts";
+import { HERE } from "../served-mirror.ts";
 
 const servers: Server[] = [];
 afterEach(async () => {

@@ -9,6 +9,8 @@ const HOUR_MS = 3_600_000;
 const LONGEST_WAIT_MS = 7 * 24 * HOUR_MS;
 /** A refusal costs nothing, and ends when somebody grants the right. */
 const LONGEST_FREE_WAIT_MS = 24 * HOUR_MS;
+/** A 404 of text, which a gateway may have sent, is believed after this number of syncs in a row, the first a day ago. */
+const BELIEVED_AFTER = 3;
 /** Lists or records of a stream after which its others count as unusable, too. */
 export const MANY_OF_STREAM = 20;
 
@@ -31,6 +33,8 @@ const unusableSchema = z.object({
   free: z.literal(true).optional(),
   /** The list returns the record, and its own route does not know it yet. */
   absent: z.literal(true).optional(),
+  /** It answered 404 with text in place of JSON: the first of these times, ms since the epoch. */
+  since: z.number().optional(),
 });
 export const unusablesSchema = z.array(unusableSchema);
 export type Unusable = z.output<typeof unusableSchema>;
@@ -59,6 +63,8 @@ export interface Failure {
   readonly free: boolean;
   /** It was a 404 for a record that its list returns. */
   readonly absent?: true;
+  /** It was a 404 of text, not JSON, so a gateway may have sent it. */
+  readonly doubtful?: true;
 }
 
 /** The entries after an answer of `place` could not be used. */
@@ -66,7 +72,7 @@ export const withUnusable = (
   known: readonly Unusable[],
   { stream, scope }: Place,
   now: number,
-  { goneOn, deep, free, absent }: Failure,
+  { goneOn, deep, free, absent, doubtful }: Failure,
 ): readonly Unusable[] => {
   const before = known.find((entry) => isSame(entry, { stream, scope }));
   const times = before === undefined || goneOn ? 1 : before.times + 1;
@@ -78,9 +84,20 @@ export const withUnusable = (
     ...(deep ? { deep } : {}),
     ...(free ? { free } : {}),
     ...(absent ? { absent } : {}),
+    ...(doubtful ? { since: before?.since ?? now } : {}),
   };
   return [...known.filter((other) => other !== before), entry];
 };
+
+/** True when the place was answered with 404s of text for so long that they are believed. */
+export const isGone = (known: readonly Unusable[], place: Place, now: number): boolean =>
+  known.some(
+    (entry) =>
+      isSame(entry, place) &&
+      entry.since !== undefined &&
+      entry.times >= BELIEVED_AFTER &&
+      now - entry.since >= 24 * HOUR_MS,
+  );
 
 /** True when a list waits for one of its later pages only, so that its first pages, and its changes, can be read. */
 export const waitsDeep = (known: readonly Unusable[], place: Place): boolean =>

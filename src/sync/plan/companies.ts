@@ -115,33 +115,38 @@ interface Profile {
   readonly resolved: number | null;
 }
 
-/** Reason why a profile is due; null when it is not. `wantsContent`: content of companies is configured. */
-const profileDue = (
-  context: Context,
-  { companyId, account, resolved }: Profile,
-  wantsContent: boolean,
-): string | null => {
+/** True when the accounts of this service bring the mirrored company along. */
+const comesEmbedded = ({ view, options }: Context, { companyId, account }: Profile): boolean =>
+  account !== undefined && view.companies.has(companyId) && embedsCompanies(options.shapes.get("accounts"));
+
+/** Why a profile that no request has returned yet is due; null: it is not, because its account brings it. */
+const unreadDue = (context: Context, profile: Profile, wantsContent: boolean): string | null => {
   const { view, options } = context;
-  const stream = streamSpec("companies");
-  const mirrored = view.companies.has(companyId);
-  const checkedAt = later(resolved, view.states.get(stateKey("companies", companyId))?.checkedAt ?? null);
-  const embedded = account !== undefined && mirrored && embedsCompanies(options.shapes.get("accounts"));
-  if (options.suspected?.(companyId, account !== undefined) === true && view.now - (checkedAt ?? 0) > SUSPECT_RETRY_MS)
-    return "no account embeds it, or a list of it answers 404";
-  if (checkedAt !== null) {
-    // A company that is embedded in an account and was never requested by id is as fresh as its account.
-    const byId = view.states.has(stateKey("companies", companyId));
-    return embedded && !byId && !wantsContent ? null : staleness(context, stream, { checkedAt });
-  }
-  if (!mirrored) return account === undefined ? "resolved, not yet fetched" : "not embedded in its account";
+  const { companyId, account } = profile;
+  if (!view.companies.has(companyId))
+    return account === undefined ? "resolved, not yet fetched" : "not embedded in its account";
   if (wantsContent) return "content not yet fetched";
   if (account !== undefined && options.shapes.get("accounts")?.partial?.includes("company"))
     return "its account holds only a part of it";
-  // The profile came with its account. If this run does not read accounts, its age is that of their last complete
-  // walk.
-  if (embedded && options.streams.includes("accounts")) return null;
+  // The profile came with its account. If this run does not read accounts, its age is that of their last complete walk.
+  if (comesEmbedded(context, profile) && options.streams.includes("accounts")) return null;
   const walkedAt = view.states.get(stateKey("accounts", ""))?.walkedAt ?? null;
-  return walkedAt === null && !options.full ? null : staleness(context, stream, { checkedAt: walkedAt });
+  if (walkedAt === null && !options.full) return null;
+  return staleness(context, streamSpec("companies"), { checkedAt: walkedAt });
+};
+
+/** Reason why a profile is due; null when it is not. `wantsContent`: content of companies is configured. */
+const profileDue = (context: Context, profile: Profile, wantsContent: boolean): string | null => {
+  const { view, options } = context;
+  const { companyId, account, resolved } = profile;
+  const read = view.states.get(stateKey("companies", companyId));
+  const checkedAt = later(resolved, read?.checkedAt ?? null);
+  if (options.suspected?.(companyId, account !== undefined) === true && view.now - (checkedAt ?? 0) > SUSPECT_RETRY_MS)
+    return "no account embeds it, or a list of it answers 404";
+  if (checkedAt === null) return unreadDue(context, profile, wantsContent);
+  // A company that is embedded in an account and was never requested by id is as fresh as its account.
+  const isAsFresh = read === undefined && !wantsContent && comesEmbedded(context, profile);
+  return isAsFresh ? null : staleness(context, streamSpec("companies"), { checkedAt });
 };
 
 /** The company whose profile shows whether accounts bring theirs whole; null: that is known, or no field is in doubt. */

@@ -8,7 +8,6 @@ import { type Candidate, type Context, type DueOptions, type MirrorView, stateKe
 import { companyListReads, companyProfiles, inputsToResolve } from "./companies.ts";
 import { capture, insights, organizationList, signalContent } from "./organization.ts";
 import { usageWork } from "./usage.ts";
-import { FORBIDDEN_WORTH } from "./worth.ts";
 
 const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] => {
   const stream = streamSpec(name);
@@ -66,33 +65,12 @@ const isTooSoon = ({ view, options }: Context, { stream, scope, mode }: Candidat
   return since(state.checkedAt) < ofStream || (kind !== undefined && since(state[kind.at]) < ofKind);
 };
 
-/** Codes of a list that the service refused with 403, the last time; the first is of earlier versions. */
-const FORBIDDEN: readonly (string | null)[] = ["CREDENTIALS_REFUSED", "ROUTE_FORBIDDEN"];
-
-/** Lists that are refused, and companies of which a list is. */
-const forbiddenIn = ({
-  states,
-}: MirrorView): { readonly lists: ReadonlySet<string>; readonly companies: ReadonlySet<string> } => {
-  const refused = [...states.values()].filter(({ error }) => FORBIDDEN.includes(error));
-  const ofCompanies = refused.filter(({ stream }) => streamSpec(stream).scope === "company");
-  return {
-    lists: new Set(refused.map(({ stream, scope }) => stateKey(stream, scope))),
-    companies: new Set(ofCompanies.map(({ scope }) => scope)),
-  };
-};
-
 /** Every due scope, most valuable first; equal ones in a stable order. */
 export const dueCandidates = (view: MirrorView, options: DueOptions): readonly Candidate[] => {
   const context: Context = { view, options };
-  const { lists, companies } = forbiddenIn(view);
-  const isForbidden = ({ stream, scope }: Candidate) =>
-    lists.has(stateKey(stream, scope)) || (companies.has(scope) && streamSpec(stream).scope === "company");
   const streams = askable(context);
   const usesCompanies = streams.some((name) => streamSpec(name).scope === "company");
   return [...(usesCompanies ? inputsToResolve(context) : []), ...streams.flatMap((name) => candidatesOf(context, name))]
     .filter((candidate) => !isTooSoon(context, candidate))
-    .map((candidate) =>
-      isForbidden(candidate) ? { ...candidate, worth: FORBIDDEN_WORTH, forbidden: true as const } : candidate,
-    )
     .sort((a, b) => b.worth - a.worth || a.stream.localeCompare(b.stream) || a.scope.localeCompare(b.scope));
 };

@@ -29,46 +29,75 @@ export const unreadContent = ({ options }: Pick<Context, "options">, stream: Str
   );
 };
 
+/** Why a list is read, in which way, and for how many credits. */
+interface Reason {
+  readonly mode: ScopeMode;
+  readonly because: string;
+  readonly requests: number | null;
+  /** Pages share rows. */
+  readonly overlap?: true;
+  /** The list is not complete. */
+  readonly unfinished?: true;
+}
+
+/** Why the list is walked, or what of a walk that cannot end is read; null: its changes suffice. `left`: what was interrupted. */
+const walkReason = (
+  context: Context,
+  stream: StreamSpec,
+  state: ScopeState | undefined,
+  left: ReturnType<typeof interruptedWork> | null,
+  total: number | null,
+): Reason | null => {
+  const { view, options } = context;
+  const walk = (because: string) => ({ mode: "walk", because, requests: walkPages(context, stream, total) }) as const;
+  const unfinished = (because: string): Reason => ({ ...walk(because), unfinished: true });
+  if (state === undefined) return unfinished("never synced");
+  if (state.status === "walking" && state.error === "LIST_TOO_DEEP")
+    return { ...unfinished("the service does not return it whole; its changes"), requests: 1 };
+  if (left === "walk") return unfinished("resumes where it was interrupted");
+  const isCutOff = state.status === "idle" && endsAtWindow(options.shapes.get(stream.name)?.window ?? null, view.now);
+  if (state.walkedAt === null && !isCutOff) return unfinished("no complete walk yet");
+  if (unreadContent(context, stream)) return walk("not yet read with the content that is wanted");
+  const sharing = (because: string): Reason => {
+    return { mode: "walk", because, requests: pagesOf(context, stream, total, overlappingPages), overlap: true };
+  };
+  if (isDueByFull(context, state.walkedAt)) return sharing("--full");
+  const reconcileMs = walkAge(context, options.reconcileEveryMs);
+  const isOld = !isCutOff && view.now - (state.walkedAt ?? 0) > reconcileMs;
+  return isOld ? sharing(`reconciled more than ${age(reconcileMs)} ago`) : null;
+};
+
+/** How the changes of the list are read. */
+const changesReason = (context: Context, stream: StreamSpec, total: number | null): Reason => {
+  const shape = context.options.shapes.get(stream.name);
+  const because = "changes since the last sync";
+  if (shape?.changeOrder !== false) return { mode: "watermark", because, requests: 1 };
+  const whole = walkPages(context, stream, total);
+  // A page shows the count of the list, which the filter does not; a page that holds the whole list needs no filter.
+  const isFiltered = stream.filter !== undefined && shape.changeFilter && whole !== 1;
+  if (isFiltered) return { mode: "filter", because, requests: total === null ? 1 : 2 };
+  return { mode: "walk", because: `the service does not sort by ${stream.watermark}`, requests: whole };
+};
+
 /** accounts, contacts, signals: checked in every sync, with one page if nothing changed. */
 export const organizationList = (context: Context, stream: StreamSpec): readonly Candidate[] => {
   const { view, options } = context;
-  const state = view.states.get(stateKey(stream.name, ""));
+  const { name } = stream;
+  const state = view.states.get(stateKey(name, ""));
   const left = state === undefined || state.error === "LIST_TOO_DEEP" ? null : interruptedWork(state);
-  const candidate = (
-    mode: ScopeMode,
-    because: string,
-    requests: number | null,
-    { overlap = false, worth = listWorth(stream.name) } = {},
-  ): readonly Candidate[] => {
-    const anew = mode === "walk" && left === "look" ? ({ anew: true } as const) : {};
-    return [{ stream: stream.name, scope: "", mode, overlap, because, requests, worth, ...anew }];
-  };
-  const unfinished = { worth: listWorth(stream.name, { unfinished: true }) };
-  const total = state?.totalCount ?? options.totals?.get(stream.name) ?? null;
-  const whole = walkPages(context, stream, total);
-  const sharing = pagesOf(context, stream, total, overlappingPages);
-  if (state === undefined) return candidate("walk", "never synced", whole, unfinished);
-  if (state.status === "walking" && state.error === "LIST_TOO_DEEP") {
-    return candidate("walk", "the service does not return it whole; its changes", 1, unfinished);
-  }
-  if (left === "walk") return candidate("walk", "resumes where it was interrupted", whole, unfinished);
-  const window = options.shapes.get(stream.name)?.window ?? null;
-  const isCutOff = state.status === "idle" && endsAtWindow(window, view.now);
-  if (state.walkedAt === null && !isCutOff) return candidate("walk", "no complete walk yet", whole, unfinished);
-  if (unreadContent(context, stream)) return candidate("walk", "not yet read with the content that is wanted", whole);
-  if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", sharing, { overlap: true });
-  const reconcileMs = walkAge(context, options.reconcileEveryMs);
-  if (!isCutOff && view.now - (state.walkedAt ?? 0) > reconcileMs) {
-    return candidate("walk", `reconciled more than ${age(reconcileMs)} ago`, sharing, { overlap: true });
-  }
-  const look = { worth: listWorth(stream.name, { sinceCheckMs: view.now - (state.checkedAt ?? 0) }) };
-  const shape = options.shapes.get(stream.name);
-  if (shape?.changeOrder !== false) return candidate("watermark", "changes since the last sync", 1, look);
-  // A page shows the count of the list, which the filter does not; a page that holds the whole list needs no filter.
-  const isFiltered = stream.filter !== undefined && shape.changeFilter && whole !== 1;
-  return isFiltered
-    ? candidate("filter", "changes since the last sync", total === null ? 1 : 2, look)
-    : candidate("walk", `the service does not sort by ${stream.watermark}`, whole, look);
+  const total = state?.totalCount ?? options.totals?.get(name) ?? null;
+  const walk = walkReason(context, stream, state, left, total);
+  const {
+    mode,
+    because,
+    requests,
+    overlap = false,
+    unfinished = false,
+  } = walk ?? changesReason(context, stream, total);
+  const sinceCheckMs = view.now - (state?.checkedAt ?? 0);
+  const worth = listWorth(name, unfinished ? { unfinished } : walk === null ? { sinceCheckMs } : {});
+  const anew = mode === "walk" && left === "look" ? ({ anew: true } as const) : {};
+  return [{ stream: name, scope: "", mode, overlap, because, requests, worth, ...anew }];
 };
 
 export const capture = (context: Context, stream: StreamSpec, scope: string, mode: ScopeMode): readonly Candidate[] => {

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
-import { type Doubt, doubtsSchema } from "../../core/state/doubted-absences.ts";
 import { isProven, type KnownTier } from "../../core/state/tier.ts";
 import { type Unusable, unusablesSchema } from "../../core/state/unusable-answers.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
@@ -51,25 +50,15 @@ export const unusableIn = (capabilities: ReadonlyMap<string, string>): readonly 
   return success ? data : [];
 };
 
-const DOUBTS = "doubted_absences";
-
-/** Lists and companies that only 404s of text, not JSON, call gone. */
-export const doubtsIn = (capabilities: ReadonlyMap<string, string>): readonly Doubt[] => {
-  const { success, data } = doubtsSchema.safeParse(JSON.parse(capabilities.get(DOUBTS) ?? "[]"));
-  return success ? data : [];
-};
-
-/** Stores both for later runs. */
-export const rememberTroubles = async (
+/** Stores them for later runs. */
+export const rememberUnusable = async (
   warehouse: Warehouse,
-  { unusable, doubts }: { readonly unusable: readonly Unusable[]; readonly doubts: readonly Doubt[] },
+  unusable: readonly Unusable[],
   now: number,
 ): Promise<void> => {
-  const known = await warehouse.capabilities();
-  for (const [name, entries] of [[UNUSABLE, unusable] as const, [DOUBTS, doubts] as const]) {
-    const value = JSON.stringify(entries);
-    if ((known.get(name) ?? "[]") !== value) await warehouse.setCapability(name, value, now);
-  }
+  const value = JSON.stringify(unusable);
+  const known = (await warehouse.capabilities()).get(UNUSABLE) ?? "[]";
+  if (known !== value) await warehouse.setCapability(UNUSABLE, value, now);
 };
 
 /** Stores the organization's tier for readers of the snapshot. */
@@ -123,29 +112,43 @@ const storedScope = (
   return { earlier: JSON.stringify(data.complete_for), to: JSON.stringify(data.widens_to) };
 };
 
+type WideningOptions = Omit<DueOptions, "access"> & { readonly reset: readonly { readonly stream: StreamName }[] };
+
+/** True when the list is complete, as its counts show, and what was read since then counts for the wider scope. `to`: that of an earlier run. */
+const isCompleteFor = (to: string | null, wanted: string, before: ScopeState): boolean => {
+  const { status, totalCount, rowsAtWalk, unconfirmed, watermark } = before;
+  const isRead = to === null ? status === "idle" : status !== "failed" && to === wanted;
+  return isRead && watermark !== null && unconfirmed === null && totalCount !== null && totalCount === rowsAtWalk;
+};
+
+/** True when the service filters and sorts the list, no walk of it is due, and it has more than one page: that is read whole for as much. */
+const isWorthWidening = (
+  table: ScopedTable,
+  { totalCount, walkedAt }: ScopeState,
+  options: WideningOptions,
+  now: number,
+): boolean => {
+  const shape = options.shapes.get(table);
+  if (shape === undefined || !shape.filters || !shape.changeOrder || (totalCount ?? 0) <= shape.perPage) return false;
+  const isDue = walkedAt === null || now - walkedAt > walkAge({ options }, options.reconcileEveryMs) || options.full;
+  const isReset = options.reset.some(({ stream }) => stream === table);
+  return !isDue && !isReset && !unreadContent({ options }, streamSpec(table));
+};
+
 /** Lists whose scope only adds values to the one that they are complete for, if what is missing can be read alone. */
 export const wideningLists = (
   { capabilities, states }: { capabilities: ReadonlyMap<string, string>; states: readonly ScopeState[] },
-  options: Omit<DueOptions, "access"> & { readonly reset: readonly { readonly stream: StreamName }[] },
+  options: WideningOptions,
   now: number,
 ): Map<ScopedTable, Widening> => {
   const found = new Map<ScopedTable, Widening>();
-  const { rowScope, reset, shapes } = options;
+  const { rowScope } = options;
   for (const table of changedScopes(capabilities, rowScope)) {
     const { earlier, to } = storedScope(capabilities, table);
     const before = states.find(({ stream, scope }) => stream === table && scope === "");
-    const shape = shapes.get(table);
     const added = addedScope(earlier, rowScope, table);
-    if (before === undefined || added === null || shape === undefined || reset.some(({ stream }) => stream === table))
-      continue;
-    const { status, totalCount, rowsAtWalk, unconfirmed, watermark, walkedAt } = before;
-    const isComplete = watermark !== null && unconfirmed === null && totalCount !== null && totalCount === rowsAtWalk;
-    // What was read towards another scope does not count for this one.
-    const isRead = to === null ? status === "idle" : status !== "failed" && to === scopeText(rowScope, table);
-    const isKnown = shape.filters && shape.changeOrder && !unreadContent({ options }, streamSpec(table));
-    const isDue = walkedAt === null || now - walkedAt > walkAge({ options }, options.reconcileEveryMs) || options.full;
-    // A list of one page is read whole for as much.
-    if (isComplete && isRead && isKnown && !isDue && totalCount > shape.perPage) found.set(table, { added, before });
+    if (before === undefined || added === null || !isCompleteFor(to, scopeText(rowScope, table), before)) continue;
+    if (isWorthWidening(table, before, options, now)) found.set(table, { added, before });
   }
   return found;
 };

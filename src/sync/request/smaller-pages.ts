@@ -1,7 +1,6 @@
 // Pages that fail because they are large: smaller ones are asked for, and the size that was answered is remembered for a
 // week. Pure. docs/decisions/paging.md.
 import type { ApiOutcome } from "../../api/outcome.ts";
-import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { type ListShape, SIZES } from "../list/form.ts";
 
 const DAY_MS = 86_400_000;
@@ -55,29 +54,6 @@ export const afterAnswerTo = (shape: ListShape, perPage: number): ListShape =>
   shape.failed !== null && perPage >= shape.failed.perPage
     ? { ...shape, perPage: shape.failed.perPage, failed: null }
     : shape;
-
-/**
- * The shapes of lists that a run begins with. Pages below the documented default, where other lists have larger ones, may come
- * of refusals that had another reason (versions before 2026-11-26 remembered one row a page): larger ones are tried once a week.
- */
-export const withSizesOfOthers = (
-  shapes: ReadonlyMap<StreamName, ListShape>,
-  now: number,
-): Map<StreamName, ListShape> => {
-  const isList = (name: StreamName) => streamSpec(name).list !== undefined;
-  const sizes = [...shapes].flatMap(([name, { settled, perPage }]) => (settled && isList(name) ? [perPage] : []));
-  const largest = Math.max(0, ...sizes);
-  const triesLarger = ({ settled: isSettled, fixed, perPage, failed }: ListShape) =>
-    isSettled && !fixed && perPage < SMALLEST && perPage < largest && failed === null;
-  return new Map(
-    [...shapes].map(([name, shape]) => [
-      name,
-      triesLarger(shape)
-        ? { ...shape, perPage: largest, settled: false, failed: { perPage: largest, at: now } }
-        : withLargePagesAgain(shape, now),
-    ]),
-  );
-};
 
 /** The shape that a later run begins with. */
 export const withLargePagesAgain = (shape: ListShape, now: number): ListShape =>

@@ -1,6 +1,5 @@
 // The beginning of a run: takes up what a killed run paid for, plans, and records what it is about to do.
 import type { SyncReport } from "../../core/report/sync-report.ts";
-import { createDoubtBook } from "../../core/state/doubted-absences.ts";
 import { accessOf } from "../../core/state/tier.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
@@ -13,7 +12,6 @@ import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
 import { readRollOver } from "../plan/quota-readings.ts";
 import {
   changedScopes,
-  doubtsIn,
   rememberTier,
   rememberWanted,
   shapesIn,
@@ -22,7 +20,7 @@ import {
 } from "../plan/remembered.ts";
 import { correctFutureStamps, recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
-import { withSizesOfOthers } from "../request/smaller-pages.ts";
+import { withLargePagesAgain } from "../request/smaller-pages.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
 import { type FirstResults, publishFirstResults } from "./first-results.ts";
 import { createCommitter } from "./state/committer.ts";
@@ -80,8 +78,8 @@ const planRun = async (
 > => {
   const { warehouse, tracer = noTracer } = deps;
   const capabilities = await warehouse.capabilities();
-  const stored = shapesIn(capabilities);
-  const shapes = withSizesOfOthers(stored, startedAt);
+  const stored = [...shapesIn(capabilities)];
+  const shapes = new Map(stored.map(([name, shape]) => [name, withLargePagesAgain(shape, startedAt)]));
   // Thousands of states, which only a changed scope asks for.
   const isSameScope = changedScopes(capabilities, options.rowScope).length === 0;
   const states = isSameScope ? [] : await warehouse.scopeStates();
@@ -150,7 +148,6 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
     unusable: createUnusableBook(unusableIn(capabilities), clock.now),
-    doubts: createDoubtBook(doubtsIn(capabilities), clock.now),
     waiting: planned.plan.waiting,
     shapes,
     widening,

@@ -13,7 +13,7 @@ import { pruneHistory, pruneLedger } from "../../warehouse/file/upkeep/history-r
 import { readCheckResults } from "../../warehouse/read/check-results.ts";
 import { forecastErrorJson } from "../plan/forecast/forecast-error.ts";
 import { readCreditsLeft } from "../plan/mirror-view.ts";
-import { rememberTroubles } from "../plan/remembered.ts";
+import { rememberUnusable } from "../plan/remembered.ts";
 import type { BegunRun } from "./begin-run.ts";
 import type { End } from "./how-it-ended.ts";
 import { settleOwners } from "./settle/apply-absences.ts";
@@ -167,11 +167,8 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
   // A token or a service that fails as a whole says nothing of single lists.
   const unusable = EVERYWHERE.includes(error?.code) ? run.unusable.before : run.unusable.known();
-  await rememberTroubles(
-    warehouse,
-    { unusable: unusable.filter((entry) => isOpen(entry, run)), doubts: run.doubts.known() },
-    clock.now(),
-  );
+  const open = unusable.filter((entry) => isOpen(entry, run));
+  await rememberUnusable(warehouse, open, clock.now());
   await run.archive.close();
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());

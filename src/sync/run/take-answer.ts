@@ -346,7 +346,7 @@ export const takeAbsence = async (
   if (list.stream.scope === "company") {
     const isNew = readingOf(list.state)?.pages === 0 && liveOf(list.state).rows > 0;
     if (isNew && !result.doubtful) run.suspects.add(list.candidate.scope);
-    const doubt = result.doubtful && isNew ? run.doubts.doubt(list.candidate, endpoint) : null;
+    const doubt = result.doubtful && isNew ? run.unusable.doubt(list.candidate, endpoint) : null;
     return doubt === null ? apply(run, list, { kind: "absent" }) : failList(run, list, doubt, { resumable: false });
   }
   const detail = "HTTP 404: the service does not know this route";

@@ -1,7 +1,7 @@
 // Checks of lists: compares a page with the mirror for the number of rows, different rows, and rows that one side
 // lacks.
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
-import { compareLoad, countByValue, mirroredBeside } from "../../warehouse/load/compare.ts";
+import { compareLoad, mirroredBeside } from "../../warehouse/load/compare.ts";
 import { isDescending } from "../list/coverage/coverage.ts";
 import { initialShape, type ListShape, shapeAfterRefusal } from "../list/form.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -9,7 +9,7 @@ import { detailCall, listCall, namesLightFields, namesUnknownFields } from "../r
 import { acceptedGap } from "../rows/accepted-gap.ts";
 import { guardDeletes, PROBES } from "../run/settle/delete-guard.ts";
 import type { Check } from "./checks.ts";
-import { cameOrWent, differs, judged } from "./newer.ts";
+import { cameOrWent, differs, judged, type Where } from "./newer.ts";
 import type { Difference } from "./report.ts";
 import { ask, type Question, type Reply, type VerifyRun } from "./session.ts";
 
@@ -158,96 +158,66 @@ export const vanished = async (
   return { differences: named(new Set(confirmed.ids)), note };
 };
 
+/** A page whose company the service does not know: the mirror should hold no row. */
+const absentPage = async (run: VerifyRun, where: Where, held: number): Promise<Finding> => {
+  const count = { mirror: String(held), api: "404", verdict: cameOrWent(run, where) };
+  return finding(0, held === 0 ? [] : [differs("count", where, count)]);
+};
+
+/** Compares the count of a list, and names rows that the page should hold and lacks. `before`: mirrored rows before a repair. */
+const checkCount = async (
+  run: VerifyRun,
+  where: Where,
+  page: Parameters<typeof unseen>[3],
+  held: { readonly before: number; readonly now: () => Promise<number> },
+): Promise<Awaited<ReturnType<typeof vanished>>> => {
+  const stream = streamSpec(where.stream);
+  const counted = page.total - (acceptedGap(run.states.get(stateKey(where.stream, where.scope))) ?? 0);
+  const beside = await unseen(run, stream, where.scope, page);
+  const gone = await vanished(run, stream, where.scope, beside ?? []);
+  if (counted === held.before) return gone;
+  if (stream.scope !== "company") run.moved.add(where.stream);
+  const isWrong = gone.differences.some(({ verdict }) => verdict === "wrong");
+  const count = differs("count", where, {
+    mirror: String(held.before),
+    api: String(page.total),
+    verdict: isWrong ? "wrong" : cameOrWent(run, where),
+    repaired: (await held.now()) === counted,
+  });
+  return { ...gone, differences: [...gone.differences, count] };
+};
+
 /** Compares a page of a list with the mirror. */
 export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "page" }>): Promise<Finding> => {
   const { scope, page } = check;
   const stream = streamSpec(check.stream);
   const where = { stream: check.stream, scope };
   const company = stream.scope === "company" ? scope : undefined;
-  const { database } = run.deps.warehouse;
+  const { warehouse } = run.deps;
   const { reply, shape } = await askPage(run, (form) => ({
     ...where,
     call: listCall(stream, scope, { page, perPage: form.perPage, role: "cover" }, { kind: "walk" }, form, run.options),
   }));
-  const held = () => run.deps.warehouse.countRows(stream.table, company);
+  const held = () => warehouse.countRows(stream.table, company);
   if (reply.kind === "absent" && company !== undefined) {
     await run.commit(reply.requests, []);
-    const rows = await held();
-    return finding(
-      0,
-      rows === 0
-        ? []
-        : [differs("count", where, { mirror: String(rows), api: "404", verdict: cameOrWent(run, where) })],
-    );
+    return absentPage(run, where, await held());
   }
   if (reply.kind !== "answer") return failing(reply);
   const [load] = reply.loads;
   const total = reply.outcome.page.totalCount;
   if (load === undefined) return { ...NOTHING, note: "the answer holds no rows" };
-  const compared = await compareLoad(database, load, run.deps.warehouse.strictness);
+  const { ids, ...compared } = await compareLoad(warehouse.database, load, warehouse.strictness);
   const records = await judged(run, where, load, compared);
   await run.commit(reply.requests, run.repair && records.length > 0 ? reply.loads : []);
-  if (total === null) return finding(compared.ids.length, records, "the service says no totalCount");
+  if (total === null) return finding(ids.length, records, "the service says no totalCount");
   if (company === undefined) run.totals.set(check.stream, total);
-  const state = run.states.get(stateKey(check.stream, scope));
-  const gap = acceptedGap(state) ?? 0;
   const before = (await held()) - (run.repair ? compared.absent.length : 0);
-  const beside = await unseen(run, stream, scope, { number: page, perPage: shape.perPage, ids: compared.ids, total });
-  const gone = await vanished(run, stream, scope, beside ?? []);
-  if (total - gap !== before && company === undefined) run.moved.add(check.stream);
-  const count =
-    total - gap === before
-      ? []
-      : [
-          differs("count", where, {
-            mirror: String(before),
-            api: String(total),
-            verdict: gone.differences.some(({ verdict }) => verdict === "wrong") ? "wrong" : cameOrWent(run, where),
-            repaired: (await held()) === total - gap,
-          }),
-        ];
-  return finding(compared.ids.length, [...records, ...gone.differences, ...count], gone.note);
-};
-
-/** Compares contacts by type or kind of change: the count of the filtered list and its first records. */
-export const checkFilter = async (run: VerifyRun, check: Extract<Check, { kind: "filter" }>): Promise<Finding> => {
-  const stream = streamSpec(check.stream);
-  const where = { stream: check.stream, scope: "" };
-  const { reply } = await askPage(run, (shape) => {
-    const read = { page: 1, perPage: shape.perPage, role: "cover" } as const;
-    const call = listCall(stream, "", read, { kind: "walk" }, shape, run.options);
-    return { ...where, call: { ...call, query: { ...call.query, [check.param]: check.value } } };
-  });
-  if (reply.kind !== "answer") return failing(reply);
-  const [load] = reply.loads;
-  const total = reply.outcome.page.totalCount;
-  if (load === undefined || total === null) {
-    await run.commit(reply.requests, []);
-    return { ...NOTHING, note: "the service says no totalCount" };
-  }
-  const compared = await compareLoad(run.deps.warehouse.database, load, run.deps.warehouse.strictness);
-  const records = await judged(run, where, load, compared);
-  const column = check.param === "type" ? "type" : "change_type";
-  const rows = (await countByValue(run.deps.warehouse.database, stream.table, column)).get(check.value) ?? 0;
-  await run.commit(reply.requests, run.repair && records.length > 0 ? reply.loads : []);
-  // A service that ignores the parameter returns the whole list.
-  if (total !== rows && total === run.totals.get(check.stream)) {
-    return { ...finding(compared.ids.length, records), note: `the service seems to ignore ${check.param}` };
-  }
-  const now = (await countByValue(run.deps.warehouse.database, stream.table, column)).get(check.value) ?? 0;
-  const field = `${check.param}=${check.value}`;
-  const verdict = run.moved.has(check.stream) ? cameOrWent(run, where) : "wrong";
-  const count =
-    total === rows
-      ? []
-      : [
-          differs("count", where, {
-            field,
-            mirror: String(rows),
-            api: String(total),
-            verdict,
-            repaired: now === total,
-          }),
-        ];
-  return finding(compared.ids.length, [...records, ...count]);
+  const counted = await checkCount(
+    run,
+    where,
+    { number: page, perPage: shape.perPage, ids, total },
+    { before, now: held },
+  );
+  return finding(ids.length, [...records, ...counted.differences], counted.note);
 };

@@ -13,17 +13,8 @@ export type Check =
   | { readonly kind: "page"; readonly stream: StreamName; readonly scope: string; readonly page: number }
   /** Counts of parts of a list; several requests: this share of the credits that are left. */
   | { readonly kind: "parts"; readonly stream: ScopedTable; readonly share: number }
-  /** Records by id, sampled from the whole mirror. */
-  | { readonly kind: "ids"; readonly stream: "accounts"; readonly ids: readonly string[] }
   /** Counts per signal type. */
   | { readonly kind: "signal-counts"; readonly stream: "signals" }
-  /** A filtered list: its count and its first records. */
-  | {
-      readonly kind: "filter";
-      readonly stream: "contacts";
-      readonly param: "type" | "changeType";
-      readonly value: string;
-    }
   | { readonly kind: "detail"; readonly stream: RecordStream; readonly id: string }
   | { readonly kind: "company"; readonly stream: "companies"; readonly id: string }
   | { readonly kind: "insight"; readonly stream: "account_insights"; readonly id: string };
@@ -35,14 +26,10 @@ export interface VerifyFacts {
   /** Rows per page, by stream. */
   readonly pageSize: (stream: StreamName) => number;
   /** Randomly chosen ids. */
-  readonly accounts: readonly string[];
   readonly contacts: readonly string[];
   readonly signals: readonly string[];
   readonly companies: readonly string[];
   readonly insights: readonly string[];
-  /** Values of `type` and `changeType` that mirrored contacts have. */
-  readonly contactTypes: readonly string[];
-  readonly contactChangeTypes: readonly string[];
 }
 
 export interface VerifyPlanOptions {
@@ -54,9 +41,6 @@ export interface VerifyPlanOptions {
   /** In [0, 1). */
   readonly random: () => number;
 }
-
-/** Most ids in one request; every service accepts a query of a few thousand characters. */
-const MOST_IDS = 200;
 
 const shuffled = <T>(items: readonly T[], random: () => number): readonly T[] => {
   const drawn = items.map((item) => ({ item, lot: random() }));
@@ -119,17 +103,6 @@ export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): read
       ? [{ kind: "signal-counts", stream: "signals" }]
       : [];
   if (options.counts === true) return countChecks(own, counts);
-  const byId: readonly Check[] = long("accounts")
-    ? [{ kind: "ids", stream: "accounts", ids: facts.accounts.slice(0, Math.min(sample, MOST_IDS)) }]
-    : [];
-  const filters: readonly Check[] = long("contacts")
-    ? [
-        ...facts.contactTypes.map((value): Check => ({ kind: "filter", stream: "contacts", param: "type", value })),
-        ...facts.contactChangeTypes.map(
-          (value): Check => ({ kind: "filter", stream: "contacts", param: "changeType", value }),
-        ),
-      ]
-    : [];
   const companyLists = shuffled(
     lists.filter(({ stream }) => !isOrganization(stream)),
     random,
@@ -142,7 +115,6 @@ export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): read
   return [
     ...inTurn(drawnPages.map((pages) => pages.slice(0, 1))),
     ...counts,
-    ...byId,
     ...inTurn([
       companyLists,
       ...drawnPages.map((pages) => pages.slice(1)),
@@ -152,7 +124,6 @@ export const planChecks = (facts: VerifyFacts, options: VerifyPlanOptions): read
       streams.includes("companies")
         ? facts.companies.map((id): Check => ({ kind: "company", stream: "companies", id }))
         : [],
-      filters,
       details("contacts", facts.contacts),
       details("signals", facts.signals),
     ]),

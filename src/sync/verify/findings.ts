@@ -22,7 +22,6 @@ export const NO_FINDINGS: Findings = { reports: [], differences: [], failures: 0
 
 const scopeOf = (check: Check): string => {
   if (check.kind === "page") return check.scope;
-  if (check.kind === "filter") return `${check.param}=${check.value}`;
   return "id" in check ? check.id : "";
 };
 

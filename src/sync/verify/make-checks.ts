@@ -2,30 +2,23 @@
 // credits left are needed to repair what was found.
 
 import { COMPANY_LISTS, ORGANIZATION_LISTS, type StreamName } from "../../catalog/streams.ts";
-import { tableSpec } from "../../catalog/tables.ts";
-import { countByValue, sampleIds } from "../../warehouse/load/compare.ts";
+import { sampleIds } from "../../warehouse/load/compare.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
 import type { SyncDeps } from "../run/state/run-state.ts";
-import { checkFilter, checkPage, type Finding } from "./check-lists.ts";
+import { checkPage, type Finding } from "./check-lists.ts";
 import { type Check, hasParts, type VerifyFacts } from "./checks.ts";
 import { afterCheck, type Findings, isDown, NO_FINDINGS } from "./findings.ts";
 import { checkParts } from "./parts.ts";
-import { checkIds, checkRecord, checkSignalCounts } from "./records.ts";
+import { checkRecord, checkSignalCounts } from "./records.ts";
 import { recount, suspectsOf, walkCredits } from "./repair.ts";
 import type { VerifyRun } from "./session.ts";
 
 // Reads the facts about the mirror that a verification is planned with.
 
 const LISTS: ReadonlySet<StreamName> = new Set([...ORGANIZATION_LISTS, ...COMPANY_LISTS]);
-
-const valuesOf = async (deps: SyncDeps, field: "type" | "changeType"): Promise<readonly string[]> => {
-  const spec = tableSpec("contacts").fields.find(({ name }) => name === field);
-  const mirrored = await countByValue(deps.warehouse.database, "contacts", spec?.column ?? "");
-  return [...new Set([...(spec?.allowed ?? []).map(String), ...mirrored.keys()])].filter((value) => value !== null);
-};
 
 /** `sample`: number of records to draw per stream. */
 export const readFacts = async (
@@ -45,13 +38,10 @@ export const readFacts = async (
       return own && whole ? [{ stream, scope, rows: rows.get(stateKey(stream, scope)) ?? 0 }] : [];
     }),
     pageSize,
-    accounts: await draw("accounts"),
     contacts: await draw("contacts"),
     signals: await draw("signals"),
     companies: await draw("companies"),
     insights: await draw("account_insights"),
-    contactTypes: await valuesOf(deps, "type"),
-    contactChangeTypes: await valuesOf(deps, "changeType"),
   };
 };
 
@@ -71,12 +61,8 @@ const make = (run: VerifyRun, check: Check): Promise<Finding> => {
   switch (check.kind) {
     case "page":
       return checkPage(run, check);
-    case "filter":
-      return checkFilter(run, check);
     case "parts":
       return checkParts(run, check.stream, Math.floor(creditsLeft(run.deps.ledger) * check.share));
-    case "ids":
-      return checkIds(run, check);
     case "signal-counts":
       return checkSignalCounts(run);
     case "detail":

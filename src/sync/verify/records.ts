@@ -1,11 +1,11 @@
-// Checks of `verify`: a sample of accounts by their ids, one record, and the number of signals per type.
+// Checks of `verify`: one record, and the number of signals per type.
 import { streamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { compareLoad, countByValue } from "../../warehouse/load/compare.ts";
 import { initialShape } from "../list/form.ts";
-import { companyCall, countsCall, detailCall, insightCall, listCall } from "../request/calls.ts";
-import { DOUBTFUL, type Finding, failing, finding, vanished } from "./check-lists.ts";
+import { companyCall, countsCall, detailCall, insightCall } from "../request/calls.ts";
+import { DOUBTFUL, type Finding, failing, finding } from "./check-lists.ts";
 import type { Check } from "./checks.ts";
 import { cameOrWent, differs, goneVerdict, judged, type Where } from "./newer.ts";
 import type { Difference } from "./report.ts";
@@ -35,30 +35,6 @@ const compareAnswer = async (
   const differences = await judged(run, where, load, { ...compared, fields });
   await run.commit(reply.requests, repair && differences.length > 0 ? reply.loads : []);
   return { ids: compared.ids, differences: differences.map((one) => ({ ...one, repaired: repair })) };
-};
-
-/** Compares accounts sampled from the whole mirror, with one request. */
-export const checkIds = async (run: VerifyRun, check: Extract<Check, { kind: "ids" }>): Promise<Finding> => {
-  const stream = streamSpec(check.stream);
-  const where = { stream: check.stream, scope: "" };
-  const known = run.shapes.get(check.stream) ?? initialShape(run.options.largestPage);
-  const shape = { ...known, include: false, perPage: Math.min(known.perPage, check.ids.length) };
-  const ids = check.ids.slice(0, shape.perPage);
-  const read = { page: 1, perPage: shape.perPage, role: "cover" } as const;
-  const call = listCall(stream, "", read, { kind: "walk" }, shape, run.options);
-  const reply = await ask(run, { ...where, call: { ...call, query: { ...call.query, ids: ids.join(",") } } });
-  if (reply.kind === "absent" || reply.kind === "refused") await run.commit(reply.requests, []);
-  if (reply.kind !== "answer") return failing(reply);
-  const { ids: found, differences } = await compareAnswer(run, where, reply, run.repair);
-  const others = found.filter((id) => !ids.includes(id));
-  if (others.length > 0) return finding(found.length, differences, "the service seems to ignore ids");
-  const gone = await vanished(
-    run,
-    stream,
-    "",
-    ids.filter((id) => !found.includes(id)),
-  );
-  return finding(found.length, [...differences, ...gone.differences], gone.note);
 };
 
 const questionOf = (run: VerifyRun, check: Extract<Check, { kind: "detail" | "company" | "insight" }>): Question => {

@@ -2,7 +2,7 @@
 
 /** One request and its result. */
 export interface CheckReport {
-  /** `page`, `parts`, `ids`, `signal-counts`, `filter`, `detail`, `company` or `insight`. */
+  /** `page`, `parts`, `signal-counts`, `detail`, `company` or `insight`. */
   readonly check: string;
   readonly stream: string;
   /** Checked company, account or record; empty for a list of the organization. */

@@ -48,7 +48,7 @@ const settleLostInputs = async (run: SyncRun, lost: readonly AbsentCompany[]): P
     const { stream, scope } = list.candidate;
     const input = scope.slice(INPUT_SCOPE.length);
     const endpoint = `GET /v1/companies/by-input/${input}`;
-    const error = (doubtful ? run.doubts.doubt(list.candidate, endpoint) : null) ?? refusal;
+    const error = (doubtful ? run.unusable.doubt(list.candidate, endpoint) : null) ?? refusal;
     if (error !== null) {
       await failList(run, list, error, { resumable: false });
       continue;
@@ -78,7 +78,7 @@ const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promi
   for (const { list, doubtful } of absent) {
     const { scope } = list.candidate;
     const isGone = gone.includes(scope);
-    const doubt = doubtful && isGone ? run.doubts.doubt(list.candidate, `GET /v1/companies/${scope}`) : null;
+    const doubt = doubtful && isGone ? run.unusable.doubt(list.candidate, `GET /v1/companies/${scope}`) : null;
     const error = doubt ?? refusal;
     if (isGone && error !== null) {
       await failList(run, list, error, { resumable: false });

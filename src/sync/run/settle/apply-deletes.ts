@@ -14,7 +14,7 @@ import { adjustRows, closeList, commitState, failList, putOff } from "../state/l
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { markUnreturned } from "../state/scope-marks.ts";
-import { askById, isAskable } from "./ask-by-id.ts";
+import { askById, isAskable } from "./ask-apart.ts";
 import { endCutOff, rememberWindow } from "./at-window.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
 

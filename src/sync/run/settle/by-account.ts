@@ -9,7 +9,7 @@ import { stateKey } from "../../plan/candidate.ts";
 import { acceptedGap } from "../../rows/accepted-gap.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
-import { askById, type ByIdAnswer, isAskable } from "./ask-by-id.ts";
+import { askById, type ByIdAnswer, isAskable } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { deleteGone } from "./suspects.ts";
 

@@ -5,7 +5,6 @@
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import { filterDate } from "../../../core/time.ts";
-import { frozenMisfit } from "../../../warehouse/record/strict-rows.ts";
 import type { Counting, MirrorFacts } from "../../list/parts/counting.ts";
 import {
   type Asked,
@@ -31,14 +30,13 @@ import {
 import { isWorthCounting, MOST_GONE, priceOfCounting, searchedList } from "../../list/parts/price.ts";
 import { liveOf } from "../../list/state.ts";
 import { partCall } from "../../request/calls.ts";
-import { creditsOf } from "../../request/ledger-rows.ts";
 import { acceptedGap } from "../../rows/accepted-gap.ts";
-import { idOf, loadsOf, timeOf } from "../../rows/loads.ts";
+import { idOf, timeOf } from "../../rows/loads.ts";
 import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { leaveUndecided } from "./apply-deletes.ts";
-import { askById, isAskable } from "./ask-by-id.ts";
+import { askApart, askById, isAskable } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { deleteGone } from "./suspects.ts";
 
@@ -77,50 +75,20 @@ export const factsOf = async ({ run, list, name, part: { field } }: Search): Pro
   return { rows: rowsOf(list), days, pageSize: shapeOf(run, name).perPage };
 };
 
-/** Asks for one page. Its rows are loaded, whatever the search makes of them. */
+/** Asks for one page. Its rows are loaded, whatever the search makes of them. A search belongs to the reading of changes that began it. */
 export const ask = async ({ run, list, name, part }: Search, { day, page }: Asked): Promise<CountedPage | Obstacle> => {
   const shape = shapeOf(run, name);
   const call = partCall(list.stream, { ...part, day: day === null ? null : filterDate(day) }, page, shape, run.options);
-  // A search belongs to the reading of changes that began it.
-  const purpose = { stream: name, work: "look" } as const;
-  const { work } = purpose;
-  if (run.budgets.room(purpose) !== "some") {
-    run.budgets.leaveOut(purpose);
-    return CUT;
-  }
   const granted = call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants;
-  const detail = { read: null, overlap: null, granted: [...granted], along: [], work };
-  const order = { runId: run.runId, stream: name, scope: "", walkId: null, call, work, detail };
-  run.budgets.launch(purpose);
-  const { result, requests } = await run.fetcher.fetch({ order: () => order });
-  run.budgets.settle(purpose, creditsOf(requests));
-  run.stats.countRequests(requests);
-  const note = (loads: ReturnType<typeof loadsOf>, bytes = 0) =>
-    run.committer.commit({ loads, requests, states: [], bytes });
-  if (result.kind !== "answer") {
-    await note([]);
-    if (result.kind === "no-credit") run.ending.stop(result.error);
-    if (result.kind === "no-credit" || result.kind === "ended") return CUT;
+  const result = await askApart(run, { stream: name, call, work: "look", walkId: null, granted });
+  if (result.kind === "no-credit") run.ending.stop(result.error);
+  if (["no-credit", "no-budget", "ended"].includes(result.kind)) return CUT;
+  if (result.kind !== "answer")
     return fault(result.kind === "failed" ? result.error.message : "the service refuses the date filter");
-  }
-  const { data, included, envelope, bytes, page: meta } = result.outcome;
-  const { requestId, receivedAt } = result;
-  const about = {
-    stream: name,
-    scope: "",
-    endpoint: call.endpoint,
-    query: call.query,
-    walkId: null,
-    requestId,
-    receivedAt,
-  };
-  const loads = Array.isArray(data) ? loadsOf({ ...about, data, included, envelope, granted, along: [] }) : [];
-  const misfit = frozenMisfit(loads, run.deps.warehouse.strictness);
-  const [main] = await note(misfit === null ? loads : [], bytes);
-  if (!Array.isArray(data) || main === undefined || misfit !== null)
-    return fault("the answer to the date filter is no page");
-  adjustRows(run, list, main.inserted);
-  run.stats.countLoad(name, main);
+  const { data, page: meta } = result.outcome;
+  if (!Array.isArray(data) || result.counts === null) return fault("the answer to the date filter is no page");
+  adjustRows(run, list, result.counts.inserted);
+  run.stats.countLoad(name, result.counts);
   const ids = data.flatMap((record) => idOf(record) ?? []);
   return { total: meta.totalCount, ids, times: data.map((record) => timeOf(record, part.field)) };
 };

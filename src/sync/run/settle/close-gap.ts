@@ -15,7 +15,7 @@ import { closeList, commitState } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
-import { isAskable } from "./ask-by-id.ts";
+import { isAskable } from "./ask-apart.ts";
 import { rememberWindow } from "./at-window.ts";
 import { countedBy, isProven, settleSuspects } from "./suspects.ts";
 

@@ -12,7 +12,7 @@ import { unconfirmedIn } from "../state/completeness.ts";
 import { closeList, commitState } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
-import { isAskable } from "./ask-by-id.ts";
+import { isAskable } from "./ask-apart.ts";
 import { ask, factsOf, type Obstacle, rowsOf, type Search } from "./by-counting.ts";
 
 /** How far the service returns the list, and its rows. */

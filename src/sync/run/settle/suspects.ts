@@ -11,7 +11,7 @@ import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
-import { askById, isAskable } from "./ask-by-id.ts";
+import { askById, isAskable } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
 
 /** Limits on rows requested by id in one run, and on the time, because paid requests share the rate limit. */

@@ -74,7 +74,6 @@ export const closeList = (run: SyncRun, list: OpenList): void => {
   list.tell({ kind: "finished" });
   run.active.delete(key);
   if (run.unusable.read(candidate)) run.replan = true;
-  run.doubts.clear(candidate);
   offerList(run, list);
   if (isExcerpt(state)) return;
   // If the list turned out to return content that its rows lack, it is read completely once.

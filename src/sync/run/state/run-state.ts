@@ -5,7 +5,6 @@ import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { ProgressSink } from "../../../core/report/progress-events.ts";
-import type { DoubtBook } from "../../../core/state/doubted-absences.ts";
 import type { KnownTier, TierEvidence } from "../../../core/state/tier.ts";
 import type { Waiting } from "../../../core/state/unusable-answers.ts";
 import type { Tracer } from "../../../core/tracing.ts";
@@ -110,8 +109,6 @@ export interface SyncRun {
   readonly budgets: BudgetBook;
   /** Lists and records whose answers could not be used. */
   readonly unusable: UnusableBook;
-  /** Lists and companies that only 404s of text, not JSON, call gone. */
-  readonly doubts: DoubtBook;
   /** Unusable ones that the latest plan left out. */
   waiting: readonly Waiting[];
   readonly shapes: Map<StreamName, ListShape>;

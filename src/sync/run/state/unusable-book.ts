@@ -5,6 +5,7 @@ import { DuckmirrorError } from "../../../core/errors.ts";
 import type { ProgressSink } from "../../../core/report/progress-events.ts";
 import {
   type Failure,
+  isGone,
   isSame,
   MANY_OF_STREAM,
   type Place,
@@ -26,6 +27,8 @@ export interface UnusableBook {
   /** True when nothing more of the place's stream is asked for in this run. The organization's own list always is. */
   isShut(place: Place): boolean;
   failed(place: Place, failure: Failure): void;
+  /** It answered 404 with text in place of JSON: the error with which it fails; null: the 404 is believed by now. */
+  doubt(place: Place, endpoint: string): DuckmirrorError | null;
   /** Returns true if others of its stream need not wait any more. */
   read(place: Place): boolean;
 }
@@ -35,6 +38,10 @@ export const createUnusableBook = (stored: readonly Unusable[], now: () => numbe
   const inARow = new Map<string, number>();
   const has = (place: Place) => known.some((entry) => isSame(entry, place));
   const failuresOf = ({ stream, scope }: Place) => (scope === "" ? 0 : (inARow.get(stream) ?? 0));
+  const failed = (place: Place, failure: Failure) => {
+    known = withUnusable(known, place, now(), failure);
+    if (place.scope !== "" && !failure.absent) inARow.set(place.stream, failuresOf(place) + 1);
+  };
   return {
     before: stored,
     known: () => known,
@@ -44,9 +51,13 @@ export const createUnusableBook = (stored: readonly Unusable[], now: () => numbe
       return entry === undefined ? {} : { maxPaidAttempts: 1, ...(entry.free ? { maxAttempts: 1 } : {}) };
     },
     isShut: (place) => failuresOf(place) >= MANY_OF_STREAM,
-    failed: (place, failure) => {
-      known = withUnusable(known, place, now(), failure);
-      if (place.scope !== "" && !failure.absent) inARow.set(place.stream, failuresOf(place) + 1);
+    failed,
+    doubt: (place, endpoint) => {
+      failed(place, { goneOn: false, deep: false, free: true, doubtful: true });
+      if (isGone(known, place, now())) return null;
+      const detail =
+        "status 404 with text in place of JSON, so a gateway may have sent it; its rows stay until later syncs get it too";
+      return new DuckmirrorError("REQUEST_FAILED", { endpoint, detail });
     },
     read: (place) => {
       const before = known.length;

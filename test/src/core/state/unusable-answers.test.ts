@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import {
   isClosed,
+  isGone,
   MANY_OF_STREAM,
   nextTryAt,
   splitWaiting,
@@ -43,6 +44,21 @@ test("a list that was read further, or to its end, begins anew", () => {
   expect(withUnusable(failing(5), place, 3, { ...FIRST_PAGE, goneOn: true })).toEqual([{ ...place, times: 1, at: 3 }]);
   expect(withUsable(failing(5), place)).toEqual([]);
   expect(withUsable(failing(5), { ...place, scope: "c_2" })).toEqual(failing(5));
+});
+
+test("a 404 of text is believed by the third sync in a row, the first a day ago; any other answer begins anew", () => {
+  const doubtful = { ...FIRST_PAGE, free: true, doubtful: true } as const;
+  const believedAt = (hours: readonly number[]) => {
+    let known: readonly Unusable[] = [];
+    const believed = hours.map((hour) => {
+      known = withUnusable(known, place, hour * HOUR_MS, doubtful);
+      return isGone(known, place, hour * HOUR_MS) && !isGone(known, { ...place, scope: "c_2" }, hour * HOUR_MS);
+    });
+    return believed.indexOf(true) + 1;
+  };
+  expect([believedAt([0, 1, 24]), believedAt([0, 24]), believedAt([0, 1, 2, 23.9, 30])]).toEqual([3, 0, 5]);
+  const refused = withUnusable(withUnusable([], place, 0, doubtful), place, 0, { ...FIRST_PAGE, free: true });
+  expect(isGone(withUnusable(refused, place, HOUR_MS, doubtful), place, 24 * HOUR_MS)).toBe(false);
 });
 
 test("what waits is left out and counted, with the time of the first of it", () => {

@@ -169,18 +169,3 @@ test.each([
   const configured = dueCandidates(aView(read, { creditLimit }), { ...OPTIONS, maxAgeMs: { usage: DAY } });
   expect(configured.some(({ stream }) => stream === "usage")).toBe(true);
 });
-
-test("a company of which the service forbade a list comes last with all its lists", () => {
-  const states = [...complete(), aState("filings", "c_2", { status: "walking", error: "CREDENTIALS_REFUSED" })];
-  const due = dueCandidates(aView(states), { ...OPTIONS, named: true, full: true });
-  const forbidden = due.filter((candidate) => candidate.forbidden);
-  expect(new Set(forbidden.map(({ scope }) => scope))).toEqual(new Set(["c_2"]));
-  expect(forbidden.map(({ stream }) => stream).sort()).toEqual(
-    due
-      .filter(({ stream, scope }) => scope === "c_2" && stream !== "account_insights")
-      .map(({ stream }) => stream)
-      .sort(),
-  );
-  expect(due.slice(-forbidden.length)).toEqual(forbidden);
-  expect(forbidden.length).toBeGreaterThan(3);
-});

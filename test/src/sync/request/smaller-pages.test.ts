@@ -1,13 +1,12 @@
 // Pages that fail because they are large, and the size that is asked for instead.
 import { describe, expect, test } from "vitest";
 import type { ApiCall, BrokenOutcome, RefusedOutcome } from "../../../../src/api/outcome.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
+import { initialShape } from "../../../../src/sync/list/form.ts";
 import {
   afterAnswerTo,
   sizeBelow,
   sizeFailureOf,
   withLargePagesAgain,
-  withSizesOfOthers,
   withSmallerPages,
 } from "../../../../src/sync/request/smaller-pages.ts";
 
@@ -67,28 +66,6 @@ describe("the size that failed", () => {
     expect(afterAnswerTo(smaller, 250)).toBe(smaller);
     expect(afterAnswerTo(smaller, 1000)).toMatchObject({ perPage: 1000, failed: null });
     expect(afterAnswerTo(shape, 1000)).toBe(shape);
-  });
-
-  test("may be that of other lists, where a list is read in pages below the default: it is tried once a week", () => {
-    const [small, large] = [5, 100].map((perPage) => ({ ...shape, perPage })) as [ListShape, ListShape];
-    const tried = { ...small, perPage: 100, settled: false, failed: { perPage: 100, at: T0 } };
-    const at = (stored: ListShape, now: number, other: ListShape = large) =>
-      withSizesOfOthers(
-        new Map([
-          ["contacts", stored],
-          ["signals", other],
-          // Its records have no pages.
-          ["companies", shape],
-        ]),
-        now,
-      ).get("contacts");
-    expect(at(small, T0)).toEqual(tried);
-    const refused = { ...tried, perPage: 5, settled: true };
-    expect(at(refused, T0 + 7 * DAY - 1)).toEqual(refused);
-    expect(at(refused, T0 + 7 * DAY)).toMatchObject({ perPage: 100, settled: false });
-    expect(at({ ...small, perPage: 20 }, T0)).toMatchObject({ perPage: 20, settled: true });
-    expect(at(small, T0, small)).toEqual(small);
-    expect(at({ ...small, fixed: true }, T0)).toMatchObject({ perPage: 5 });
   });
 
   test("is tried again after a week", () => {

@@ -13,32 +13,28 @@ const facts = (more: Partial<VerifyFacts> = {}): VerifyFacts => ({
     { stream: "job_openings", scope: "c_2", rows: 2500 },
   ],
   pageSize: () => 1000,
-  accounts: ["1", "2", "3"],
   contacts: ["a", "b"],
   signals: ["7"],
   companies: ["c_1"],
   insights: ["1"],
-  contactTypes: ["champion"],
-  contactChangeTypes: ["promotion"],
   ...more,
 });
 const plan = (more: Partial<VerifyFacts> = {}, sample = 100, seed = 7) =>
   planChecks(facts(more), { streams: STREAM_NAMES, sample, random: seededRandom(seed) });
 
-test("one page of each list of the organization comes first, then counts per type, then accounts by id", () => {
-  const first = plan().slice(0, 5);
+test("one page of each list of the organization comes first, then counts per type", () => {
+  const first = plan().slice(0, 4);
   expect(first.map(({ kind, stream }) => `${stream} ${kind}`)).toEqual([
     "accounts page",
     "contacts page",
     "signals page",
     "signals signal-counts",
-    "accounts ids",
   ]);
 });
 
 test("after that everything takes turns, so that a small budget sees something of all", () => {
-  const next = plan().slice(5, 11);
-  expect(new Set(next.map(({ kind }) => kind))).toEqual(new Set(["page", "insight", "company", "filter", "detail"]));
+  const next = plan().slice(4, 9);
+  expect(new Set(next.map(({ kind }) => kind))).toEqual(new Set(["page", "insight", "company", "detail"]));
 });
 
 test("pages are drawn from the whole list, each at most once, and the same seed draws the same ones", () => {
@@ -52,7 +48,7 @@ test("pages are drawn from the whole list, each at most once, and the same seed 
   expect(plan({}, 20_000, 8)).not.toEqual(plan({}, 20_000));
 });
 
-test("what one page shows completely is not asked for again by id, filter or detail", () => {
+test("what one page shows completely is not asked for again by id", () => {
   const small = { lists: [{ stream: "contacts", scope: "", rows: 900 }] } as const;
   expect(
     plan(small)

@@ -9,13 +9,10 @@ const facts: VerifyFacts = {
     { stream: "filings", scope: "c_1", rows: 0 },
   ],
   pageSize: (stream) => (stream === "signals" ? 50 : 10),
-  accounts: [],
   contacts: [],
   signals: [],
   companies: [],
   insights: [],
-  contactTypes: [],
-  contactChangeTypes: [],
 };
 
 test("by rows and page size; a list that is not known, and a record, take one request", () => {

@@ -8,7 +8,7 @@ import {
   waitingLines,
 } from "../../../../../src/cli/terminal/plan/outlook-lines.ts";
 import { systemClock } from "../../../../../src/core/clock.ts";
-import { rememberTroubles } from "../../../../../src/sync/plan/remembered.ts";
+import { rememberUnusable } from "../../../../../src/sync/plan/remembered.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
 import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
@@ -38,7 +38,7 @@ test("plan and check say what waits, and when it is asked for again", async () =
   const now = Date.now();
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   const unusable = [{ stream: "contacts", scope: "", times: 3, at: now }] as const;
-  await rememberTroubles(warehouse, { unusable, doubts: [] }, now);
+  await rememberUnusable(warehouse, unusable, now);
   await warehouse.publish();
   await warehouse.close();
   const service = await startScriptedServer();

@@ -1,0 +1,86 @@
+// Requests beside the pages of a list: one record by its id, or a page of a part. Rows of the answer are loaded.
+// A 404 for an id costs nothing and confirms that the record is gone; a 200 costs a credit, repairs the row and marks it as seen by
+// the walk of the list.
+import type { ApiCall, OkOutcome } from "../../../api/outcome.ts";
+import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
+import { isScopedTable, type ScopedTable } from "../../../catalog/tables.ts";
+import type { DuckmirrorError } from "../../../core/errors.ts";
+import type { LoadCounts, Work } from "../../../warehouse/record/checkpoint.ts";
+import { frozenMisfit } from "../../../warehouse/record/strict-rows.ts";
+import { liveOf } from "../../list/state.ts";
+import { detailCall } from "../../request/calls.ts";
+import type { FetchResult } from "../../request/fetcher.ts";
+import { creditsOf } from "../../request/ledger-rows.ts";
+import { idOf, loadsOf } from "../../rows/loads.ts";
+import type { OpenList } from "../state/open-list.ts";
+import type { SyncRun } from "../state/run-state.ts";
+
+interface ApartOrder {
+  readonly stream: StreamName;
+  readonly call: ApiCall;
+  readonly work: Work;
+  /** Walk of which the rows of the answer count as seen; null: none. */
+  readonly walkId: string | null;
+  /** Fields that the list is known to return. */
+  readonly granted: readonly string[];
+}
+
+type Apart =
+  /** `counts` null: nothing was loaded, because the answer has no rows or a frozen table does not take them. */
+  | { readonly kind: "answer"; readonly outcome: OkOutcome; readonly counts: LoadCounts | null }
+  /** A budget forbids it. */
+  | { readonly kind: "no-budget" }
+  | Exclude<FetchResult, { kind: "answer" }>;
+
+/** Sends one request that belongs to no page, within the run's credits, budgets and rate, and loads its rows. */
+export const askApart = async (run: SyncRun, { stream, call, work, walkId, granted }: ApartOrder): Promise<Apart> => {
+  const purpose = { stream, work };
+  if (run.budgets.room(purpose) !== "some") {
+    run.budgets.leaveOut(purpose);
+    return { kind: "no-budget" };
+  }
+  const detail = { read: null, overlap: null, granted: [...granted], along: [] };
+  const order = { runId: run.runId, stream, scope: "", walkId, call, work, detail: { ...detail, work } };
+  run.budgets.launch(purpose);
+  const { result, requests } = await run.fetcher.fetch({ order: () => order });
+  run.budgets.settle(purpose, creditsOf(requests));
+  run.stats.countRequests(requests);
+  if (result.kind !== "answer") {
+    await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
+    return result;
+  }
+  const { outcome, requestId, receivedAt } = result;
+  const { data, included, envelope, bytes } = outcome;
+  const about = { stream, scope: "", endpoint: call.endpoint, query: call.query, requestId, walkId, receivedAt };
+  const loads = loadsOf({ ...about, data, included, envelope, granted, along: [] });
+  const fits = frozenMisfit(loads, run.deps.warehouse.strictness) === null;
+  const [counts = null] = await run.committer.commit({ loads: fits ? loads : [], requests, states: [], bytes });
+  return { kind: "answer", outcome, counts };
+};
+
+/** True for a list of the organization whose records can be requested by id (API.md, detail routes of the workspace). */
+export const isAskable = (name: StreamName): name is ScopedTable =>
+  isScopedTable(name) && streamSpec(name).detail !== undefined;
+
+export type ByIdAnswer =
+  | "absent"
+  | "alive"
+  /** A record of another id, into which it was merged, or a lasting redirect to one. */
+  | "another"
+  /** This run could not find out; the error is set if its credits were the reason. */
+  | { readonly noCredit: DuckmirrorError | null };
+
+/** A redirect for good: a 302 or 307 may be a gateway's for the moment. */
+const isMoved = ({ code, context }: DuckmirrorError): boolean =>
+  code === "REDIRECTED" && [301, 308].includes(Number(context.status));
+
+/** Asks for one record by its id. */
+export const askById = async (run: SyncRun, list: OpenList, name: ScopedTable, id: string): Promise<ByIdAnswer> => {
+  const call = detailCall(streamSpec(name), id, run.options);
+  const { walkId } = liveOf(list.state);
+  const result = await askApart(run, { stream: name, call, work: "walk", walkId, granted: [] });
+  if (result.kind === "answer") return (idOf(result.outcome.data) ?? id) === id ? "alive" : "another";
+  if (result.kind === "absent") return "absent";
+  if (result.kind === "failed" && isMoved(result.error)) return "another";
+  return { noCredit: result.kind === "no-credit" ? result.error : null };
+};

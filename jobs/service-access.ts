@@ -1,5 +1,5 @@
-// How a job reaches the service, opened from the configuration. In a single process it is a client behind its
-// own throttle; a worker with Redis replaces it by shared limits.
+// Opens a job's access to the service from the configuration. In a single process it is a client behind its own
+// throttle; a worker with Redis replaces it by shared limits.
 import { join } from "node:path";
 import { createClient } from "../src/api/client.ts";
 import { recallLimiter, rememberLimiter } from "../src/budget/rate/learned.ts";

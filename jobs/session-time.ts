@@ -1,5 +1,6 @@
-// Time limits of a session: its deadline, which other requests may extend, the limit of its run, and the grace period for
-// unfinished requests. `over` ends the session; `ended` aborts when it has ended by itself.
+// Time limits of a session: its deadline, which other requests may extend, the limit of its run, and the grace period
+// for unfinished requests. Aborting `over` ends the session; the signal `ended` says that the session has ended by
+// itself.
 import type { Clock } from "../src/core/clock.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 

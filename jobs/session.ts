@@ -1,5 +1,5 @@
-// Sessions: the runs of a worker's syncs. Two runs never share a data directory, other work on it takes its turn with them,
-// and each run has a place, a deadline and a grace period for its unfinished requests.
+// Sessions: the runs of a worker's syncs. Two runs never share a data directory; other work on the directory waits for
+// its turn. Each run has a place, a deadline and a grace period for its unfinished requests.
 import { setMaxListeners } from "node:events";
 import type { StreamName } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";

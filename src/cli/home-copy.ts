@@ -1,4 +1,4 @@
-// Which state of a mirror with a home a command reads: commands that only read the snapshot fetch nothing.
+// Chooses the state that a command reads of a mirror with a home. Commands that only read the snapshot fetch nothing.
 import type { Config } from "../core/config/config.ts";
 import { formatDuration } from "../core/text/units.ts";
 import { isoTime } from "../core/time.ts";

@@ -1,5 +1,6 @@
-// Rows that a kind of destination cannot hold under their own key: with U+0000, which its texts drop or replace, so that the key
-// could become another row's, or too long for an index. They are left out, counted and named; every other row arrives.
+// Leaves out rows whose key a kind of destination cannot hold: a key with U+0000, which its texts drop or replace, so
+// that the key could become another row's, or a key that is too long for an index. Counts and names them; every other
+// row arrives.
 import { z } from "zod";
 import { quoted } from "../core/text/sql-text.ts";
 import { runQuery } from "../warehouse/read/query.ts";

@@ -1,4 +1,4 @@
-// What an assistant may do with a mirror, as the program that starts the server provides it.
+// Actions of an assistant on a mirror, as the program that starts the server provides them.
 
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { ExactNumber } from "../core/json.ts";

@@ -1,4 +1,4 @@
-// Where an answer for an assistant comes from: how old the tables are that it used, and whether they are complete.
+// Provenance of an answer for an assistant: the age of the tables that it used, and whether they are complete.
 import { z } from "zod";
 import { TABLE_NAMES, type TableName, VIEW_NAMES } from "../catalog/tables.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";

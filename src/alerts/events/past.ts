@@ -1,4 +1,5 @@
-// What a rule would have said in the past, from what the snapshot keeps: runs, changes, days of credits, differences by their first time.
+// Back-test of a rule: the events that it would have sent in the past, from what the snapshot keeps (runs, changes,
+// days of credits, differences by their first time).
 import { z } from "zod";
 import type { StateEventKind } from "../../core/config/alerts/alert-settings.ts";
 import { literal } from "../../core/text/sql-text.ts";

@@ -1,6 +1,6 @@
-// Files of one rule in state/alerts/<rule>/: how far it has come, messages that wait, and those that were given up.
-// Position and new messages are kept in one step: the messages are written first, under numbers that the position does not
-// know yet, and replaced if the process is killed before it is written.
+// Files of one rule in state/alerts/<rule>/: its position, messages that wait, and those that were given up. Writes new
+// messages first, under numbers that the position does not name yet, and then the position; if the process is killed in
+// between, the next pass replaces these messages.
 //   position.json   waiting/000000000007.json   dead/000000000003.json
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";

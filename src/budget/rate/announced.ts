@@ -1,4 +1,4 @@
-// What the headers of an answer announce: the limits, and how many requests the service's own count leaves. Pure.
+// Reads the limits that an answer's headers announce, and how many requests the service's own count leaves. Pure.
 import type { RateInfo } from "../../api/outcome.ts";
 import type { LimiterState } from "./limiter-state.ts";
 import { answeredSince, type Rate } from "./windows.ts";

@@ -1,4 +1,5 @@
-// What refusals show beyond what the service announces: requests in flight, a smaller burst, or a smaller window. Pure.
+// Learns limits from refusals beyond the announced ones: requests in flight, a smaller burst, or a smaller window.
+// Pure.
 
 import { z } from "zod";
 import { replaceFile } from "../../core/files/own-files.ts";

@@ -1,4 +1,4 @@
-// What a sync did to each table, as orchestrators and catalogs of data take it: one asset per table.
+// Changes that a sync made to each table, as orchestrators and catalogs of data take them: one asset per table.
 import { streamOfTable } from "../../catalog/dictionary.ts";
 import { TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";

@@ -1,5 +1,5 @@
-// What a run did when (`sync --timings`): its spans as a chain of steps, with a bar for each, so that one sees which part
-// waits for what.
+// Prints the steps of a run (`sync --timings`): its spans as a chain, with a bar for each. It shows which part waits
+// for which.
 import type { Clock } from "../../core/clock.ts";
 import type { Span, SpanStart, Tracer } from "../../core/tracing.ts";
 import { renderTable, right } from "./table.ts";

@@ -1,4 +1,5 @@
-// Work that hears no signal, such as a statement of DuckDB on the snapshot: how it is interrupted once the program is asked to end.
+// Interrupts work that hears no signal, such as a statement of DuckDB on the snapshot, once the program is asked to
+// end.
 const running = new Set<() => void>();
 
 /** An orderly end takes less. */

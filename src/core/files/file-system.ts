@@ -1,5 +1,5 @@
-// Where systems treat files differently: how a file or folder is flushed, and what happens when one is moved over another that a reader has
-// open. All else that differs (rights, links) Node hides, or own-files.ts leaves out where a system has none.
+// Differences between systems in how a file or folder is flushed, and in moving a file over another that a reader has
+// open. Node hides other differences (rights, links), or own-files.ts leaves them out.
 import { constants } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { platform } from "node:os";

@@ -1,4 +1,4 @@
-// How a failure that a worker survives is logged: as a warning if the next attempt mends it, as an error if a person must.
+// Severity of a failure that a worker survives: a warning if the next attempt mends it, an error if a person must.
 import { DuckmirrorError, type ErrorCode } from "../errors.ts";
 import { counted } from "../text/units.ts";
 import type { SyncReport } from "./sync-report.ts";

@@ -1,5 +1,5 @@
-// Asking for syncs and verifications: what is asked, and what becomes of it. The queue implements it, with Redis or in one
-// process; server, command line and schedules use it.
+// Requests for syncs and verifications, and their results. The queue implements these types, with Redis or in one
+// process; server, command line and schedules use them.
 import type { ProgressEvent } from "./progress-events.ts";
 import type { SyncProgress } from "./sync-progress.ts";
 

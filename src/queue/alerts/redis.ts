@@ -1,5 +1,5 @@
-// Alerts on BullMQ: one job per rule, asked for after each publish and once a minute. While one waits, another ask adds
-// nothing, because it will take what is new by then; while one runs, another ask is followed by one more. Messages, their
+// Alerts on BullMQ: one job per rule, requested after each publish and once a minute. A request while a job waits adds
+// nothing, because that job takes what is new by then; a request while a job runs adds one more. Messages, their
 // attempts and dead letters are files of the rule (alerts/store), so that Redis may lose everything.
 import type { Job } from "bullmq";
 import type { Clock } from "../../core/clock.ts";

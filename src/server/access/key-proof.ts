@@ -1,7 +1,7 @@
-// A server's proof that it knows a client's key, which the client asks for before it sends the key: another program may
-// listen in the worker's place. The proof is for one random text and one port, so it cannot be used again, nor for a
-// program on another port. What the proof is made with takes long to compute (scrypt), so that nobody finds a key that a
-// person chose by trying many.
+// A server's proof that it knows a client's key. The client asks for it before it sends the key, because another
+// program may listen in the worker's place. A proof is valid for one random text and one port, so it cannot be used
+// again, nor for a program on another port. It takes long to compute (scrypt), so that nobody finds a chosen key by
+// trying many.
 import { createHmac, randomBytes, scrypt } from "node:crypto";
 import { promisify } from "node:util";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// Files of pages, held in memory: only files in the folder at the server's start are served.
+// Files of pages, held in memory. Serves only files that the folder held when the server started.
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { promisify } from "node:util";

@@ -1,5 +1,5 @@
-// What the parts of the page share: the address, the server's clock, the version of the snapshot, and answers of the server
-// that are asked for again after each publish.
+// State that the parts of the page share: the address, the server's clock, the version of the snapshot, and answers of
+// the server. The page requests these answers again after each publish.
 import { createContext } from "preact";
 import { useContext, useEffect, useReducer, useState } from "preact/hooks";
 import { type Abilities, ask, eventsUrl, type Overview, Refused, withProfile } from "./wire.ts";

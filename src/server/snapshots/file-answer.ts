@@ -1,4 +1,4 @@
-// What a request for a file gets, by its conditions and its range (RFC 9110, sections 13 and 14). PURE.
+// Answers a request for a file by its conditions and its range (RFC 9110, sections 13 and 14). PURE.
 
 /** The headers of a request that decide. */
 export interface Asked {

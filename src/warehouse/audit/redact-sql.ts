@@ -1,6 +1,6 @@
-// The text of a SQL statement without its values, for the audit trail. Words of SQL and names of the mirror stay, every
-// literal becomes `?`, every other name a number (`n1`, `n2`), comments are left out. Even if SQL is split wrongly, no value
-// is written. Pure.
+// Writes a SQL statement without its values, for the audit trail. Words of SQL and names of the mirror stay, every
+// literal becomes `?`, every other name a number (`n1`, `n2`), comments are left out. Even if SQL is split wrongly, no
+// value is written. Pure.
 
 import { createHmac, randomBytes } from "node:crypto";
 import { linkSync, unlinkSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Reads a published snapshot, also one that an older version of this program wrote and no sync has replaced yet: columns and
-// tables that it lacks are shown with their defaults. The file itself is not changed.
+// Reads a published snapshot of this or an older version, and shows missing columns and tables with their defaults.
+// Does not change the file.
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

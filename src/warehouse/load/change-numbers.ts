@@ -1,5 +1,5 @@
-// Numbers of the change feed: which numbers the next changes get. While a replay repeats the past, the numbers of
-// erased contacts' changes are left out, because the archive holds these changes no longer. Pure.
+// Assigns the next numbers of the change feed. While a replay repeats the past, it skips the numbers of erased
+// contacts' changes, because the archive holds these changes no longer. Pure.
 import type { TableName } from "../../catalog/tables.ts";
 
 /** What consecutive changes have in common. */

@@ -1,5 +1,5 @@
-// Frames: messages as JSON texts over plain pipes. The process of a user's SQL may be in the hands of that SQL: its bytes become plain
-// values only, and are limited in size, number of values and depth before they are parsed.
+// Frames: messages as JSON texts over plain pipes. A user's SQL may control the process that sends them, so the reader
+// limits size, number of values and depth before it parses, and makes plain values only.
 
 /** First character of a text for a value that JSON lacks: `b` bigint, `n` number, `s` a text that begins with MARK. */
 const MARK = "\u0001";

@@ -1,6 +1,6 @@
-// Whether a file is one that duckmirror made. A snapshot that this machine published, and a working file that it closed, are known by their
-// place on the disk, which nobody can send along with a file. Any other file is inspected in the fenced process before this one binds its
-// views.
+// Decides whether duckmirror made a file. A snapshot that this machine published, and a working file that it closed,
+// are known by their place on the disk, which nobody can send along with a file. Any other file is inspected in the
+// fenced process before this one binds its views.
 import { existsSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";

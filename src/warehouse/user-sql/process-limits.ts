@@ -1,4 +1,4 @@
-// How much of the machine the process of a user's SQL may take: the limits that it starts under, and what it is watched for.
+// Limits of the process that runs a user's SQL: those that it starts under, and those that the parent watches.
 import { readFileSync } from "node:fs";
 import { availableParallelism, setPriority } from "node:os";
 

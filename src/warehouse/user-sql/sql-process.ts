@@ -1,5 +1,6 @@
-// Starts the process that runs a user's SQL (program.ts), limited and fenced by the operating system, watches it, and ends it with
-// SIGKILL. Native code of that SQL may send anything, so each answer must be one that was asked for, of limited size.
+// Starts the process that runs a user's SQL (program.ts), limited and fenced by the operating system, watches it, and
+// ends it with SIGKILL. Native code of that SQL may send anything, so this file accepts only answers that it asked for,
+// of limited size.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants } from "node:fs";

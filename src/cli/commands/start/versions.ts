@@ -1,4 +1,4 @@
-// What `--version --json` prints: versions of the program, its schema, DuckDB and Node, for bug reports and upgrades.
+// Versions of the program, its schema, DuckDB and Node (`--version --json`), for bug reports and upgrades.
 import { duckdbVersion } from "../../../warehouse/duckdb/instance.ts";
 import { readMigrations } from "../../../warehouse/duckdb/sql-files.ts";
 

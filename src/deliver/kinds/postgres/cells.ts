@@ -1,4 +1,5 @@
-// How a column of the mirror looks in Postgres: its type, and the SQL that DuckDB runs to write its cells as COPY text. Pure.
+// Converts columns of the mirror to Postgres: their types, and the SQL with which DuckDB writes their cells as COPY
+// text. Pure.
 import { quoted } from "../../../core/text/sql-text.ts";
 
 export interface Column {

@@ -1,4 +1,4 @@
-// What this browser keeps of the explorer: past statements and saved queries.
+// Past statements and saved queries of the explorer, which this browser keeps.
 
 export interface Kept {
   readonly name: string;

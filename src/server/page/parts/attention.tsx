@@ -1,4 +1,4 @@
-// What needs attention: everything that is not as it should be, the worst first, each with where to look.
+// Problems that need attention, the worst first, each with a link to its page.
 import type { ComponentChildren } from "preact";
 import type { AlertFigures } from "../../../../jobs/alerts.ts";
 import type { FollowedInput } from "../../../../jobs/following.ts";

@@ -1,5 +1,5 @@
-// Credits as one story: how many are left of how many, what a day costs, and where that leads until the reset. The one forecast
-// of the page: the verdict speaks of the same figures.
+// Credits as one story: the credits left, the cost of a day, and the forecast until the reset. The verdict uses the
+// same figures.
 import { count, counted } from "../format.ts";
 import type { Overview } from "../wire.ts";
 import { Bar, Inside, Time } from "./parts.tsx";

@@ -1,5 +1,5 @@
-// How far a sync is: its share, the time left, its credits, and its lists as they fill. Of a sync that this server runs, or of one that
-// another process runs on the same data.
+// Progress of a sync: its share, the time left, its credits, and its lists as they fill. Shows syncs of this server and
+// of other processes on the same data.
 import { useEffect, useState } from "preact/hooks";
 import { count, counted, span } from "../format.ts";
 import { useAsk, useNow, useShared } from "../state.ts";

@@ -1,5 +1,5 @@
-// The baseline: a proven copy of a snapshot from which `replay` starts. What the archive holds from before it may be
-// removed, because the copy has every row and version that came of it (docs/decisions/baseline-and-backup.md).
+// The baseline: a proven copy of a snapshot from which `replay` starts. Older content of the archive may be removed,
+// because the copy has every row and version that came of it (docs/decisions/baseline-and-backup.md).
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, rename, rm, stat } from "node:fs/promises";

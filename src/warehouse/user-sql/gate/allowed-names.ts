@@ -1,6 +1,6 @@
-// THE lists of what a user's SQL may call, and of the types that it may name: of DuckDB's own (`duckdb_functions()`, `duckdb_types()`) those
-// that reach nothing outside, take no raw state, pointer or serialized statement, and run no text as SQL. What is not listed is
-// refused; a test names what a new version of DuckDB brings.
+// THE lists of functions and types that a user's SQL may name: those of DuckDB (`duckdb_functions()`, `duckdb_types()`)
+// that reach nothing outside, take no raw state, pointer or serialized statement, and run no text as SQL. Every other
+// name is refused; a test lists what a new version of DuckDB brings.
 
 const listed = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter((name) => name !== ""));
 

@@ -117,10 +117,10 @@ const openPlace = (room: Room, clock: Clock) => {
       answeredAt = clock.now();
       lendWhenQuiet(watch.signal).catch(() => undefined);
     }
-    let over = false;
+    let done = false;
     return () => {
-      if (over) return;
-      over = true;
+      if (done) return;
+      done = true;
       awaited -= 1;
       takeBack();
       if (awaited > 0) return;

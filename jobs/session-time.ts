@@ -1,5 +1,5 @@
 // Time limits of a session: its deadline, which other requests may extend, the limit of its run, and the grace period
-// for unfinished requests. Aborting `over` ends the session; the signal `ended` says that the session has ended by
+// for unfinished requests. Aborting `stop` ends the session; the signal `ended` says that the session has ended by
 // itself.
 import type { Clock } from "../src/core/clock.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
@@ -16,8 +16,8 @@ interface Deadline {
   readonly readLeftMs: () => Promise<number | null>;
 }
 
-/** A signal that aborts a grace period after `over`, unless the run ends first. */
-export const hardAfter = (over: AbortSignal, ran: AbortSignal, graceMs: number, clock: Clock): AbortSignal => {
+/** A signal that aborts a grace period after `stop`, unless the run ends first. */
+export const hardAfter = (stop: AbortSignal, ran: AbortSignal, graceMs: number, clock: Clock): AbortSignal => {
   const hard = new AbortController();
   const onOver = () => {
     clock.sleep(graceMs, ran).then(
@@ -25,17 +25,17 @@ export const hardAfter = (over: AbortSignal, ran: AbortSignal, graceMs: number, 
       () => undefined,
     );
   };
-  over.addEventListener("abort", onOver, { once: true, signal: ran });
+  stop.addEventListener("abort", onOver, { once: true, signal: ran });
   return hard.signal;
 };
 
-const endNow = (over: AbortController): void => over.abort(new DuckmirrorError("DURATION_SPENT"));
+const endNow = (stop: AbortController): void => stop.abort(new DuckmirrorError("DURATION_SPENT"));
 
 /** Ends the session at the time limit of its run; null: none. */
-export const endAfter = (over: AbortController, ms: number | null, ended: AbortSignal, clock: Clock): void => {
+export const endAfter = (stop: AbortController, ms: number | null, ended: AbortSignal, clock: Clock): void => {
   if (ms === null) return;
   clock.sleep(ms, ended).then(
-    () => endNow(over),
+    () => endNow(stop),
     () => undefined,
   );
 };
@@ -54,7 +54,7 @@ const moreTime = async ({ readLeftMs }: Deadline, ended: AbortSignal, clock: Clo
 
 /** Ends the session at its deadline. Rejects when the session has ended by then. */
 export const endAtDeadline = async (
-  over: AbortController,
+  stop: AbortController,
   deadline: Deadline,
   ended: AbortSignal,
   clock: Clock,
@@ -64,5 +64,5 @@ export const endAtDeadline = async (
     await clock.sleep(leftMs, ended);
     leftMs = await moreTime(deadline, ended, clock);
   }
-  if (leftMs !== null) endNow(over);
+  if (leftMs !== null) endNow(stop);
 };

@@ -121,19 +121,19 @@ const requestOf = (ask: SessionAsk): SyncRequest => ({
 const runEngine = async (
   { deps, ended }: Desk,
   ask: SessionAsk,
-  over: AbortController,
+  stop: AbortController,
   onWait: BeginWait,
 ): Promise<SyncResult> => {
   const { profile, syncId } = ask;
-  over.signal.throwIfAborted();
+  stop.signal.throwIfAborted();
   await deps.onStart?.(syncId);
-  over.signal.throwIfAborted();
+  stop.signal.throwIfAborted();
   const ran = new AbortController();
-  endAfter(over, ask.runMs, ran.signal, deps.clock);
+  endAfter(stop, ask.runMs, ran.signal, deps.clock);
   try {
     const result = await deps.run(profile, requestOf(ask), {
-      signal: over.signal,
-      hardSignal: hardAfter(over.signal, ran.signal, deps.graceMs ?? WORKER_GRACE_MS, deps.clock),
+      signal: stop.signal,
+      hardSignal: hardAfter(stop.signal, ran.signal, deps.graceMs ?? WORKER_GRACE_MS, deps.clock),
       emit: (event) => deps.emit(event, { runId: syncId, profile: profile.profile }),
       onWait,
     });
@@ -146,14 +146,14 @@ const runEngine = async (
 
 /** Waits for a place and runs the sync; ends it when its signal aborts or its time is over. */
 const openSession = async (desk: Desk, ask: SessionAsk): Promise<SyncResult> => {
-  const over = new AbortController();
-  setMaxListeners(0, over.signal);
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
   const ended = new AbortController();
-  const end = () => over.abort(new DuckmirrorError("INTERRUPTED"));
+  const end = () => stop.abort(new DuckmirrorError("INTERRUPTED"));
   ask.signal.addEventListener("abort", end, { once: true, signal: ended.signal });
-  endAtDeadline(over, ask, ended.signal, desk.deps.clock).catch(() => undefined);
+  endAtDeadline(stop, ask, ended.signal, desk.deps.clock).catch(() => undefined);
   try {
-    return await desk.places.take(over.signal, (onWait) => runEngine(desk, ask, over, onWait));
+    return await desk.places.take(stop.signal, (onWait) => runEngine(desk, ask, stop, onWait));
   } finally {
     ended.abort();
   }

@@ -142,7 +142,7 @@ const DEFAULT_MOST_VALUES = 1_000_000;
 const DEFAULT_CONNECTIONS = 32;
 
 /** What all requests of a client share. */
-interface Line {
+interface Connection {
   readonly base: URL;
   /** Path in front of `/v1`. */
   readonly prefix: string;
@@ -168,7 +168,7 @@ interface Exchange {
 
 type Breakage = Pick<BrokenOutcome, "reached" | "reason" | "detail" | "limitBytes"> & { readonly status?: number };
 
-const openLine = (options: ClientOptions): Line => {
+const openConnection = (options: ClientOptions): Connection => {
   const base = parseBase(options.baseUrl, options.allowPlainHttp === true);
   const token = parseToken(options.token);
   const timeouts: Timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
@@ -180,13 +180,13 @@ const openLine = (options: ClientOptions): Line => {
     try {
       const fresh = parseToken(await rereadToken());
       scrubber.hide(fresh);
-      line.headers = { ...line.headers, authorization: `Bearer ${fresh}` };
+      connection.headers = { ...connection.headers, authorization: `Bearer ${fresh}` };
     } catch {
       // A file that is being replaced: the refusal says what is wrong.
     }
-    return line.headers.authorization !== used;
+    return connection.headers.authorization !== used;
   };
-  const line: Line = {
+  const connection: Connection = {
     renewToken,
     base,
     prefix: base.pathname.replace(/\/+$/, ""),
@@ -204,55 +204,56 @@ const openLine = (options: ClientOptions): Line => {
     scrub: (text) => scrubber.scrub(text),
     clock: options.clock,
   };
-  return line;
+  return connection;
 };
 
-const begin = (line: Line, call: ApiCall, signal: AbortSignal | undefined): Exchange => {
+const begin = (connection: Connection, call: ApiCall, signal: AbortSignal | undefined): Exchange => {
   const startedAt = performance.now();
   return {
     call,
-    sentAt: line.clock.now(),
-    deadline: withDeadline(signal, line.timeouts.totalMs),
+    sentAt: connection.clock.now(),
+    deadline: withDeadline(signal, connection.timeouts.totalMs),
     elapsed: () => Math.round(performance.now() - startedAt),
   };
 };
 
-const broken = (line: Line, exchange: Exchange, { status, detail, ...part }: Breakage): BrokenOutcome => ({
+const broken = (connection: Connection, exchange: Exchange, { status, detail, ...part }: Breakage): BrokenOutcome => ({
   kind: "broken",
   call: exchange.call,
   sentAt: exchange.sentAt,
   durationMs: exchange.elapsed(),
   status: status ?? null,
   // A proxy's address in a message may contain a password, and any text may contain the token.
-  detail: line.scrub(detail.replace(/\/\/[^/\s@]*@/g, "//")),
+  detail: connection.scrub(detail.replace(/\/\/[^/\s@]*@/g, "//")),
   ...part,
 });
 
-const failure = (line: Line, exchange: Exchange, error: unknown, status?: number): BrokenOutcome => {
+const failure = (connection: Connection, exchange: Exchange, error: unknown, status?: number): BrokenOutcome => {
   const { deadline } = exchange;
   const at = status === undefined ? {} : { status };
   if (deadline.expired()) {
-    const detail = `no complete answer within ${line.timeouts.totalMs} ms (request_timeout)`;
-    return broken(line, exchange, { reached: "unknown", reason: "timeout", detail, ...at });
+    const detail = `no complete answer within ${connection.timeouts.totalMs} ms (request_timeout)`;
+    return broken(connection, exchange, { reached: "unknown", reason: "timeout", detail, ...at });
   }
   if (deadline.aborted()) {
-    return broken(line, exchange, { reached: "unknown", reason: "aborted", detail: "aborted", ...at });
+    return broken(connection, exchange, { reached: "unknown", reason: "aborted", detail: "aborted", ...at });
   }
-  const { reached, reason } = line.transport.diagnose(error);
-  return broken(line, exchange, {
+  const { reached, reason } = connection.transport.diagnose(error);
+  return broken(connection, exchange, {
     reached: status === undefined ? reached : "unknown",
     reason,
-    detail: line.transport.describe(error) ?? (detailOf(error) || "the connection failed"),
+    detail: connection.transport.describe(error) ?? (detailOf(error) || "the connection failed"),
     ...at,
   });
 };
 
-const request = (line: Line, { call, deadline }: Exchange): Promise<Dispatcher.ResponseData> =>
-  line.transport.dispatcher.request({
-    origin: line.base.origin,
-    path: targetOf(line.prefix, call),
+const request = (connection: Connection, { call, deadline }: Exchange): Promise<Dispatcher.ResponseData> =>
+  connection.transport.dispatcher.request({
+    origin: connection.base.origin,
+    path: targetOf(connection.prefix, call),
     method: ENDPOINTS[call.endpoint].method,
-    headers: call.body === undefined ? line.headers : { ...line.headers, "content-type": "application/json" },
+    headers:
+      call.body === undefined ? connection.headers : { ...connection.headers, "content-type": "application/json" },
     body: call.body === undefined ? null : exactJson(call.body),
     signal: deadline.signal,
   });
@@ -265,32 +266,40 @@ const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 
 /** The body of a 200, as received. */
-const readOk = async (line: Line, exchange: Exchange, response: Dispatcher.ResponseData): Promise<RawAnswer> => {
+const readOk = async (
+  connection: Connection,
+  exchange: Exchange,
+  response: Dispatcher.ResponseData,
+): Promise<RawAnswer> => {
   const { call, sentAt } = exchange;
-  const beyond = () => tooLarge({ call, sentAt, durationMs: exchange.elapsed() }, line.limit);
-  if (Number(response.headers["content-length"] ?? 0) > line.limit) {
+  const beyond = () => tooLarge({ call, sentAt, durationMs: exchange.elapsed() }, connection.limit);
+  if (Number(response.headers["content-length"] ?? 0) > connection.limit) {
     response.body.on("error", () => {}).destroy();
     return beyond();
   }
-  const wire = await readWire(response.body, line.limit);
+  const wire = await readWire(response.body, connection.limit);
   if (wire.kind === "too_large") return beyond();
-  if (wire.kind === "broken") return failure(line, exchange, wire.error, 200);
+  if (wire.kind === "broken") return failure(connection, exchange, wire.error, 200);
   const header = String(response.headers["content-encoding"] ?? "").slice(0, 100);
-  const text = await asUtf8(wire.bytes, header, String(response.headers["content-type"] ?? ""), line.limit);
+  const text = await asUtf8(wire.bytes, header, String(response.headers["content-type"] ?? ""), connection.limit);
   return {
     kind: "wire",
     call,
     status: 200,
     sentAt,
     durationMs: exchange.elapsed(),
-    rate: parseRateHeaders(response.headers, line.clock.now()),
-    contentEncoding: text === null ? line.scrub(header) : "",
+    rate: parseRateHeaders(response.headers, connection.clock.now()),
+    contentEncoding: text === null ? connection.scrub(header) : "",
     bytes: text ?? wire.bytes,
   };
 };
 
-const readRefused = async (line: Line, exchange: Exchange, response: Dispatcher.ResponseData): Promise<RawAnswer> => {
-  const { excerpt, usage, id, bytes } = await readRefusal(response, line.base, line.scrub);
+const readRefused = async (
+  connection: Connection,
+  exchange: Exchange,
+  response: Dispatcher.ResponseData,
+): Promise<RawAnswer> => {
+  const { excerpt, usage, id, bytes } = await readRefusal(response, connection.base, connection.scrub);
   return {
     kind: "refused",
     call: exchange.call,
@@ -298,30 +307,32 @@ const readRefused = async (line: Line, exchange: Exchange, response: Dispatcher.
     sentAt: exchange.sentAt,
     durationMs: exchange.elapsed(),
     bytes,
-    rate: parseRateHeaders(response.headers, line.clock.now()),
+    rate: parseRateHeaders(response.headers, connection.clock.now()),
     excerpt,
     usage,
     id,
   };
 };
 
-const exchange = async (line: Line, call: ApiCall, signal?: AbortSignal): Promise<RawAnswer> => {
-  const begun = begin(line, call, signal);
+const exchange = async (connection: Connection, call: ApiCall, signal?: AbortSignal): Promise<RawAnswer> => {
+  const begun = begin(connection, call, signal);
   try {
-    if (signal?.aborted) return broken(line, begun, { reached: "unsent", reason: "aborted", detail: "aborted" });
+    if (signal?.aborted) return broken(connection, begun, { reached: "unsent", reason: "aborted", detail: "aborted" });
     const ask = () =>
-      Promise.race([request(line, begun), whenAborted(begun.deadline.signal)]).catch((error: unknown) =>
-        failure(line, begun, error),
+      Promise.race([request(connection, begun), whenAborted(begun.deadline.signal)]).catch((error: unknown) =>
+        failure(connection, begun, error),
       );
-    const used = line.headers.authorization;
+    const used = connection.headers.authorization;
     let response = await ask();
     if ("kind" in response) return response;
-    if (response.statusCode === 401 && (await line.renewToken(used))) {
+    if (response.statusCode === 401 && (await connection.renewToken(used))) {
       response.body.on("error", () => {}).destroy();
       response = await ask();
       if ("kind" in response) return response;
     }
-    return await (response.statusCode === 200 ? readOk(line, begun, response) : readRefused(line, begun, response));
+    return await (response.statusCode === 200
+      ? readOk(connection, begun, response)
+      : readRefused(connection, begun, response));
   } finally {
     begun.deadline.release();
   }
@@ -332,10 +343,10 @@ const exchange = async (line: Line, call: ApiCall, signal?: AbortSignal): Promis
  * Source: API.md, "Authentication".
  */
 export const createClient = (options: ClientOptions): Client => {
-  const line = openLine(options);
+  const connection = openConnection(options);
   const inFlight = new Set<Promise<RawAnswer>>();
   const track = async (call: ApiCall, signal?: AbortSignal): Promise<RawAnswer> => {
-    const answer = exchange(line, call, signal);
+    const answer = exchange(connection, call, signal);
     inFlight.add(answer);
     return await answer.finally(() => inFlight.delete(answer));
   };
@@ -343,11 +354,15 @@ export const createClient = (options: ClientOptions): Client => {
     send: async (call, signal) => {
       const answer = await track(call, signal);
       if (answer.kind !== "wire") return answer;
-      return readWireAnswer(answer, { limitBytes: line.limit, mostValues: line.mostValues, scrub: line.scrub });
+      return readWireAnswer(answer, {
+        limitBytes: connection.limit,
+        mostValues: connection.mostValues,
+        scrub: connection.scrub,
+      });
     },
     close: async () => {
       await Promise.allSettled(inFlight);
-      await line.transport.close();
+      await connection.transport.close();
     },
   };
 };

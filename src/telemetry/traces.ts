@@ -1,5 +1,6 @@
 // Sends traces with OpenTelemetry's SDK, which reads its own settings (OTEL_*) from the environment. Loaded only when
 // traces are wanted (wanted.ts). A slow or missing collector delays no run by more than a moment, and fails none.
+
 import {
   type Attributes,
   type Context,
@@ -17,6 +18,7 @@ import {
 import { setGlobalErrorHandler } from "@opentelemetry/core";
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
+import { endsWithin } from "../core/async/when-free.ts";
 import type { Clock } from "../core/clock.ts";
 import { detailOf } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";
@@ -163,20 +165,8 @@ export const startTraces = async (options: TracesOptions): Promise<Traces> => {
   return {
     tracer: tracerOver(provider.getTracer("duckmirror", version), root, scrub),
     close: async () => {
-      const flushed = provider.shutdown().then(
-        () => true,
-        (error: unknown) => {
-          complain(problemText(error));
-          return true;
-        },
-      );
-      const done = new AbortController();
-      const late = clock.sleep(FLUSH_MS, done.signal).then(
-        () => false,
-        () => false,
-      );
-      const ended = await Promise.race([flushed, late]);
-      done.abort();
+      const flushed = provider.shutdown().catch((error: unknown) => complain(problemText(error)));
+      const ended = await endsWithin(flushed, FLUSH_MS, clock);
       if (!ended) complain(`it has not taken them within ${FLUSH_MS / 1000} s`);
       return ended;
     },

@@ -16,7 +16,7 @@ import { seededRandom } from "../support/sync-rig.ts";
 import { delivered as deliveredWith, deliver as deliverWith } from "./a-bucket.ts";
 import { AZURE_ENV, aContainer, blobsOf, type TestContainer } from "./a-container.ts";
 import { ACCOUNT, type AzureServer, KEY, startAzure } from "./azure-server.ts";
-import type { Fate, SeenRequest } from "./counting-server.ts";
+import type { NextStep, SeenRequest } from "./counting-server.ts";
 import { move } from "./moving-mirror.ts";
 import { readsSet } from "./read-set.ts";
 
@@ -109,7 +109,7 @@ test("a mirror that moves: after each delivery the set equals the snapshot, and 
 
 test("a service that is busy and breaks connections for a while delays a delivery, no more", async () => {
   const dataDir = await aMirror();
-  const fates: readonly Fate[] = ["busy", "reset", "busy", "lost", "reset", "busy"];
+  const fates: readonly NextStep[] = ["busy", "reset", "busy", "lost", "reset", "busy"];
   let nth = 0;
   azure.rule = () => {
     nth += 1;
@@ -139,7 +139,7 @@ test("two deliveries at once: the second to end fails with a hint, and only part
   await change(dataDir, (warehouse) => warehouse.commit(signalsOf("2025-01", [1], "b")));
   const others: DeliveryReport[] = [];
   let isFirst = true;
-  azure.rule = async ({ method, key }): Promise<Fate> => {
+  azure.rule = async ({ method, key }): Promise<NextStep> => {
     if (method === "PUT" && key.startsWith("set/signals/") && isFirst) {
       isFirst = false;
       others.push(await deliver(dataDir));

@@ -11,7 +11,7 @@ import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { change } from "../support/change-mirror.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
 import { keysIn, makeBucket, stubAws } from "./a-bucket.ts";
-import type { Fate } from "./counting-server.ts";
+import type { NextStep } from "./counting-server.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
 
 let s3: S3Server;
@@ -105,7 +105,7 @@ test("two backups to one place at once: one is refused, the other is whole", asy
   const [one, other, restored] = [await aMirror(), await aMirror(), tempDir()];
   await change(other, (warehouse) => warehouse.commit(signalsOf("2026-07", [9], "other")));
   const first = new Map<string, Promise<unknown>>();
-  s3.rule = async (seen): Promise<Fate> => {
+  s3.rule = async (seen): Promise<NextStep> => {
     // The second backup is written whole while the first is about to write its note.
     if (seen.method !== "PUT" || !seen.key.endsWith("backup.json") || first.size > 0) return "pass";
     const second = backUp(other);

@@ -14,7 +14,7 @@ export interface SeenRequest {
  * `pass`: to the storage. `busy`: HTTP 503. `reset`: the connection breaks before the storage gets it; `lost`: after it
  * answered; `silent`: nothing comes, and the connection stays.
  */
-export type Fate = "pass" | "busy" | "reset" | "lost" | "silent";
+export type NextStep = "pass" | "busy" | "reset" | "lost" | "silent";
 
 export interface CountingServer {
   /** Address of the server that counts. */
@@ -23,7 +23,7 @@ export interface CountingServer {
   readonly seen: SeenRequest[];
   forget(): void;
   /** Decides about each request; null: all pass. */
-  rule: ((one: SeenRequest) => Fate | Promise<Fate>) | null;
+  rule: ((one: SeenRequest) => NextStep | Promise<NextStep>) | null;
   close(): void;
 }
 

@@ -26,7 +26,7 @@ import {
   snapshotOf,
   stubAws,
 } from "./a-bucket.ts";
-import type { Fate, SeenRequest } from "./counting-server.ts";
+import type { NextStep, SeenRequest } from "./counting-server.ts";
 import { move } from "./moving-mirror.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
 
@@ -126,7 +126,7 @@ test("a mirror that moves: after each delivery the set equals the snapshot, and 
 
 test("a service that is busy and breaks connections for a while delays a delivery, no more", async () => {
   const dataDir = await aMirror();
-  const fates: readonly Fate[] = ["busy", "reset", "busy", "lost", "reset", "busy"];
+  const fates: readonly NextStep[] = ["busy", "reset", "busy", "lost", "reset", "busy"];
   let nth = 0;
   s3.rule = () => {
     nth += 1;
@@ -156,7 +156,7 @@ test("two deliveries at once: the second to end fails with a hint, and only part
   await change(dataDir, (warehouse) => warehouse.commit(signalsOf("2025-01", [1], "b")));
   const others: DeliveryReport[] = [];
   let isFirst = true;
-  s3.rule = async ({ method, key }): Promise<Fate> => {
+  s3.rule = async ({ method, key }): Promise<NextStep> => {
     if (method === "PUT" && key.startsWith("set/signals/") && isFirst) {
       isFirst = false;
       others.push(await deliver(dataDir, setting()));

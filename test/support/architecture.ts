@@ -57,7 +57,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   "src/sync/plan": ["forecast", "budgets", ITS_FILES],
   "src/queue": [
     "worker",
-    "letters",
+    "dead-letters",
     "syncs",
     "verifications",
     "deliveries",

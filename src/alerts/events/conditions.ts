@@ -50,11 +50,11 @@ export const stateEvents = (
   const [begins, ends] = TYPES[event];
   const at = new Date(now).toISOString();
   const isTrue = new Set(conditions.map(({ key }) => key));
-  const over = Object.entries(active).filter(([key]) => !isTrue.has(key));
+  const ended = Object.entries(active).filter(([key]) => !isTrue.has(key));
   const fresh = conditions.filter(({ key }) => !Object.hasOwn(active, key));
   const id = (type: string, key: string, since: string) => eventId(mirror, rule, type, key, since);
   const events = [
-    ...over.map(([key, { since }]) => ({ id: id(ends, key, since), type: ends, at, key, row: { key, since } })),
+    ...ended.map(([key, { since }]) => ({ id: id(ends, key, since), type: ends, at, key, row: { key, since } })),
     ...fresh.map(({ key, row }) => ({ id: id(begins, key, at), type: begins, at, key, row: { ...row } })),
   ];
   const still = Object.entries(active).filter(([key]) => isTrue.has(key));

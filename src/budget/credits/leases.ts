@@ -59,14 +59,14 @@ const isKept = (ledger: LedgerState, { at }: Lapse) =>
 
 /** Marks reservations that expired by `now` as ambiguous. */
 export const lapse = (state: SharedLedger, now: number): SharedLedger => {
-  const over = state.open.filter(({ until }) => until <= now);
-  if (over.length === 0) return state;
-  const ledger = over.reduce((each) => settle(each, "ambiguous", now), state.ledger);
+  const expired = state.open.filter(({ until }) => until <= now);
+  if (expired.length === 0) return state;
+  const ledger = expired.reduce((each) => settle(each, "ambiguous", now), state.ledger);
   return {
     ...state,
     ledger,
     open: state.open.filter(({ until }) => until > now),
-    lapsed: [...state.lapsed, ...over.map(({ id }) => ({ id, at: now }))].filter((each) => isKept(ledger, each)),
+    lapsed: [...state.lapsed, ...expired.map(({ id }) => ({ id, at: now }))].filter((each) => isKept(ledger, each)),
   };
 };
 

@@ -5,13 +5,16 @@ import { link, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
-import { keyProblem } from "../../core/config/listen-address.ts";
+import { keyProblem, parseListen } from "../../core/config/listen-address.ts";
 import { resolveServerKey, resolveTls } from "../../core/config/secrets/server-key.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { createDurably, makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";
+import type { Logger } from "../../core/log.ts";
 import { type Scrubber, Secret } from "../../core/secret.ts";
 import { unwritable } from "../../core/state/shared-file.ts";
 import { keysPath, readKeys } from "../../server/access/key-store.ts";
+import type { CommandContext } from "../command.ts";
+import { faultLog } from "./log.ts";
 
 interface AccessKeys {
   readonly key: Secret | null;
@@ -86,3 +89,19 @@ export const resolveAccess = async (config: Config, listen: ListenAddress, scrub
   return { ...keys, tls };
 };
 export type ServerAccess = Awaited<ReturnType<typeof resolveAccess>>;
+
+/** The flag overrides the setting. Throws USAGE. */
+export const listenOf = ({ listen }: { readonly listen?: string | undefined }, config: Config): ListenAddress => {
+  if (listen === undefined) return config.listen;
+  const parsed = parseListen(listen);
+  if (parsed !== null) return parsed;
+  throw new DuckmirrorError("USAGE", { detail: `--listen ${listen} is not an address like 127.0.0.1:8737` });
+};
+
+/** What a server is started with by both `serve` and `worker`. */
+export const serverOptions = (
+  { userSql, snapshotBytesPerMinute }: Config,
+  { key, keyFile, tls }: ServerAccess,
+  { clock, version }: Pick<CommandContext, "clock" | "version">,
+  logger: Logger,
+) => ({ key, keyFile, tls, clock, version, userSql, snapshotBytesPerMinute, onFault: faultLog(logger) });

@@ -59,7 +59,7 @@ const knownQueue = ({ queues }: Redis, name: string): string => {
 const idsToRetry = async (choice: Choice, worker: Redis): Promise<readonly string[]> => {
   if (choice.by === "id") return choice.ids;
   if (choice.by === "queue") knownQueue(worker, choice.queue);
-  const { deadLetters } = await import("../../queue/letters/dead-letters.ts");
+  const { deadLetters } = await import("../../queue/dead-letters/dead-letters.ts");
   const letters = await deadLetters(worker.queues);
   return letters.filter(({ queue }) => choice.by === "all" || queue === choice.queue).map(({ id }) => id);
 };
@@ -71,7 +71,7 @@ const retry = async (
   context: CommandContext,
 ): Promise<number> => {
   const redis = inRedis(worker);
-  const { retryLetter } = await import("../../queue/letters/dead-letters.ts");
+  const { retryLetter } = await import("../../queue/dead-letters/dead-letters.ts");
   const retried: { id: string; run_id: string | null }[] = [];
   const ids = await idsToRetry(choice, redis);
   let problem: unknown = null;
@@ -101,7 +101,7 @@ const drop = async (
 ): Promise<number> => {
   const { shared, terminal, printJson } = context;
   const redis = inRedis(worker);
-  const { dropLetters } = await import("../../queue/letters/dead-letters.ts");
+  const { dropLetters } = await import("../../queue/dead-letters/dead-letters.ts");
   const names = Object.values(redis.queues).map((queue) => queue.name);
   const which =
     choice.by === "id"

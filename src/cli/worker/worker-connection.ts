@@ -13,7 +13,7 @@ import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
 import { visible, withTexts } from "../../core/text/forms.ts";
 import { runIdSchema } from "../../core/text/run-id.ts";
 import { errorOf, type ProfileStart, type Triggers } from "../../queue/asking/asks.ts";
-import type { Steering } from "../../queue/letters/dead-letters.ts";
+import type { Steering } from "../../queue/dead-letters/dead-letters.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
 import type { CommandContext } from "../command.ts";
 import { keyForWorker } from "./access-keys.ts";
@@ -173,7 +173,7 @@ export const connectWorker = async (
   const queues = openQueues(connection.redis, onError);
   const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random });
   const { readFleet } = await import("../../queue/fleet/fleet.ts");
-  const { createSteering } = await import("../../queue/letters/dead-letters.ts");
+  const { createSteering } = await import("../../queue/dead-letters/dead-letters.ts");
   const asking = createSteering(connection.redis, queues);
   const steering: Steering = {
     pause: (target) => atRedis(connection, () => asking.pause(target)),

@@ -17,6 +17,16 @@ export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal | undefine
     signal.addEventListener("abort", onAbort, { once: true });
   });
 
+/** Waits for `work` for at most `ms`; false: it goes on. Throws the errors of `work`. */
+export const endsWithin = async (work: Promise<unknown>, ms: number, clock: Pick<Clock, "sleep">): Promise<boolean> => {
+  const ended = new AbortController();
+  const late = clock.sleep(ms, ended.signal).then(
+    () => false,
+    () => false,
+  );
+  return Promise.race([work.then(() => true), late]).finally(() => ended.abort());
+};
+
 // Shares one reading among those who ask within a moment.
 
 /** `read` with its latest result kept for `keptMs`; a failure is not kept. */

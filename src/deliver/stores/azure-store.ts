@@ -17,7 +17,7 @@ import {
   storeError,
 } from "./azure-client.ts";
 import type { Condition, LocalFile, ObjectStore, StoredFile } from "./object-store.ts";
-import { contentType, PIECES_AT_ONCE, pieceBytes, SINGLE_PUT_BYTES, smallText, storeCall } from "./object-store.ts";
+import { contentType, PIECES_AT_ONCE, pieceBytes, SINGLE_PUT_BYTES, smallText, storeCalls } from "./object-store.ts";
 
 /** Azure takes 50,000 blocks. */
 const MOST_BLOCKS = 45_000;
@@ -35,20 +35,10 @@ interface Container {
 const blobOf = ({ client, root }: Container, key: string): BlockBlobClient =>
   client.getBlockBlobClient(`${root}${key}`);
 
-/** Runs one call, with errors translated. */
-const call = <T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
-  storeCall(signal, (error) => storeError(error, name), work);
-
-/** Null where there is no such blob. */
-const found = async <T>(work: () => Promise<T>): Promise<T | null> => {
-  try {
-    return await work();
-  } catch (error) {
-    const failure = failureOf(error);
-    if (failure !== null && isMissingBlob(failure)) return null;
-    throw error;
-  }
-};
+const { call, found } = storeCalls(storeError, (error) => {
+  const failure = failureOf(error);
+  return failure !== null && isMissingBlob(failure);
+});
 
 /** A blob's content; `read` must take it whole. */
 const download = async <T>(

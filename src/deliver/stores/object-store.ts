@@ -78,21 +78,33 @@ export const smallText = async (body: AsyncIterable<Uint8Array>, name: string, k
 
 export const contentType = (key: string): string => (key.endsWith(".json") ? "application/json" : "text/plain");
 
-/** Runs one call. `translate` makes the error for the user. */
-export const storeCall = async <T>(
-  signal: AbortSignal,
-  translate: (error: unknown) => unknown,
-  work: () => Promise<T>,
-): Promise<T> => {
-  signal.throwIfAborted();
-  try {
-    return await work();
-  } catch (error) {
-    // SDKs throw errors of their own for an abort.
+/**
+ * How a kind of store makes its calls. `storeError` makes the error for the user; `isMissing`: there is no such object, which
+ * `found` returns as null.
+ */
+export const storeCalls = (
+  storeError: (error: unknown, name: string) => unknown,
+  isMissing: (error: unknown) => boolean,
+) => ({
+  call: async <T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
     signal.throwIfAborted();
-    throw translate(error);
-  }
-};
+    try {
+      return await work();
+    } catch (error) {
+      // SDKs throw errors of their own for an abort.
+      signal.throwIfAborted();
+      throw storeError(error, name);
+    }
+  },
+  found: async <T>(work: () => Promise<T>): Promise<T | null> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  },
+});
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";

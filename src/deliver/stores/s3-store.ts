@@ -21,7 +21,7 @@ import {
   SINGLE_PUT_BYTES,
   type StoredFile,
   smallText,
-  storeCall,
+  storeCalls,
   unconditional,
 } from "./object-store.ts";
 
@@ -151,19 +151,7 @@ interface Bucket extends Packages {
   keyed(key: string): { readonly Bucket: string; readonly Key: string };
 }
 
-/** Runs one call, with errors translated. */
-const call = <T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
-  storeCall(signal, (error) => storeError(error, name), work);
-
-/** Null where there is no such object. */
-const found = async <T>(work: () => Promise<T>): Promise<T | null> => {
-  try {
-    return await work();
-  } catch (error) {
-    if (failureOf(error)?.name === "NoSuchKey") return null;
-    throw error;
-  }
-};
+const { call, found } = storeCalls(storeError, (error) => failureOf(error)?.name === "NoSuchKey");
 
 const sent = ({ keyed, written, isGoogle }: Bucket, key: string, body: Uint8Array | string, sha256: string | null) => ({
   ...keyed(key),

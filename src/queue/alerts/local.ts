@@ -1,13 +1,11 @@
-// Alerts of the worker without Redis: each rule has a loop of its own, so that a receiver that is away holds up no other. It
-// makes a pass after each publish, when a message is due again, and once a minute.
-
+// Alerts of a worker, and their carrier without Redis: a pass of each rule after each publish, when a message is due again, and once a
+// minute. A receiver that is away holds up no other.
 import { alertsJob } from "../../../jobs/alerts.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { detailOf } from "../../core/errors.ts";
 import { counted } from "../../core/text/units.ts";
-
-// One pass of an alert rule in a worker: what is logged of it, and when the next one is due.
+import { createRounds } from "../asking/rounds.ts";
 
 /** Most time between two passes of a rule, ms: data gets old while no sync runs. */
 export const CHECK_MS = 60_000;
@@ -23,18 +21,18 @@ export interface AlertingDeps {
 /** Last problem of each rule that was logged, so that each is logged once. */
 export type Logged = Map<string, string>;
 
-/** Runs a pass; returns the time to the next one, ms. Throws the reason of `signal`, ALERT_UNKNOWN, ALERTS_MISSING. */
+/** Runs a pass; returns the time to the next one, ms; null: the next check of the minute is early enough. Throws the reason of `signal`, ALERT_UNKNOWN, ALERTS_MISSING. */
 export const passOf = async (
   config: Config,
   name: string,
   signal: AbortSignal,
   { clock, random, log }: AlertingDeps,
   logged: Logged,
-): Promise<number> => {
+): Promise<number | null> => {
   const [pass] = await alertsJob(config, [name], { clock, random, signal });
   const key = `${config.profile}.${name}`;
   // Another process is at it.
-  if (pass === undefined || pass.error?.code === "ALERT_BUSY") return CHECK_MS;
+  if (pass === undefined || pass.error?.code === "ALERT_BUSY") return null;
   const { sent, dead, nextAt, error } = pass;
   if (sent > 0) log("info", `alert ${name}: sent ${counted(sent, "message")}`);
   if (dead > 0)
@@ -43,7 +41,8 @@ export const passOf = async (
   const level = error?.code === "ALERT_UNDELIVERED" ? "warn" : "error";
   if (text !== "" && text !== logged.get(key)) log(level, `alert ${name}: ${text}`);
   logged.set(key, text);
-  return nextAt === null ? CHECK_MS : Math.min(CHECK_MS, Math.max(LEAST_MS, nextAt - clock.now()));
+  const waitMs = nextAt === null ? CHECK_MS : Math.max(LEAST_MS, nextAt - clock.now());
+  return waitMs < CHECK_MS ? waitMs : null;
 };
 
 export interface LocalAlerts {
@@ -53,52 +52,20 @@ export interface LocalAlerts {
   stop(): Promise<void>;
 }
 
-/** Wakes a loop that waits; a wake before it waits counts, too. */
-const createBell = (clock: Clock, stopping: AbortSignal) => {
-  let ringing = new AbortController();
+export const createLocalAlerts = (deps: AlertingDeps & { readonly clock: Clock }): LocalAlerts => {
+  const rounds = createRounds(deps.clock);
+  const logged: Logged = new Map();
   return {
-    ring: () => ringing.abort(),
-    /** Waits for `ms`, or until the bell rings, or the worker stops. */
-    wait: async (ms: number): Promise<void> => {
-      await clock.sleep(ms, AbortSignal.any([ringing.signal, stopping])).catch(() => undefined);
-      ringing = new AbortController();
+    ask: (config) => {
+      for (const { name } of config.alerts) {
+        rounds.ask(`${config.profile}.${name}`, (_attempt, signal) =>
+          passOf(config, name, signal, deps, logged).catch((error: unknown) => {
+            if (!signal.aborted) deps.log("error", `alert ${name}: ${detailOf(error)}`);
+            return null;
+          }),
+        );
+      }
     },
-  };
-};
-
-export const startLocalAlerts = (
-  profiles: readonly Config[],
-  deps: AlertingDeps & { readonly clock: Clock },
-): LocalAlerts => {
-  const { clock, log } = deps;
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const bells = new Map<string, ReturnType<typeof createBell>[]>();
-  const logged = new Map<string, string>();
-
-  const loop = async (config: Config, name: string, bell: ReturnType<typeof createBell>): Promise<void> => {
-    while (!signal.aborted) {
-      const waitMs = await passOf(config, name, signal, deps, logged).catch((error: unknown) => {
-        if (!signal.aborted) log("error", `alert ${name}: ${detailOf(error)}`);
-        return CHECK_MS;
-      });
-      await bell.wait(waitMs);
-    }
-  };
-  const loops = profiles.flatMap((config) =>
-    config.alerts.map(({ name }) => {
-      const bell = createBell(clock, signal);
-      bells.set(config.profile, [...(bells.get(config.profile) ?? []), bell]);
-      return loop(config, name, bell);
-    }),
-  );
-  return {
-    ask: ({ profile }) => {
-      for (const bell of bells.get(profile) ?? []) bell.ring();
-    },
-    stop: async () => {
-      stopping.abort(new DuckmirrorError("INTERRUPTED"));
-      await Promise.all(loops);
-    },
+    stop: rounds.stop,
   };
 };

@@ -1,10 +1,5 @@
-// Deliveries of the worker without Redis: one at a time per destination, apart from its syncs. A publish during a delivery is
-// followed by one more; a destination that is away is tried again, with the newest snapshot.
-//
-//   idle ─ask─▶ delivering ─done─▶ idle            delivering ─ask─▶ delivering, then once more
-//                │      ▲
-//                └─fail─▶ waiting ─▶ delivering     after ATTEMPTS failures: idle, until the next publish asks
-
+// Deliveries of a worker, apart from its syncs, with the newest snapshot; and their carrier without Redis. Which errors are worth another
+// attempt, and when.
 import { deliverJob } from "../../../jobs/deliver.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -12,8 +7,7 @@ import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { counted, formatDuration } from "../../core/text/units.ts";
 import type { openDestination } from "../../deliver/open-destination.ts";
 import { isWorthRepeating } from "../asking/failures.ts";
-
-// One delivery of a worker: which errors are worth another attempt, and when.
+import { createRounds } from "../asking/rounds.ts";
 
 /** Attempts until a delivery is given up; the next publish asks for it again. */
 export const ATTEMPTS = 10;
@@ -57,62 +51,24 @@ export interface LocalDeliveries {
   stop(): Promise<void>;
 }
 
-interface Busy {
-  /** Asked for again since the last attempt began. */
-  again: boolean;
-  readonly ended: Promise<void>;
-}
-
 export const createLocalDeliveries = (deps: DeliveryDeps & { readonly clock: Clock }): LocalDeliveries => {
-  const { clock, log } = deps;
-  const busy = new Map<string, Busy>();
-  const stopping = new AbortController();
-  const { signal } = stopping;
-
-  /** Returns when the destination is up to date, or given up. */
-  const persist = async (config: Config, name: string, onAttempt: () => void): Promise<void> => {
-    for (let attempt = 1; !signal.aborted; attempt += 1) {
-      onAttempt();
-      try {
-        return await deliverTo(config, { name, attempt }, signal, deps);
-      } catch (error) {
-        if (signal.aborted) return;
-        const lasts = error instanceof DuckmirrorError && !isWorthRepeating(error);
-        const isLast = lasts || attempt === ATTEMPTS;
-        log(isLast ? "error" : "warn", `delivery to ${name}: ${detailOf(error)}`);
-        if (isLast) return;
-      }
-      await clock.sleep(waitAfter(attempt), signal).catch(() => undefined);
-    }
-  };
-
-  const start = (key: string, config: Config, name: string): void => {
-    const work = async (): Promise<void> => {
-      const entry = () => busy.get(key);
-      do {
-        await persist(config, name, () => {
-          const now = entry();
-          if (now !== undefined) now.again = false;
-        });
-      } while (entry()?.again === true && !signal.aborted);
-      busy.delete(key);
-    };
-    // The first step runs after the entry is there.
-    busy.set(key, { again: false, ended: Promise.resolve().then(work) });
-  };
-
+  const rounds = createRounds(deps.clock);
   return {
     ask: (config) => {
       for (const { name } of config.destinations) {
-        const key = `${config.profile}.${name}`;
-        const running = busy.get(key);
-        if (running !== undefined) running.again = true;
-        else if (!signal.aborted) start(key, config, name);
+        rounds.ask(`${config.profile}.${name}`, async (attempt, signal) => {
+          try {
+            await deliverTo(config, { name, attempt }, signal, deps);
+          } catch (error) {
+            if (signal.aborted) return null;
+            const isLast = attempt === ATTEMPTS || (error instanceof DuckmirrorError && !isWorthRepeating(error));
+            deps.log(isLast ? "error" : "warn", `delivery to ${name}: ${detailOf(error)}`);
+            if (!isLast) return waitAfter(attempt);
+          }
+          return null;
+        });
       }
     },
-    stop: async () => {
-      stopping.abort(new DuckmirrorError("INTERRUPTED"));
-      await Promise.all([...busy.values()].map(({ ended }) => ended));
-    },
+    stop: rounds.stop,
   };
 };

@@ -1,13 +1,10 @@
 // Deliveries on BullMQ: one job per destination, asked for at the end of each publish. While one waits, another ask adds
 // nothing, because it will take the newest snapshot; while one runs, another ask is followed by one more.
 import type { Job } from "bullmq";
-import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { isCode } from "../../core/errors.ts";
-import { ABORT, HANDED_ON_MS } from "../asking/failures.ts";
 import { type DeliverPayload, deliverPayload, WRITTEN } from "../asking/payloads.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
-import { knownProfile, putOff, readPayload, type Taken } from "../redis/taken-job.ts";
+import { carryOut, type KnownProfiles, type Taken } from "../redis/taken-job.ts";
 import { ATTEMPTS, type DeliveryDeps, deliverTo, FIRST_WAIT_MS } from "./local.ts";
 
 type Ask = Pick<DeliverPayload, "syncId" | "profile" | "destination">;
@@ -42,19 +39,12 @@ export const askDeliveries = async (
 };
 
 /** Delivers. A failure is tried again by BullMQ, unless only a change of configuration mends it (take-jobs.ts). */
-export const processDeliver = async (
-  taken: Taken<Job>,
-  deps: { readonly profiles: readonly Config[]; readonly clock: Pick<Clock, "now"> } & DeliveryDeps,
-): Promise<void> => {
-  const { signal } = taken;
-  const { profile, destination } = await readPayload(deliverPayload, taken, deps);
-  const config = await knownProfile(taken, profile, deps);
-  try {
-    await deliverTo(config, { name: destination, attempt: taken.job.attemptsMade + 1 }, signal, deps);
-  } catch (error) {
-    if (signal.aborted && signal.reason === ABORT.stopping) return putOff(taken, HANDED_ON_MS, deps.clock.now());
-    // It is no longer configured.
-    if (isCode(error, "DESTINATION_UNKNOWN") || isCode(error, "DESTINATIONS_MISSING")) return;
-    throw error;
-  }
-};
+export const processDeliver = (taken: Taken<Job>, deps: KnownProfiles & DeliveryDeps): Promise<void> =>
+  carryOut(
+    taken,
+    deliverPayload,
+    deps,
+    (config, { destination: name }) =>
+      deliverTo(config, { name, attempt: taken.job.attemptsMade + 1 }, taken.signal, deps),
+    ["DESTINATION_UNKNOWN", "DESTINATIONS_MISSING"],
+  );

@@ -1,10 +1,13 @@
 // The register of the fleet: each worker process has a key in Redis that it renews every few seconds and that expires
 // without renewal. A set is the index of the keys; an id in it without a key is a member that is gone.
+
 import type { Redis } from "ioredis";
 import { z } from "zod";
+import { endsWithin } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Member, MemberIdentity, UnableProfile } from "../../core/report/fleet.ts";
 import { VERSION } from "../asking/payloads.ts";
+import { every } from "../asking/rounds.ts";
 import { redisNow } from "../redis/queue-connections.ts";
 import { keyOf } from "../redis/queues.ts";
 
@@ -62,7 +65,7 @@ export interface MembershipDeps {
 export const joinFleet = (deps: MembershipDeps): (() => Promise<void>) => {
   const { redis, clock, identity, id, inFlight, onError, renewMs = RENEW_MS, lastsMs = LASTS_MS } = deps;
   const { unable = () => [] } = deps;
-  const over = new AbortController();
+  const leaving = new AbortController();
   let since: number | null = null;
 
   const renew = async (): Promise<void> => {
@@ -76,24 +79,16 @@ export const joinFleet = (deps: MembershipDeps): (() => Promise<void>) => {
       .pexpire(INDEX, Math.max(INDEX_LASTS_MS, lastsMs))
       .exec();
   };
-  const renewing = (async () => {
-    while (!over.signal.aborted) {
-      await renew().catch(onError);
-      await clock.sleep(renewMs, over.signal).catch(() => undefined);
-    }
-  })();
+  const renewing = every(renewMs, renew, { clock, stopping: leaving.signal, onError });
 
   const leave = async (): Promise<void> => {
     await renewing;
     await redis.multi().del(keyFor(id)).srem(INDEX, id).exec();
   };
   return async () => {
-    over.abort();
-    const left = new AbortController();
+    leaving.abort();
     // While Redis is away the entry expires by itself.
-    const late = clock.sleep(LEAVING_MS, left.signal).catch(() => undefined);
-    await Promise.race([leave().catch(() => undefined), late]);
-    left.abort();
+    await endsWithin(leave(), LEAVING_MS, clock).catch(() => undefined);
   };
 };
 

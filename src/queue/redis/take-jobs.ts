@@ -1,9 +1,11 @@
 // Takes the jobs of queues: runs each, puts off what Redis interrupted, keeps every other failure as a dead letter. Ends
 // them in time when the worker stops.
+
 import { DelayedError, type Job, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
+import { endsWithin } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
 import { problemOf } from "../../core/report/problem.ts";
@@ -178,13 +180,10 @@ export const endTaking = async (
   }: { readonly clock: Clock; readonly mostMs: number; readonly onError: (error: unknown) => void },
 ): Promise<void> => {
   const closed = Promise.all(workers.map((worker) => worker.close())).catch(onError);
-  const done = new AbortController();
-  const deadline = clock.sleep(mostMs, done.signal).catch(() => undefined);
   // A job that was being fetched may still arrive and must be stopped too.
   const tell = () => workers.forEach((worker) => void worker.cancelAllJobs(ABORT.stopping));
   const telling = setInterval(tell, 100);
   tell();
-  await Promise.race([closed, deadline]);
+  await endsWithin(closed, mostMs, clock);
   clearInterval(telling);
-  done.abort();
 };

@@ -1,9 +1,11 @@
-// A job that a worker took: leaving it to other workers, and postponing it.
+// A job that a worker took: leaving it to other workers, postponing it, carrying it out.
 import { DelayedError } from "bullmq";
 import type { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
+import { type ErrorCode, isCode } from "../../core/errors.ts";
 import { profileOf } from "../asking/asks.ts";
+import { ABORT, BUSY_MS, HANDED_ON_MS } from "../asking/failures.ts";
 import { firstReader, isForOthers, parsePayload, unreadable } from "../asking/payloads.ts";
 
 /** The used part of a BullMQ job. */
@@ -31,7 +33,7 @@ export interface Taken<J extends QueuedJob = QueuedJob> {
   readonly leftFor: (since?: number) => Promise<number>;
 }
 
-interface KnownProfiles {
+export interface KnownProfiles {
   readonly profiles: readonly Config[];
   readonly clock: Pick<Clock, "now">;
 }
@@ -92,4 +94,27 @@ export const knownProfile = async (
   const isKnown = profiles.some(({ profile }) => profile === name);
   if (!isKnown && (await taken.leftFor()) < patienceMs) return leaveToOthers(taken, clock.now());
   return profileOf(profiles, name);
+};
+
+/**
+ * THE rule of a job that does one work for one profile. A busy mirror and a worker that stops put the job off; work that is no longer
+ * configured (`gone`) is done with: undefined. Throws the other errors of `work`, which BullMQ repeats or keeps.
+ */
+export const carryOut = async <P extends { readonly profile: string }, T>(
+  taken: Taken,
+  schema: z.ZodType<P>,
+  deps: KnownProfiles,
+  work: (config: Config, payload: P) => Promise<T>,
+  gone: readonly ErrorCode[] = [],
+): Promise<T | undefined> => {
+  const payload = await readPayload(schema, taken, deps);
+  const config = await knownProfile(taken, payload.profile, deps);
+  try {
+    return await work(config, payload);
+  } catch (error) {
+    if (isCode(error, "WRITER_BUSY")) return putOff(taken, BUSY_MS, deps.clock.now());
+    if (taken.signal.reason === ABORT.stopping) return putOff(taken, HANDED_ON_MS, deps.clock.now());
+    if (gone.some((code) => isCode(error, code))) return undefined;
+    throw error;
+  }
 };

@@ -103,7 +103,7 @@ const SHOWN: Readonly<Record<Life, AskedState>> = {
 const MOST_BROKEN_OFF = 20;
 
 /** Decision on the job of a sync: end it, for a reason or with all that was asked for; or run again. */
-export type Fate =
+export type NextStep =
   | { readonly kind: "end"; readonly problem: Problem | null }
   | { readonly kind: "again"; readonly afterMs: number };
 
@@ -127,7 +127,7 @@ export const unsettled = <T extends string>(results: readonly RunResult[], strea
   );
 
 /** Decision on a sync after its runs, oldest first. */
-export const fateAfter = (results: readonly RunResult[], streams: readonly string[], cancelled: boolean): Fate => {
+export const stepAfter = (results: readonly RunResult[], streams: readonly string[], cancelled: boolean): NextStep => {
   const last = results.at(-1);
   if (unsettled(results, streams).length === 0) return { kind: "end", problem: null };
   if (cancelled) return { kind: "end", problem: INTERRUPTED };
@@ -138,7 +138,7 @@ export const fateAfter = (results: readonly RunResult[], streams: readonly strin
 };
 
 /** Decision on a sync whose run threw. */
-export const fateOfError = (error: unknown, cancelled: boolean): Fate => {
+export const stepAfterError = (error: unknown, cancelled: boolean): NextStep => {
   if (isCode(error, "INTERRUPTED"))
     return cancelled ? { kind: "end", problem: INTERRUPTED } : { kind: "again", afterMs: HANDED_ON_MS };
   if (isCode(error, "DURATION_SPENT")) return { kind: "end", problem: LATE };

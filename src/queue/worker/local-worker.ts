@@ -1,13 +1,16 @@
 // The worker without Redis: the same jobs, sessions and triggers in one process, scheduled by node-cron. Queued work
 // is lost with the process; mirrored rows are not.
+
 import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
+import { endsWithin } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
-import { startLocalAlerts } from "../alerts/local.ts";
+import { CHECK_MS, createLocalAlerts } from "../alerts/local.ts";
 import type { RunningWorker } from "../asking/asks.ts";
 import { tracedTriggers } from "../asking/asks.ts";
+import { every } from "../asking/rounds.ts";
 import type { DeliveryDeps } from "../deliveries/local.ts";
 import { createLocalDeliveries } from "../deliveries/local.ts";
 import { type Scheduler, schedulesOf, startSchedules } from "../schedules/local.ts";
@@ -61,7 +64,9 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
   const stop = new AbortController();
   const stopping = stop.signal;
   const deliveries = createLocalDeliveries({ clock, log, ...(open === undefined ? {} : { open }) });
-  const alerts = startLocalAlerts(profiles, { clock, random, log });
+  const alerts = createLocalAlerts({ clock, random, log });
+  const complain = (error: unknown) => log("error", detailOf(error));
+  void every(CHECK_MS, () => profiles.forEach(alerts.ask), { clock, stopping, onError: complain });
   const carrier = createCarrier({ clock, sessions, log, emit: deps.emit, tracer, deliveries, alerts });
   const order = createOrder(carrier, { clock, stopping });
   const triggers = tracedTriggers(createLocalTriggers({ ...deps, known, order, book, stopping }), tracer);
@@ -73,11 +78,8 @@ export const startLocalWorker = (deps: LocalWorkerDeps): RunningWorker => {
       stop.abort();
       endSchedules();
       for (const { cancel } of known.all()) cancel.abort(new DuckmirrorError("INTERRUPTED"));
-      const done = new AbortController();
-      const deadline = clock.sleep(STOP_MS, done.signal).catch(() => undefined);
       const ends = [order.allEnded(), verifications?.stop(), deliveries.stop(), alerts.stop()];
-      await Promise.race([Promise.all(ends), deadline]);
-      done.abort();
+      await endsWithin(Promise.all(ends), STOP_MS, clock);
     },
   };
 };

@@ -1,8 +1,10 @@
 // Opens what a worker with Redis uses: two connections, the queues, triggers, and the shared marks of syncs (marks.ts).
 // `release` closes them, even while Redis does not answer.
+
 import { randomUUID } from "node:crypto";
 import type { SessionDeps } from "../../../jobs/session.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
+import { endsWithin } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
@@ -159,7 +161,7 @@ export const openWorker = async (deps: WorkerDeps) => {
   const marks = createSyncMarks(asking);
   /** Has a time limit, because commands of BullMQ wait for Redis without one. */
   const release = async (): Promise<void> => {
-    await Promise.race([closeQueues(queues), clock.sleep(CLOSING_MS)]).catch(complain);
+    await endsWithin(closeQueues(queues), CLOSING_MS, clock).catch(complain);
     working.end();
     await asking.close();
   };

@@ -1,11 +1,14 @@
 // The worker with Redis: takes the jobs of every queue (take-queues.ts), and ends cleanly.
+
 import { setMaxListeners } from "node:events";
 import { createSessions, type Sessions } from "../../../jobs/session.ts";
 import { checkRedis } from "../../budget/store/redis-connection.ts";
+import { endsWithin } from "../../core/async/when-free.ts";
 import { noTracer } from "../../core/tracing.ts";
 import { askAlerts } from "../alerts/redis.ts";
 import type { RunningWorker } from "../asking/asks.ts";
 import { ABORT } from "../asking/failures.ts";
+import { every } from "../asking/rounds.ts";
 import { enterFleet } from "../fleet/fleet.ts";
 import { newestReader } from "../fleet/members.ts";
 import { cancelledOf, keepProgress } from "../redis/marks.ts";
@@ -36,25 +39,19 @@ const startChores = (
     readonly stopping: AbortSignal;
   },
 ): readonly Promise<void>[] => {
-  /** Repeats a task until the worker stops; a failure is logged, and the task is tried again. */
-  const every = async (ms: number, task: () => Promise<unknown>): Promise<void> => {
-    while (!stopping.aborted) {
-      await task().catch(complain);
-      await clock.sleep(ms, stopping).catch(() => undefined);
-    }
-  };
+  const repeat = (ms: number, task: () => Promise<unknown>) => every(ms, task, { clock, stopping, onError: complain });
   const endCancelled = async (): Promise<void> => {
     // What a cancelled sync has committed is published and exported.
     for (const id of await cancelledOf(asking.redis, [...taking.underWay]))
       for (const worker of [taken.syncs, taken.verifying]) worker.cancelJob(id, ABORT.cancelled);
   };
   return [
-    every(times.scheduleCheck, () => settleSchedules(queues.schedule, profiles)),
-    every(times.alertCheck, () => atRedis(asking, () => askAlerts(queues, profiles))),
+    repeat(times.scheduleCheck, () => settleSchedules(queues.schedule, profiles)),
+    repeat(times.alertCheck, () => atRedis(asking, () => askAlerts(queues, profiles))),
     // Redis's settings can change while it runs.
-    every(times.scheduleCheck, () => checkRedis(asking)),
-    every(times.cancelCheck, endCancelled),
-    every(times.heartbeat, () => keepProgress(asking.redis, book.all())),
+    repeat(times.scheduleCheck, () => checkRedis(asking)),
+    repeat(times.cancelCheck, endCancelled),
+    repeat(times.heartbeat, () => keepProgress(asking.redis, book.all())),
   ];
 };
 
@@ -124,12 +121,13 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const stop = async (): Promise<void> => {
     stopping.abort();
     await endTaking(taken.all, { clock, mostMs: times.stop, onError: complain });
-    await Promise.race([Promise.all([...chores, fleet.leave()]), clock.sleep(CLOSING_MS)]).catch(complain);
+    await endsWithin(Promise.all([...chores, fleet.leave()]), CLOSING_MS, clock).catch(complain);
     await release();
   };
   const board = async () => {
-    const { boardOf } = await import("../letters/board.ts");
-    return boardOf(Object.values(queues));
+    // Shows the queues and changes nothing: `duckmirror jobs` and the status page know the parts of a sync.
+    const { BullMQAdapter } = await import("@bull-board/api/bullMQAdapter");
+    return Object.values(queues).map((queue) => new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false }));
   };
   return { triggers, board, fleet: fleet.read, stop };
 };

@@ -1,6 +1,6 @@
 // Access to the service for a worker with Redis: rate and credits are shared through Redis by all processes with the same
 // token. Redis has the figures only; no token and no response body enters it.
-import { setTimeout as delay } from "node:timers/promises";
+
 import { clientOf, type OpenAccess } from "../../../jobs/service-access.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
 import {
@@ -14,7 +14,7 @@ import { redisLedger, redisLimiter } from "../../budget/limits-in-redis.ts";
 import { createThrottle } from "../../budget/rate/throttle.ts";
 import { organizationKey } from "../../budget/store/in-redis.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
-import { untilAborted } from "../../core/async/when-free.ts";
+import { endsWithin, untilAborted } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -59,14 +59,6 @@ interface OpenCredits extends SharedCredits {
   /** Waits briefly for unfinished settlements. */
   close(): Promise<void>;
 }
-
-/** Waits for `work`, but not for long. */
-const withinLimit = async (work: Promise<unknown>): Promise<void> => {
-  const over = new AbortController();
-  const force = delay(CLOSING_MS, undefined, { signal: over.signal }).catch(() => undefined);
-  await Promise.race([work, force]);
-  over.abort();
-};
 
 /** Credits of an organization from its ledger in Redis. A settlement that Redis does not receive expires. */
 export const organizationCredits = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
@@ -121,7 +113,7 @@ export const organizationCredits = (ledger: OrganizationLedger, clock: Clock): O
     },
     close: async () => {
       clearInterval(renewing);
-      await withinLimit(Promise.all(settling));
+      await endsWithin(Promise.all(settling), CLOSING_MS, clock);
     },
   };
 };

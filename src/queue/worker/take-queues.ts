@@ -4,12 +4,9 @@ import type { Redis } from "ioredis";
 import { exportAll } from "../../../jobs/export.ts";
 import { publishJob } from "../../../jobs/publish.ts";
 import type { Sessions } from "../../../jobs/session.ts";
-import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { isCode } from "../../core/errors.ts";
 import { endLine } from "../../core/report/severity.ts";
 import { askAlerts, processAlert } from "../alerts/redis.ts";
-import { ABORT, BUSY_MS, HANDED_ON_MS } from "../asking/failures.ts";
 import { exportPayload, type SyncPayload, WRITTEN } from "../asking/payloads.ts";
 import { askDeliveries, processDeliver } from "../deliveries/redis.ts";
 import { isPaused } from "../fleet/fleet.ts";
@@ -18,7 +15,7 @@ import { dropTimes } from "../redis/marks.ts";
 import { atRedis, redisNow } from "../redis/queue-connections.ts";
 import { JOB_OPTIONS, keyOf, type Queues } from "../redis/queues.ts";
 import type { Taking } from "../redis/take-jobs.ts";
-import { knownProfile, putOff, readPayload, type Taken } from "../redis/taken-job.ts";
+import { carryOut, type KnownProfiles, type Taken } from "../redis/taken-job.ts";
 import { processTick } from "../schedules/redis.ts";
 import { isScheduled, liveSyncs } from "../syncs/redis/live-syncs.ts";
 import { type HeldBack, processSync, type SyncJobDeps } from "../syncs/redis/process-sync.ts";
@@ -86,29 +83,19 @@ const askExport = async (
   );
 };
 
-interface ExportDeps {
-  readonly profiles: readonly Config[];
-  readonly clock: Pick<Clock, "now">;
+interface ExportDeps extends KnownProfiles {
   /** Called with the written formats. */
   readonly onExported: (formats: readonly string[], ms: number, run: { runId: string; profile: string }) => void;
 }
 
 /** Writes the profile's exports; returns the formats. */
-const processExport = async (taken: Taken, deps: ExportDeps): Promise<readonly string[]> => {
-  const { signal } = taken;
-  const { profile: name, syncId: runId } = await readPayload(exportPayload, taken, deps);
-  const profile = await knownProfile(taken, name, deps);
-  const startedAt = performance.now();
-  try {
-    const formats = await exportAll(profile, signal);
-    deps.onExported(formats, performance.now() - startedAt, { runId, profile: name });
+const processExport = (taken: Taken, deps: ExportDeps) =>
+  carryOut(taken, exportPayload, deps, async (config, { profile, syncId: runId }) => {
+    const startedAt = performance.now();
+    const formats = await exportAll(config, taken.signal);
+    deps.onExported(formats, performance.now() - startedAt, { runId, profile });
     return formats;
-  } catch (error) {
-    if (isCode(error, "WRITER_BUSY")) return putOff(taken, BUSY_MS, deps.clock.now());
-    if (signal.aborted && signal.reason === ABORT.stopping) return putOff(taken, HANDED_ON_MS, deps.clock.now());
-    throw error;
-  }
-};
+  });
 
 const EXPORTS_AT_ONCE = 2;
 const DELIVERIES_AT_ONCE = 4;

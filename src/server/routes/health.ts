@@ -1,7 +1,9 @@
 // /healthz: the process responds. /readyz: every mirror has a snapshot that opens. /key-proof: the server knows the
 // client's key. All without a key, because they show no data: of a pause they show no profile's name.
+
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { endsWithin } from "../../core/async/when-free.ts";
 import type { Fleet } from "../../core/report/fleet.ts";
 import { createProver, nonceSchema, PROOF_PATH } from "../access/key-proof.ts";
 import type { MetricsPage } from "../figures/metrics.ts";
@@ -35,13 +37,11 @@ const pausesIn = ({ paused }: Fleet) => ({
 /** What is paused, as a member of the response; null while Redis does not answer. */
 const pauseDetail = async ({ fleet, clock }: Pick<ServerContext, "fleet" | "clock">) => {
   if (fleet === undefined) return {};
-  const over = new AbortController();
-  const late = clock.sleep(FLEET_WAIT_MS, over.signal).then(
-    () => null,
-    () => null,
-  );
-  const paused = await Promise.race([fleet().then(pausesIn, () => null), late]);
-  over.abort();
+  let paused: ReturnType<typeof pausesIn> | null = null;
+  const reading = fleet().then((found) => {
+    paused = pausesIn(found);
+  });
+  await endsWithin(reading, FLEET_WAIT_MS, clock).catch(() => false);
   return { paused };
 };
 

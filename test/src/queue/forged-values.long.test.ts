@@ -10,7 +10,7 @@ import { createLogger } from "../../../src/core/log.ts";
 import { createScrubber } from "../../../src/core/secret.ts";
 import { keyDigest } from "../../../src/queue/asking/asks.ts";
 import { WRITTEN } from "../../../src/queue/asking/payloads.ts";
-import { deadLetters } from "../../../src/queue/letters/dead-letters.ts";
+import { deadLetters } from "../../../src/queue/dead-letters/dead-letters.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
 
 const INJECTED = "INJECTED";

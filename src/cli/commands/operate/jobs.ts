@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { AskedSync } from "../../../core/report/triggers.ts";
 import { isoTime } from "../../../core/time.ts";
-import type { DeadLetter } from "../../../queue/letters/dead-letters.ts";
+import type { DeadLetter } from "../../../queue/dead-letters/dead-letters.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { renderTable } from "../../terminal/table.ts";
 import {
@@ -56,7 +56,7 @@ const NONE_KEPT =
 /** Failed jobs. Without Redis none are kept; `status` shows failures. */
 const lettersOf = async ({ queues }: WorkerConnection): Promise<readonly DeadLetter[]> => {
   if (queues === null) return [];
-  const { deadLetters } = await import("../../../queue/letters/dead-letters.ts");
+  const { deadLetters } = await import("../../../queue/dead-letters/dead-letters.ts");
   return deadLetters(queues);
 };
 

@@ -5,44 +5,21 @@ import { hostname } from "node:os";
 import { Option } from "commander";
 import { z } from "zod";
 import type { Config } from "../../../core/config/config.ts";
-import { type ListenAddress, parseListen } from "../../../core/config/listen-address.ts";
+import type { ListenAddress } from "../../../core/config/listen-address.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/log.ts";
-import type { MemberIdentity } from "../../../core/report/fleet.ts";
 import type { Tracer } from "../../../core/tracing.ts";
 import type { RunningWorker } from "../../../queue/asking/asks.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { resolveAccess, type ServerAccess } from "../../worker/access-keys.ts";
-import { createWorkerLog, faultLog } from "../../worker/log.ts";
+import { listenOf, resolveAccess, type ServerAccess, serverOptions } from "../../worker/access-keys.ts";
+import { createWorkerLog } from "../../worker/log.ts";
 import { nextSyncOf, type ProfileWatch, servedProfile, watchProfiles } from "../../worker/served-profile.ts";
-
-// Waits until the user or the system asks the program to stop.
-
-const untilStopped = async (signal: AbortSignal): Promise<void> => {
-  if (!signal.aborted) await once(signal, "abort");
-};
-
-// How this process appears in the register of the fleet.
-
-const identityOf = (version: string): MemberIdentity => ({
-  version,
-  host: hostname(),
-  pid: process.pid,
-});
 
 const inputSchema = z.object({
   /** Of older versions, with fetchers on other machines. */
   role: z.string().optional(),
   listen: z.string().optional(),
 });
-type Input = z.output<typeof inputSchema>;
-
-const listenOf = ({ listen }: Input, config: Config): ListenAddress => {
-  if (listen === undefined) return config.listen;
-  const parsed = parseListen(listen);
-  if (parsed !== null) return parsed;
-  throw new DuckmirrorError("USAGE", { detail: `--listen ${listen} is not an address like 127.0.0.1:8737` });
-};
 
 const logTo =
   (logger: Logger) =>
@@ -74,7 +51,7 @@ const startSyncing = async (
   const random = Math.random;
   const dataDirs = profiles.map(({ dataDir }) => dataDir);
   const engine = { clock, random, version, scrubber, tracer, mirrors: watchMirrors(dataDirs, { clock, signal }) };
-  const identity = identityOf(version);
+  const identity = { version, host: hostname(), pid: process.pid };
   const base = { profiles, clock, random, scrubber, log: logTo(logger), emit, tracer, unable };
   if (redisUrl === null) {
     const { startLocalWorker } = await import("../../../queue/worker/local-worker.ts");
@@ -102,11 +79,12 @@ const queuePage = async ({ board }: RunningWorker) => {
 const serveUntilStopped = async (
   worker: RunningWorker,
   { config, profiles, listen, logger, unable }: Syncing,
-  { key, keyFile, madeIn, tls }: ServerAccess,
+  access: ServerAccess,
   hear: WorkerLog["listen"],
   context: CommandContext,
 ): Promise<void> => {
-  const { clock, version, signal, shared } = context;
+  const { clock, signal, shared } = context;
+  const { madeIn } = access;
   const { startServer } = await import("../../../server/http/listen.ts");
   const server = await startServer(
     {
@@ -114,17 +92,10 @@ const serveUntilStopped = async (
         ...servedProfile(profile, { ...context, warn: (text) => logger.warn(text) }),
         nextSyncAt: () => nextSyncOf(profile, clock.now()),
       })),
-      key,
-      keyFile,
-      tls,
-      clock,
-      version,
-      userSql: config.userSql,
-      snapshotBytesPerMinute: config.snapshotBytesPerMinute,
+      ...serverOptions(config, access, context, logger),
       triggers: { ...worker.triggers, listen: hear },
       ...(worker.fleet === undefined ? {} : { fleet: worker.fleet }),
       unable,
-      onFault: faultLog(logger),
     },
     listen,
     await queuePage(worker),
@@ -135,7 +106,7 @@ const serveUntilStopped = async (
     const broken = new Set(unable().map(({ profile }) => profile));
     const able = profiles.map(({ profile }) => profile).filter((profile) => !broken.has(profile));
     logger.info(`worker ready at ${server.url} for ${able.join(", ")}`);
-    await untilStopped(signal);
+    if (!signal.aborted) await once(signal, "abort");
   } finally {
     await server.close();
   }
@@ -173,9 +144,9 @@ export const command = defineCommand({
     if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
     const logger = await context.logger(config);
     // What only waits for time ends with the command, also when it cannot start.
-    const over = new AbortController();
+    const ended = new AbortController();
     const { clock, version, scrubber } = context;
-    const watching = { clock, version, scrubber, signal: AbortSignal.any([context.signal, over.signal]) };
+    const watching = { clock, version, scrubber, signal: AbortSignal.any([context.signal, ended.signal]) };
     try {
       const { unable } = await watchProfiles(configs, logger, watching);
       // Its runs do not belong to the trace of the process that started the worker.
@@ -183,7 +154,7 @@ export const command = defineCommand({
       const running = { profiles: configs, config, logger, tracer, unable };
       await syncUntilStopped({ ...running, listen: listenOf(input, config) }, context, watching.signal);
     } finally {
-      over.abort();
+      ended.abort();
     }
     return EXIT.done;
   },

@@ -3,23 +3,14 @@
 import { once } from "node:events";
 import { z } from "zod";
 import type { Config } from "../../../core/config/config.ts";
-import { type ListenAddress, parseListen } from "../../../core/config/listen-address.ts";
+import type { ListenAddress } from "../../../core/config/listen-address.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { startServer } from "../../../server/http/listen.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
-import { resolveAccess } from "../../worker/access-keys.ts";
-import { faultLog } from "../../worker/log.ts";
+import { listenOf, resolveAccess, serverOptions } from "../../worker/access-keys.ts";
 import { servedProfile } from "../../worker/served-profile.ts";
 
 const inputSchema = z.object({ listen: z.string().optional() });
-
-/** The flag overrides the setting. Throws USAGE. */
-const listenOf = ({ listen }: z.output<typeof inputSchema>, config: Config): ListenAddress => {
-  if (listen === undefined) return config.listen;
-  const parsed = parseListen(listen);
-  if (parsed !== null) return parsed;
-  throw new DuckmirrorError("USAGE", { detail: `--listen ${listen} is not an address like 127.0.0.1:8737` });
-};
 
 /** Serves the profiles until the program is asked to stop. Throws LISTEN_FAILED and the errors of `resolveAccess`. */
 export const serveProfiles = async (
@@ -27,9 +18,10 @@ export const serveProfiles = async (
   listen: ListenAddress,
   context: CommandContext,
 ): Promise<number> => {
-  const { clock, version, scrubber, signal, shared, terminal, printJson } = context;
+  const { scrubber, signal, shared, terminal, printJson } = context;
   const [config] = configs;
-  const { key, keyFile, open, madeIn, tls } = await resolveAccess(config, listen, scrubber);
+  const access = await resolveAccess(config, listen, scrubber);
+  const { key, open, madeIn } = access;
   const logger = await context.logger(config);
   const server = await startServer(
     {
@@ -40,14 +32,7 @@ export const serveProfiles = async (
         });
         return reading;
       }),
-      key,
-      keyFile,
-      tls,
-      clock,
-      version,
-      userSql: config.userSql,
-      snapshotBytesPerMinute: config.snapshotBytesPerMinute,
-      onFault: faultLog(logger),
+      ...serverOptions(config, access, context, logger),
     },
     listen,
   );

@@ -71,7 +71,7 @@ export const isLive = async (queues: Queues, syncId: string): Promise<boolean> =
 /** A sync whose job has not ended. */
 interface OpenSync extends LiveSync {
   /** It is cancelled, or its deadline is over: it ends as soon as a worker takes its job, or at its next checkpoint. */
-  readonly over: boolean;
+  readonly isEnding: boolean;
 }
 
 /** Reads the entries of a profile's syncs, for `openAmong` and `liveAmong`. */
@@ -92,7 +92,7 @@ const openAmong = async (
   const states = await Promise.all(found.map(([syncId]) => isLive(queues, syncId)));
   const ended = found.filter((_, nth) => !states[nth]).map(([syncId]) => syncId);
   if (ended.length > 0) await redis.hdel(keyFor(profile), ...ended);
-  const live = found.flatMap(([syncId, text], nth): Omit<OpenSync, "started" | "dueAt" | "over">[] => {
+  const live = found.flatMap(([syncId, text], nth): Omit<OpenSync, "started" | "dueAt" | "isEnding">[] => {
     const { data } = extent.safeParse(text);
     // Another version may know streams that this one does not.
     if (!states[nth] || data === undefined) return [];
@@ -104,15 +104,15 @@ const openAmong = async (
   return live
     .map((sync, nth): OpenSync => {
       const { now = 0, startedAt = null, dueAt = null } = times[nth] ?? {};
-      const over = cancelled.has(sync.syncId) || (dueAt !== null && dueAt <= now);
-      return { ...sync, started: startedAt !== null, dueAt, over };
+      const isEnding = cancelled.has(sync.syncId) || (dueAt !== null && dueAt <= now);
+      return { ...sync, started: startedAt !== null, dueAt, isEnding };
     })
     .sort((a, b) => a.syncId.localeCompare(b.syncId));
 };
 
 /** Those that a new request may join: queued or running, not cancelled, and within their deadline. */
 export const liveAmong = async (...among: Parameters<typeof openAmong>): Promise<readonly LiveSync[]> =>
-  (await openAmong(...among)).filter(({ over }) => !over);
+  (await openAmong(...among)).filter(({ isEnding }) => !isEnding);
 
 /** Syncs of a profile whose jobs have not ended, oldest first. */
 export const openSyncs = async (redis: Redis, queues: Queues, profile: string): Promise<readonly OpenSync[]> =>

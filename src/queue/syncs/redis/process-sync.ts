@@ -23,7 +23,7 @@ import {
 } from "../../asking/payloads.ts";
 import type { SyncMarks } from "../../redis/marks.ts";
 import { knownProfile, leaveUnread, putOff, readPayload, type Taken } from "../../redis/taken-job.ts";
-import { type Fate, fateAfter, fateOfError, timeLeftOf, unsettled } from "../sync-life.ts";
+import { type NextStep, stepAfter, stepAfterError, timeLeftOf, unsettled } from "../sync-life.ts";
 
 /**
  * Why a sync may not start yet: it is paused, one that a person asked for is taken first, or it is offered to the worker that
@@ -110,13 +110,16 @@ const keep = ({ taken: { job }, deps }: Work, results: readonly RunResult[], out
   job.updateProgress(scrubbed(keptSync, { ...WRITTEN.sync, results: [...results], outcome }, deps));
 
 /** Runs what earlier runs left open. Returns all runs, and what follows from them. */
-const runOpen = async (work: Work, earlier: readonly RunResult[]): Promise<readonly [readonly RunResult[], Fate]> => {
+const runOpen = async (
+  work: Work,
+  earlier: readonly RunResult[],
+): Promise<readonly [readonly RunResult[], NextStep]> => {
   const { taken, sync, profile, deps } = work;
   const { syncId, streams } = sync;
   const timeLeft = async () => timeLeftOf(await deps.marks.timesOf(syncId), profile.syncTimeoutMs);
   const open = openStreams(streams, unsettled(earlier, streams));
-  if (open.length === 0) return [earlier, fateAfter(earlier, streams, false)];
-  if (await isCancelled(work)) return [earlier, fateAfter(earlier, streams, true)];
+  if (open.length === 0) return [earlier, stepAfter(earlier, streams, false)];
+  if (await isCancelled(work)) return [earlier, stepAfter(earlier, streams, true)];
   await putOffHeld(taken, sync, (await timeLeft()).leftMs ?? Number.POSITIVE_INFINITY, deps);
   let results: readonly RunResult[];
   try {
@@ -127,11 +130,11 @@ const runOpen = async (work: Work, earlier: readonly RunResult[]): Promise<reado
     // Another request may have extended the deadline while it waited for its turn.
     const isExtended = isCode(error, "DURATION_SPENT") && ((await timeLeft()).leftMs ?? 1) > 0;
     if (isExtended) return [earlier, { kind: "again", afterMs: HANDED_ON_MS }];
-    return [earlier, fateOfError(error, await isCancelled(work))];
+    return [earlier, stepAfterError(error, await isCancelled(work))];
   }
   // Before the publish, so that no worker after this one reads the lists again.
   await keep(work, results, null);
-  return [results, fateAfter(results, streams, await isCancelled(work))];
+  return [results, stepAfter(results, streams, await isCancelled(work))];
 };
 
 /** Publishes, asks for what follows, and returns what is stored as the end of the sync. */

@@ -1,6 +1,7 @@
 // Triggers on BullMQ: a request becomes a job, or joins one that covers it. Any process with the same Redis
 // and configuration can request a sync; a worker runs it.
 
+import { endsWithin } from "../../../core/async/when-free.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { profileOf, type Triggers } from "../../asking/asks.ts";
 import { markCancelled } from "../../redis/marks.ts";
@@ -17,16 +18,10 @@ import { bringForward, createStart, LOCK_MS } from "./start-sync.ts";
 const createTurns = (clock: Clock, mostMs: number) => {
   const last = new Map<string, Promise<void>>();
 
-  const waitFor = async (before: Promise<void>): Promise<void> => {
-    const over = new AbortController();
-    await Promise.race([before, clock.sleep(mostMs, over.signal).catch(() => undefined)]);
-    over.abort();
-  };
-
   /** Runs `work` when the earlier ones of the same name have ended, and answers as it does. */
   return <T>(name: string, work: () => Promise<T>): Promise<T> => {
     const before = last.get(name);
-    const mine = before === undefined ? work() : waitFor(before).then(work);
+    const mine = before === undefined ? work() : endsWithin(before, mostMs, clock).then(work);
     const ended: Promise<void> = mine.then(
       () => undefined,
       () => undefined,

@@ -129,17 +129,17 @@ export const withoutValues = (result: CheckResult): CheckResult => {
  * checks have their time.
  */
 const soonAfter = (stop: AbortSignal | undefined) => {
-  const over = new AbortController();
+  const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const begin = () => {
     const { reason } = stop ?? {};
     if (reason instanceof DuckmirrorError && reason.code !== "INTERRUPTED") return;
-    timer = setTimeout(() => over.abort(new DuckmirrorError("INTERRUPTED")), GRACE_MS);
+    timer = setTimeout(() => late.abort(new DuckmirrorError("INTERRUPTED")), GRACE_MS);
   };
   if (stop?.aborted) begin();
   else stop?.addEventListener("abort", begin, { once: true });
   return {
-    signal: over.signal,
+    signal: late.signal,
     release: () => {
       clearTimeout(timer);
       stop?.removeEventListener("abort", begin);
@@ -170,15 +170,15 @@ export const runChecks = async (
   return database.offline(async () => {
     const processes = createQueryProcesses(LIMITS, source, { spare: true });
     const results: CheckResult[] = [];
-    const over = soonAfter(stop);
+    const grace = soonAfter(stop);
     try {
       for (const file of files) {
         const { check, severity } = file;
-        const outcome = await runCheck(processes, database.file, file, over.signal);
+        const outcome = await runCheck(processes, database.file, file, grace.signal);
         results.push({ check, severity, ...outcome, run_id: runId, at: now });
       }
     } finally {
-      over.release();
+      grace.release();
       await processes.close();
     }
     return results;

@@ -11,7 +11,7 @@ import {
   renderQueues,
 } from "../../../../src/cli/worker/steer.ts";
 import type { Fleet, Pause, QueueState, SeenMember } from "../../../../src/core/report/fleet.ts";
-import { deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
+import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { PREFIX } from "../../../../src/queue/redis/queues.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aFolder, cli } from "../../../support/cli.ts";

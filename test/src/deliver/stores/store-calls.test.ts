@@ -1,7 +1,7 @@
 // What stores of object storage have in common.
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { loadPackages, pieceBytes, smallText, storeCall } from "../../../../src/deliver/stores/object-store.ts";
+import { loadPackages, pieceBytes, smallText, storeCalls } from "../../../../src/deliver/stores/object-store.ts";
 
 const MIB = 2 ** 20;
 
@@ -14,43 +14,32 @@ test("a file is sent in as many pieces as the service takes, however large it is
   }
 });
 
-test("an error of the service becomes one for the user", async () => {
+const missing = new Error("404");
+const { call, found } = storeCalls(
+  (error, name) => new Error(`${name}: ${String(error)}`),
+  (error) => error === missing,
+);
+
+test("an error of the service becomes one for the user, a missing object none", async () => {
   const { signal } = new AbortController();
-  const refused = storeCall(
-    signal,
-    (error) => new Error(`translated: ${String(error)}`),
-    () => Promise.reject(new Error("403")),
-  );
-  await expect(refused).rejects.toThrow("translated: Error: 403");
-  expect(
-    await storeCall(
-      signal,
-      () => null,
-      async () => 7,
-    ),
-  ).toBe(7);
+  await expect(call("lake", signal, () => Promise.reject(new Error("403")))).rejects.toThrow("lake: Error: 403");
+  expect(await call("lake", signal, async () => 7)).toBe(7);
+  expect(await found(() => Promise.reject(missing))).toBeNull();
+  await expect(found(() => Promise.reject(new Error("403")))).rejects.toThrow("403");
 });
 
 test("an abort is its own reason, whatever the service's library makes of it", async () => {
   const stop = new AbortController();
   const reason = new Error("INTERRUPTED");
-  const aborted = storeCall(
-    stop.signal,
-    () => new Error("translated"),
-    () => {
-      stop.abort(reason);
-      return Promise.reject(new Error("Request aborted"));
-    },
-  );
+  const aborted = call("lake", stop.signal, () => {
+    stop.abort(reason);
+    return Promise.reject(new Error("Request aborted"));
+  });
   await expect(aborted).rejects.toBe(reason);
   let called = false;
-  const later = storeCall(
-    stop.signal,
-    () => null,
-    async () => {
-      called = true;
-    },
-  );
+  const later = call("lake", stop.signal, async () => {
+    called = true;
+  });
   await expect(later).rejects.toBe(reason);
   expect(called).toBe(false);
 });

@@ -3,7 +3,7 @@
 import { expect, test, vi } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
-import { deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
+import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { startLocalWorker } from "../../../../src/queue/worker/local-worker.ts";
 import { engineRunner } from "../../../../src/queue/worker/run-engine.ts";
 import { afterTest } from "../../../support/after-test.ts";

@@ -4,7 +4,7 @@
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { createSteering, deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
+import { createSteering, deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { leftFor } from "../../../../src/queue/redis/take-jobs.ts";
 import { schedulesOf } from "../../../../src/queue/schedules/local.ts";
 import { settleSchedules } from "../../../../src/queue/schedules/redis.ts";

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { VERIFY_CREDITS } from "../../../../jobs/verify.ts";
 import type { Triggers } from "../../../../src/queue/asking/asks.ts";
 import { findStored } from "../../../../src/queue/asking/failures.ts";
-import { deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
+import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 

@@ -1,7 +1,7 @@
 // One connection of a worker breaks while the others live: the jobs it was just offered are put off, not failed.
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { deadLetters } from "../../../../src/queue/letters/dead-letters.ts";
+import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 

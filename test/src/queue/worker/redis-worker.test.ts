@@ -5,7 +5,7 @@ import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { jobsByState } from "../../../../src/core/report/fleet.ts";
 import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
-import { deadLetters, retryLetter } from "../../../../src/queue/letters/dead-letters.ts";
+import { deadLetters, retryLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { anAccount } from "../../../support/fake-data.ts";
 import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { createSteering } from "../../../../src/queue/letters/dead-letters.ts";
+import { createSteering } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { startServer } from "../../../../src/server/http/listen.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";

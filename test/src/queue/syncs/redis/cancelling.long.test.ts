@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../../../src/core/clock.ts";
-import { deadLetters } from "../../../../../src/queue/letters/dead-letters.ts";
+import { deadLetters } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { standingClock } from "../../../../support/standing-clock.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";

@@ -1,6 +1,6 @@
 // Syncs of a part over the worker: one list anew, or what is dated after a day.
 import { expect, test } from "vitest";
-import { deadLetters, retryLetter } from "../../../../../src/queue/letters/dead-letters.ts";
+import { deadLetters, retryLetter } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
 
 const listsOf = (log: readonly { readonly path: string }[]) => new Set(log.map(({ path }) => path));

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { jobsByState } from "../../../../../src/core/report/fleet.ts";
-import { createSteering } from "../../../../../src/queue/letters/dead-letters.ts";
+import { createSteering } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { SCHEDULED_PRIORITY } from "../../../../../src/queue/redis/queues.ts";
 import { liveSyncs } from "../../../../../src/queue/syncs/redis/live-syncs.ts";
 import type { SyncResult } from "../../../../../src/sync/run/run-sync.ts";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { readability, WRITTEN } from "../../../../../src/queue/asking/payloads.ts";
-import { deadLetters } from "../../../../../src/queue/letters/dead-letters.ts";
+import { deadLetters } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { schedulesOf } from "../../../../../src/queue/schedules/local.ts";
 import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../../worker-rig.ts";
 

@@ -1,8 +1,8 @@
 // Jobs that another program wrote into Redis and that cannot be read: they hide no other job, and can be dropped.
 import { expect, test } from "vitest";
 import { isoTime } from "../../../../src/core/time.ts";
+import { deadLetters, dropLetters, retryLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
-import { deadLetters, dropLetters, retryLetter } from "../../../../src/queue/letters/dead-letters.ts";
 import { keyOf, QUEUE } from "../../../../src/queue/redis/queues.ts";
 import { anOrg, aRedis, someTriggers } from "../worker-rig.ts";
 

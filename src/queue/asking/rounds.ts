@@ -1,0 +1,73 @@
+// THE rule of work that is asked for by key (a destination, an alert rule), in one process. With Redis, BullMQ's deduplication with
+// `keepLastIfActive`, its attempts and `putOff` are the same rule (redis/taken-job.ts).
+//
+//   idle ─ask─▶ running ─done─▶ idle          running ─ask─▶ running, then once more
+//                │     ▲
+//                └ ms ─▶ waiting               an ask adds nothing: the next round takes what is new by then
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+
+/** One round. `attempt`: 1-based since the last round that named no time. Returns ms until the next one; null: none is needed. */
+export type Round = (attempt: number, signal: AbortSignal) => Promise<number | null>;
+
+export interface Rounds {
+  /** Asks for a round of this key; returns at once. A round never rejects. */
+  ask(key: string, round: Round): void;
+  /** Ends what runs. */
+  stop(): Promise<void>;
+}
+
+export const createRounds = (clock: Clock): Rounds => {
+  const running = new Map<string, { asked: boolean; ended: Promise<void> }>();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  const carryOut = async (key: string, round: Round): Promise<void> => {
+    let attempt = 1;
+    for (let entry = running.get(key); entry?.asked === true && !signal.aborted; entry = running.get(key)) {
+      entry.asked = false;
+      const waitMs = await round(attempt, signal);
+      attempt = waitMs === null ? 1 : attempt + 1;
+      if (waitMs === null) continue;
+      await clock.sleep(waitMs, signal).catch(() => undefined);
+      entry.asked = true;
+    }
+    running.delete(key);
+  };
+
+  return {
+    ask: (key, round) => {
+      const there = running.get(key);
+      if (there !== undefined) there.asked = true;
+      else if (!signal.aborted) {
+        // The first step runs after the entry is there.
+        const ended = Promise.resolve().then(() => carryOut(key, round));
+        running.set(key, { asked: true, ended });
+      }
+    },
+    stop: async () => {
+      stopping.abort(new DuckmirrorError("INTERRUPTED"));
+      await Promise.all([...running.values()].map(({ ended }) => ended));
+    },
+  };
+};
+
+/** Repeats a task every `ms` until the worker stops; a failure is reported, and the task is tried again. */
+export const every = async (
+  ms: number,
+  task: () => unknown,
+  {
+    clock,
+    stopping,
+    onError,
+  }: { readonly clock: Clock; readonly stopping: AbortSignal; onError(error: unknown): void },
+): Promise<void> => {
+  while (!stopping.aborted) {
+    try {
+      await task();
+    } catch (error) {
+      onError(error);
+    }
+    await clock.sleep(ms, stopping).catch(() => undefined);
+  }
+};

@@ -154,7 +154,8 @@ const aFleet = (settings: (disk: string) => string) => {
     /** Asks for a sync of each mirror; resolves to their states when all have ended. */
     settle: async (): Promise<readonly string[]> => {
       const url = workers[0]?.url ?? "";
-      const ids = await post(url);
+      // The last kill may have been of Redis: a worker refuses requests until it is connected again.
+      const ids = await vi.waitFor(() => post(url), { timeout: 60_000, interval: 500 });
       const states = () =>
         Promise.all(
           [...ids.values()].map(async (id) => {

@@ -19,6 +19,8 @@ interface SearchWord {
   readonly stem: string;
   /** RE2 pattern over folded text. */
   readonly pattern: string;
+  /** RE2 pattern that matches, without case, in every text as it is whose folded form has the word. */
+  readonly unfolded: string;
 }
 
 const MOST_WORDS = 12;
@@ -30,6 +32,8 @@ const ENDINGS = ["ings", "ing", "ies", "ied", "ers", "er", "es", "ed", "s", "e",
 const ANY_ENDING = `(?:${ENDINGS.join("|")})?`;
 /** Shorter stems would find other words. */
 const LEAST_STEM = 3;
+/** Words with fewer letters are looked for as whole words at once. */
+const SHORT = 3;
 
 /** Text as the search compares it: the same as `lower(strip_accents(x))` of DuckDB for letters. */
 export const folded = (text: string): string =>
@@ -43,13 +47,43 @@ const stemOf = (word: string): string => {
 
 const bounded = (inner: string): string => `(?:^|[^${LETTER}])${inner}(?:[^${LETTER}]|$)`;
 
+/** The letters that folding makes of each letter with accents, read backwards; nothing after U+30FF is folded to one letter. */
+let alike: ReadonlyMap<string, string> | undefined;
+const alikeOf = (letter: string): string => {
+  if (alike === undefined) {
+    const found = new Map<string, string>();
+    for (let code = 0xc0; code < 0x3100; code += 1) {
+      const other = String.fromCharCode(code);
+      const plain = folded(other);
+      if (plain !== other && plain.length === 1) found.set(plain, (found.get(plain) ?? "") + other);
+    }
+    alike = found;
+  }
+  return alike.get(letter) ?? "";
+};
+
+/** Marks of Latin letters: `\p{M}` after each letter would take longer to compile than a small mirror to read. */
+const LATIN_MARKS = "[\u0300-\u036f]*";
+
+/** The pattern of folded letters as one of letters with any accents. */
+const accented = (letters: string): string =>
+  letters.replaceAll(
+    /[\p{L}\p{N}]/gu,
+    (letter) => `[${letter}${alikeOf(letter)}]${/[a-z]/.test(letter) ? LATIN_MARKS : "\\p{M}*"}`,
+  );
+
 const wordOf = (text: string): SearchWord => {
   const prefix = text.endsWith("*");
   const word = prefix ? text.slice(0, -1) : text;
-  if (UNSPACED.test(word)) return { stem: word, pattern: word };
-  if (prefix) return { stem: word, pattern: bounded(`${word}[${LETTER}]*`) };
-  const stem = stemOf(word);
-  return { stem, pattern: bounded(/^[a-z]+$/.test(word) ? `${stem}${ANY_ENDING}` : word) };
+  if (UNSPACED.test(word)) return { stem: word, pattern: word, unfolded: accented(word) };
+  const stem = prefix ? word : stemOf(word);
+  const [ending, accentedEnding] = prefix
+    ? [`[${LETTER}]*`, `[${LETTER}]*`]
+    : /^[a-z]+$/.test(word)
+      ? [ANY_ENDING, accented(ANY_ENDING)]
+      : ["", ""];
+  const unfolded = stem.length < SHORT ? bounded(accented(stem) + accentedEnding) : accented(stem);
+  return { stem, pattern: bounded(stem + ending), unfolded };
 };
 
 /** The distinct words of a search, at most 12. Throws USAGE if it has none. */
@@ -62,9 +96,6 @@ export const searchWords = (text: string): readonly SearchWord[] => {
 
 /** Rows of a table that are ranked: those with most of the words, the newest first. */
 const MOST_CANDIDATES = 2_000;
-
-/** Words with fewer letters are looked for as whole words at once. */
-const SHORT = 3;
 
 const typeOf = (table: TableName, column: string) =>
   tableSpec(table).fields.find((field) => field.column === column)?.columnType;
@@ -90,8 +121,8 @@ const foldedSql = (text: string) => `lower(strip_accents(${text}))`;
 
 interface SearchSql {
   /**
-   * Candidates with how often each word is in title and text. Parameters: $1 stems, $2 patterns, $3 earliest date or NULL.
-   * `matching`: rows of the table per word; `rows`: rows of the table.
+   * Candidates with how often each word is in title and text. Parameters: $1 stems, $2 patterns, $3 earliest date or NULL,
+   * $4 patterns of texts that are not folded. `matching`: rows of the table per word; `rows`: rows of the table.
    */
   readonly candidates: string;
   /** Key, account, title, date and text of some candidates. Parameter: $1 row ids as text. */
@@ -105,30 +136,36 @@ const searchSql = (table: TableName, words: readonly SearchWord[]): SearchSql =>
   const source = `main.${quoted(table)} AS t`;
   const body = `concat_ws(' · ', ${[...texts.map((column) => textOf(table, column)), "NULL"].join(", ")})`;
   const numbers = words.map((_, index) => index + 1);
-  // Nearly every text holds the letters of a short word somewhere, so its pattern decides; of others their letters are quicker.
-  const holds = (word: number) =>
-    (words[word - 1]?.stem.length ?? 0) < SHORT
-      ? `regexp_matches(f.text, $2[${word}])`
-      : `contains(f.text, $1[${word}])`;
   // One text per row: an expression per word and column takes DuckDB half a second to plan. No word reaches over a line's end.
-  const wholeText = foldedSql(
-    `concat_ws(chr(10), ${[title, ...texts.map((column) => rawText(table, column))].join(", ")})`,
-  );
+  const wholeText = `concat_ws(chr(10), ${[title, ...texts.map((column) => rawText(table, column))].join(", ")})`;
+  // Nearly every text holds the letters of a short word somewhere, so its pattern decides; of others their letters are quicker.
+  // DuckDB takes off accents fifteen times as slowly as it matches a pattern, so only texts without any are folded.
+  const holds = (word: number) => {
+    const matches = `regexp_matches(f.text, $4[${word}], 'i')`;
+    if ((words[word - 1]?.stem.length ?? 0) < SHORT) return matches;
+    return `CASE WHEN f.plain IS NULL THEN ${matches} ELSE contains(f.plain, $1[${word}]) END`;
+  };
   const count = (text: string) =>
     `[${numbers.map((word) => `len(regexp_extract_all(${text}, $2[${word}]))`).join(", ")}]`;
   const key = tableSpec(table).key.map((column) => `${literal(column)}, t.${quoted(column)}`);
   return {
     candidates: `WITH scanned AS (
-  SELECT f.place, f.dated, [${numbers.map((word) => `${holds(word)}::INTEGER`).join(", ")}] AS has
-  -- Where every word is short, no pattern of letters is read, and DuckDB takes no value that a statement does not name.
+  SELECT f.place, f.dated, ${numbers.map((word) => `${holds(word)} AS has${word}`).join(", ")}
   FROM (
-    SELECT t.rowid AS place, t.${quoted(at)} AS dated, ${wholeText} AS text
-    FROM ${source} WHERE ($3 IS NULL OR t.${quoted(at)} >= $3) AND $1 IS NOT NULL
+    SELECT place, dated, text, CASE WHEN strlen(text) = length(text) THEN lower(text) END AS plain
+    FROM (
+      SELECT t.rowid AS place, t.${quoted(at)} AS dated, ${wholeText} AS text
+      -- Where every word is short, nothing else names $1, and DuckDB takes no value that a statement does not name.
+      FROM ${source} WHERE ($3 IS NULL OR t.${quoted(at)} >= $3) AND $1 IS NOT NULL
+    )
   ) AS f
-), hits AS (SELECT place, dated, has, list_sum(has) AS words FROM scanned WHERE list_sum(has) > 0),
+), hits AS (
+  SELECT *, ${numbers.map((word) => `has${word}::INTEGER`).join(" + ")} AS words FROM scanned
+  WHERE ${numbers.map((word) => `has${word}`).join(" OR ")}
+),
 top AS (SELECT place FROM hits ORDER BY words DESC, dated DESC NULLS LAST LIMIT ${MOST_CANDIDATES})
 SELECT CAST(c.place AS VARCHAR) AS place, ${count("title")} AS in_title, ${count("body")} AS in_body, length(body) AS length,
-  (SELECT [${numbers.map((word) => `sum(has[${word}])`).join(", ")}] FROM hits) AS matching,
+  (SELECT [${numbers.map((word) => `count(*) FILTER (has${word})`).join(", ")}] FROM hits) AS matching,
   (SELECT count(*) FROM ${source}) AS rows
 FROM (
   SELECT t.rowid AS place, ${foldedSql(`coalesce(${title}, '')`)} AS title, ${foldedSql(body)} AS body
@@ -269,12 +306,13 @@ const sum = (values: readonly number[]) => values.reduce((all, value) => all + v
 export const search = async (sql: ReadSql, request: SearchRequest): Promise<readonly Found[]> => {
   const words = searchWords(request.words);
   const [stems, patterns] = [words.map(({ stem }) => stem), words.map(({ pattern }) => pattern)];
+  const unfolded = words.map((word) => word.unfolded);
   const since = request.since === undefined ? null : instant(request.since);
   const candidates: Ranked[] = [];
   const matching = words.map(() => 0);
   let rows = 0;
   for (const table of tablesOf(request.tables)) {
-    const found = await sql.query(searchSql(table, words).candidates, [stems, patterns, since], candidateRow);
+    const found = await sql.query(searchSql(table, words).candidates, [stems, patterns, since, unfolded], candidateRow);
     for (const [word, count] of (found[0]?.matching ?? []).entries()) matching[word] = (matching[word] ?? 0) + count;
     rows += found[0]?.rows ?? 0;
     for (const { place, in_title: inTitle, in_body: inBody, length } of found) {

@@ -1,4 +1,4 @@
-// Fifty questions with known answers in the generated world: how many are found, and how far up.
+// Fifty questions with known answers in the generated world: how many are found, and how far up. What texts with accents cost.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
@@ -70,4 +70,32 @@ test("of fifty questions nearly all are answered among the first ten, half of th
   expect(ranks).toHaveLength(50);
   expect(recall, said).toBeGreaterThanOrEqual(0.9);
   expect(first, said).toBeGreaterThanOrEqual(0.5);
+});
+
+const nothing = z.object({});
+/** Processor time of a search for a word that no text has, the shorter of two, ms. */
+const costOf = async (): Promise<number> => {
+  const costs: number[] = [];
+  for (const _ of ["cold", "warm"]) {
+    const before = process.cpuUsage();
+    expect(await search(sandbox.database, { words: "zzqqzz", tables: ["signals"], limit: MOST })).toEqual([]);
+    const { user, system } = process.cpuUsage(before);
+    costs.push((user + system) / 1000);
+  }
+  return Math.min(...costs);
+};
+
+test("a dash in every text makes a search a few times as dear, not twenty times", async () => {
+  const { database } = sandbox;
+  await database.query(
+    `INSERT INTO main.signals (id, organization_id, account_id, type, headline, description, _first_synced_at, _synced_at, _run_id)
+     SELECT 5000000 + i, 'o', 1, 'news', 'Signal ' || i, repeat(md5(i::VARCHAR) || ' ', 6), now(), now(), 'r' FROM range(200000) AS t(i)`,
+    [],
+    nothing,
+  );
+  const plain = await costOf();
+  await database.query("UPDATE main.signals SET description = description || '—' WHERE id >= 5000000", [], nothing);
+  const dashed = await costOf();
+  process.stdout.write(`${JSON.stringify({ plain, dashed })}\n`);
+  expect(dashed).toBeLessThan(6 * plain);
 });

@@ -2,11 +2,12 @@ import { expect, test } from "vitest";
 import { folded, searchWords } from "../../../../../src/warehouse/read/search/search.ts";
 
 const finds = (search: string, text: string) =>
-  searchWords(search).every(({ stem, pattern }) => {
+  searchWords(search).every(({ stem, pattern, unfolded }) => {
     const plain = folded(text);
     const matches = new RegExp(pattern, "u").test(plain);
-    // The statement reads only rows that hold the stem.
+    // The statement ranks only rows that hold the stem, or whose text with accents matches.
     expect(matches && !plain.includes(stem)).toBe(false);
+    expect(matches && !new RegExp(unfolded, "iu").test(text)).toBe(false);
     return matches;
   });
 
@@ -21,6 +22,14 @@ test.each([
   ["ing", "hiring", false],
   ["b", "Series B round", true],
   ["b", "Series C bring", false],
+  ["cafe", "Le Cafe\u0301 de Paris", true],
+  ["employee", "les EMPLOYÉS", true],
+  ["la", "LÁS Vegas", true],
+  ["a*", "der Ärger", true],
+  ["istanbul", "İstanbul", true],
+  ["ελλας", "Ελλάς", true],
+  ["елка", "Ёлка", true],
+  ["カ", "ガス", true],
   ["москва", "офис в Москва, Россия", true],
   ["日経", "東京日経フォーラム", true],
   ["10-k", "Form 10-K of 2026", true],

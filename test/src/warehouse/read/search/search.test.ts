@@ -20,6 +20,7 @@ beforeEach(async () => {
         aSignal(10, { accountId: 1, headline: "Robotics firm hires welders", date: "2024-06-01" }),
         aSignal(11, { accountId: 1, headline: "Quarterly report", description: "They weld.", date: "2024-01-01" }),
         aSignal(12, { accountId: 2, headline: "Nothing", date: "2024-06-01" }),
+        aSignal(13, { accountId: 2, headline: "Résumé — Ô CÔTÉ", date: "2024-06-01" }),
       ]),
       aLoad("filings", [{ id: 7, type: "10-K", fiscalYear: 2025, fullContent: "welding robots" }], {
         fromPath: { companyId: "c1" },
@@ -64,6 +65,13 @@ test("--in, --since and --limit choose; names of members are no text", async () 
   expect(await found("weld", "--limit", "1")).toHaveLength(1);
   expect(await found("industry")).toEqual([]);
   expect(places(await found("zurich"))).toEqual(["accounts 1"]);
+});
+
+test("a text with accents and dashes is found by the same words as one without", async () => {
+  expect(places(await found("resume"))).toEqual(["signals 13"]);
+  expect(places(await found("o", "cote"))).toEqual(["signals 13"]);
+  expect(places(await found("coter", "zzz"))).toEqual(["signals 13"]);
+  expect(await found("sum", "ote")).toEqual([]);
 });
 
 test("a terminal gets entries, and what makes no sense is refused", async () => {

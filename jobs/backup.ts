@@ -1,12 +1,13 @@
 // Jobs backup and restore: a proven copy of the mirror, and a data directory made of one. They send nothing.
 import { randomUUID } from "node:crypto";
-import { rename, rm, stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { BACKUP_ON_ITS_WAY } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { listOwn, listOwnIfThere, makeOwnFolder } from "../src/core/files/own-files.ts";
+import { moveOver } from "../src/core/system.ts";
 import { leaveHome } from "../src/deliver/home/mirror-home.ts";
 import { type BackupPlace, checkBackupPlace, fetchBackup, isStored, sendBackup } from "../src/deliver/stored-backup.ts";
 import type { StoreSettings } from "../src/deliver/stores/open-store.ts";
@@ -143,7 +144,7 @@ const fill = async (backup: Backup, { dataDir, withKeys, proof, now }: Filling):
     const fresh = `${working}.new`;
     await rm(fresh, { force: true });
     await copyDurably(copyPathOf(backup), fresh);
-    await rename(fresh, working);
+    await moveOver(fresh, working);
   } finally {
     await lock.release();
   }

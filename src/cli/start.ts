@@ -8,6 +8,7 @@ import { systemClock } from "../core/clock.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
 import { packageVersion } from "../core/program-files.ts";
 import { createScrubber } from "../core/secret.ts";
+import { system } from "../core/system.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import { runCli } from "./program.ts";
 import { type Asker, outputWidth, type Terminal, wantsColour } from "./terminal/terminal.ts";
@@ -82,8 +83,7 @@ process.umask(0o077);
 
 const scrubber = createScrubber();
 const stop = new AbortController();
-// SIGHUP: the terminal was closed.
-for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+for (const name of system.stopSignals) {
   process.on(name, () => {
     // The second signal ends the program at once. That is safe: uncommitted pages are fetched again.
     if (stop.signal.aborted) process.exit(EXIT.interrupted);

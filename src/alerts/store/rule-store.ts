@@ -2,13 +2,13 @@
 // messages first, under numbers that the position does not name yet, and then the position; if the process is killed in
 // between, the next pass replaces these messages.
 //   position.json   waiting/000000000007.json   dead/000000000003.json
-import { rename, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { ALERTS } from "../../core/data-dir.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { flushToDisk } from "../../core/files/file-system.ts";
 import { listOwnIfThere, makeOwnFolder, readOwnIfThere, replaceFile } from "../../core/files/own-files.ts";
+import { flushToDisk, moveOver } from "../../core/system.ts";
 import { type Message, messageSchema } from "../message.ts";
 
 const positionSchema = z.object({
@@ -138,7 +138,7 @@ export const openRuleStore = (dataDir: string, rule: string): RuleStore => {
     move: async (stored, to) => {
       const from = to === "dead" ? "waiting" : "dead";
       await write(from, stored);
-      await rename(fileOf(from, stored.seq), fileOf(to, stored.seq));
+      await moveOver(fileOf(from, stored.seq), fileOf(to, stored.seq));
       await flushToDisk(join(folder, to));
     },
   };

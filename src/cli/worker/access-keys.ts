@@ -1,7 +1,7 @@
 // Keys and certificate of `serve` and `worker`. The keys are the configured one and the named ones; with `require_key` and
 // neither of them, a key is created at the first start beside the working database.
 import { randomBytes } from "node:crypto";
-import { link, rename, unlink } from "node:fs/promises";
+import { link, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
@@ -12,6 +12,7 @@ import { createDurably, makeOwnFolder, readOwnIfThere } from "../../core/files/o
 import type { Logger } from "../../core/log.ts";
 import { type Scrubber, Secret } from "../../core/secret.ts";
 import { unwritable } from "../../core/state/shared-file.ts";
+import { moveOver } from "../../core/system.ts";
 import { keysPath, readKeys } from "../../server/access/key-store.ts";
 import type { CommandContext } from "../command.ts";
 import { faultLog } from "./log.ts";
@@ -44,7 +45,7 @@ const ownKey = async (dir: string, file: string): Promise<Secret> => {
     // empty key would let everybody in.
     await link(half, file).catch(() => undefined);
     const stored = await keyIn(file);
-    if (stored === null) await rename(half, file);
+    if (stored === null) await moveOver(half, file);
     return new Secret(stored ?? fresh);
   } catch (cause) {
     if (cause instanceof DuckmirrorError) throw cause;

@@ -4,6 +4,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { withoutLinks } from "../data-dir.ts";
 import { DuckmirrorError } from "../errors.ts";
 import { Secret } from "../secret.ts";
+import { system } from "../system.ts";
 import { closest, didYouMean } from "../text/did-you-mean.ts";
 import { resolveAlerts } from "./alerts/alert-settings.ts";
 import { type ConfigFile, type FileSettings, readConfigFile } from "./config-file.ts";
@@ -201,7 +202,7 @@ export const resolveConfig = (
     return (kind === "file" || kind === "profile") && file ? file.folder : cwd;
   };
   const path = (name: SettingName, value: string) => {
-    const home = env.HOME !== undefined && /^~(\/|$)/.test(value) ? join(env.HOME, value.slice(1)) : value;
+    const home = system.inHome(value, env);
     return isAbsolute(home) ? home : resolve(baseOf(name), home);
   };
   const source = tokenSource(origins);

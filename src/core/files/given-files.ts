@@ -3,6 +3,7 @@
 // keeping the process, which a signal could not end while it waits in the system.
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { hasSystemCode } from "../errors.ts";
+import { system } from "../system.ts";
 
 const MOST_BYTES = 64 * 1024 * 1024;
 const PIECE = 64 * 1024;
@@ -52,7 +53,7 @@ const contentOf = (file: number, mostBytes: number): Buffer => {
  * waits for bytes. Throws the system's error, or one that says what is wrong with the file.
  */
 export const readGiven = (path: string, mostBytes = MOST_BYTES, mayBePipe = true): string => {
-  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const file = openSync(path, constants.O_RDONLY | system.flags.noWait);
   try {
     if (!mayBePipe && !fstatSync(file).isFile()) throw new Error("it is no regular file");
     return contentOf(file, mostBytes).toString("utf8");

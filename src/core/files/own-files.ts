@@ -21,10 +21,11 @@ import {
 import { copyFile, type FileHandle, open, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
-import { flushToDisk, moveOver } from "./file-system.ts";
+import { flushToDisk, moveOver, system } from "../system.ts";
 import { makeFolders } from "./make-folders.ts";
 
-const FULL = /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large/i;
+const FULL =
+  /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large|not enough space on the disk/i;
 /** Whether a message says that a disk, a quota or a file's limit is full. */
 export const saysFull = (detail: string): boolean => FULL.test(detail);
 
@@ -60,8 +61,7 @@ export const replaceFile = (file: string, content: Buffer | string): Promise<voi
 
 /** Folder of a data directory that only duckmirror writes to. */
 const STATE = "state";
-// Windows has neither.
-const CAREFUL = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const CAREFUL = system.flags.noLink | system.flags.noWait;
 const READING = constants.O_RDONLY | CAREFUL;
 const APPENDING = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | CAREFUL;
 

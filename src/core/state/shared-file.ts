@@ -2,12 +2,11 @@
 // It is replaced as a whole, so that readers see the old or the new version; one process changes it at a time.
 
 import { randomBytes } from "node:crypto";
-import { link, rename, stat, unlink } from "node:fs/promises";
+import { link, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { z } from "zod";
 import { systemClock } from "../clock.ts";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
-import { flushToDisk } from "../files/file-system.ts";
 import {
   createDurably,
   createOwn,
@@ -17,6 +16,7 @@ import {
   replaceFile,
 } from "../files/own-files.ts";
 import { jsonOrNull } from "../json.ts";
+import { flushToDisk, moveOver } from "../system.ts";
 
 // The error for a file or folder of the mirror that could not be written.
 
@@ -56,7 +56,7 @@ export const lastingId = async (dataDir: string, name: string, bytes = 8): Promi
     // Another process may write at the same moment; the first one counts. A file that holds no id is replaced.
     await link(half, path).catch(() => undefined);
     const stored = await read(path, bytes);
-    if (stored === null) await rename(half, path);
+    if (stored === null) await moveOver(half, path);
     else await unlink(half);
     return stored ?? id;
   } catch (cause) {
@@ -154,7 +154,7 @@ const tryChange = async <T>(file: SharedFile<T>, change: (value: T) => T): Promi
     // While the handle is open, no other file gets its number.
     if (!(await isOwn(next, ino))) return null;
     await handle.close();
-    await rename(next, file.path);
+    await moveOver(next, file.path);
     // A key that was revoked must not be valid again after a loss of power.
     await flushToDisk(dirname(file.path));
     return { value };

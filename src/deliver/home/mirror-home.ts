@@ -4,7 +4,7 @@
 //   packs/…        pieces of files (pieces.ts); the name begins with the fence of its writer
 import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { rename, rm, stat, statfs } from "node:fs/promises";
+import { rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { AzureEnvironment } from "../../core/config/destinations/secrets-in.ts";
@@ -14,6 +14,7 @@ import { makeFolders } from "../../core/files/make-folders.ts";
 import { listOwn, readOwnIfThere } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { HISTORY_ID, lastingId, readNote, writeNote } from "../../core/state/shared-file.ts";
+import { moveOver } from "../../core/system.ts";
 import { MOVING_FILES } from "../../warehouse/file/baseline/backup.ts";
 import { makeBaseline } from "../../warehouse/file/baseline/baseline.ts";
 import type { MirrorHome } from "../../warehouse/file/publish/publish.ts";
@@ -212,7 +213,7 @@ const takePlace = async ({ state, settings }: Visit, note: HomeNote, folder: str
   makeFolders(archiveDir, 0o700);
   for (const name of [...MOVING_FILES, WORKING]) {
     if (note.files[name] === undefined) await rm(join(state, name), { force: true });
-    else await rename(join(folder, name), join(state, name));
+    else await moveOver(join(folder, name), join(state, name));
   }
   if (existsSync(working)) await makeBaseline(state, working, settings.clock.now());
 };

@@ -4,8 +4,10 @@ import { dirname } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { diskError, saysFull } from "../../core/files/own-files.ts";
 
-const LOCKED = /could not set lock on file|conflicting lock is held/i;
-const REFUSED = /permission denied|read-only file system|cannot open file .*(permission|read-only)/i;
+// The second halves are those of Windows. DuckDB's own words there are English in every language; the system's are not.
+const LOCKED =
+  /could not set lock on file|conflicting lock is held|file is already open in\s|being used by another process/i;
+const REFUSED = /permission denied|read-only file system|access is denied/i;
 const NEWER = /created with a newer version of duckdb|we can only read versions? /i;
 const CORRUPT =
   /corrupt database file|could not read enough bytes from file|not a valid duckdb database file|failed to deserialize|serialization error/i;

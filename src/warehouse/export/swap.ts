@@ -3,13 +3,13 @@
 // out. Each file is replaced by a rename, so a reader sees either version whole and a glob never matches both. The
 // manifest is replaced last. Staged files without a plan are deleted.
 
-import { chmodSync, lstatSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
-import { flushToDisk } from "../../core/files/file-system.ts";
 import { makeFolders } from "../../core/files/make-folders.ts";
 import { writeNewSync } from "../../core/files/own-files.ts";
+import { flushToDisk, moveOver } from "../../core/system.ts";
 import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.ts";
 
 const PLAN_NAME = "plan.json";
@@ -53,16 +53,16 @@ export const refuseLinks = (dir: string, folder: string): void => {
   }
 };
 
-const writeInPlace = (file: string, text: string, mode: number): void => {
+const writeInPlace = async (file: string, text: string, mode: number): Promise<void> => {
   // An existing file was left by a crash, or planted; creating a new file follows no link.
   rmSync(`${file}.new`, { force: true });
   // Flushed before it has its name: a loss of power must not leave an empty manifest, which no later export accepts.
   writeNewSync(`${file}.new`, text, { mode, flush: true });
   chmodSync(`${file}.new`, mode);
-  renameSync(`${file}.new`, file);
+  await moveOver(`${file}.new`, file);
 };
 
-/** Carries out the plan. Synchronous from the first rename to the manifest, so that no other code runs in between. */
+/** Carries out the plan. The caller holds the lock of the folder. */
 const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
   const staging = stagingDir(dir);
   const modes = modesOf(dir);
@@ -74,8 +74,11 @@ const carryOut = async (dir: string, plan: SwapPlan): Promise<void> => {
     if (makeFolders(folder) !== undefined) chmodSync(folder, modes.folder);
   }
   // Files moved before a crash are no longer staged.
-  for (const { from, to } of plan.moves) ifThere(() => renameSync(inside(staging, from), inside(dir, to)));
-  writeInPlace(join(dir, MANIFEST_NAME), `${JSON.stringify(plan.manifest, null, 1)}\n`, modes.file);
+  for (const { from, to } of plan.moves) {
+    const staged = inside(staging, from);
+    if (existsSync(staged)) await moveOver(staged, inside(dir, to));
+  }
+  await writeInPlace(join(dir, MANIFEST_NAME), `${JSON.stringify(plan.manifest, null, 1)}\n`, modes.file);
   for (const file of plan.removals) {
     refuseLinks(dir, dirname(inside(dir, file)));
     ifThere(() => rmSync(inside(dir, file)));
@@ -94,7 +97,7 @@ export const swapIn = async (dir: string, plan: SwapPlan): Promise<void> => {
   const staging = stagingDir(dir);
   const file = join(staging, PLAN_NAME);
   writeNewSync(`${file}.new`, JSON.stringify(plan), { flush: true });
-  renameSync(`${file}.new`, file);
+  await moveOver(`${file}.new`, file);
   await flushToDisk(staging);
   await carryOut(dir, plan);
 };

@@ -5,7 +5,7 @@ import { rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { flushToDisk, moveOver } from "../../core/files/file-system.ts";
+import { flushToDisk, moveOver } from "../../core/system.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
 import type { Database } from "../duckdb/database.ts";

@@ -1,17 +1,17 @@
 // The working file: paths in the data directory, the writer's lock, and opening.
 
 import { existsSync } from "node:fs";
-import { chmod, rename, rm, stat } from "node:fs/promises";
+import { chmod, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Clock } from "../../core/clock.ts";
 import { DEFAULT_MEMORY, type MemoryPlan, machineMemory, memoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
-import { flushToDisk } from "../../core/files/file-system.ts";
 import { makeFolders } from "../../core/files/make-folders.ts";
 import { assertOwnFile, assertOwnFolder, createDurably } from "../../core/files/own-files.ts";
 import { programFile, readProgram } from "../../core/program-files.ts";
 import { unwritable } from "../../core/state/shared-file.ts";
+import { flushToDisk, moveOver } from "../../core/system.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { lockError, openError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
@@ -57,7 +57,7 @@ export const copyEmptyMirror = async (file: string, empty: string = emptyMirrorF
     // Flushed, because DuckDB flushes its WAL with the first rows, but not a file that it has not written.
     const bytes = readProgram(pathToFileURL(empty));
     await createDurably(unfinished, (copy) => copy.writeFile(bytes));
-    await rename(unfinished, file);
+    await moveOver(unfinished, file);
     await flushToDisk(dirname(file));
     return true;
   } catch {

@@ -9,6 +9,7 @@ import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isFromSources, plainProgram, programFile } from "../../core/program-files.ts";
+import { system, systemOf } from "../../core/system.ts";
 import { ANSWER_CHARACTERS, VALUE_CHARACTERS } from "../duckdb/row-answers.ts";
 import type { Launch } from "./fence/launcher.ts";
 import type { Forbidden } from "./fence/proof.ts";
@@ -81,10 +82,14 @@ const readableFor = ({ snapshot, withWal = false }: Reach): readonly string[] =>
  * Elsewhere, and where the launcher has no calls of the kernel: the program itself, which its heap, DuckDB's limit and this process limit.
  * null: this system has no fence, and one is asked for.
  */
-export const argumentsOn = (system: NodeJS.Platform, limits: ProcessLimits, reach: Reach): readonly string[] | null => {
+export const argumentsOn = (
+  platform: NodeJS.Platform,
+  limits: ProcessLimits,
+  reach: Reach,
+): readonly string[] | null => {
   const program = ["--max-old-space-size=512", plainProgram("src/warehouse/user-sql/program").file];
   const { snapshot, fenced } = reach;
-  if (system !== "linux") return fenced ? null : program;
+  if (!systemOf(platform).hasFence) return fenced ? null : program;
   if (!fenced && !hasKernelCalls()) return program;
   const files = ["/etc/passwd", "/proc/version"].filter(isReadable);
   const forbidden: Forbidden = { files, parent: process.pid, snapshot };
@@ -98,8 +103,8 @@ export const argumentsOn = (system: NodeJS.Platform, limits: ProcessLimits, reac
 
 const start = (argv: readonly string[]) => {
   const child = spawn(process.execPath, argv, {
-    // A session of its own gets no more of the processor than this one, however many threads it has. On Windows it would open a window.
-    detached: process.platform !== "win32",
+    // A session of its own gets no more of the processor than this one, however many threads it has.
+    detached: system.hasSessions,
     windowsHide: true,
     // No environment, so no secrets.
     env: {},
@@ -161,16 +166,16 @@ interface Waiting {
 }
 
 /** In place of a process that no fence could hold. */
-const notStarted = (system: NodeJS.Platform): SqlProcess => {
-  const error = new DuckmirrorError("USER_SQL_NO_BOX", { detail: `duckmirror has no fence on ${system}` });
+const notStarted = (platform: NodeJS.Platform): SqlProcess => {
+  const error = new DuckmirrorError("USER_SQL_NO_BOX", { detail: `duckmirror has no fence on ${platform}` });
   const ready = Promise.reject(error);
   ready.catch(() => undefined);
   return { ready, request: () => ready, end: () => undefined, isOver: () => true, gone: Promise.resolve() };
 };
 
-export const startSqlProcess = (limits: ProcessLimits, reach: Reach, system = process.platform): SqlProcess => {
-  const argv = argumentsOn(system, limits, reach);
-  return argv === null ? notStarted(system) : runSqlProcess(argv, limits, reach);
+export const startSqlProcess = (limits: ProcessLimits, reach: Reach, platform = system.platform): SqlProcess => {
+  const argv = argumentsOn(platform, limits, reach);
+  return argv === null ? notStarted(platform) : runSqlProcess(argv, limits, reach);
 };
 
 const runSqlProcess = (argv: readonly string[], limits: ProcessLimits, reach: Reach): SqlProcess => {

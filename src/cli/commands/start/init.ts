@@ -1,6 +1,6 @@
 // duckmirror init: writes a commented duckmirror.yaml. On a terminal it asks for address and token, tests them for one credit,
 // asks what to follow and for a budget, and offers the first sync.
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { stringify } from "yaml";
 import { z } from "zod";
@@ -11,7 +11,7 @@ import { CONFIG_FILE_NAME, parseConfigFile } from "../../../core/config/config-f
 import { settingList, settingsJsonSchema } from "../../../core/config/settings.ts";
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
 import { makeFolders } from "../../../core/files/make-folders.ts";
-import { writeNewSync } from "../../../core/files/own-files.ts";
+import { replaceFile, writeNewSync } from "../../../core/files/own-files.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { contextFor } from "../../context.ts";
 import { testService } from "./check.ts";
@@ -186,15 +186,11 @@ const forFile = (settings: FlagValues, folder: string, cwd: string): FlagValues 
   return { ...settings, token_file: moved(settings.token_file), data_dir: moved(settings.data_dir) };
 };
 
-const write = (file: string, text: string, force: boolean) => {
+const write = async (file: string, text: string, force: boolean): Promise<void> => {
   try {
     makeFolders(dirname(file));
-    if (!force) return writeNewSync(file, text);
-    const fresh = `${file}.new`;
-    // A file of that name was left by a crash, or planted; creating a new file follows no link.
-    rmSync(fresh, { force: true });
-    writeNewSync(fresh, text);
-    renameSync(fresh, file);
+    if (force) await replaceFile(file, text);
+    else writeNewSync(file, text);
   } catch (cause) {
     if (hasSystemCode(cause, "EEXIST") && existsSync(file)) {
       throw new DuckmirrorError("FILE_EXISTS", { file }, { cause });
@@ -233,7 +229,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   const text = configTemplate(inFile);
   // The text is parsed again, so that a mistake in the template fails here and not in the next command.
   resolveConfig({ flags: {}, env: {}, file: parseConfigFile(text, file), cwd, vocabulary: vocabulary() });
-  write(file, text, input.force);
+  await write(file, text, input.force);
   if (shared.json) await context.printJson({ file, settings: inFile, ...(tested === null ? {} : { check: tested }) });
   else await terminal.out(`wrote ${file}\n`);
   if (!shared.quiet && !input.sync)

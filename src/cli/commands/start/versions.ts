@@ -1,4 +1,5 @@
 // Versions of the program, its schema, DuckDB and Node (`--version --json`), for bug reports and upgrades.
+import { system } from "../../../core/system.ts";
 import { duckdbVersion } from "../../../warehouse/duckdb/instance.ts";
 import { readMigrations } from "../../../warehouse/duckdb/sql-files.ts";
 
@@ -8,5 +9,5 @@ export const versions = (version: string) => ({
   schema: readMigrations().length,
   duckdb: duckdbVersion(),
   node: process.versions.node,
-  platform: `${process.platform}-${process.arch}`,
+  platform: `${system.platform}-${process.arch}`,
 });

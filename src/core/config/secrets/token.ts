@@ -1,10 +1,10 @@
 // The access token, from the configuration, a file, or a command that prints it.
 import { execFile } from "node:child_process";
-import { platform } from "node:os";
 import { promisify } from "node:util";
 import { DuckmirrorError, detailOf } from "../../errors.ts";
 import { readGiven } from "../../files/given-files.ts";
 import { Secret } from "../../secret.ts";
+import { system } from "../../system.ts";
 import type { Config } from "../config.ts";
 
 const COMMAND_TIMEOUT_MS = 30_000;
@@ -12,17 +12,6 @@ const LARGEST_TOKEN_BYTES = 64 * 1024;
 
 /** Program and arguments, which no shell reads; or a text for the system's own shell. */
 export type TokenCommand = string | readonly string[];
-
-/** The program that runs the command on this kind of system: `/bin/sh` reads a text, on Windows `cmd.exe`. */
-export const programOf = (command: TokenCommand, system: NodeJS.Platform) => {
-  if (typeof command !== "string") {
-    const [file = "", ...argv] = command;
-    return { file, argv, verbatim: false };
-  }
-  return system === "win32"
-    ? { file: "cmd.exe", argv: ["/d", "/s", "/c", `"${command}"`], verbatim: true }
-    : { file: "/bin/sh", argv: ["-c", command], verbatim: false };
-};
 
 /** Effects of reading a token; replaced in tests. */
 export interface TokenIo {
@@ -34,7 +23,7 @@ export interface TokenIo {
 const systemIo: TokenIo = {
   readText: async (path) => readGiven(path, LARGEST_TOKEN_BYTES),
   runCommand: async (command) => {
-    const { file, argv, verbatim } = programOf(command, platform());
+    const { file, argv, verbatim } = system.programOf(command);
     const { stdout } = await promisify(execFile)(file, argv, {
       windowsVerbatimArguments: verbatim,
       timeout: COMMAND_TIMEOUT_MS,

@@ -1,6 +1,6 @@
 // Backups: a folder with a proven copy of the snapshot and the small files of state/ that no sync can get back.
 
-import { rename, rm, stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
@@ -8,6 +8,7 @@ import { makeFolders } from "../../../core/files/make-folders.ts";
 import { listOwn, readOwnIfThere, replaceFile } from "../../../core/files/own-files.ts";
 import { jsonOrNull } from "../../../core/json.ts";
 import { HISTORY_ID } from "../../../core/state/shared-file.ts";
+import { moveOver } from "../../../core/system.ts";
 import { fileError } from "../../duckdb/duck-errors.ts";
 import {
   assertProven,
@@ -93,7 +94,7 @@ const refuseUsed = async (target: string, fresh: string, force: boolean): Promis
 const finishEarlier = async (target: string, fresh: string): Promise<boolean> => {
   if (await exists(target)) return false;
   const whole = await readBackup(fresh, "trusted").catch(() => null);
-  if (whole !== null) await rename(fresh, target);
+  if (whole !== null) await moveOver(fresh, target);
   return whole !== null;
 };
 
@@ -139,7 +140,7 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
     const note = { ...facts, hmac: signatureOf(facts, key) };
     await replaceFile(join(fresh, NOTE), `${JSON.stringify(note, null, 1)}\n`);
     await rm(target, { recursive: true, force: true });
-    await rename(fresh, target);
+    await moveOver(fresh, target);
     return { ...note, folder: target };
   } catch (error) {
     await rm(fresh, { recursive: true, force: true }).catch(() => undefined);

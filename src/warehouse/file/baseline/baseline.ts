@@ -2,12 +2,11 @@
 // because the copy has every row and version that came of it (docs/decisions/baseline-and-backup.md).
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, rename, rm, stat } from "node:fs/promises";
+import { chmod, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
-import { flushToDisk } from "../../../core/files/file-system.ts";
 import {
   assertOwnFile,
   copyOwn,
@@ -18,6 +17,7 @@ import {
   streamOwn,
 } from "../../../core/files/own-files.ts";
 import { changeShared, readShared, type SharedFile } from "../../../core/state/shared-file.ts";
+import { flushToDisk, moveOver } from "../../../core/system.ts";
 import { openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { sqlText } from "../../duckdb/sql-files.ts";
@@ -100,7 +100,7 @@ export const adoptSnapshot = async ({ state, archiveDir, snapshot, working }: Pa
   const fresh = `${working}.new`;
   await rm(fresh, { force: true });
   await copyDurably(snapshot, fresh);
-  await rename(fresh, working);
+  await moveOver(fresh, working);
   return true;
 };
 
@@ -207,7 +207,7 @@ export const makeBaseline = async (state: string, snapshot: string, now: number)
     await copyDurably(snapshot, fresh);
     const [sha256, wanted] = [await digestOf(fresh), await digestOf(snapshot)];
     if (sha256 !== wanted) throw damaged(fresh, "the copy differs from the snapshot");
-    await rename(fresh, path);
+    await moveOver(fresh, path);
     const { size: bytes } = await stat(path);
     const note = { v: 1 as const, file, applied, made_at: now, bytes, sha256 };
     await replaceFile(join(folder, NOTE), `${JSON.stringify(note, null, 1)}\n`);

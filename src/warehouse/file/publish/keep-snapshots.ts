@@ -3,9 +3,9 @@
 import { link, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { flushToDisk } from "../../../core/files/file-system.ts";
 import { copyOwn, listOwn, makeOwnFolder } from "../../../core/files/own-files.ts";
 import { writeNote } from "../../../core/state/shared-file.ts";
+import { flushToDisk } from "../../../core/system.ts";
 import type { Database } from "../../duckdb/database.ts";
 import { sqlText } from "../../duckdb/sql-files.ts";
 import {

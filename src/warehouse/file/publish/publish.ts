@@ -5,8 +5,8 @@
 import { rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
-import { flushToDisk, moveOver } from "../../../core/files/file-system.ts";
 import { copyOwn, listOwn, openOwn } from "../../../core/files/own-files.ts";
+import { flushToDisk, moveOver } from "../../../core/system.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { instant } from "../../duckdb/duck-values.ts";

@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { flushToDisk, moveOver } from "../../../core/files/file-system.ts";
+import { flushToDisk, moveOver } from "../../../core/system.ts";
 import { literal } from "../../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";

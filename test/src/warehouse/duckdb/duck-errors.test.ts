@@ -76,6 +76,20 @@ test("a working file that may no longer be written is named; a file that a reade
 
 test.each([
   ['IO Error: Could not set lock on file "/d/x": Conflicting lock is held in node (PID 7)', "WRITER_BUSY"],
+  // Windows, in English and in Chinese, as users reported them.
+  [
+    'IO Error: Cannot open file "D:\\m\\writer.lock": The process cannot access the file because it is being used by another process.\r\n\n\nFile is already open in \nD:\\node\\node.exe (PID 8252)',
+    "WRITER_BUSY",
+  ],
+  [
+    'IO Error: Cannot open file "E:\\m\\writer.lock": 另一个程序正在使用此文件，进程无法访问。\r\n\nFile is already open in \nD:\\node\\node.exe (PID 3528)',
+    "WRITER_BUSY",
+  ],
+  ['IO Error: Cannot open file "D:\\m\\x": Access is denied.\r\n', "DATA_DIR_UNWRITABLE"],
+  [
+    'IO Error: Could not write file "D:\\m\\x" (error in WriteFile): There is not enough space on the disk.\r\n',
+    "DISK_FULL",
+  ],
   [FULL[0] ?? "", "DISK_FULL"],
   ['IO Error: Cannot open file "/d/x": Permission denied', "DATA_DIR_UNWRITABLE"],
   ['IO Error: Cannot open file "/d/x": Read-only file system', "DATA_DIR_UNWRITABLE"],

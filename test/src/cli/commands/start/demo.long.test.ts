@@ -1,7 +1,7 @@
 // duckmirror demo: what it shows, when it ends, where it writes, and what it says when it cannot.
 
 import { once } from "node:events";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -48,6 +48,14 @@ test("the second sync brings changes: history, moved scores, and the commands th
   expect(figures.moved).toBeGreaterThan(0);
   const changes = await cli(["changes", "--data-dir", "data/demo", "--tables", "accounts"], { cwd: dir });
   expect(changes.out).toMatch(/ update +accounts /);
+
+  // Windows takes each name of a file, also of an export, and no two differ in case only.
+  expect((await cli(["export", "--data-dir", "data/demo", "--quiet"], { cwd: dir })).code).toBe(0);
+  const paths = readdirSync(join(dir, "data"), { recursive: true, encoding: "utf8" });
+  expect(paths.length).toBeGreaterThan(50);
+  const forbidden = /[<>:"|?*\\]|[. ](?:\/|$)|(?:^|\/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)/i;
+  expect(paths.filter((path) => forbidden.test(path))).toEqual([]);
+  expect(new Set(paths.map((path) => path.toLowerCase())).size).toBe(paths.length);
 });
 
 test("on a terminal it serves the page until Ctrl-C, on a free port if the usual one is taken", async () => {

@@ -1,6 +1,6 @@
 // The token from configuration, file or command; failures say where, never what.
 import { describe, expect, test } from "vitest";
-import { programOf, resolveToken, type TokenIo } from "../../../../../src/core/config/secrets/token.ts";
+import { resolveToken, type TokenIo } from "../../../../../src/core/config/secrets/token.ts";
 import { Secret } from "../../../../../src/core/secret.ts";
 
 const io = (given: Partial<TokenIo>): TokenIo => ({
@@ -29,15 +29,6 @@ describe("resolveToken", () => {
   test("runs a list of program and arguments without a shell", async () => {
     const command = ["printf", "%s", "$HOME;a"];
     expect((await resolveToken({ token: { kind: "command", command } })).reveal()).toBe("$HOME;a");
-  });
-
-  test.each([
-    ["linux", "/bin/sh", ["-c", "pass show it"]],
-    ["darwin", "/bin/sh", ["-c", "pass show it"]],
-    ["win32", "cmd.exe", ["/d", "/s", "/c", '"pass show it"']],
-  ] as const)("on %s, the system's own shell reads a text, and none a list", (system, file, argv) => {
-    expect(programOf("pass show it", system)).toMatchObject({ file, argv });
-    expect(programOf(["pass", "show", "it"], system)).toMatchObject({ file: "pass", argv: ["show", "it"] });
   });
 
   test("says that none is configured", async () => {

@@ -1,5 +1,5 @@
-// Files that belong to the program: its manifest, SQL, pages, and programs that run in a process of their own. The sources, the build and
-// the bundle lay them out alike below one folder, wherever the code that asks for them was put.
+// Finds files that belong to the program: its manifest, SQL, pages, and programs that run in a process of their own.
+// The sources, the build and the bundle place them alike below one folder.
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, statSync } from "node:fs";

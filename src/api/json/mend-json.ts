@@ -1,5 +1,5 @@
-// Mends JSON that a service writes almost right, so that one record or one value of a page is lost, or nothing, and never the
-// page: raw control characters, NaN, values nested too deep, records that are no JSON. Works on text only. Pure.
+// Mends almost valid JSON, so that a page loses one record or value at most, and is never lost itself: raw control
+// characters, NaN, values nested too deep, records that are no JSON. Works on text only. Pure.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

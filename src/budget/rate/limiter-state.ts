@@ -1,5 +1,5 @@
-// State of the rate limiter: what limiter.ts decides with, and what is kept of it in Redis and in a file. One zod schema
-// describes it; JSON has no infinity, so a time before all others is null there.
+// State of the rate limiter: the facts that limiter.ts decides with, and the part of them that Redis and a file keep.
+// One zod schema describes it; JSON has no infinity, so a time before all others is null there.
 import { z } from "zod";
 import { FASTEST_PLAN } from "./assumed-rate.ts";
 

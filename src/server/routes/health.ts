@@ -1,5 +1,5 @@
 // /healthz: the process responds. /readyz: every mirror has a snapshot that opens. /key-proof: the server knows the
-// client's key. All without a key, because they show no data: of a pause they show no profile's name.
+// client's key. These routes need no key, because they show no data; a pause is shown without its profile's name.
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";

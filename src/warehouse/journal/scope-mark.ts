@@ -1,5 +1,5 @@
-// Marks of the row scope (`_in_scope`): as the journal holds them, and the statements that make them. Pure.
-// A mark names its rows by what the mirror holds at that moment, not by their ids: a replay holds the same then, and the
+// Marks of the row scope (`_in_scope`): their form in the journal, and the statements that make them. Pure. A mark
+// describes its rows by the content of the mirror, not by their ids: a replay has the same content then, and the
 // journal names no contact.
 import { z } from "zod";
 import { isCompanyTable, isScopedTable, TABLE_NAMES, type TableName } from "../../catalog/tables.ts";

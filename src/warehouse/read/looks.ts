@@ -1,6 +1,6 @@
-// Looks: syncs that published no snapshot, because they found nothing new or a check failed. Each leaves a line in state/looks.ndjson with
-// what it would have changed in a snapshot: its run, times of checks, credits. Readers add them to what the snapshot
-// says. The first line names the snapshot; after a publish the file begins anew.
+// Looks: syncs that published no snapshot, because they found nothing new or a check failed. Each leaves a line in
+// state/looks.ndjson with the rows that a snapshot would have got: its run, times of checks, credits. Readers add these
+// lines to the snapshot. The first line names the snapshot; after a publish the file begins anew.
 
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";

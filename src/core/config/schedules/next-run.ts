@@ -1,5 +1,5 @@
-// When an expression matches next, in its time zone. A time that a change of the clocks skips runs once, when the clocks have
-// changed; a time that comes twice runs the first time, unless the expression names every hour. Pure.
+// Computes the next time at which an expression matches, in its time zone. A time that a clock change skips runs once,
+// after the change; a time that comes twice runs the first time, unless the expression names every hour. Pure.
 import type { Cron } from "./cron.ts";
 
 const SECOND_MS = 1000;

@@ -1,4 +1,4 @@
-// Proves in the fenced process, before it says that it is ready, that what the fence forbids fails.
+// Proves the fence from inside: each forbidden action must fail before the process says that it is ready.
 import { spawnSync } from "node:child_process";
 import { chmodSync, closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";

@@ -1,39 +1,22 @@
 // The mirror by its address, in DuckDB for Python with httpfs: the recipes of docs/REMOTE.md, and twenty readers during
 // fifty publishes.
-import { cpSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { cpSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { afterTest } from "../support/after-test.ts";
 import { change } from "../support/change-mirror.ts";
+import { extendedClient } from "./extended-client.ts";
 import { run, runWell, type Started, start } from "./programs.ts";
-import { kept, PIP_QUIET, pythonVenv } from "./python-venv.ts";
+import { pythonVenv } from "./python-venv.ts";
 
 const docs = join(import.meta.dirname, "../../docs/integrations");
-const VERSION = "1.5.5";
 const python = () => join(inject("venv"), "bin/python");
 
-/** Environment of a client: DuckDB with httpfs where `INSTALL` puts it. */
 let client: Readonly<Record<string, string>>;
 beforeAll(async () => {
-  const packages = [`duckdb==${VERSION}`, `duckdb-extension-httpfs==${VERSION}`];
-  const folder = await kept(`httpfs-${VERSION}`, `${inject("venv")} ${packages.join(" ")}`, (target) =>
-    runWell(join(inject("venv"), "bin/pip"), ["install", ...PIP_QUIET, "--no-deps", "--target", target, ...packages]),
-  );
-  const home = tempFolder();
-  const platform = await runWell(
-    python(),
-    ["-c", "import duckdb; print(duckdb.sql('PRAGMA platform').fetchone()[0], end='')"],
-    { env: { PYTHONPATH: folder } },
-  );
-  const to = join(home, ".duckdb/extensions", `v${VERSION}`, platform);
-  mkdirSync(to, { recursive: true });
-  cpSync(
-    join(folder, `duckdb_extension_httpfs/extensions/v${VERSION}/httpfs.duckdb_extension`),
-    join(to, "httpfs.duckdb_extension"),
-  );
-  client = { PYTHONPATH: folder, HOME: home };
+  client = (await extendedClient("httpfs")).env;
 });
 
 const listening = z.object({ url: z.string() });

@@ -2,10 +2,18 @@
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { alertsJob } from "../../../../../jobs/alerts.ts";
+import { systemClock } from "../../../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../../../src/core/errors.ts";
 import { verdictOf } from "../../../../../src/core/report/verdict.ts";
+import { createServer } from "../../../../../src/server/app.ts";
+import { runQuery } from "../../../../../src/warehouse/read/query.ts";
 import { readStatus } from "../../../../../src/warehouse/read/read-status.ts";
+import { afterTest } from "../../../../support/after-test.ts";
 import { cli } from "../../../../support/cli.ts";
+import { aReceiver, SECRET } from "../../../alerts/a-receiver.ts";
+import { anAsk, anOrg, aRedis, aWorker, reached } from "../../../queue/worker-rig.ts";
+import { HERE } from "../../../server/served-mirror.ts";
 import { aFolder, aGuarded, TOO_HIGH } from "./checks-rig.ts";
 
 const UNNAMED = "-- severity: warn\nSELECT id FROM accounts WHERE name IS NULL ORDER BY id;\n";
@@ -41,6 +49,57 @@ test("rows of an error check keep the present snapshot until they are gone, and 
   expect((await readStatus(snapshot, { runs: 1 })).checks).toMatchObject([{ check: "too-high", status: "passed" }]);
   const runs = await rig.rows("SELECT status, error FROM sync.runs ORDER BY started_at");
   expect(runs.map(({ error }) => error)).toEqual([null, "CHECK_FAILED", "CHECK_FAILED", null]);
+});
+
+test("a sync of a worker that a check keeps back is partial, and page, metrics and an alert name the check", async () => {
+  const receiver = await aReceiver();
+  const org = await anOrg();
+  const redis = await aRedis();
+  const folder = aFolder({ "too-high.sql": "SELECT id FROM accounts WHERE main_score > 1000" });
+  const alerts = JSON.stringify([
+    { name: "a", event: "check_failed", url_env: "URL", secret_env: "SECRET", allow_private: true },
+  ]);
+  const config = org.config(redis, {
+    ...{ DUCKMIRROR_CHECKS: folder, DUCKMIRROR_ALERTS: alerts, URL: receiver.url, SECRET },
+    DUCKMIRROR_PUBLISH_UNCHANGED_BELOW: "0B",
+  });
+  const { triggers } = await aWorker(redis, [config]);
+  const synced = async () => reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  expect(await synced()).toMatchObject({ state: "done" });
+  const server = await createServer({
+    profiles: [{ name: "default", snapshot: join(org.dataDir, "warehouse.duckdb"), ratePerMinute: 300 }],
+    ...{ key: null, listenHost: "127.0.0.1", clock: systemClock, version: "1.2.3" },
+    onFault: (error) => {
+      throw error;
+    },
+  });
+  afterTest(() => server.close());
+  const get = (url: string) => server.app.inject({ url, headers: HERE });
+  const passes = 'duckmirror_check_passes{profile="default",check="too-high",severity="error"}';
+  expect((await get("/metrics")).body).toContain(`${passes} 1`);
+
+  writeFileSync(join(folder, "too-high.sql"), TOO_HIGH.replace("> 100", ">= 0"));
+  Object.assign(org.service.data.accounts[0] ?? {}, { mainScore: 7, updatedAt: new Date().toISOString() });
+  const kept = await synced();
+  expect(kept).toMatchObject({ state: "partial", error: { code: "CHECK_FAILED" } });
+  expect(kept.report).toMatchObject({ checks: [{ check: "too-high", status: "failed" }] });
+  const overview = (await get("/api/status")).json();
+  expect(overview).toMatchObject({
+    runs: [{ run_id: kept.runId, status: "partial", error: "CHECK_FAILED" }, {}],
+    checks: [{ check: "too-high", severity: "error", status: "failed" }],
+  });
+  const { body } = await get("/metrics");
+  expect(body).toContain(`${passes} 0`);
+  expect(body).toMatch(/duckmirror_check_failing_rows\{[^}]*check="too-high"[^}]*\} [1-9]/);
+  await alertsJob(config, [], {
+    clock: systemClock,
+    random: () => 0,
+    signal: new AbortController().signal,
+    query: runQuery,
+  });
+  expect(receiver.received.flatMap(({ body: sent }) => sent.data.events)).toMatchObject([
+    { type: "check.failed", key: "too-high", row: { keeps_snapshot: true } },
+  ]);
 });
 
 test("rows of a warning are published, counted and named by their keys", async () => {

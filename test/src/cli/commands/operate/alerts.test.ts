@@ -68,6 +68,13 @@ test("send, list, test and replay a rule", async () => {
     code: 0,
     out: expect.stringContaining("The receiver took a test message."),
   });
+  // The failed run is of 1970.
+  const past = await cli(["alerts", "test", "failed", "--since", "1970-01-01", "--json"], { env });
+  expect(JSON.parse(past.out)).toMatchObject({ found: [{ type: "run.failed", at: "1970-01-01T00:00:00.002Z" }] });
+  expect(await cli(["alerts", "test", "failed", "--since", "90d"], { env })).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^0 events since \d{4}-/),
+  });
   expect(received.map(({ body }) => [body.type, body.data.events[0]?.type])).toEqual([
     ["duckmirror.alert", "run.failed"],
     ["duckmirror.alert", "run.failed"],

@@ -1,4 +1,5 @@
 // The past as SQL: `as_of.<table>(moment)` equals what the table held at that moment.
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -86,4 +87,27 @@ test("every mirrored table has a past with its columns but the mark of the scope
     const byName = (a: { column_name: string }, b: { column_name: string }) => (a.column_name < b.column_name ? -1 : 1);
     expect(past.toSorted(byName)).toEqual(present.toSorted(byName));
   }
+});
+
+test("the recipe of a training set takes the account as it was known at each event, whatever comes later", async () => {
+  const document = readFileSync(new URL("../../../../../docs/CHANGES.md", import.meta.url), "utf8");
+  const [, recipe = ""] = /training set[\s\S]*?```sql\n([\s\S]*?);\n```/.exec(document) ?? [];
+  const warehouse = await aWarehouse();
+  await applyViews(warehouse.database, T0);
+  const scored = (mainScore: number, receivedAt: number) =>
+    warehouse.commit(aCheckpoint([aLoad("accounts", [{ id: 1, name: "A", mainScore }], { receivedAt })]));
+  const event = (id: number, at: number) => aSignal(id, { accountId: 1, date: new Date(at).toISOString() });
+  const set = () => warehouse.database.query(`${recipe} ORDER BY signal_id`, [], anyRow);
+  await scored(10, T0);
+  await scored(90, T0 + 20 * STEP_MS);
+  const events = [event(1, T0 - STEP_MS), event(2, T0 + 10 * STEP_MS), event(3, T0 + 30 * STEP_MS)];
+  await warehouse.commit(aCheckpoint([aLoad("signals", events, { receivedAt: T0 + 40 * STEP_MS })]));
+  const before = await set();
+  expect(before).toMatchObject([
+    { signal_id: 2, main_score: 10 },
+    { signal_id: 3, main_score: 90 },
+  ]);
+  await scored(50, T0 + 50 * STEP_MS);
+  expect(await set()).toEqual(before);
+  await warehouse.close();
 });

@@ -32,7 +32,7 @@ export const withSharedLimits = async <T>(
 };
 
 // Makes V8 optimize fewer functions in a command that ends within minutes. In a sync of 600 requests its optimizing
-// compiler took a fifth of all processor time, more than the faster code saved (docs/PERFORMANCE.md).
+// compiler took a fifth of all processor time, more than the faster code saved.
 
 /**
  * The flags that delay optimizing to thirty times V8's default: of JavaScript, and of undici's parser of HTTP, which is WebAssembly and

@@ -58,10 +58,7 @@ const emitPage = (run: SyncRun, list: OpenList): void => {
 
 /** Most uncommitted responses; fetching continues while they are written. */
 const MOST_UNCOMMITTED = 256;
-/**
- * Most decoded bytes of these and of requests in flight; parsed, they take several times that memory
- * (docs/PERFORMANCE.md).
- */
+/** Most decoded bytes of these and of requests in flight; parsed, they take several times that memory. */
 const MOST_UNCOMMITTED_BYTES = 4 * 1024 * 1024;
 
 interface Picked {

@@ -129,7 +129,7 @@ export interface Archive {
 export const RESPONSES = ".ndjson.gz";
 export const INTENTS = ".intents.ndjson";
 
-/** Takes half the time of zlib's default; files grow by a sixth at most (docs/PERFORMANCE.md). */
+/** Takes half the time of zlib's default; files grow by a sixth at most. */
 const LEVEL = 3;
 /** Up to this size, compressing here is faster than passing the work to another thread. */
 const MOST_AT_ONCE = 16 * 1024;

@@ -95,7 +95,7 @@ export interface WarehouseOptions {
 
 /**
  * Smaller files are written with one thread. A second thread helps only where much is scanned; otherwise it polls,
- * which cost a sixth of the processor time of a first sync (docs/PERFORMANCE.md).
+ * which cost a sixth of the processor time of a first sync.
  */
 const ONE_THREAD_BELOW_BYTES = 256 * 1024 * 1024;
 

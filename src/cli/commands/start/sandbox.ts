@@ -140,7 +140,7 @@ export const command = defineCommand({
   input: inputSchema,
   run: async (input, { terminal, shared, signal, cwd, printJson }) => {
     // Generated rows wait in memory until all are there. Collecting garbage as often as in a sync would look at each of them
-    // again and again; 0: as V8 does by itself (docs/PERFORMANCE.md).
+    // again and again; 0: as V8 does by itself.
     setFlagsFromString("--heap-growing-percent=0");
     if (!shared.quiet && !shared.json) terminal.err("Generating data ...\n");
     const sandbox = await startWithFaults(input, cwd, ({ kind }, url) => {

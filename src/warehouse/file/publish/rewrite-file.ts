@@ -45,7 +45,7 @@ export const copyContents = async (old: string, fresh: string, { tempDir, memory
   const copier = await openDatabase(":memory:", { tempDir, memoryLimit: `${memory.ceilingBytes} bytes` });
   try {
     // The commit moves everything into the file at once. A WAL, of a file that nobody opens after a crash, would be written
-    // in vain, and takes up to twice what the file does (docs/PERFORMANCE.md).
+    // in vain, and takes up to twice what the file does.
     await copier.run("SET GLOBAL checkpoint_threshold = '0B'");
     await copier.run(`ATTACH ${literal(old)} AS old (READ_ONLY)`);
     await copier.run(`ATTACH ${literal(fresh)} AS fresh (STORAGE_VERSION ${literal(STORAGE_VERSION)})`);

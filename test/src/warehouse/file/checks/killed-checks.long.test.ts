@@ -1,8 +1,9 @@
-// A kill at any moment of a sync whose rows fail a check.
+// A kill at any moment of a sync whose rows fail a check: readers keep what they had, and the failing row is named.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { afterTest } from "../../../../support/after-test.ts";
+import { cli } from "../../../../support/cli.ts";
 import { startFakeServer } from "../../../../support/fake-server.ts";
 import { aGuarded, TOO_HIGH } from "./checks-rig.ts";
 
@@ -32,6 +33,12 @@ test("kill -9 at any moment of a sync that checks leaves the snapshot as it was"
     expect(await scores()).toBe(12);
   }
   expect(killed).toBeGreaterThan(3);
+  const named = await cli(["check-data", "--json"], {
+    env: { DUCKMIRROR_DATA_DIR: rig.dataDir, DUCKMIRROR_CHECKS: folder },
+  });
+  expect(JSON.parse(named.out)).toMatchObject({
+    checks: [{ check: "too-high", status: "failed", failing: 1, sample: [{ id: 3, main_score: 150 }] }],
+  });
   // The killed runs read the change of before with the clock of the machine.
   await clock.sleep(Math.max(60_000, Date.now() - clock.now()));
   set(3, { mainScore: 98 });

@@ -265,13 +265,15 @@ test("a verification that found differences is amber everywhere, with their numb
   await page.context().close();
 });
 
-test("a failed list is bad, and the overview names it with the reason", async () => {
+test("a failed list is bad, and the overview names it with the reason, and a check with its rows", async () => {
   const snapshot = await snapshotAfter(
     "UPDATE sync.stream_state SET status = 'failed', error = 'HTTP 403' WHERE stream = 'contacts'",
+    "INSERT INTO sync.checks VALUES ('too-high', 'error', 'failed', 3, NULL, 'run-1', now())",
   );
   const opened = await open(snapshot, 1280, null);
   expect(await opened.page.locator("#verdict").getAttribute("data-level")).toBe("bad");
   await opened.page.locator("#attention li", { hasText: "contacts" }).getByText("failed", { exact: true }).waitFor();
+  expect(await opened.page.locator("#attention li", { hasText: "too-high" }).textContent()).toContain("3 rows");
   await isWell(opened);
   await opened.page.context().close();
 });

@@ -61,15 +61,30 @@ export class CountedService {
     this.size = size;
   }
 
+  /** A row comes, the newest one. */
+  add(row: Dated): void {
+    this.rows.unshift(row);
+  }
+
+  /** Any row goes. */
+  drop(random: () => number): void {
+    this.rows.splice(Math.floor(random() * this.rows.length), 1);
+  }
+
   private isIn(row: Dated, day: number): boolean {
     if (this.meaning === "ignored") return true;
     const cut = this.meaning === "inclusive" || this.meaning === "whole-day" ? this.meaning : "exclusive";
     return isBefore(cut, day, timeIn(row) + (this.meaning === "other-zone" ? ZONE_MS : 0));
   }
 
-  private before(day: number | null): readonly Dated[] {
-    if (day === null) return this.rows;
-    if (this.meaning === "other-field") return this.rows.filter(({ id }) => Number(id) * 40 * 60_000 + START < day);
+  /** Rows that the filter returns. Those of an ordered list are a range of it, which is not copied: there are 300,000. */
+  private before(day: number | null): { readonly rows: readonly Dated[]; readonly from: number; readonly to: number } {
+    const all = { rows: this.rows, from: 0, to: this.rows.length };
+    if (day === null) return all;
+    if (this.meaning === "other-field") {
+      const rows = this.rows.filter(({ id }) => Number(id) * 40 * 60_000 + START < day);
+      return { rows, from: 0, to: rows.length };
+    }
     let [low, high] = [0, this.rows.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -77,17 +92,19 @@ export class CountedService {
       if (row !== undefined && this.isIn(row, day)) high = middle;
       else low = middle + 1;
     }
-    return this.rows.slice(low, this.rows.length - this.rows.filter(({ time }) => time === null).length);
+    let to = this.rows.length;
+    while (to > low && this.rows[to - 1]?.time === null) to -= 1;
+    return { ...all, from: low, to };
   }
 
   page({ day, page }: Asked): CountedPage {
     this.credits += 1;
-    const rows = this.before(day);
-    const from = (page - 1) * this.size;
-    const shown = rows.slice(from, from + this.size);
+    const { rows, ...range } = this.before(day);
+    const from = range.from + (page - 1) * this.size;
+    const shown = rows.slice(from, Math.min(from + this.size, range.to));
     if (this.meaning === "unsorted") shown.reverse();
     return {
-      total: this.meaning === "uncounted" ? null : rows.length,
+      total: this.meaning === "uncounted" ? null : range.to - range.from,
       ids: shown.map(({ id }) => id),
       times: shown.map(({ time }) => time),
     };

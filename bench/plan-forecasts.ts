@@ -2,8 +2,7 @@
 import type { StreamName } from "../src/catalog/streams.ts";
 import type { Candidate, Context } from "../src/sync/plan/candidate.ts";
 import type { Credits } from "../src/sync/plan/forecast/even-pace.ts";
-import { forecastOf } from "../src/sync/plan/forecast/forecast.ts";
-import { errorPercent } from "../src/sync/plan/forecast/forecast-error.ts";
+import { errorPercent, forecastOf } from "../src/sync/plan/forecast/forecast.ts";
 import { outlookOf } from "../src/sync/plan/forecast/outlook.ts";
 import { type PastRun, ratesOf } from "../src/sync/plan/forecast/past-runs.ts";
 

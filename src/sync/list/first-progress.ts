@@ -5,10 +5,9 @@ import { type ListShape, proofOf } from "./form.ts";
 import type { ReadingOrder } from "./order.ts";
 import { startWatermark } from "./ways/changes.ts";
 import { startFilter } from "./ways/filter.ts";
-import { startKnown } from "./ways/known.ts";
 import { startLog } from "./ways/log.ts";
 import type { Progress } from "./ways/progress.ts";
-import { startWalk } from "./ways/walk.ts";
+import { startKnown, startWalk } from "./ways/walk.ts";
 
 /**
  * Distance behind the watermark from which changes are read again: clocks differ, and some fields hold only a date.

@@ -11,7 +11,7 @@ import { isoTime } from "../../core/time.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneHistory, pruneLedger } from "../../warehouse/file/upkeep/history-retention.ts";
 import { readCheckResults } from "../../warehouse/read/check-results.ts";
-import { forecastErrorJson } from "../plan/forecast/forecast-error.ts";
+import { forecastErrorJson } from "../plan/forecast/forecast.ts";
 import { readCreditsLeft } from "../plan/mirror-view.ts";
 import { rememberUnusable } from "../plan/remembered.ts";
 import type { BegunRun } from "./begin-run.ts";

@@ -6,9 +6,17 @@ import { type Coverage, reopenedCoverage, resumedCoverage } from "../coverage/co
 import { noLap, type ReadSoFar } from "../coverage/list-end.ts";
 import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } from "./changes.ts";
 import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filter.ts";
-import { acceptKnown, type KnownState, nextKnown } from "./known.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
-import { acceptWalk, nextWalk, secondPass, type WalkState, wantsSecondPass } from "./walk.ts";
+import {
+  acceptKnown,
+  acceptWalk,
+  type KnownState,
+  nextKnown,
+  nextWalk,
+  secondPass,
+  type WalkState,
+  wantsSecondPass,
+} from "./walk.ts";
 
 export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
 

@@ -1,7 +1,9 @@
 // Forecast of a plan's requests, per stream and in total. Pure. Stored with the run, so that its error can be
 // measured.
 import type { StreamName } from "../../../catalog/streams.ts";
+import type { DuckmirrorError } from "../../../core/errors.ts";
 import type { JsonObject } from "../../../core/json.ts";
+import type { SyncReport } from "../../../core/report/sync-report.ts";
 import type { ScopeMode } from "../../list/order.ts";
 import { type Candidate, type Context, DEFAULT_PAGE, expectedPageSize } from "../candidate.ts";
 import { historyEntries } from "../usage.ts";
@@ -129,3 +131,25 @@ export const forecastJson = ({ days, ...forecast }: Forecast, allowance: number 
   days: Object.fromEntries(days),
   streams: forecast.streams.map((stream) => ({ ...stream, because: stream.because.map((reason) => ({ ...reason })) })),
 });
+
+// Error of a forecast, once its run has ended.
+
+/** Forecast minus spent credits, in percent of the spent credits (at least one). */
+export const errorPercent = (forecast: number, spent: number): number =>
+  Math.round((1000 * (forecast - spent)) / Math.max(1, spent)) / 10;
+
+/**
+ * The forecast of a run beside what it spent, as stored with its report. The error is null where the two do not compare:
+ * the length of a list or of its pages was unknown, or something other than the credits ended the run early.
+ */
+export const forecastErrorJson = (
+  forecast: Forecast,
+  allowance: number | null,
+  { status, credits: { spent } }: Pick<SyncReport, "status" | "credits">,
+  error: DuckmirrorError | null,
+): JsonObject => {
+  const credits = Math.min(forecast.requests, allowance ?? Infinity);
+  const byCredits = error?.code === "BUDGET_SPENT" || error?.code === "QUOTA_SPENT";
+  const compares = !isRange(forecast) && (status === "done" || (status === "stopped" && byCredits));
+  return { credits, at_least: isRange(forecast), spent, error_percent: compares ? errorPercent(credits, spent) : null };
+};

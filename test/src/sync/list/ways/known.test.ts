@@ -1,6 +1,6 @@
 // Strategy known, decision by decision: a page of nothing new ends it if the counts agree.
 import { expect, test } from "vitest";
-import { acceptKnown, nextKnown, startKnown } from "../../../../../src/sync/list/ways/known.ts";
+import { acceptKnown, nextKnown, startKnown } from "../../../../../src/sync/list/ways/walk.ts";
 import { cover, facts, NOTHING_NEW, page } from "./readings.ts";
 
 const start = startKnown({ size: 5 });

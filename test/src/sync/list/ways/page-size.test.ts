@@ -1,9 +1,8 @@
 // The page size that is remembered for a stream: only one that something proves (docs/decisions/paging.md).
 import { expect, test } from "vitest";
-import { startKnown } from "../../../../../src/sync/list/ways/known.ts";
 import { startLog } from "../../../../../src/sync/list/ways/log.ts";
 import { acceptRead } from "../../../../../src/sync/list/ways/progress.ts";
-import { startWalk } from "../../../../../src/sync/list/ways/walk.ts";
+import { startKnown, startWalk } from "../../../../../src/sync/list/ways/walk.ts";
 import { isOtherPage, pageSizeOf, provenPageSize } from "../../../../../src/sync/run/state/learn-shape.ts";
 
 const cover = (page: number, perPage: number) => ({ page, perPage, role: "cover" as const });

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { type Coverage, emptyCoverage, reopenedCoverage } from "../../../../../src/sync/list/coverage/coverage.ts";
 import { startWatermark } from "../../../../../src/sync/list/ways/changes.ts";
 import { startFilter } from "../../../../../src/sync/list/ways/filter.ts";
-import { startKnown } from "../../../../../src/sync/list/ways/known.ts";
 import { startLog } from "../../../../../src/sync/list/ways/log.ts";
 import {
   coverageOf,
@@ -16,7 +15,7 @@ import {
   serialiseProgress,
   storedProgress,
 } from "../../../../../src/sync/list/ways/progress.ts";
-import { startWalk } from "../../../../../src/sync/list/ways/walk.ts";
+import { startKnown, startWalk } from "../../../../../src/sync/list/ways/walk.ts";
 import { twenty } from "../coverage/covered.ts";
 
 const walk = startWalk({ size: 10, overlap: true, proof: "descending" });

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { emptyCoverage, resumedCoverage } from "../../../../../src/sync/list/coverage/coverage.ts";
 import { acceptWatermark, startWatermark } from "../../../../../src/sync/list/ways/changes.ts";
 import { acceptFilter, startFilter } from "../../../../../src/sync/list/ways/filter.ts";
-import { acceptKnown, startKnown } from "../../../../../src/sync/list/ways/known.ts";
 import { acceptLog, startLog } from "../../../../../src/sync/list/ways/log.ts";
 import {
   acceptRead,
@@ -14,7 +13,7 @@ import {
   serialiseProgress,
   withPageSize,
 } from "../../../../../src/sync/list/ways/progress.ts";
-import { acceptWalk, startWalk } from "../../../../../src/sync/list/ways/walk.ts";
+import { acceptKnown, acceptWalk, startKnown, startWalk } from "../../../../../src/sync/list/ways/walk.ts";
 import { page, twenty } from "../coverage/covered.ts";
 import { descending } from "./readings.ts";
 

@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../../../../../src/sync/list/coverage/contract.ts";
 import { startWatermark } from "../../../../../src/sync/list/ways/changes.ts";
 import { startFilter } from "../../../../../src/sync/list/ways/filter.ts";
-import { startKnown } from "../../../../../src/sync/list/ways/known.ts";
 import { acceptRead, nextStep, type Progress } from "../../../../../src/sync/list/ways/progress.ts";
+import { startKnown } from "../../../../../src/sync/list/ways/walk.ts";
 
 const SEED = 20261121;
 /** Fewer where every line is mutated: a mutant that survives few cases is looked at by hand. */

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../../src/core/errors.ts";
 import type { Forecast } from "../../../../../src/sync/plan/forecast/forecast.ts";
-import { errorPercent, forecastErrorJson } from "../../../../../src/sync/plan/forecast/forecast-error.ts";
+import { errorPercent, forecastErrorJson } from "../../../../../src/sync/plan/forecast/forecast.ts";
 
 const forecast = (more: Partial<Forecast> = {}): Forecast => ({
   streams: [],

@@ -34,7 +34,6 @@ writeFileSync(
 );
 cpSync(at("sql"), join(out, "sql"), { recursive: true });
 cpSync(at("src/sandbox/content/names.json"), join(out, "src/sandbox/content/names.json"));
-cpSync(at("node_modules/@bull-board/ui/dist"), join(out, "board/dist"), { recursive: true });
 cpSync(at("package.json"), join(out, "package.json"));
 
 // New mirrors begin as a copy of this one (docs/decisions/publishing.md). Made by the sources, because the
@@ -102,8 +101,6 @@ const bundle = await rolldown({
   // Modules, where a package has both forms: what nothing uses of them is left out.
   resolve: { mainFields: ["module", "main"] },
   plugins: [partsOfUndici],
-  // bull-board looks for its page by `eval`, if it is not told where it is.
-  checks: { eval: false },
 });
 const { output } = await bundle.write({
   dir: out,

@@ -60,7 +60,7 @@ test("neither files nor logs nor Redis hold a secret of anyone", async () => {
       headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
       body: JSON.stringify({ sql: "SELECT 1" }),
     });
-    const page = await fetch(`${url}/queues`, { headers: { authorization: `Bearer ${bearer}` } });
+    const page = await fetch(`${url}/api/fleet`, { headers: { authorization: `Bearer ${bearer}` } });
     texts.push(await page.text());
   }
   const contact = await runBuilt(["query", "SELECT id FROM contacts LIMIT 1", "--format", "ndjson"], env);

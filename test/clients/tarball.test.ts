@@ -113,7 +113,7 @@ describe.each(NODE_VERSIONS)("Node %s", (version) => {
       env: { ...shared, DUCKMIRROR_LISTEN: new URL(address).host },
     });
     expect(triggered).toContain('"status":"done"');
-    expect((await fetch(`${address}/queues`)).status).toBe(200);
+    expect((await fetch(`${address}/api/fleet`)).status).toBe(200);
     expect([await worker.stop(), await sandbox.stop()]).toEqual([0, 0]);
   });
 });

@@ -112,8 +112,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   pg: ["deliver"],
   "pg-copy-streams": ["deliver"],
   bullmq: ["queue"],
-  "@bull-board/api": ["queue", "server"],
-  "@bull-board/ui": ["server"],
   ioredis: ["budget", "queue"],
   fastify: ["server", "sandbox"],
   "prom-client": ["server"],

@@ -1,6 +1,5 @@
 // Requests for syncs, and the states of requested syncs, with Redis and without. PURE.
 import { createHash } from "node:crypto";
-import type { BaseAdapter } from "@bull-board/api/baseAdapter";
 import { callersExtent } from "../../../jobs/asked-extent.ts";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -79,8 +78,6 @@ export interface Triggers extends SyncTriggers {
 /** A worker, with Redis or without. */
 export interface RunningWorker {
   readonly triggers: Triggers;
-  /** Queues for the page that shows them, as they are now; absent without Redis. */
-  readonly board?: () => Promise<readonly BaseAdapter[]>;
   /** Queues, members and pauses; absent without Redis. */
   readonly fleet?: () => Promise<Fleet>;
   /** Takes no more work, ends runs at their next checkpoint, and closes; by force after a time limit. */

@@ -124,10 +124,5 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     await endsWithin(Promise.all([...chores, fleet.leave()]), CLOSING_MS, clock).catch(complain);
     await release();
   };
-  const board = async () => {
-    // Shows the queues and changes nothing: `duckmirror jobs` and the status page know the parts of a sync.
-    const { BullMQAdapter } = await import("@bull-board/api/bullMQAdapter");
-    return Object.values(queues).map((queue) => new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false }));
-  };
-  return { triggers, board, fleet: fleet.read, stop };
+  return { triggers, fleet: fleet.read, stop };
 };

@@ -84,7 +84,7 @@ export const allows = (role: Role, needed: Role): boolean => RANK[role] >= RANK[
 
 /** Paths whose responses need a read of the mirror: a page of another site must not make a browser request them. */
 export const isCostly = (path: string): boolean =>
-  /^\/(api|v1|profiles|metrics|queues|mcp|snapshots|warehouse\.duckdb)(\/|$)/.test(path);
+  /^\/(api|v1|profiles|metrics|mcp|snapshots|warehouse\.duckdb)(\/|$)/.test(path);
 
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 

@@ -162,12 +162,6 @@ export const Shell = () => {
       </main>
       <footer class="foot">
         duckmirror {abilities.version} · <Inside to="/reference">API reference</Inside> · <a href="/metrics">Metrics</a>
-        {abilities.queues ? (
-          <>
-            {" · "}
-            <a href="/queues">Queues</a>
-          </>
-        ) : null}
       </footer>
     </>
   );

@@ -52,7 +52,6 @@ export interface Abilities {
   }[];
   readonly syncs: boolean;
   readonly verify: boolean;
-  readonly queues: boolean;
   readonly fleet: boolean;
   readonly login: boolean;
   /** Every list that a plan may be asked for. */

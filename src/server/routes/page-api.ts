@@ -86,7 +86,6 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
     })),
     syncs: context.triggers !== undefined,
     verify: context.triggers?.verify !== undefined,
-    queues: context.fleet !== undefined,
     fleet: context.fleet !== undefined,
     login: context.keyring.required(),
     streams: STREAM_NAMES,

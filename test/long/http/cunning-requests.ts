@@ -74,7 +74,7 @@ const PATHS: readonly RawAttack[] = [
       "/api/runs/%ff/requests",
       `/api/runs/${"a".repeat(4_000)}`,
       "/api/runs/__proto__",
-      "/queues/../v1/accounts",
+      "/metrics/../v1/accounts",
     ],
     { closed: true },
   ),

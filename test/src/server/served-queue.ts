@@ -4,7 +4,6 @@ import type { Config } from "../../../src/core/config/config.ts";
 import { snapshotPath } from "../../../src/core/data-dir.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { startServer } from "../../../src/server/http/listen.ts";
-import { queueBoard } from "../../../src/server/routes/queue-board.ts";
 import { afterTest } from "../../support/after-test.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached } from "../queue/worker-rig.ts";
@@ -28,8 +27,8 @@ export const serveQueue = async (): Promise<ServedQueue> => {
   const worker = await aWorker(redis, profiles);
   const { runId } = await worker.triggers.start(anAsk({ streams: ["accounts"] }));
   await reached(worker.triggers, runId);
-  const { board, fleet } = worker;
-  if (board === undefined || fleet === undefined) throw new Error("a worker with Redis has queues");
+  const { fleet } = worker;
+  if (fleet === undefined) throw new Error("a worker with Redis has queues");
   const server = await startServer(
     {
       profiles: [{ name: "default", snapshot: snapshotPath(org.dataDir), ratePerMinute: null }],
@@ -43,7 +42,6 @@ export const serveQueue = async (): Promise<ServedQueue> => {
       },
     },
     { host: "127.0.0.1", port: 0 },
-    queueBoard(await board()),
   );
   afterTest(server.close);
   return { url: server.url, redis, runId, profiles };

@@ -68,13 +68,6 @@ const startSyncing = async (
   });
 };
 
-/** The page of the queues, if there are any. */
-const queuePage = async ({ board }: RunningWorker) => {
-  if (board === undefined) return undefined;
-  const { queueBoard } = await import("../../../server/routes/queue-board.ts");
-  return queueBoard(await board());
-};
-
 /** Serves the page and the API of a running worker until it is stopped. */
 const serveUntilStopped = async (
   worker: RunningWorker,
@@ -98,7 +91,6 @@ const serveUntilStopped = async (
       unable,
     },
     listen,
-    await queuePage(worker),
   );
   try {
     if (shared.json) await context.printJson({ url: server.url });

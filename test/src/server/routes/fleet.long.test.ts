@@ -72,18 +72,6 @@ test("the metrics name each queue, count the members, and show what is paused", 
   expect(text).toContain('duckmirror_queue_oldest_waiting_seconds{queue="sync"} 0');
 });
 
-test("the page of the queues shows all of them, read-only", async () => {
-  const { url } = await serveQueue();
-  const schema = z.object({ queues: z.array(z.object({ name: z.string(), readOnlyMode: z.boolean() })) });
-  const shown = async () => {
-    const answer: unknown = await (await fetch(`${url}/queues/api/queues`, { headers: BEARER })).json();
-    const { queues } = schema.parse(answer);
-    expect(queues.every(({ readOnlyMode }) => readOnlyMode)).toBe(true);
-    return queues.map(({ name }) => name);
-  };
-  expect(await shown()).toEqual(FLEET_QUEUES);
-});
-
 test("a server without Redis has no fleet", async () => {
   const org = await anOrg();
   const server = await startServer(

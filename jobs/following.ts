@@ -1,5 +1,8 @@
 // Job following: follows companies, stops following them, and reports what each input resolved to. Sends nothing; the next
 // sync resolves new inputs.
+
+import { existsSync } from "node:fs";
+import { z } from "zod";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
@@ -15,10 +18,36 @@ import {
 import { newRunId } from "../src/core/text/run-id.ts";
 import { isoTimeOrNull } from "../src/core/time.ts";
 import { eraseUnfollowed } from "../src/sync/run/settle/remove-company.ts";
+import { sqlText } from "../src/warehouse/duckdb/sql-files.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse, type Warehouse } from "../src/warehouse/file/warehouse.ts";
-import { readResolved } from "../src/warehouse/read/read-following.ts";
+import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 import { homeOf } from "./home.ts";
+
+// Reads from the published snapshot what followed inputs resolved to.
+
+const row = z
+  .object({
+    input: z.string(),
+    company_id: z.string().nullable(),
+    status: z.string().nullable(),
+    resolved_at: z.number().nullable(),
+    error: z.string().nullable(),
+  })
+  .transform(({ company_id: companyId, resolved_at: resolvedAt, ...rest }) => ({ ...rest, companyId, resolvedAt }));
+export type ResolvedInput = z.output<typeof row>;
+
+/** By input; none without a snapshot. Throws the errors of opening it. */
+export const readResolved = async (
+  snapshot: string,
+  inputs: readonly string[],
+): Promise<ReadonlyMap<string, ResolvedInput>> => {
+  if (!existsSync(snapshot)) return new Map();
+  const rows = await readSnapshot(snapshot, ({ database }) =>
+    database.query(sqlText("status/following.sql"), [JSON.stringify(inputs)], row),
+  );
+  return new Map(rows.map((found) => [found.input, found]));
+};
 
 /** One followed input. Times are ISO 8601 in UTC. */
 export interface FollowedInput {

@@ -14,13 +14,12 @@ import { redactingArchive } from "../src/sync/recovery/archived-answer.ts";
 import { takeCalls } from "../src/sync/recovery/take-calls.ts";
 import { redactingSender } from "../src/sync/request/fetcher.ts";
 import type { LookupQuestion } from "../src/sync/rows/lookup-outcome.ts";
-import { archiveStore } from "../src/warehouse/archive/archive-store.ts";
 import { readForgotten, refuseUnfinished } from "../src/warehouse/archive/forgotten-list.ts";
+import { archiveStore } from "../src/warehouse/archive/read-archive.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
-import type { JobContext } from "./engine.ts";
-import { redactorOf } from "./engine.ts";
+import { type JobContext, redactorOf } from "./engine.ts";
 import { writingOptions } from "./home.ts";
 import { openOwnAccess } from "./service-access.ts";
 

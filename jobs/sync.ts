@@ -18,11 +18,10 @@ import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { removeOutdated } from "../src/warehouse/file/upkeep/leftovers.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { extentOf } from "./asked-extent.ts";
-import { type JobContext, withEngine } from "./engine.ts";
+import { type JobContext, noteSync, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
 import { enterHome } from "./home.ts";
 import { fieldRules } from "./replay.ts";
-import { noteSync } from "./tracing.ts";
 
 /** Request of one sync. */
 export interface SyncRequest {

@@ -3,9 +3,8 @@ import type { Config } from "../src/core/config/config.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runVerify, type VerifyResult } from "../src/sync/verify/verify.ts";
-import { type JobContext, withEngine } from "./engine.ts";
+import { type JobContext, noteVerify, withEngine } from "./engine.ts";
 import { syncOptions } from "./sync.ts";
-import { noteVerify } from "./tracing.ts";
 
 /** Default credits of a verification: enough to check every list and some records of every other kind. */
 export const VERIFY_CREDITS = 20;

@@ -1,5 +1,5 @@
 -- Purpose: what each followed input resolved to, and the last failure of asking. Grain: one row per input that was asked for.
--- Parameters: $1 inputs, a JSON list. Readers: src/warehouse/read/read-following.ts.
+-- Parameters: $1 inputs, a JSON list. Readers: jobs/following.ts.
 WITH wanted AS (
   SELECT unnest(from_json($1, '["VARCHAR"]')) AS input
 ),

@@ -5,7 +5,7 @@ import { noTracer, type Tracer } from "../core/tracing.ts";
 import { wantedTraces } from "../telemetry/wanted.ts";
 import type { CliDeps, CommandContext, CommandEntry, SharedOptions } from "./command.ts";
 import { asProblem, writeProblem } from "./problem.ts";
-import type { LiveArea } from "./terminal/live-area.ts";
+import type { LiveArea } from "./terminal/progress.ts";
 
 // Traces of a command. OpenTelemetry is loaded only if the environment asks for it.
 
@@ -81,7 +81,7 @@ export const contextFor = (
       if (!terminal.isTty.err || shared.quiet || config.logFormat === "json") {
         return createLoggedProgress(await context.logger(config), clock, config.logFormat);
       }
-      const { createLiveArea } = await import("./terminal/live-area.ts");
+      const { createLiveArea } = await import("./terminal/progress.ts");
       live = createLiveArea(terminal.errStream);
       const view = { columns: () => terminal.errColumns, colours: terminal.errColours };
       const progress = createLiveProgress(live, clock, view);

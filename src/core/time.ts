@@ -1,6 +1,10 @@
 // Writes times, and parses those written by others. The only parser of times, so that columns, planning, headers and
 // usage windows agree in any time zone of the machine (`Date.parse` reads a time without a zone as local time). Pure.
 // Source: API.md, "Resources and their fields": times and dates are ISO 8601 strings; RFC 9110 5.6.7 for HTTP dates.
+import { DuckmirrorError } from "./errors.ts";
+import { parseDuration } from "./text/units.ts";
+
+const DAY_MS = 86_400_000;
 
 const ISO =
   /^(\d{4})-(\d{2})(?:-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(?:([Zz])|([+-])(\d{2}):?(\d{2})?)?)?)?$/;
@@ -113,10 +117,22 @@ export const minuteText = (iso: string): string => `${iso.slice(0, 16).replace("
 /** The same as `isoTime`; null where there is none. */
 export const isoTimeOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
 
-const DAY_MS = 86_400_000;
-
 /**
  * The value of a date filter: midnight UTC as a date alone, `2026-01-31`, any other time in full. Source: API.md,
  * "Conventions": date filters are ISO dates; whether they also take times is not shown.
  */
 export const filterDate = (ms: number): string => (ms % DAY_MS === 0 ? isoTime(ms).slice(0, 10) : isoTime(ms));
+
+// A moment as a person types it: a date, a time, or how long ago it was.
+
+/**
+ * ms since the epoch of `2026-11-01`, `2026-11-01T10:00Z`, `24h`, `7d` or `yesterday`; a duration counts back from `now`
+ * (ms). Throws USAGE, which names `option`.
+ */
+export const momentBefore = (option: string, text: string, now: number): number => {
+  const age = text === "yesterday" ? DAY_MS : parseDuration(text);
+  const moment = age === null ? timeMs(text) : now - age;
+  if (moment !== null) return moment;
+  const detail = `${option}: "${text}" is no date, no time and no duration like 24h or 7d`;
+  throw new DuckmirrorError("USAGE", { detail });
+};

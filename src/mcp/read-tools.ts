@@ -9,15 +9,14 @@ import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import { didYouMean } from "../core/text/did-you-mean.ts";
-import { momentBefore } from "../core/text/moment.ts";
+import { momentBefore } from "../core/time.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import type { ReadSql } from "../warehouse/duckdb/statements.ts";
 import { describeViews } from "../warehouse/file/views.ts";
 import { changeInWords, changeTables } from "../warehouse/read/changes/change.ts";
 import { readChanges } from "../warehouse/read/changes/read-changes.ts";
 import { search } from "../warehouse/read/search/search.ts";
-import type { MirrorDoor } from "./door.ts";
-import { answerOf, cutToFit, failureOf } from "./door.ts";
+import { answerOf, cutToFit, failureOf, type MirrorDoor } from "./door.ts";
 import { provenanceOf, readTableStates, tablesNamed } from "./provenance.ts";
 
 // The brief of an account: score and course, people, signals, openings, calls, filings, insights, what changed lately.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { noteSync, noteVerify } from "../../jobs/tracing.ts";
+import { noteSync, noteVerify } from "../../jobs/engine.ts";
 import { DuckmirrorError } from "../../src/core/errors.ts";
 import type { Span, SpanAttributes } from "../../src/core/tracing.ts";
 import { aReport, aStreamReport } from "../support/reports.ts";

@@ -1,7 +1,7 @@
 // An archive in memory, for simulations: nothing of it depends on how fast a disk is, so a seed replays exactly.
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import type { ArchiveHeader, IntentRecord, Wire } from "../../src/warehouse/archive/archive.ts";
-import type { ArchiveStore } from "../../src/warehouse/archive/archive-store.ts";
+import type { ArchiveStore } from "../../src/warehouse/archive/read-archive.ts";
 
 export interface MemoryArchive extends ArchiveStore {
   /** Whether the answer to this request was archived. */

@@ -1,10 +1,12 @@
 // Progress of a run on stderr: live lines on a terminal, log lines elsewhere, only problems when quiet.
+
+import type { Writable } from "node:stream";
+import { createLogUpdate } from "log-update";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/log.ts";
 import type { ProgressEvent, ProgressSink } from "../../core/report/progress-events.ts";
 import { levelOfCode } from "../../core/report/severity.ts";
 import { counted, formatBytes, formatCount, formatDuration } from "../../core/text/units.ts";
-import type { LiveArea } from "./live-area.ts";
 import {
   afterEvent,
   noProgress,
@@ -15,6 +17,37 @@ import {
   timeLeftMs,
 } from "./progress-state.ts";
 import type { Terminal } from "./terminal.ts";
+
+// Redraws a few lines at the bottom of the terminal; other text is written above them.
+
+export interface LiveArea {
+  draw(lines: readonly string[]): void;
+  /** Writes text above the lines; it stays there. */
+  above(text: string): void;
+  /** Leaves the lines as they are and moves below them. */
+  end(): void;
+}
+
+/** A live area on a terminal's stream. The cursor stays visible, so a killed program leaves the terminal usable. */
+export const createLiveArea = (stream: Writable): LiveArea => {
+  const update = createLogUpdate(stream, { showCursor: true });
+  let shown = "";
+  return {
+    draw: (lines) => {
+      shown = lines.join("\n");
+      update(shown);
+    },
+    above: (text) => {
+      update.clear();
+      stream.write(text);
+      if (shown !== "") update(shown);
+    },
+    end: () => {
+      update.done();
+      shown = "";
+    },
+  };
+};
 
 // Progress as lines for a terminal: one per stream and one for the run. Pure.
 

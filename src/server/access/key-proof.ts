@@ -6,8 +6,7 @@ import { createHmac, randomBytes, scrypt } from "node:crypto";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { hashOfKey } from "./key-store.ts";
-import type { Keyring } from "./keyring.ts";
-import { sameText } from "./same-text.ts";
+import { type Keyring, sameText } from "./keyring.ts";
 
 const derive = promisify<string, string, number, Buffer>(scrypt);
 

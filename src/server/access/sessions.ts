@@ -2,8 +2,7 @@
 // server can create it. It ends at its time, by a logout, or with its key.
 import { createHmac, randomBytes } from "node:crypto";
 import { networkOf } from "./connection-limits.ts";
-import type { KeyHolder, Keyring } from "./keyring.ts";
-import { sameText } from "./same-text.ts";
+import { type KeyHolder, type Keyring, sameText } from "./keyring.ts";
 
 // Counts wrong keys by network. The right key is always accepted, so nobody can lock others out;
 // core/config/listen-address.ts ensures that a key is hard to guess.

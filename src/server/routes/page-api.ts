@@ -4,16 +4,65 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { contentFields } from "../../catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
+import type { Clock } from "../../core/clock.ts";
 import { allows } from "../access/access-checks.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import { ACCOUNTS_SHOWN, readAccount, readAccounts } from "../figures/accounts.ts";
-import { readFindings } from "../figures/findings.ts";
-import { RUNS_SHOWN, readOverview, readRowsOverTime, readRuns, readVerdict } from "../figures/overview.ts";
-import { createPlans } from "../figures/plans.ts";
+import {
+  RUNS_SHOWN,
+  readFindings,
+  readOverview,
+  readRowsOverTime,
+  readRuns,
+  readVerdict,
+} from "../figures/overview.ts";
 import { readRun, readRunRequests } from "../figures/run-detail.ts";
 import { dictionary, readFunctions, readTable } from "../figures/tables.ts";
 import { notFound } from "../http/refusals.ts";
-import type { ServerContext } from "../http/server-context.ts";
+import type { Mirror, ServerContext } from "../http/server-context.ts";
+
+// Forecast of the next sync for the page: computed once per snapshot and minute, one at a time over all profiles,
+// because each opens its own database.
+
+/** Life of a forecast, because due work also changes with time, ms. */
+const FRESH_MS = 60_000;
+
+interface Kept {
+  readonly version: string | null;
+  readonly at: number;
+  readonly plan: Promise<unknown>;
+}
+
+/** Forecasts kept at once, the latest ones: with other content it is another forecast. */
+const MOST_KEPT = 100;
+
+type PlannedMirror = Pick<Mirror, "name" | "plan"> & { readonly snapshots: Pick<Mirror["snapshots"], "version"> };
+
+/** The plan of a mirror with this opt-in content and these lists; null if the server shows none. */
+export type PlanOf = (
+  mirror: PlannedMirror,
+  withContent: readonly string[],
+  streams?: readonly string[],
+) => Promise<unknown> | null;
+
+/** Plans reject with their error; the next reader tries again. */
+export const createPlans = (clock: Clock): PlanOf => {
+  const kept = new Map<string, Kept>();
+  let computing: Promise<unknown> = Promise.resolve();
+  return ({ name, plan, snapshots }, withContent, streams = []) => {
+    if (plan === undefined) return null;
+    const version = snapshots.version();
+    const key = JSON.stringify([name, [...new Set(withContent)], [...new Set(streams)]]);
+    const known = kept.get(key);
+    if (known !== undefined && known.version === version && clock.now() - known.at < FRESH_MS) return known.plan;
+    const next = computing.then(() => plan(withContent, streams));
+    computing = next.catch(() => kept.delete(key));
+    kept.delete(key);
+    kept.set(key, { version, at: clock.now(), plan: next });
+    for (const oldest of [...kept.keys()].slice(0, Math.max(0, kept.size - MOST_KEPT))) kept.delete(oldest);
+    return next;
+  };
+};
 
 const profileSchema = z.object({ profile: z.string().optional() });
 /** The latest time that SQL can represent, ms since the epoch. */
@@ -48,8 +97,6 @@ const mayOperate = (request: FastifyRequest): boolean => {
   const { access } = notesOf(request);
   return access?.by === "open" || (access !== null && allows(access.holder.role, "operate"));
 };
-
-type Mirror = ReturnType<ServerContext["mirror"]>;
 
 /** The figures of the page, with the verdict of now. */
 const statusOf = async (context: ServerContext, { name, ratePerMinute, snapshots, nextSyncAt }: Mirror) => {

@@ -4,7 +4,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { momentBefore } from "../../core/text/moment.ts";
+import { momentBefore } from "../../core/time.ts";
 import { type KeptSnapshot, keptSnapshots } from "../../warehouse/read/kept-snapshots.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import type { ServerContext } from "../http/server-context.ts";

@@ -5,7 +5,7 @@ import { readAnswerId } from "../../api/envelope.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import type { ArchiveHeader, IntentRecord } from "../../warehouse/archive/archive.ts";
-import type { ArchiveStore } from "../../warehouse/archive/archive-store.ts";
+import type { ArchiveStore } from "../../warehouse/archive/read-archive.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";

@@ -20,8 +20,8 @@ import type { TableLoad } from "../record/checkpoint.ts";
 import { EVOLVING } from "../record/strict-rows.ts";
 import { type Baseline, copyDurably, proveBaseline } from "./baseline/baseline.ts";
 import { createFeedCheck, redactedChanges, startPendingFeed } from "./feed-check.ts";
-import { besides } from "./publish/fresh-folder.ts";
 import { type Published, publishSnapshot, removeLeftovers, stampPublished } from "./publish/publish.ts";
+import { besides } from "./publish/rewrite-file.ts";
 import { enterMirror, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
 /** The new file while it is filled. */

@@ -20,9 +20,9 @@ import type { TableStrictness } from "../record/strict-rows.ts";
 import { assertOwnWorking, noteClosed } from "../user-sql/own-snapshot.ts";
 import type { ChecksSetting } from "./checks/run-checks.ts";
 import { migrate } from "./migrate.ts";
-import { removeFreshFolders } from "./publish/fresh-folder.ts";
 import type { Keeping } from "./publish/keep-snapshots.ts";
 import type { MirrorHome } from "./publish/publish.ts";
+import { removeFreshFolders } from "./publish/rewrite-file.ts";
 import { applyViews } from "./views.ts";
 import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { visible } from "../../../core/text/forms.ts";
-import { momentBefore } from "../../../core/text/moment.ts";
+import { momentBefore } from "../../../core/time.ts";
 import { type Change, changeInWords, changeTables } from "../../../warehouse/read/changes/change.ts";
 import { streamChanges } from "../../../warehouse/read/changes/stream-changes.ts";
 import { jsonText } from "../../../warehouse/record/json-text.ts";

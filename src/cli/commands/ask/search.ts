@@ -4,7 +4,7 @@ import { SEARCHED_TABLES } from "../../../catalog/tables.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { visible } from "../../../core/text/forms.ts";
-import { momentBefore } from "../../../core/text/moment.ts";
+import { momentBefore } from "../../../core/time.ts";
 import { openSnapshot } from "../../../warehouse/read/read-run.ts";
 import { type Found, MOST_FOUND, search } from "../../../warehouse/read/search/search.ts";
 import { jsonText } from "../../../warehouse/record/json-text.ts";

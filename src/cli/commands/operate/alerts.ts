@@ -10,9 +10,8 @@ import {
 } from "../../../../jobs/alerts.ts";
 import type { RulePass } from "../../../alerts/run-rule.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
-import { momentBefore } from "../../../core/text/moment.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
-import { isoTime } from "../../../core/time.ts";
+import { isoTime, momentBefore } from "../../../core/time.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { problemJson } from "../../problem.ts";

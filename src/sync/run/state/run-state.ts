@@ -9,7 +9,7 @@ import type { KnownTier, TierEvidence } from "../../../core/state/tier.ts";
 import type { Waiting } from "../../../core/state/unusable-answers.ts";
 import type { Tracer } from "../../../core/tracing.ts";
 import type { Archive } from "../../../warehouse/archive/archive.ts";
-import type { ArchiveStore } from "../../../warehouse/archive/archive-store.ts";
+import type { ArchiveStore } from "../../../warehouse/archive/read-archive.ts";
 import type { ArchiveLimits } from "../../../warehouse/file/baseline/archive-limits.ts";
 import type { PublishPolicy } from "../../../warehouse/file/publish-news.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";

@@ -1,18 +1,44 @@
 // Rewrites the working file: erased values disappear, because a new file never held them, and unused blocks are given
 // back. The copy is compared with the old file before it takes its place.
 
-import { chmod } from "node:fs/promises";
-import { dirname } from "node:path";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
+import { listOwn } from "../../../core/files/own-files.ts";
 import { flushToDisk, moveOver } from "../../../core/system.ts";
 import { literal } from "../../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { STORAGE_VERSION } from "../../duckdb/instance.ts";
 import { sqlText } from "../../duckdb/sql-files.ts";
-import { besides } from "./fresh-folder.ts";
+
+// A folder beside the working file for its successor: its name cannot be guessed, so nobody can plant a link in the file's
+// place, which DuckDB would follow.
+
+const PREFIX = "new-";
+
+/** True for the name of such a folder. */
+export const isFreshFolder = (name: string): boolean => name.startsWith(PREFIX);
+
+/** `work` with the path of the successor of `file`; what `work` leaves there is removed. */
+export const besides = async <T>(file: string, work: (fresh: string) => Promise<T>): Promise<T> => {
+  const folder = await mkdtemp(join(dirname(file), PREFIX));
+  try {
+    return await work(join(folder, basename(file)));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+/** Removes the folders that killed processes left. The caller holds the writer's lock. */
+export const removeFreshFolders = async (file: string): Promise<void> => {
+  const folder = dirname(file);
+  for (const name of await listOwn(folder)) {
+    if (isFreshFolder(name)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+};
 
 const tableRow = z.object({ path: z.string() });
 const sameRow = z.object({ fresh: z.number(), old: z.number(), same: z.boolean() });

@@ -2,8 +2,7 @@
 import { PassThrough } from "node:stream";
 import pc from "picocolors";
 import { expect, test } from "vitest";
-import { createLiveArea } from "../../../../src/cli/terminal/live-area.ts";
-import { createLiveProgress } from "../../../../src/cli/terminal/progress.ts";
+import { createLiveArea, createLiveProgress } from "../../../../src/cli/terminal/progress.ts";
 import { aPage, at } from "./run-events.ts";
 
 const colours = pc.createColors(false);

@@ -1,7 +1,7 @@
 // Forecasts for the page: each computed once per snapshot and minute, one at a time.
 import { expect, test } from "vitest";
 import { createManualClock, settled } from "../../../../bench/rates/manual-clock.ts";
-import { createPlans } from "../../../../src/server/figures/plans.ts";
+import { createPlans } from "../../../../src/server/routes/page-api.ts";
 
 const aMirror = (plan: (content: readonly string[]) => Promise<unknown>) => {
   const state = { version: "1" as string | null };

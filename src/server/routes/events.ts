@@ -1,5 +1,5 @@
 // GET /api/events: server-sent events. `snapshot` after each publish, `run` for events of running syncs. A stream ends when
-// its reader's key is revoked, has ended, or is needed now.
+// its reader's key is revoked or has ended, or when a first key is created and the reader has none.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { admission, allows } from "../access/access-checks.ts";

@@ -1,4 +1,5 @@
-// The files of an export: the rows of each, and a fingerprint that shows whether an existing file holds them already.
+// The files of an export: the rows of each, and a fingerprint that shows whether an existing file holds them already. And the folders that
+// may hold exports, which `forget` must search.
 import { createHash } from "node:crypto";
 import { join, relative, sep } from "node:path";
 import { z } from "zod";

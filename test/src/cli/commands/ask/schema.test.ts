@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { contentFields } from "../../../../../src/catalog/field-rules.ts";
+import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
 import { configTemplate } from "../../../../../src/cli/commands/start/init.ts";
 import { settingList } from "../../../../../src/core/config/settings.ts";
 import { cli } from "../../../../support/cli.ts";
@@ -62,7 +63,7 @@ test("schema --ddl prints statements for a delivered set; its address is typed o
   const env = { DUCKMIRROR_DESTINATIONS: '[{"name":"a","kind":"parquet","url":"gs://lake/set"}]' };
   const { out } = await cli(["schema", "--ddl", "bigquery", "--json"], { env });
   const { tables } = JSON.parse(out);
-  expect(tables).toHaveLength(16);
+  expect(tables).toHaveLength(TABLE_NAMES.length);
   expect(tables[0]).toMatchObject({
     table: "accounts",
     statements: [expect.stringContaining("gs://lake/set/_symlink/")],

@@ -1,6 +1,7 @@
 // The package's public API: `import { createMirror } from "duckmirror"`. The engine of the command line without its
 // texts: takes settings, returns typed reports, emits progress events. A method loads what it needs when it is called.
 
+import { resolve } from "node:path";
 import type { AlertState, AlertsConfig, AlertsContext } from "../../jobs/alerts.ts";
 import type { DeliveryReport } from "../../jobs/deliver.ts";
 import type { Followed, FollowedInput, Unfollowed } from "../../jobs/following.ts";
@@ -179,8 +180,8 @@ export interface MirrorOptions {
   readonly profile?: string;
   /** Environment variables that count as settings; default: none, so that only the caller decides. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Relative paths start here. */
-  readonly folder: string;
+  /** Relative paths start here; default: the working directory. */
+  readonly folder?: string;
 }
 
 /** Request of a sync or a plan; unset options have the defaults of the command line. */
@@ -382,7 +383,7 @@ const followingOf = (config: Config): Pick<Mirror, "follow" | "unfollow" | "foll
  * PROFILE_UNKNOWN.
  */
 export const createMirror = (options: MirrorOptions): Mirror => {
-  const { settings = {}, env = {}, folder, profile } = options;
+  const { settings = {}, env = {}, folder = resolve(), profile } = options;
   const config = resolveConfig({
     flags: settings,
     env,

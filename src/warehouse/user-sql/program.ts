@@ -28,7 +28,12 @@ const open = async (snapshot: string, memoryLimit: string): Promise<DuckDBConnec
 
 /** The statement of a text that needs no gate. DuckDB would run several, and return the rows of the last one. */
 const onlyOne = async (connection: DuckDBConnection, sql: string): Promise<string> => {
-  const { count } = await connection.extractStatements(sql);
+  const { count } = await connection.extractStatements(sql).catch((error: unknown) => {
+    // DuckDB's client says this of a comment alone.
+    throw error instanceof Error && error.message === "Error in native callback"
+      ? new Error("it holds no statement")
+      : error;
+  });
   if (count > 1) throw new Error(`these are ${count} statements; give one at a time`);
   return sql;
 };

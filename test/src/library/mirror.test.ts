@@ -79,9 +79,9 @@ test("without a sync there is nothing to ask, and wrong settings are named", asy
 test("refuses what the file refuses: a name that is no setting spends nothing", () => {
   const settings = { base_url: sandbox.url, token: sandbox.token, max_credit: "5" };
   // As JavaScript, which knows no types, passes it.
-  expect(() => createMirror({ folder: aFolder(), settings })).toThrow(
-    "max_credit is not a setting. Did you mean max_credits?",
-  );
+  const refusal = "max_credit is not a setting. Did you mean max_credits?";
+  expect(() => createMirror({ folder: aFolder(), settings })).toThrow(refusal);
+  expect(() => createMirror({ settings })).toThrow(refusal);
   expect(() => mirrorIn(aFolder(), { max_credits: -1 })).toThrow("max_credits");
 });
 

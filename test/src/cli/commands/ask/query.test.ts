@@ -109,6 +109,8 @@ describe("failures", () => {
     const { code, err } = await query(["select 1; select 2"]);
     expect([code, err]).toEqual([2, expect.stringContaining("these are 2 statements; give one at a time")]);
     expect((await query(["select 1; -- the only one"])).code).toBe(0);
+    const none = await query(["-- only a remark"]);
+    expect([none.code, none.err]).toEqual([2, expect.stringContaining("it holds no statement")]);
   });
 
   test("no snapshot yet is said with what to do", async () => {

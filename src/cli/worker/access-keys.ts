@@ -1,18 +1,16 @@
 // Keys and certificate of `serve` and `worker`. The keys are the configured one and the named ones; with `require_key` and
 // neither of them, a key is created at the first start beside the working database.
 import { randomBytes } from "node:crypto";
-import { link, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import type { ListenAddress } from "../../core/config/listen-address.ts";
 import { keyProblem, parseListen } from "../../core/config/listen-address.ts";
 import { resolveServerKey, resolveTls } from "../../core/config/secrets/server-key.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { createDurably, makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";
+import { makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";
 import type { Logger } from "../../core/log.ts";
 import { type Scrubber, Secret } from "../../core/secret.ts";
-import { unwritable } from "../../core/state/shared-file.ts";
-import { moveOver } from "../../core/system.ts";
+import { makeOnce, unwritable } from "../../core/state/shared-file.ts";
 import { keysPath, readKeys } from "../../server/access/key-store.ts";
 import type { CommandContext } from "../command.ts";
 import { faultLog } from "./log.ts";
@@ -35,23 +33,13 @@ const keyIn = async (file: string): Promise<string | null> => {
 /** The key of this data directory; created if there is none. Throws DATA_DIR_UNWRITABLE, DISK_FULL. */
 const ownKey = async (dir: string, file: string): Promise<Secret> => {
   const fresh = `dm_${randomBytes(32).toString("base64url")}`;
-  const half = `${file}.${randomBytes(8).toString("hex")}`;
   try {
     makeOwnFolder(dir);
-    const known = await keyIn(file);
-    if (known !== null) return new Secret(known);
-    await createDurably(half, (opened) => opened.writeFile(`${fresh}\n`));
-    // Another process may create one at the same moment; the first one counts. A file that holds no key is replaced: an
-    // empty key would let everybody in.
-    await link(half, file).catch(() => undefined);
-    const stored = await keyIn(file);
-    if (stored === null) await moveOver(half, file);
-    return new Secret(stored ?? fresh);
+    // A file that holds no key is replaced: an empty key would let everybody in.
+    return new Secret((await keyIn(file)) ?? (await makeOnce(file, fresh, () => keyIn(file))));
   } catch (cause) {
     if (cause instanceof DuckmirrorError) throw cause;
     throw unwritable(dir, cause);
-  } finally {
-    await unlink(half).catch(() => undefined);
   }
 };
 

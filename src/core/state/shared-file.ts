@@ -42,25 +42,33 @@ const read = async (path: string, bytes: number): Promise<string | null> => {
   return id.length === 2 * bytes && /^[0-9a-f]+$/.test(id) ? id : null;
 };
 
+/**
+ * Makes a file of one line that is there once. If another process makes it at the same moment, the first one counts; a file that `read`
+ * does not take (null) is replaced. Returns what the file holds. Throws the system's error.
+ */
+export const makeOnce = async (path: string, fresh: string, read: () => Promise<string | null>): Promise<string> => {
+  const half = `${path}.${randomBytes(8).toString("hex")}`;
+  try {
+    await createDurably(half, (file) => file.writeFile(`${fresh}\n`));
+    await link(half, path).catch(() => undefined);
+    const stored = await read();
+    if (stored === null) await moveOver(half, path);
+    return stored ?? fresh;
+  } finally {
+    await unlink(half).catch(() => undefined);
+  }
+};
+
 /** The id in the file `name`, of `bytes` bytes; made if there is none. Throws DATA_DIR_UNWRITABLE, and the error of a file that cannot be read. */
 export const lastingId = async (dataDir: string, name: string, bytes = 8): Promise<string> => {
   const folder = join(dataDir, "state");
   const path = join(folder, name);
   const known = await read(path, bytes);
   if (known !== null) return known;
-  const id = randomBytes(bytes).toString("hex");
-  const half = `${path}.${randomBytes(8).toString("hex")}`;
   try {
     makeOwnFolder(folder);
-    await createDurably(half, (file) => file.writeFile(`${id}\n`));
-    // Another process may write at the same moment; the first one counts. A file that holds no id is replaced.
-    await link(half, path).catch(() => undefined);
-    const stored = await read(path, bytes);
-    if (stored === null) await moveOver(half, path);
-    else await unlink(half);
-    return stored ?? id;
+    return await makeOnce(path, randomBytes(bytes).toString("hex"), () => read(path, bytes));
   } catch (cause) {
-    await unlink(half).catch(() => undefined);
     throw unwritable(dataDir, cause);
   }
 };

@@ -27,6 +27,8 @@ interface Refusal {
   readonly id: AnswerId;
   /** Size of the decoded body in bytes; 0 when it could not be read. */
   readonly bytes: number;
+  /** Path of a redirect within the service. */
+  readonly movedTo?: string;
 }
 
 /** The start of a text, at most 2 KiB in UTF-8, without control characters that would affect a terminal. */
@@ -50,10 +52,11 @@ const saidIn = (text: string): Pick<Refusal, "usage" | "id"> => {
 };
 
 /** Of another server only the origin: path and query may contain a session. Of the service itself also the path. */
-const redirectTarget = (location: string, base: URL): string => {
-  if (!URL.canParse(location, base.href)) return "an address that cannot be read";
+const readRedirect = (location: string, base: URL, scrub: (text: string) => string): Refusal => {
+  if (!URL.canParse(location, base.href)) return { ...UNREAD, excerpt: "redirect to an address that cannot be read" };
   const { origin, pathname } = new URL(location, base.href);
-  return origin === base.origin ? `${origin}${pathname}` : origin;
+  if (origin !== base.origin) return { ...UNREAD, excerpt: `redirect to ${scrub(origin)}` };
+  return { ...UNREAD, excerpt: `redirect to ${scrub(`${origin}${pathname}`)}`, movedTo: scrub(pathname) };
 };
 
 /** Reads the response. `scrub` removes the token from everything kept. Throws nothing. */
@@ -65,7 +68,7 @@ const readRefusal = async (
   const wire = await readWire(response.body, MAX_READ_BYTES);
   const location = response.headers.location;
   if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === "string") {
-    return { ...UNREAD, excerpt: `redirect to ${scrub(redirectTarget(location, base))}` };
+    return readRedirect(location, base, scrub);
   }
   const text = await decode(wire.bytes, String(response.headers["content-encoding"] ?? ""), MAX_READ_BYTES);
   if (text.kind !== "text") return UNREAD;
@@ -299,7 +302,7 @@ const readRefused = async (
   exchange: Exchange,
   response: Dispatcher.ResponseData,
 ): Promise<RawAnswer> => {
-  const { excerpt, usage, id, bytes } = await readRefusal(response, connection.base, connection.scrub);
+  const { excerpt, usage, id, bytes, movedTo } = await readRefusal(response, connection.base, connection.scrub);
   return {
     kind: "refused",
     call: exchange.call,
@@ -311,6 +314,7 @@ const readRefused = async (
     excerpt,
     usage,
     id,
+    ...(movedTo === undefined ? {} : { movedTo }),
   };
 };
 

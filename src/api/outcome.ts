@@ -134,6 +134,8 @@ export interface RefusedOutcome extends Answered {
   readonly usage: Quota | null;
   /** Ids in the error body; absent if there are none. */
   readonly id?: AnswerId | undefined;
+  /** Path of a redirect within the service. */
+  readonly movedTo?: string;
 }
 
 /** No complete response: if the request may have reached the service, its charge is unknown. */

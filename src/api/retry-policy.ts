@@ -19,10 +19,22 @@ const isGone = (outcome: ApiOutcome): boolean => outcome.kind === "refused" && [
 
 /** Text in place of JSON. "All bodies are JSON" (API.md), so a gateway may have sent it; a service may leave out the body. */
 export const isProse = (outcome: ApiOutcome): boolean =>
-  outcome.kind === "refused" && outcome.excerpt !== "" && !/^[{["]/.test(outcome.excerpt);
+  outcome.kind === "refused" && isGone(outcome) && outcome.excerpt !== "" && !/^[{["]/.test(outcome.excerpt);
 
 /** Routes with a record or company in their path: there 404 means "does not exist" (API.md, "Errors"). */
 export const namesOneThing = ({ call }: ApiOutcome): boolean => ENDPOINTS[call.endpoint].path.includes("{");
+
+/**
+ * A lasting redirect to another record of the same kind: this one was merged into it. A redirect to an address of the same
+ * record, or to a page of a gateway, says nothing of it.
+ */
+const isMerged = (outcome: ApiOutcome): boolean => {
+  if (outcome.kind !== "refused" || ![301, 308].includes(outcome.status) || outcome.movedTo === undefined) return false;
+  const [collection = ""] = ENDPOINTS[outcome.call.endpoint].path.split("{");
+  const idIn = (path: string) => path.slice(path.indexOf(collection) + collection.length).split("/")[0];
+  const successor = outcome.movedTo.includes(collection) ? idIn(outcome.movedTo) : "";
+  return successor !== "" && successor !== idIn(outcome.call.path);
+};
 
 /** A 404 of a list means that its route is missing; one of a single account's insight need not (API.md does not say). */
 const lacksRoute = (outcome: ApiOutcome): boolean => isGone(outcome) && outcome.call.query.accountId === undefined;
@@ -192,11 +204,11 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: waitForRate,
   },
   {
-    when: "404, 410 where the path names a record or company",
+    when: "404, 410 where the path names a record or company; 301, 308 that name another one",
     credit: "free",
     follows:
       "It does not exist. Text in place of JSON may be a gateway's: it is asked for 3 times, and rows go only after several syncs.",
-    applies: (outcome) => isGone(outcome) && namesOneThing(outcome),
+    applies: (outcome) => namesOneThing(outcome) && (isGone(outcome) || isMerged(outcome)),
     decide: (outcome, context) =>
       isProse(outcome) && context.attempt < Math.min(MAX_CHARGED_ATTEMPTS, context.maxAttempts ?? Infinity)
         ? retry(MAX_CHARGED_ATTEMPTS, "REQUEST_FAILED")(outcome, context)

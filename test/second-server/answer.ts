@@ -78,6 +78,9 @@ export const failedBody = ({ strangers, wire }: Traits): Answer => {
     status: { status: "error", message: "upstream timed out", data: {} },
     success: { success: false, data: [], meta: { totalCount: 0 } },
     error: { error: { code: "UPSTREAM", message: "timed out" }, data: null },
+    ok: { ok: false },
+    found: { status: "found", data: null },
+    code: { code: 500 },
   } as const satisfies Record<string, Fields>;
   return { status: 200, headers: { "Content-Type": wire.contentType }, body: jsonText(bodies[strangers.errorBody]) };
 };
@@ -92,5 +95,8 @@ export const envelope = (
   const timestamp = writeTime(now, traits.times.moment === "date" ? "z-ms" : traits.times.moment);
   const meta = { requestId, apiVersion: "1.0.0", timestamp, ...answer.meta };
   const body = { ...answer.top, meta, ...(usage === null ? {} : { usage }) };
-  return { status: 200, headers: { "Content-Type": traits.wire.contentType }, body: jsonText(body) };
+  const text = jsonText(body);
+  // Raw control characters in texts, which JSON forbids.
+  const sent = traits.strangers.rawControls ? text.replaceAll("\\t", "\t").replaceAll("\\n", "\n") : text;
+  return { status: 200, headers: { "Content-Type": traits.wire.contentType }, body: sent };
 };

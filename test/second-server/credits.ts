@@ -1,6 +1,7 @@
 // Credits of the organization: what is charged, what is left, and how the service refuses when nothing is.
 import { type Answer, refusal } from "./answer.ts";
 import type { Fields } from "./json-text.ts";
+import { unlimitedUsage } from "./strangers.ts";
 import { writeTime } from "./times.ts";
 import type { Traits } from "./traits.ts";
 
@@ -37,6 +38,8 @@ export const createCredits = (traits: Traits, startedAt: number): Credits => {
   };
   const quota = (now: number): Fields => {
     roll(now);
+    const unlimited = unlimitedUsage(traits.strangers);
+    if (unlimited !== null) return unlimited;
     const { moment } = traits.times;
     const at = writeTime(resetsAt, moment === "date" ? "z-s" : moment);
     return { limit, used, remaining: Math.max(0, limit - used), resetsAt: at };

@@ -2,6 +2,7 @@
 import type { Fields, Json } from "./json-text.ts";
 import { hashOf } from "./random.ts";
 import type { Field } from "./resources.ts";
+import { estimated } from "./strangers.ts";
 import { msOf } from "./times.ts";
 import type { Order, Traits } from "./traits.ts";
 import type { Row } from "./world.ts";
@@ -80,8 +81,13 @@ const pageSize = (asked: string | null, largest: number, traits: Traits): number
   return traits.pages.tooLarge.startsWith("refused") ? null : largest;
 };
 
-/** One page of a list, or why there is none. */
-export const pageOf = (route: ListRoute, query: URLSearchParams, traits: Traits, version: number): Page => {
+/** One page of a list, or why there is none. `answer`: names this answer among all. */
+export const pageOf = (
+  route: ListRoute,
+  query: URLSearchParams,
+  traits: Traits,
+  { version, answer }: { readonly version: number; readonly answer: string },
+): Page => {
   const { pages } = traits;
   const largest = Math.max(route.largest, 1);
   const size = pageSize(query.get("perPage"), largest, traits);
@@ -94,13 +100,18 @@ export const pageOf = (route: ListRoute, query: URLSearchParams, traits: Traits,
   const rows = sorted(route, query, traits, version);
   if (rows === null) return { ok: false, status: 400, why: "cannot sort by this field" };
   const from = (page - 1) * size;
-  const totalPages = Math.max(Math.ceil(rows.length / size), pages.pagesOfNothing);
+  const { window } = traits.strangers;
+  const most = window?.rows ?? Infinity;
+  if (page > 1 && from + size > most) return { ok: false, status: 400, why: `Result window is too large (${most})` };
+  const counted = window?.counted === false ? Math.min(rows.length, most) : rows.length;
+  const count = estimated(counted, traits.strangers, `${traits.seed}/${answer}`);
+  const totalPages = Math.max(Math.ceil(count / size), pages.pagesOfNothing);
   if (from >= rows.length && page > 1 && pages.beyondEnd === "refused") {
     return { ok: false, status: 400, why: "no such page" };
   }
   const said = pages.tooLarge === "clamped-unsaid" ? Number(query.get("perPage") ?? 20) : size;
-  const meta = { page, perPage: said, ...(pages.counts ? { totalCount: rows.length, totalPages } : {}) };
-  return { ok: true, rows: rows.slice(from, from + size), meta };
+  const meta = { page, perPage: said, ...(pages.counts ? { totalCount: count, totalPages } : {}) };
+  return { ok: true, rows: rows.slice(from, Math.min(from + size, most)), meta };
 };
 
 /** The record as one answer holds it: without what is opt-in or withheld, and only with what was named. */

@@ -7,6 +7,8 @@ import { microsOf } from "./times.ts";
 
 /** End of the sentence about a row that the mirror holds and the service does not. */
 export const NOT_THERE = "not in the service";
+/** End of the sentence about a row that the mirror lacks. */
+export const NOT_MIRRORED = "not in the mirror";
 
 const TYPE_OF: Record<Kind, string> = {
   text: "VARCHAR",
@@ -26,7 +28,7 @@ const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${lett
 const wanted = (kind: Kind, value: Json | undefined): string => {
   if (value === undefined || value === null) return "absent";
   if (kind === "time" || kind === "day") return String(microsOf(String(value)));
-  if (kind === "whole" || kind === "small") return String(BigInt(String(value)));
+  if (kind === "whole" || kind === "small") return String(BigInt(String(value).replace(/\.0+$/, "")));
   if (kind === "score") return String(Number(value));
   return kind === "text" ? String(value) : canonical(value);
 };
@@ -108,7 +110,7 @@ const problemsOf = async (
     if (name !== "owners" && name !== "account_insights")
       problems.push(...extraProblems(where, record, expected.named ? null : known, extra));
   }
-  for (const key of expected.rows.keys()) if (!seen.has(key)) problems.push(`${name} ${key}: not in the mirror`);
+  for (const key of expected.rows.keys()) if (!seen.has(key)) problems.push(`${name} ${key}: ${NOT_MIRRORED}`);
   return problems;
 };
 

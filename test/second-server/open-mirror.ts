@@ -26,6 +26,8 @@ export interface OpenMirror {
   readonly clock: ServiceClock;
   now(): number;
   advance(ms: number): void;
+  /** The client's clock is so far ahead of the service's from now on, ms. */
+  setAhead(ms: number): void;
   /** Syncs of a mirror of this service. */
   open(server: SecondServer, following: Following): { readonly runs: MirrorRuns; readonly read: ReadMirror };
   /** Where two kinds of tables are compared: what differs. */
@@ -40,17 +42,30 @@ const DISK_MS = 3;
 /** The built program waits for real: the service's latency is cut to this, ms. */
 const LONGEST_SLEEP_MS = 30;
 
+/** The same time, as a machine whose clock can be wrong tells it. */
+const ownClock = (clock: EventClock) => {
+  let aheadMs = 0;
+  return {
+    clock: { ...clock, now: () => clock.now() + aheadMs },
+    setAhead: (ms: number) => {
+      aheadMs = ms;
+    },
+  };
+};
+
 const inMemory = (): OpenMirror => {
   const clock = createEventClock(START);
+  const own = ownClock(clock);
   const warehouse = createMemoryWarehouse({});
   return {
     ...clock,
     clock: clock.service,
+    setAhead: own.setAhead,
     open: (server, following) => ({
       runs: inProcess(
         server,
         { dataDir: tmpdir(), ...following },
-        { clock, job: memoryJob(warehouse, clock, clock.wired) },
+        { clock: own.clock, job: memoryJob(warehouse, own.clock, clock.wired) },
       ),
       read: memoryMirror(warehouse),
     }),
@@ -59,15 +74,21 @@ const inMemory = (): OpenMirror => {
 
 const inBoth = async (): Promise<OpenMirror> => {
   const clock = createEventClock(START);
+  const own = ownClock(clock);
   const dataDir = newFolder();
   await copyMigratedMirror(dataDir);
-  const files = await openWarehouse({ dataDir, clock });
+  const files = await openWarehouse({ dataDir, clock: own.clock });
   const warehouse = pairedWarehouse(files, createMemoryWarehouse({}), clock.wired);
   return {
     ...clock,
     clock: clock.service,
+    setAhead: own.setAhead,
     open: (server, following) => ({
-      runs: inProcess(server, { dataDir, ...following }, { clock, job: memoryJob(warehouse, clock, clock.wired) }),
+      runs: inProcess(
+        server,
+        { dataDir, ...following },
+        { clock: own.clock, job: memoryJob(warehouse, own.clock, clock.wired) },
+      ),
       read: publishedMirror(join(dataDir, "warehouse.duckdb")),
     }),
     differences: () => warehouse.differences,
@@ -96,14 +117,16 @@ const filesJob =
 
 const inFiles = async (seed: number): Promise<OpenMirror> => {
   const clock = createEventClock(START, DISK_MS);
+  const own = ownClock(clock);
   const dataDir = newFolder();
   // One in ten migrates a file of its own.
   if (seed % 10 !== 0) await copyMigratedMirror(dataDir);
   return {
     ...clock,
     clock: clock.service,
+    setAhead: own.setAhead,
     open: (server, following) => ({
-      runs: inProcess(server, { dataDir, ...following }, { clock, job: filesJob(clock) }),
+      runs: inProcess(server, { dataDir, ...following }, { clock: own.clock, job: filesJob(clock) }),
       read: publishedMirror(join(dataDir, "warehouse.duckdb")),
     }),
     close: () => {
@@ -121,6 +144,7 @@ const byProgram = (program: string): OpenMirror => {
     clock: { now, sleep, touch: () => undefined },
     now,
     advance: () => undefined,
+    setAhead: () => undefined,
     open: (server, following) => ({
       runs: asProcess(server, { dataDir, ...following }, program),
       read: publishedMirror(join(dataDir, "warehouse.duckdb")),

@@ -33,8 +33,9 @@ const object = (chance: Chance, depth = 0): Json => ({
 });
 
 /** A value of a field, as a service with these traits writes it. `now`: no moment lies later, ms since the epoch. */
-export const inventValue = (field: Field, chance: Chance, { times, records }: Traits, now: number): Json => {
-  const asText = (value: number): Json => (chance.often(records.numbersAsText) ? String(value) : value);
+export const inventValue = (field: Field, chance: Chance, { times, records, strangers }: Traits, now: number): Json => {
+  const written = (value: number): string => (strangers.zeros ? value.toFixed(4) : String(value));
+  const asText = (value: number): Json => (chance.often(records.numbersAsText) ? written(value) : value);
   switch (field.kind) {
     case "text":
       return field.optIn || field.name === "fullContent"

@@ -73,7 +73,10 @@ export const answerRoute = (workspace: Workspace, path: readonly string[], query
 
   const page = (route: ListRoute, related: (rows: readonly Row[]) => Json | undefined, usage: boolean): Found => {
     if (namesIn(query).length > 0 && traits.included === "refused") return badRequest("include is not supported here");
-    const answer = pageOf(route, query, traits, world.version());
+    const answer = pageOf(route, query, traits, {
+      version: world.version(),
+      answer: String(workspace.credits.charged()),
+    });
     if (!answer.ok) return answer;
     const data = answer.rows.map(({ fields }) => shown(fields, route.fields, query, traits, route.withheld));
     const included = related(answer.rows);
@@ -115,9 +118,21 @@ export const answerRoute = (workspace: Workspace, path: readonly string[], query
     withheld: fields === resource.SIGNAL ? withheldSignalFields(traits, false) : {},
   });
 
+  /** What a record that left its list is by its id. */
+  const departed = (rows: Rows, id: string): Row | "moved" | undefined => {
+    const row = world.left.get(rows)?.get(id);
+    const { leavers } = traits.strangers;
+    if (row === undefined || leavers === "gone") return undefined;
+    if (leavers === "archived") return row;
+    return leavers === "moved" ? "moved" : [...rows.values()][0];
+  };
+
   const detail = (rows: Rows, id: string, fields: readonly resource.Field[], what: string): Found => {
-    const row = isFull ? rows.get(id) : undefined;
+    const row = isFull ? (rows.get(id) ?? departed(rows, id)) : undefined;
     if (row === undefined) return notFound(what);
+    if (row === "moved") return { ok: false, status: 301, why: "merged into another one" };
+    const { lateMs } = traits.strangers;
+    if (fields === resource.SIGNAL && workspace.now() - (row.madeAt ?? 0) < lateMs) return notFound(what);
     const included = fields === resource.ACCOUNT ? accountRelations([row], true) : undefined;
     return found(shown(row.fields, fields, query, traits, {}), included === undefined ? {} : { included });
   };

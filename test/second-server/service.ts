@@ -6,6 +6,7 @@ import { createCredits } from "./credits.ts";
 import { type Chance, chanceOf } from "./random.ts";
 import { createRateWindow } from "./rate-window.ts";
 import { answerRoute } from "./routes.ts";
+import { createOwnLimits, drawOddity, type Oddity } from "./strangers.ts";
 import { writeTime } from "./times.ts";
 import { drawTraits, type Traits } from "./traits.ts";
 import { drawFault, drawLatency, type Fault, send } from "./wire.ts";
@@ -28,7 +29,7 @@ export interface LoggedRequest {
   readonly status: number;
   readonly charged: boolean;
   readonly fault: Fault;
-  readonly why: "rate" | "quota" | "token" | "";
+  readonly why: "rate" | "at-once" | "burst" | "quota" | "token" | "strange" | "";
   /** Requests that were under way when this one was answered. */
   readonly inFlight: number;
 }
@@ -89,6 +90,7 @@ export const startSecondServer = async (
   const now = () => clock.now() + traits.times.skewMs;
   const credits = createCredits(traits, now());
   const rate = createRateWindow(traits);
+  const ownLimits = createOwnLimits(traits.strangers, traits.rate.limit / traits.rate.windowMs);
   const history = oldHistory(traits, now());
   let tier: "full" | "public" = "full";
   let unrest = { faults: false, changeEvery: 0 };
@@ -98,19 +100,31 @@ export const startSecondServer = async (
   const log: LoggedRequest[] = [];
   const workspace: Workspace = { traits, world: createWorld(traits, now), credits, history, now, tier: () => tier };
 
-  /** A record or company that is not there may be called gone. */
-  const statusOf = (status: number, path: readonly string[]): number =>
-    status === 404 && path.length > 1 ? traits.strangers.notFound : status;
+  /** A record or company that is not there may be called gone, or moved. */
+  const statusOf = (status: number, path: readonly string[]): number => {
+    if (status !== 404 || path.length < 2) return status;
+    const moves = traits.strangers.companiesMove && path[0] === "companies" && path[1] !== "by-input";
+    return moves ? 301 : traits.strangers.notFound;
+  };
+  const isForbidden = (path: readonly string[]): boolean =>
+    routeOf(path) === traits.strangers.forbidden && (unrest.faults || !traits.strangers.forbiddenForNow);
 
   /** What a request gets, before the wire does its part. */
   const decide = (
     request: IncomingMessage,
     url: URL,
     path: readonly string[] | null,
-    { fault, failsInBody }: { readonly fault: Fault; readonly failsInBody: boolean },
+    { fault, failsInBody, oddity }: { readonly fault: Fault; readonly failsInBody: boolean; readonly oddity: Oddity },
   ) => {
     const refuse = (answer: Answer, why: LoggedRequest["why"] = "") => ({ answer, why, charged: false });
     if (request.headers.authorization !== `Bearer ${TOKEN}`) return refuse(refusal(traits, 401, "bad token"), "token");
+    const limit = ownLimits.refuses(now(), inFlight);
+    if (limit !== null) {
+      const why = limit === "at-once" ? "Too many concurrent requests" : "Slow down";
+      // A limit on requests in flight that nothing names looks like any other.
+      const shape = limit === "at-once" && traits.wire.errors === "empty" ? "flat" : traits.wire.errors;
+      return refuse(refusal(traits, 429, why, { shape, headers: ownLimits.headers() }), limit);
+    }
     if (!rate.admit(now())) {
       return refuse(refusal(traits, 429, "Too many requests", { headers: rate.refusalHeaders(now()) }), "rate");
     }
@@ -118,14 +132,27 @@ export const startSecondServer = async (
     if (fault === "503") return refuse(refusal(traits, 503, "busy"));
     if (fault === "503-wait") return refuse(refusal(traits, 503, "busy", { headers: { "Retry-After": "2" } }));
     if (fault === "reset") return refuse(refusal(traits, 500, "never sent"));
+    if (oddity === "403-wait") {
+      return refuse(refusal(traits, 403, "secondary limit", { headers: { "Retry-After": "3" } }), "strange");
+    }
+    if (oddity === "429-long") {
+      return refuse(refusal(traits, 429, "come back later", { headers: { "Retry-After": "7200" } }), "strange");
+    }
     if (path === null) return refuse(refusal(traits, 404, "no such route"));
+    if (isForbidden(path)) return refuse(refusal(traits, 403, "the token lacks a scope"), "strange");
     if (credits.left(now()) <= 0) return refuse(credits.refuse(now()), "quota");
     const result = answerRoute(workspace, path, url.searchParams);
-    if (!result.ok) return refuse(refusal(traits, statusOf(result.status, path), result.why));
+    if (!result.ok) {
+      const status = statusOf(result.status, path);
+      const headers = status === 301 ? { Location: `${traits.wire.prefix}/v1/${path[0]}/successor` } : {};
+      return refuse(refusal(traits, status, result.why, { headers }));
+    }
     credits.charge();
     if (failsInBody) return { answer: failedBody(traits), why: "" as const, charged: true };
     const usage = result.usage ? credits.usageBlock(now()) : null;
-    return { answer: envelope(traits, result, now(), `req-${count}`, usage), why: "" as const, charged: true };
+    const answer = envelope(traits, result, now(), `req-${count}`, usage);
+    const headers = oddity === "headers" ? { ...answer.headers, "X-Debug": "x".repeat(17_000) } : answer.headers;
+    return { answer: { ...answer, headers }, why: "" as const, charged: true };
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse, chance: Chance): Promise<void> => {
@@ -134,7 +161,8 @@ export const startSecondServer = async (
     const route = path === null ? "none" : routeOf(path);
     const fault = unrest.faults ? drawFault(traits, chance) : "none";
     const failsInBody = unrest.faults && chance.named("body").often(traits.strangers.errorBodies);
-    const { answer, why, charged } = decide(request, url, path, { fault, failsInBody });
+    const oddity = unrest.faults ? drawOddity(traits.strangers, chance.named("oddity")) : "none";
+    const { answer, why, charged } = decide(request, url, path, { fault, failsInBody, oddity });
     if (charged || traits.credits.historyHasRefused) {
       history.push(historyRow(traits, history.length, now(), `/v1/${route}`, charged));
     }

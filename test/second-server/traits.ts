@@ -1,5 +1,6 @@
 // What API.md does not show, drawn for one service. One object of traits is one service; the same seed, the same one.
 import { chanceOf } from "./random.ts";
+import { strangersOf } from "./strangers.ts";
 import type { TimeForm } from "./times.ts";
 
 /** How the service says what rate it allows. */
@@ -258,33 +259,28 @@ const wireOf = (seed: string) => {
   };
 };
 
-/** What strangers' services do. Drawn apart, so that a seed keeps its other traits. */
-const strangersOf = (seed: string) => {
-  const chance = chanceOf(`${seed}/strangers`);
-  return {
-    /** Accounts embed companies with three fields. */
-    embedsShort: chance.often(0.2),
-    /** Status of what is not there. */
-    notFound: chance.pick([404, 404, 410]),
-    /** Share of answers with 200, while the service is restless, whose body says that they failed. */
-    errorBodies: chance.pick([0, 0, 0.05]),
-    errorBody: chance.pick(["status", "success", "error"] as const),
-  };
-};
-
 export const drawTraits = (seed: number) => {
   const text = String(seed);
+  const pages = pagesOf(text);
+  const drawn = strangersOf(text);
+  // What is about counts needs counts.
+  const strangers = pages.counts ? drawn : { ...drawn, window: null, estimates: false };
+  const records = recordsOf(text);
   return {
     seed,
-    pages: pagesOf(text),
+    pages,
     orders: ordersOf(text),
     rate: rateOf(text),
     credits: creditsOf(text),
     times: timesOf(text),
-    records: recordsOf(text),
+    records: {
+      ...records,
+      ...(strangers.window === null ? {} : { accounts: [6, 16] as const }),
+      ...(strangers.lateMs === 0 ? {} : { signalContent: "detail" as const }),
+    },
     included: chanceOf(`${text}/included`).weigh<IncludedShape>(INCLUDED),
     wire: wireOf(text),
-    strangers: strangersOf(text),
+    strangers,
   };
 };
 export type Traits = ReturnType<typeof drawTraits>;

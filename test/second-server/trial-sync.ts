@@ -5,6 +5,7 @@ import type { MirrorRuns, SyncAsk, SyncEnd } from "./mirror-runs.ts";
 import type { Chance } from "./random.ts";
 import { announcesRate } from "./rate-window.ts";
 import type { SecondServer } from "./service.ts";
+import type { Strangers } from "./strangers.ts";
 
 export interface Trial {
   readonly server: SecondServer;
@@ -18,6 +19,7 @@ export interface Trial {
   changedSilently: boolean;
   now(): number;
   advance(ms: number): void;
+  setAhead(ms: number): void;
 }
 
 interface Step {
@@ -46,6 +48,14 @@ const TOO_FAST_WHERE_REFUSALS_COUNT = 8;
 /** A run whose every request is refused ends after ten minutes. */
 const ALL_REFUSED_MS = 700_000;
 
+/**
+ * Most requests of a sync that a limit on requests in flight, or on bursts below the announced rate, may refuse: the ones
+ * that left together before the first refusal, and a share of the others, by which the limit is tried again: a larger one
+ * where no refusal names a wait.
+ */
+const mostRefused = (requests: number, { namesWait }: Strangers): number =>
+  12 + Math.ceil(requests / (namesWait ? 5 : 2));
+
 const spacingOf = ({ rate }: Trial["server"]["traits"]): number =>
   Math.max(rate.windowMs / rate.limit, 60_000 / rate.limit);
 
@@ -53,9 +63,15 @@ const spacingOf = ({ rate }: Trial["server"]["traits"]): number =>
 const dueWithin = ({ server }: Trial, from: number, message: string): number => {
   const { rate, wire } = server.traits;
   const log = server.log.slice(from);
-  const refused = log.filter(({ why, fault }) => why === "rate" || fault !== "none").length;
+  const refused = log.filter(({ why, fault }) => why !== "" || fault !== "none").length;
   const patience = (message.startsWith("RATE_REFUSED") ? ALL_REFUSED_MS : 0) + refused * 64_000 + 300_000;
   return 1.5 * log.length * spacingOf(server.traits) + 2 * rate.windowMs + log.length * wire.latencyMs + patience;
+};
+
+/** What the report says of streams that are not complete. */
+const openOf = ({ report }: SyncEnd): string => {
+  const open = (report?.streams ?? []).filter(({ complete }) => !complete);
+  return open.map(({ stream, reason, error }) => `[${stream}: ${error ?? reason}]`).join(" ");
 };
 
 /** Syncs, and notes what is wrong. */
@@ -70,7 +86,7 @@ export const sync = async (trial: Trial, { what, ask, codes }: Step): Promise<Sy
   const tookMs = trial.now() - startedAt;
   const tooFast = log.filter(({ why }) => why === "rate").length;
   story.push(
-    `${what} ${JSON.stringify(ask)}: code ${end.code}, ${log.length} requests, ${charged} credits, ${tooFast} too fast, ${Math.round(tookMs / 1000)} s ${end.message}`,
+    `${what} ${JSON.stringify(ask)}: code ${end.code}, ${log.length} requests, ${charged} credits, ${tooFast} too fast, ${log.filter(({ why }) => why === "at-once").length}+${log.filter(({ why }) => why === "burst").length} at once, ${Math.round(tookMs / 1000)} s ${end.message} ${openOf(end)}`,
   );
   const wrong = (problem: string) => problems.push(`${what}: ${problem}`);
   if (!codes.includes(end.code)) wrong(`exit code ${end.code}, expected ${codes.join(" or ")}: ${end.message}`);
@@ -86,6 +102,9 @@ export const sync = async (trial: Trial, { what, ask, codes }: Step): Promise<Sy
   const mostTooFast = refusedCount ? TOO_FAST_WHERE_REFUSALS_COUNT : mostWindow;
   if (announcesRate(server.traits) && tooFast > mostTooFast)
     wrong(`${tooFast} of ${log.length} requests were too fast`);
+  const refusedOtherwise = log.filter(({ why }) => why === "at-once" || why === "burst").length;
+  if (refusedOtherwise > mostRefused(log.length, server.traits.strangers))
+    wrong(`${refusedOtherwise} of ${log.length} requests met another limit than the rate`);
   if (tookMs > dueWithin(trial, from, end.message)) wrong(`took ${Math.round(tookMs / 1000)} s`);
   const firstQuota = log.findIndex(({ why }) => why === "quota");
   const after = log.length - 1 - firstQuota;

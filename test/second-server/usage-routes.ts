@@ -41,7 +41,9 @@ export const usageRoutes = (workspace: Workspace, route: string | undefined, que
       largest: traits.pages.largest,
       withheld: {},
     };
-    const answer = pageOf(list, query, traits, 0);
+    // A log is no search.
+    const plain = { ...traits, strangers: { ...traits.strangers, window: null, estimates: false } };
+    const answer = pageOf(list, query, plain, { version: 0, answer: "" });
     if (!answer.ok) return answer;
     return found(
       answer.rows.map(({ fields }) => fields),

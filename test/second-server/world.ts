@@ -11,6 +11,8 @@ export interface Row {
   readonly key: string;
   /** Grows with every row made. */
   readonly born: number;
+  /** By the service's clock, ms. */
+  readonly madeAt?: number;
   readonly fields: Fields;
 }
 export type Rows = Map<string, Row>;
@@ -24,6 +26,8 @@ export interface World {
   /** Insight sections by account id; an account without them answers not_found. */
   readonly insights: Map<string, Fields>;
   readonly ofCompany: Readonly<Record<resource.CompanyList, Map<string, Rows>>>;
+  /** Records that left their list, by the table they were in and their id. */
+  readonly left: ReadonlyMap<Rows, Rows>;
   /** Grows with every change. */
   version(): number;
   /** Changes something at random. `announced`: only changes that the service shows by a date or a new row. */
@@ -36,7 +40,7 @@ const RECENT_MS = 60_000;
 export const createWorld = (traits: Traits, now: () => number): World => {
   const chance = chanceOf(`${traits.seed}/world`);
   const ids = createIds(traits, chance.named("ids"));
-  const { records } = traits;
+  const { records, strangers } = traits;
   let born = 0;
   let version = 0;
   const accounts: Rows = new Map();
@@ -45,6 +49,7 @@ export const createWorld = (traits: Traits, now: () => number): World => {
   const companies: Rows = new Map();
   const owners: Rows = new Map();
   const insights = new Map<string, Fields>();
+  const left = new Map<Rows, Rows>([accounts, contacts, signals].map((rows) => [rows, new Map()]));
   const ofCompany = {
     "news-articles": new Map<string, Rows>(),
     "job-openings": new Map<string, Rows>(),
@@ -53,7 +58,7 @@ export const createWorld = (traits: Traits, now: () => number): World => {
   };
 
   const put = (rows: Rows, fields: Fields): Row => {
-    const row = { key: String(fields.id), born: born++, fields };
+    const row = { key: String(fields.id), born: born++, madeAt: now(), fields };
     rows.set(row.key, row);
     version += 1;
     return row;
@@ -141,7 +146,11 @@ export const createWorld = (traits: Traits, now: () => number): World => {
 
   const some = (rows: Rows, by: Chance): Row | undefined => [...rows.values()][by.int(0, Math.max(0, rows.size - 1))];
   const drop = (rows: Rows, key: string): void => {
-    if (rows.delete(key)) version += 1;
+    const row = rows.get(key);
+    if (row === undefined) return;
+    left.get(rows)?.set(key, row);
+    rows.delete(key);
+    version += 1;
   };
   const dropAccount = ({ key, fields }: Row): void => {
     drop(accounts, key);
@@ -186,9 +195,15 @@ export const createWorld = (traits: Traits, now: () => number): World => {
     if (by.often(0.3) && contacts.size > 3) return drop(contacts, row.key);
     alter(contacts, row, { ...redraw(resource.CONTACT, by), ...(announced ? { lastChangeDetectedOn: moment() } : {}) });
   };
+  /** The company's records are those of another one now, under ids that are not told. */
+  const merge = ({ key }: Row): void => {
+    drop(companies, key);
+    for (const list of resource.COMPANY_LISTS) ofCompany[list].delete(key);
+  };
   const changeCompany = (by: Chance) => {
     const row = some(companies, by);
     if (row === undefined) return;
+    if (strangers.merges && by.named("merge").often(0.2)) return merge(row);
     if (by.often(0.3)) return alter(companies, row, redraw(resource.COMPANY, by));
     const list = by.pick(resource.COMPANY_LISTS);
     const rows = ofCompany[list].get(row.key) ?? new Map<string, Row>();
@@ -206,6 +221,7 @@ export const createWorld = (traits: Traits, now: () => number): World => {
     owners,
     insights,
     ofCompany,
+    left,
     version: () => version,
     change: (by, announced) => {
       const kind = announced

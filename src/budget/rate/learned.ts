@@ -98,7 +98,10 @@ const slower = (before: LimiterState, refusal: Refusal, proof: Proof, since: num
   if (isToken && !isKept) return smallerBurst(state, proof, now);
   // Others may have used the rest of a window, which the service's own count shows; once is no proof.
   if (state.left?.isLess === true && state.unexplained === 0) return { ...state, unexplained: 1 };
-  return smallerWindow({ ...state, unexplained: state.unexplained + 1 }, since, now);
+  const noted = { ...state, unexplained: state.unexplained + 1 };
+  const smaller = smallerWindow(noted, since, now);
+  // Too few requests for any window: the bucket is smaller still.
+  return smaller === noted && isToken ? smallerBurst(noted, proof, now) : smaller;
 };
 
 /**

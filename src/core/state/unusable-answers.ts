@@ -7,6 +7,8 @@ import { isoTime } from "../time.ts";
 
 const HOUR_MS = 3_600_000;
 const LONGEST_WAIT_MS = 7 * 24 * HOUR_MS;
+/** Clocks of machines that take turns differ by less. */
+const CLOCKS_DIFFER_MS = 60_000;
 /** A refusal costs nothing, and ends when somebody grants the right. */
 const LONGEST_FREE_WAIT_MS = 24 * HOUR_MS;
 /** A 404 of text, which a gateway may have sent, is believed after this number of syncs in a row, the first a day ago. */
@@ -115,7 +117,8 @@ export const withUsable = (known: readonly Unusable[], place: Place): readonly U
 
 /** When the place is asked for again if it waits, null if it is due. `probe`: it is tried for its whole stream. */
 const waitsUntil = (known: readonly Unusable[], place: Place, now: number, probe: boolean): number | null => {
-  const entries = known.filter(({ stream }) => stream === place.stream);
+  // What a clock that was ahead noted holds nothing up.
+  const entries = known.filter(({ stream, at }) => stream === place.stream && at <= now + CLOCKS_DIFFER_MS);
   const own = entries.find((entry) => isSame(entry, place));
   const closed = place.scope !== "" && isClosed(entries, place.stream);
   const until = closed ? Math.max(...entries.map(nextTryAt)) : own === undefined ? now : nextTryAt(own);

@@ -106,6 +106,10 @@ test("only an insight may lack data, and only with a status", () => {
   expect(read({ status: "not_found" }, "getAccountInsight")).toMatchObject({ ok: true, value: { data: null } });
   expect(read({ meta: {} }, "getAccountInsight")).toMatchObject({ ok: false });
   expect(read({ data: null, meta: {} }, "getAccountInsight")).toMatchObject({ ok: false });
+  for (const body of [{ ok: false }, { code: 500 }, { status: "found", data: null }]) {
+    expect(read(body, "getAccountInsight")).toMatchObject({ ok: false });
+    expect(read(body)).toMatchObject({ ok: false });
+  }
   expect(read({ status: "found" }, "getAccountInsight")).toMatchObject({ ok: false, detail: "the body has no data" });
 });
 

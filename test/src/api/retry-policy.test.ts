@@ -70,12 +70,17 @@ const answered = (status: number, { endpoint = "listAccounts", rate = null }: An
   bytes: 10,
   rate,
 });
-const refused = (status: number, more: Answer = {}): ApiOutcome => ({
+const refused = (status: number, more: Answer = {}): RefusedOutcome => ({
   kind: "refused",
   ...answered(status, more),
   excerpt: more.excerpt ?? "",
   usage: more.usage ?? null,
 });
+/** A redirect of a company's list within the service. */
+const moved = (movedTo: string, status = 301): ApiOutcome => {
+  const outcome = refused(status, { endpoint: "listFilings", excerpt: `redirect to ${movedTo}` });
+  return { ...outcome, movedTo, call: { ...outcome.call, path: "/v1/companies/c_1/filings" } };
+};
 /** The refusal of one account's insight, which is named in the query and not in the path. */
 const insightRefused = (status: number): ApiOutcome => {
   const outcome = refused(status, { endpoint: "getAccountInsight" });
@@ -189,7 +194,7 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
   "503 with a Retry-After within the hour": [
     [refused(503, { rate: said({ retryAt: NOW + 30_000 }) }), { kind: "wait", untilMs: NOW + 30_000 }],
   ],
-  "404, 410 where the path names a record or company": [
+  "404, 410 where the path names a record or company; 301, 308 that name another one": [
     [refused(404, { endpoint: "getAccount" }), { kind: "absent" }],
     [refused(404, { endpoint: "listFilings" }), { kind: "absent" }],
     [refused(410, { endpoint: "resolveCompany" }), { kind: "absent" }],
@@ -198,6 +203,8 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(404, { endpoint: "listFilings", excerpt: "<html>" }), { kind: "retry" }, { attempt: 2 }],
     [refused(404, { endpoint: "listFilings", excerpt: "<html>" }), { kind: "absent" }, { attempt: 3 }],
     [refused(404, { endpoint: "listFilings", excerpt: "<html>" }), { kind: "absent" }, { maxAttempts: 1 }],
+    [moved("/base/v1/companies/c_2/filings"), { kind: "absent" }],
+    [moved("/v1/companies/c_2"), { kind: "absent" }],
   ],
   "400, 422": [
     [refused(400, { excerpt: "perPage too large" }), { kind: "adjust", detail: "status 400, perPage too large" }],
@@ -216,6 +223,10 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
       { kind: "fail", code: "REDIRECTED", context: { detail: /login\.example/ } },
     ],
     [refused(308), { kind: "fail", code: "REDIRECTED" }],
+    // Another address of the same company, a page of a gateway, and an answer for the moment.
+    [moved("/v2/v1/companies/c_1/filings/"), { kind: "fail", code: "REDIRECTED" }],
+    [moved("/login"), { kind: "fail", code: "REDIRECTED" }],
+    [moved("/v1/companies/c_2", 302), { kind: "fail", code: "REDIRECTED" }],
   ],
   "any other status": [
     [refused(404), { kind: "fail", code: "ROUTE_NOT_FOUND" }],

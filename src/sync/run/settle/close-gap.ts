@@ -8,7 +8,7 @@
 import { counted } from "../../../core/text/units.ts";
 import type { Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
 import { isBelieved, mayHaveChanged } from "../../list/decide.ts";
-import { isActive, liveOf, readingOf } from "../../list/state.ts";
+import { isActive, type Live, liveOf, readingOf } from "../../list/state.ts";
 import { finishedState, totalOf } from "../../list/stored-state.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import { closeList, commitState } from "../state/list-ends.ts";
@@ -17,7 +17,7 @@ import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
 import { isAskable } from "./ask-apart.ts";
 import { rememberWindow } from "./at-window.ts";
-import { countedBy, isProven, settleSuspects } from "./suspects.ts";
+import { countedBy, isProven, type Left, settleSuspects } from "./suspects.ts";
 
 /** A first walk returned exactly the mirrored rows. */
 const isFirst = ({ state }: OpenList): boolean => readingOf(state)?.firstMirror === true;
@@ -64,20 +64,28 @@ const canLook = (run: SyncRun, { stream, state }: OpenList): boolean =>
   isProven(state) &&
   !run.deps.signal.aborted;
 
+/** Rows that a list without a count lacks, although their own route returns them. */
+const lackedBy = (live: Live, kept: Left | null): Left | null =>
+  kept !== null && kept.rows > 0 && totalOf(live) === null ? kept : null;
+
+/** What is open, with the reason why suspects remain. */
+const withReason = (open: Unconfirmed | null, kept: Left | null): Unconfirmed | null =>
+  open === null || kept === null || open === kept ? open : { ...open, because: `${open.because}; ${kept.because}` };
+
 /** Ends a walk of the whole list, or lets it go on by reading the changes. */
 export const closeGap = async (run: SyncRun, list: OpenList): Promise<"ended" | "goes on"> => {
   const { name } = list.stream;
-  let kept: string | null = null;
+  let kept: Left | null = null;
   // Rows that a filtered walk did not return may exist outside the scope, where asking costs a credit each.
   if (isAskable(name) && !isFirst(list) && !isFiltered(run, name)) kept = await settleSuspects(run, list, name);
-  const open = await openIn(run, list);
+  const open = (await openIn(run, list)) ?? lackedBy(liveOf(list.state), kept);
   const isMet = open === null || isFirst(list) || (await missingOf(run, list)).missing === 0;
   if (isMet && canLook(run, list)) {
     // The reading of changes that follows forgets it, if that settles the list.
     if (open !== null) await rememberWindow(run, list, "unconfirmed");
     return "goes on";
   }
-  await end(run, list, open === null || kept === null ? open : { ...open, because: `${open.because}; ${kept}` });
+  await end(run, list, withReason(open, kept));
   return "ended";
 };
 

@@ -110,7 +110,9 @@ const readOn = async (
   keep: (day: number | null) => Promise<void>,
 ) => {
   const facts = await factsOf(search);
-  const begun = from === undefined ? await beginning(search, depth, facts) : from;
+  // Only a reading of all parts shows rows that changed without a new date.
+  const first = () => (search.run.options.full ? null : beginning(search, depth, facts));
+  const begun = from === undefined ? await first() : from;
   if (begun !== null && typeof begun === "object") return begun;
   let day = begun;
   let { total } = depth;

@@ -41,9 +41,24 @@ export const countedBy = (list: Live): number | null => {
 
 interface Asked {
   readonly gone: readonly string[];
+  /** Rows that the list lacks, and that their own route returns. */
+  readonly alive: number;
   /** Reason why it ended before every suspect was requested; null: it did not. */
   readonly ended: string | null;
 }
+
+/** What remains of suspects. `rows`: rows that the list lacks, and that their own route returns. */
+export interface Left {
+  readonly because: string;
+  readonly rows: number;
+}
+
+/** Why rows remain; null: none does. A list without a count does not show that it lacks them. */
+const leftOf = (list: Live, { alive, ended }: Asked): Left | null => {
+  if (ended !== null) return { because: ended, rows: alive };
+  if (alive === 0 || totalOf(list) !== null) return null;
+  return { because: `the list lacks ${counted(alive, "row")}, which the service returns by id`, rows: alive };
+};
 
 /** A row that the walk returned is a suspect only while the mirror holds more rows than the service counts. */
 const exceedsCount = ({ state }: OpenList, gone = 0): boolean =>
@@ -75,7 +90,7 @@ const askSuspects = async (
     }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, run.options.concurrency) }, ask));
-  return { gone, ended };
+  return { gone, alive, ended };
 };
 
 /**
@@ -100,8 +115,8 @@ export const deleteGone = async (run: SyncRun, list: OpenList, name: ScopedTable
   adjustRows(run, list, -deleted);
 };
 
-/** Requests suspects and deletes those that are gone. Returns the reason if some remain. */
-export const settleSuspects = async (run: SyncRun, list: OpenList, name: ScopedTable): Promise<string | null> => {
+/** Requests suspects and deletes those that are gone. */
+export const settleSuspects = async (run: SyncRun, list: OpenList, name: ScopedTable): Promise<Left | null> => {
   const live = liveOf(list.state);
   const walkBefore = live.before?.status === "idle" ? live.before.walkId : null;
   const search = { table: name, walkId: live.walkId, walkBefore, limit: MOST_ASKED };
@@ -113,12 +128,15 @@ export const settleSuspects = async (run: SyncRun, list: OpenList, name: ScopedT
   const { missing } = await missingOf(run, list);
   const atStake = Math.max(missing, suspects.length);
   const refusal = guardDeletes(list.stream, { rows: live.rows, missing: atStake }, run.options);
-  if (refusal !== null) return refusal.message;
-  const { gone, ended } = await askSuspects(run, list, name, suspects);
-  if (gone.length === 0) return ended;
-  if (!(await knowsLiveRow(run, list, name))) return "the service knows no row by its id, so its 404s prove nothing";
+  if (refusal !== null) return { because: refusal.message, rows: 0 };
+  const asked = await askSuspects(run, list, name, suspects);
+  const { gone } = asked;
+  if (gone.length === 0) return leftOf(live, asked);
+  if (!(await knowsLiveRow(run, list, name))) {
+    return { because: "the service knows no row by its id, so its 404s prove nothing", rows: 0 };
+  }
   await deleteGone(run, list, name, gone);
-  return ended;
+  return leftOf(live, asked);
 };
 
 // Deletes beside many changes. A reading of changes that came to the end of its list has returned every row, as after a change of

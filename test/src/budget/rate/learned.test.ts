@@ -30,6 +30,13 @@ test("a short wait is that for a bucket's next token: its burst is kept from the
   expect(nextSlot(full, 0, T0 + 2_000).at).toBeCloseTo(T0 + 60_000 - 53 * 200);
 });
 
+test("a bucket whose size was guessed too large is found by the next refusals", () => {
+  const guessed = refuse(busy(12), refusal(1_000), proof({ level: 12 }), false, T0);
+  expect(burstOf(guessed, T0)).toBe(9);
+  const later = { ...guessed, provenBurst: 3, refusedAt: T0 };
+  expect(burstOf(refuse(later, refusal(2_000), proof({ at: T0 + 960, level: 4 }), false, T0 + 1_000), T0)).toBe(2);
+});
+
 test("a bucket of one token is kept from answer to answer", () => {
   const state = refuse(busy(1), refusal(1_000), proof({ level: 2 }), false, T0);
   expect(burstOf(state, T0)).toBe(1);

@@ -40,6 +40,12 @@ test("what is refused, which costs nothing, is asked for again after a day at mo
   expect(waits).toEqual([0, 1, 2, 4, 8, 16, 24, 24]);
 });
 
+test("what a clock that was a day ahead noted holds nothing up", () => {
+  const ahead = failing(5).map((entry) => ({ ...entry, at: 24 * HOUR_MS }));
+  expect(splitWaiting([place], ahead, 0).due).toEqual([place]);
+  expect(splitWaiting([place], ahead, 25 * HOUR_MS).due).toEqual([]);
+});
+
 test("a list that was read further, or to its end, begins anew", () => {
   expect(withUnusable(failing(5), place, 3, { ...FIRST_PAGE, goneOn: true })).toEqual([{ ...place, times: 1, at: 3 }]);
   expect(withUsable(failing(5), place)).toEqual([]);

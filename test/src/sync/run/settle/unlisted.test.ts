@@ -9,11 +9,11 @@ import { startMemoryRig } from "../../../../support/memory-rig.ts";
 const SIGNALS = 60;
 const LEFT = 25;
 
-const start = async () => {
+const start = async (totals = true) => {
   const data = emptyData();
   data.accounts.push(anAccount(1));
   for (let id = 1; id <= SIGNALS; id++) data.signals.push(aSignal(id, { accountId: 1 }));
-  const service = createFakeService(data);
+  const service = createFakeService(data, totals ? {} : { totals, maxPerPage: 50 });
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals" });
   afterTest(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
@@ -74,6 +74,15 @@ test("a 302 by id may be a gateway's for the moment: the row stays until a secon
     before: ({ path }) => (path === `/v1/signals/${LEFT}` ? { status: 302, body: "" } : undefined),
   };
   await sync({ streams: ["signals"], full: true });
+  expect(rows("signals", "id")).toHaveLength(SIGNALS);
+});
+
+test("without a count, a list that lacks a row which its own route returns is not complete", async () => {
+  const { service, sync, rows } = await start(false);
+  unlist(service, LEFT, (row) => ({ ...row, archived: true }));
+  const { report } = await sync({ streams: ["signals"], full: true });
+  const because = "the list lacks 1 row, which the service returns by id";
+  expect(report.streams[0]).toMatchObject({ complete: false, unconfirmed: 1, reason: because });
   expect(rows("signals", "id")).toHaveLength(SIGNALS);
 });
 

@@ -51,6 +51,7 @@ export const excusedBy = async (
     tables.some((table) => problem.startsWith(`${table} `) || problem.startsWith(`${table}:`));
   // Without a count, rows of longer lists are not deleted, and insights go with their accounts.
   const insights = open.includes("accounts") ? ["account_insights", "owners"] : [];
+  const inputs = strangers.forbidden === "by-input" && open.includes("companies") ? ["company_inputs"] : [];
   const allowed = mayBeOpen(server, following);
   const excused = allowed === null ? open : open.filter((stream) => allowed.includes(stream));
   const isWithheld = strangers.window !== null || isForbidden(server);
@@ -63,6 +64,6 @@ export const excusedBy = async (
       return isOf(problem, LISTS);
     if (problem.endsWith(NOT_THERE) && (!pages.counts || strangers.estimates))
       return isOf(problem, [...excused, ...insights]);
-    return isWithheld && isOf(problem, [...excused, ...insights]);
+    return isWithheld && isOf(problem, [...excused, ...insights, ...inputs]);
   };
 };

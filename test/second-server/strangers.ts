@@ -15,7 +15,7 @@ export const NEEDED_FOR = {
   "earnings-calls": ["earnings_calls"],
   filings: ["filings"],
   company: ["companies"],
-  "by-input": ["companies"],
+  "by-input": ["companies", "news_articles", "job_openings", "earnings_calls", "filings"],
   "signals/counts": ["signal_counts"],
   "signals/{id}": ["signals"],
   "contacts/{id}": ["contacts"],

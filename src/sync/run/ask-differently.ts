@@ -160,7 +160,8 @@ const nextShape = (run: SyncRun, list: OpenList, refused: Refused, outcome: Refu
   const { excerpt } = outcome;
   if (isOutdated(list, shape, refused)) return shape;
   list.tell({ kind: "refused-form", shape, remembers: false, later: refused.later === true });
-  if (laterRefusals(list.state) > MOST_LATER_REFUSALS) return null;
+  // The first page of another way may be refused for its order or filter.
+  if (refused.later === true && laterRefusals(list.state) > MOST_LATER_REFUSALS) return null;
   const elsewhere = settledLists(run).map((other) => other.perPage);
   return (
     withFixedPages(shape, refused, excerpt) ??

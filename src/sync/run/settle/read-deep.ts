@@ -13,6 +13,7 @@ import { closeList, commitState } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { isAskable } from "./ask-apart.ts";
+import { rememberWindow } from "./at-window.ts";
 import { ask, factsOf, type Obstacle, rowsOf, type Search } from "./by-counting.ts";
 
 /** How far the service returns the list, and its rows. */
@@ -98,6 +99,8 @@ const endRead = async (run: SyncRun, list: OpenList, total: number): Promise<voi
   const unconfirmed = unconfirmedIn({ rows: live.rows, unmet: 0, counted: total });
   const state = finishedState(live, { whole: true, addsUp: unconfirmed === null, unconfirmed, now, runId: run.runId });
   const rowsAtWalk = unconfirmed === null ? live.rows : null;
+  // Another reading of the parts would leave the same difference.
+  await rememberWindow(run, list, unconfirmed === null ? "settled" : "cutOff");
   await commitState(run, { ...state, totalCount: total, walkedAt: now, rowsAtWalk });
   closeList(run, list);
 };

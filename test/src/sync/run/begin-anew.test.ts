@@ -58,3 +58,22 @@ test("a service that refuses high pages and parts of a list is asked for one pag
   // Three pages of the walk were paid for when it was cut.
   expect([error, pagesPaid(service, before)]).toEqual([null, 4]);
 });
+
+test("where it refuses the order by change date as well, each sync reads the list from its head", async () => {
+  const service = createFakeService(anOrganization(8), { maxPerPage: PER_PAGE });
+  const rig = await cutWalk(service);
+  const high = refusing(400, (row) => row >= 20);
+  const newest = service.data.signals.reduce((a, b) => (Number(b.id) > Number(a.id) ? b : a));
+  service.options = {
+    ...service.options,
+    before: (request) => {
+      if (request.query.sortBy === "updatedAt") return { status: 400, body: { message: "cannot sort by this field" } };
+      return request.query.beforeDate === undefined ? high(request) : { status: 400, body: {} };
+    },
+  };
+  for (const headline of ["first change", "second change"]) {
+    newest.headline = headline;
+    expect((await rig.sync()).error?.code).toBe("STREAMS_FAILED");
+    expect(rig.rows("signals", "headline")).toContainEqual({ headline });
+  }
+});

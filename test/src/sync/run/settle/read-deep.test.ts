@@ -7,20 +7,19 @@ import { startMemoryRig } from "../../../../support/memory-rig.ts";
 import { simulatedClock } from "../../../../support/sync-rig.ts";
 
 const START = Date.UTC(2025, 0, 1);
-const WINDOW = 1_000;
 const SIZE = 100;
 
-/** 3,000 signals, of which the service returns the first thousand of any list; `hours`: between two of them. */
-const deep = async (hours: number, more: FakeOptions = {}) => {
+/** Signals, of which the service returns the first rows of any list; `hours`: between two of them. */
+const deep = async (hours: number, more: FakeOptions = {}, { rows, window } = { rows: 3_000, window: 1_000 }) => {
   const service = createFakeService(emptyData(), { maxPerPage: SIZE, overPage: "honest", ...more });
-  for (let id = 1; id <= 3_000; id++) {
+  for (let id = 1; id <= rows; id++) {
     const date = new Date(START + id * hours * 3_600_000).toISOString();
     service.data.signals.push(aSignal(id, { date, updatedAt: date, createdAt: date }));
   }
   service.options = {
     ...service.options,
     before: ({ query }) =>
-      Number(query.page ?? 1) * Number(query.perPage ?? 20) > WINDOW && Number(query.page ?? 1) > 1
+      Number(query.page ?? 1) * Number(query.perPage ?? 20) > window && Number(query.page ?? 1) > 1
         ? { status: 400, body: { message: "Result window is too large" } }
         : undefined,
   };
@@ -75,4 +74,15 @@ test("a service that ignores its date filters costs one credit more, and is not 
   const first = await sync();
   expect({ ...first, held: held() }).toEqual({ credits: 11, code: "STREAMS_FAILED", complete: false, held: 1_000 });
   expect(await sync()).toMatchObject({ credits: 1, complete: false });
+});
+
+test("a difference that reading the parts leaves is labelled, and not paid for again in each sync", async () => {
+  // Reading so few pages is cheaper than counting them.
+  const { service, rig, sync, held } = await deep(24, {}, { rows: 500, window: 400 });
+  await sync();
+  service.data.signals.splice(100, 1);
+  await rig.sync({ full: true });
+  for (let round = 0; round < 3; round++) {
+    expect({ ...(await sync()), held: held() }).toEqual({ credits: 1, code: null, complete: false, held: 500 });
+  }
 });

@@ -34,8 +34,7 @@ export default defineConfig({
     pool: "forks",
     experimental: { fsModuleCache: true },
     setupFiles: ["test/setup/end-children.ts", "test/setup/end-of-test.ts"],
-    // More than there are cores: these tests wait for processes, sockets and clocks for much of their time.
-    maxWorkers: 5,
+    maxWorkers: 4,
     projects: [
       {
         extends: true,

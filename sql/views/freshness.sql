@@ -181,15 +181,15 @@ streams AS (
 unresolved AS (
   SELECT count(*) AS inputs FROM inputs WHERE input NOT IN (SELECT input FROM main.company_inputs)
 ),
--- Signals that the list returns and whose detail is not there yet: it is asked for again.
+-- Signals that the list returns and whose detail the service refuses, lacks or returns unusable: it is asked for again.
 contentless AS (
   SELECT count(*) AS signals
   FROM (
-    SELECT unnest(json_transform(value, '[{"stream": "VARCHAR", "scope": "VARCHAR", "absent": "BOOLEAN"}]'), recursive := true)
+    SELECT unnest(json_transform(value, '[{"stream": "VARCHAR", "scope": "VARCHAR"}]'), recursive := true)
     FROM sync.capabilities
     WHERE name = 'unusable'
   )
-  WHERE absent AND stream = 'signals' AND scope IN (SELECT 'detail:' || id FROM main.signals)
+  WHERE stream = 'signals' AND scope IN (SELECT 'detail:' || id FROM main.signals)
 ),
 -- Owners whom the last whole walk embedded in no account, or whose absence a guard did not believe.
 unmet_owners AS (

@@ -83,13 +83,11 @@ const recordsOf = (seed: string) => {
 
 const listsOf = (seed: string) => {
   const chance = chanceOf(`${seed}/strangers/lists`);
-  const forbiddenRoute = (route: NamedRoute | null) => (route === "signals/{id}" ? null : route);
   return {
     /** Lists end at so many rows; `counted`: with their true count. */
     window: chance.often(0.08) ? { rows: chance.pick([50, 100]), counted: chance.often(0.5) } : null,
     estimates: chance.often(0.08),
-    // Not the details of signals: marts.freshness does not show that their content waits (docs/RELIABILITY.md).
-    forbidden: forbiddenRoute(chance.often(0.14) ? chance.pick(ROUTES) : null),
+    forbidden: chance.often(0.14) ? chance.pick(ROUTES) : null,
     /** Only while the service is restless. */
     forbiddenForNow: chance.often(0.4),
   };

@@ -19,7 +19,7 @@ const wantedValue = z.object({
   usage: z.array(z.string()).default(["usage", "limits", "requests"]),
 });
 const tierValue = z.object({ tier: z.string(), since: z.string(), proven: z.boolean().default(true) });
-const unusableValue = z.array(z.object({ stream: z.string(), scope: z.string(), absent: z.boolean().default(false) }));
+const unusableValue = z.array(z.object({ stream: z.string(), scope: z.string() }));
 const ownersValue = z.object({ ids: z.array(z.string()) }).nullable();
 const grantsValue = z.object({ grants: z.array(z.string()).optional(), partial: z.array(z.string()).nullish() });
 const cursorValue = z.object({
@@ -131,7 +131,7 @@ export const completenessOf = (content: Content): readonly Verdict[] => {
   ).length;
   const signals = new Set([...rows.of("signals").values()].map(({ id }) => `detail:${id}`));
   const lacking = (learned(content, "unusable", unusableValue) ?? []).filter(
-    ({ stream, scope, absent }) => absent && stream === "signals" && signals.has(scope),
+    ({ stream, scope }) => stream === "signals" && signals.has(scope),
   ).length;
   const contentless = lacking === 0 ? null : `the service does not return the content of ${lacking} signals yet`;
   const unmet = (learned(content, "unlisted.owners", ownersValue)?.ids ?? []).filter((id) =>

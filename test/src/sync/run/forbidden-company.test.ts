@@ -77,3 +77,19 @@ test.each([402, 403])(
     expect((await rig.rows(withBody))[0]?.n).toBeGreaterThan(0);
   },
 );
+
+test("signals whose content the service forbids are not complete, in the sync that asks for it or in later ones", async () => {
+  const service = createFakeService(anOrganization(3), { maxPerPage: 50 });
+  service.options = {
+    ...service.options,
+    before: ({ path }) => (/\/signals\/1\d$/.test(path) ? { status: 403, body: { message: "no" } } : undefined),
+  };
+  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "signals", DUCKMIRROR_CONTENT: "fullContent" });
+  afterTest(() => rig.close());
+  const freshness =
+    "SELECT complete, reason LIKE '%content of % signals%' AS named FROM marts.freshness WHERE stream = 'signals'";
+  for (let round = 0; round < 2; round++) {
+    expect((await rig.sync()).report.streams).toMatchObject([{ stream: "signals", complete: false }]);
+    expect(await rig.rows(freshness)).toEqual([{ complete: false, named: true }]);
+  }
+});

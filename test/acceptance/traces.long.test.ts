@@ -233,8 +233,8 @@ describe("where nothing is wanted or nobody listens", () => {
     const { ms, err } = await timed(argv, env);
     if (state !== "dead") await other.close();
     expect(warnings(err)).toEqual([expect.stringContaining(`traces do not reach ${other.url}`)]);
-    // Two seconds for the collector; the rest is what a busy machine may add.
-    expect(ms - without.ms).toBeLessThan(6_000);
+    // Two seconds for the collector, not the minute of its own setting; the rest is what a busy machine may add.
+    expect(ms - without.ms).toBeLessThan(30_000);
   });
 
   test.each([

@@ -103,9 +103,10 @@ export class LimiterView {
         const { at } = this.next(state, now);
         if (at > now) {
           this.#latest = state;
-          // Nothing to write: no slot was granted and no change is pending.
+          // Times that moved with the clock are written, else each look would move them, and the wait, again.
+          const isMoved = state.limiter.grantedAt !== stored.limiter.grantedAt;
           return {
-            state: sent.length > 0 ? state : stored,
+            state: sent.length > 0 || isMoved ? state : stored,
             result: { granted: false, waitMs: at - now },
           };
         }

@@ -8,7 +8,8 @@ import type { MemoryContent } from "./planner-answers.ts";
 export interface Verdict extends Record<string, string | number | boolean | null> {
   readonly stream: string;
   readonly complete: boolean;
-  readonly unconfirmed: number;
+  /** null: not known. */
+  readonly unconfirmed: number | null;
   readonly because: string | null;
   readonly scopes: number;
 }
@@ -22,8 +23,9 @@ const tierValue = z.object({ tier: z.string(), since: z.string(), proven: z.bool
 const unusableValue = z.array(z.object({ stream: z.string(), scope: z.string() }));
 const ownersValue = z.object({ ids: z.array(z.string()) }).nullable();
 const grantsValue = z.object({ grants: z.array(z.string()).optional(), partial: z.array(z.string()).nullish() });
-const cursorValue = z.object({
-  progress: z.object({ coverage: z.object({ total: z.number().nullish(), end: z.number().nullish() }).optional() }),
+const cursorValue = z.object({ progress: z.string() });
+const progressValue = z.object({
+  coverage: z.object({ total: z.number().nullish(), end: z.number().nullish() }).optional(),
 });
 
 const FULL_ACCESS = ["accounts", "contacts", "signals", "signal_counts", "account_insights"];
@@ -38,8 +40,8 @@ interface Part {
 
 /** Rows that the unfinished walk of a list has not read yet. */
 const unread = (cursor: string | null): number => {
-  const parsed = cursor === null ? null : cursorValue.safeParse(JSON.parse(cursor));
-  const coverage = parsed?.success === true ? parsed.data.progress.coverage : undefined;
+  if (cursor === null) return 0;
+  const { coverage } = progressValue.parse(JSON.parse(cursorValue.parse(JSON.parse(cursor)).progress));
   return Math.max(0, (coverage?.total ?? 0) - (coverage?.end ?? 0));
 };
 
@@ -170,7 +172,7 @@ export const completenessOf = (content: Content): readonly Verdict[] => {
     return {
       stream,
       complete: because === null,
-      unconfirmed: because === null ? 0 : open,
+      unconfirmed: because === null ? 0 : open || null,
       because,
       scopes: parts.length,
     };

@@ -136,3 +136,22 @@ describe("against a service that counts", () => {
     },
   );
 });
+
+test("after the clock went back, the next request waits for its pace once, not until the clock has caught up", async () => {
+  const clock = createManualClock();
+  let backMs = 0;
+  const throttle = createThrottle({
+    clock: { ...clock, now: () => clock.now() - backMs },
+    configured: 60,
+    pacing: "even",
+  });
+  for (let sent = 0; sent < 2; sent += 1) {
+    await throttle.acquire();
+    await answer(throttle, clock);
+  }
+  backMs = 26 * 3_600_000;
+  const turns: number[] = [];
+  void throttle.acquire().then(() => turns.push(1));
+  await clock.advance(5_000);
+  expect(turns).toEqual([1]);
+});

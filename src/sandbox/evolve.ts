@@ -3,10 +3,9 @@
 import { z } from "zod";
 import type { TableName } from "../catalog/tables.ts";
 import type { Sql } from "../warehouse/duckdb/statements.ts";
-import { INDUSTRIES } from "./content/industries.ts";
 import { personNames } from "./content/person-names.ts";
 import { fill } from "./content/prose.ts";
-import { nextTitle } from "./content/roles.ts";
+import { INDUSTRIES, nextTitle } from "./content/words.ts";
 import { accountRow, scoreOf } from "./generate/accounts.ts";
 import { contactRow } from "./generate/contacts.ts";
 import { type Firm, PLACES, slotsFor } from "./generate/firms.ts";

@@ -1,7 +1,8 @@
 // Accounts, their owners and their consolidated insights (API.md, "Account" and "Account insight").
-import { INSIGHT_LINES } from "../content/events.ts";
+
 import { personNames } from "../content/person-names.ts";
 import { fill, type Slots, sentences } from "../content/prose.ts";
+import { INSIGHT_LINES } from "../content/words.ts";
 import { createRandom, hash, type Random } from "../random.ts";
 import type { Firm } from "./firms.ts";
 import { oneLine } from "./public-data.ts";

@@ -1,7 +1,8 @@
 // The generated companies: name, industry, place, people. All other content refers to them.
-import { INDUSTRIES, type Industry, NAME_STEMS } from "../content/industries.ts";
+
 import { type NameLocale, type PersonName, personNames } from "../content/person-names.ts";
 import type { Slots } from "../content/prose.ts";
+import { INDUSTRIES, type Industry, NAME_STEMS } from "../content/words.ts";
 import { createRandom, hash, type Random } from "../random.ts";
 
 // Headquarters of the generated companies.

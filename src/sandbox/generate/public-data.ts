@@ -1,10 +1,8 @@
 // Public company data: profile, news, job openings, earnings calls, filings (API.md, "Company (public)" and following).
 
-import { INSIGHT_LINES } from "../content/events.ts";
-import { INVESTORS, PUBLISHERS } from "../content/industries.ts";
 import { fill, sentences } from "../content/prose.ts";
-import { DEPARTMENTS, EMPLOYMENT_TYPES, SENIORITIES } from "../content/roles.ts";
 import { article, filingText, jobDescription, transcript } from "../content/speech.ts";
+import { DEPARTMENTS, EMPLOYMENT_TYPES, INSIGHT_LINES, INVESTORS, PUBLISHERS, SENIORITIES } from "../content/words.ts";
 import { createRandom, type Random } from "../random.ts";
 import type { Firm } from "./firms.ts";
 import { DAY_MS, day, HOUR_MS, iso, type Row } from "./rows.ts";
@@ -53,7 +51,7 @@ const companyRow = (firm: Firm, random: Random): Row => {
 
 /** An article about an event; its address becomes the event's source. */
 export const newsFor = (random: Random, firm: Pick<Firm, "id">, event: BusinessEvent, url: string): Row => {
-  const [publisher, publisherUrl] = random.pick(PUBLISHERS);
+  const publisher = random.pick(PUBLISHERS);
   const seed = `news/${firm.id}/${url}`;
   return {
     id: random.id(20),
@@ -63,8 +61,8 @@ export const newsFor = (random: Random, firm: Pick<Firm, "id">, event: BusinessE
     datePublished: iso(event.at),
     description: random.maybe(0.85, event.description),
     excerpt: random.maybe(0.6, `${event.description.slice(0, 120)}…`),
-    publisher: random.maybe(0.9, publisher),
-    publisherUrl: random.maybe(0.8, publisherUrl),
+    publisher: random.maybe(0.9, publisher.name),
+    publisherUrl: random.maybe(0.8, publisher.url),
     featuredImageUrl: random.maybe(0.5, `https://images.example/${random.id(12)}.jpg`),
     articleBody: random.chance(0.92) ? () => article(seed, event.slots, event.headline) : undefined,
   };

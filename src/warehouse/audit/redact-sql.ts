@@ -11,7 +11,7 @@ import { hasSystemCode } from "../../core/errors.ts";
 import { makeOwnFolder, readOwnSync, writeNewSync } from "../../core/files/own-files.ts";
 import { listProgram, programFile } from "../../core/program-files.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { SQL_WORDS } from "./sql-words.ts";
+import sqlWords from "./sql-words.json" with { type: "json" };
 
 // Hash of a statement's whole text, with a key of this data directory (`state/audit/key`): equal statements have equal
 // hashes, and without the key nobody can test which address a statement named.
@@ -63,6 +63,9 @@ const namesInViews = (): readonly string[] =>
       const code = sqlText(`views/${name}`).replace(/--.*|'[^']*'/g, " ");
       return code.toLowerCase().match(/[a-z_]\w*/g) ?? [];
     });
+
+/** Words of DuckDB's SQL: keywords, functions and types. A test compares them with the installed DuckDB. */
+export const SQL_WORDS: readonly string[] = sqlWords.words.split(" ");
 
 interface KnownWords {
   /** Words of SQL, and the names. */

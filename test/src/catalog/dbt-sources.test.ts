@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { renderDbtSources } from "../../../src/catalog/dbt-sources.ts";
 import { catalogTables } from "../../../src/catalog/dictionary.ts";
 import { describeViews } from "../../../src/warehouse/file/views.ts";
+import { renderDbtSources } from "../../support/documents/dbt-sources.ts";
 
 const sourcesFile = z.object({
   sources: z.array(

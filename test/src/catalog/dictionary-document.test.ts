@@ -1,7 +1,7 @@
 // docs/DATA.md from a dictionary of a few made-up tables: what a reader finds in it.
 import { expect, test } from "vitest";
 import type { DictionaryColumn, DictionaryTable } from "../../../src/catalog/dictionary.ts";
-import { renderDataDocument } from "../../../src/catalog/dictionary-document.ts";
+import { renderDataDocument } from "../../support/documents/dictionary-document.ts";
 
 const aColumn = (name: string, more: Partial<DictionaryColumn> = {}): DictionaryColumn => ({
   name,

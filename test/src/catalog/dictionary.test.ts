@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { renderLlmsText, renderSkill } from "../../../src/catalog/assistant-documents.ts";
 import { catalogTables, streamOfTable } from "../../../src/catalog/dictionary.ts";
-import { renderDataDocument } from "../../../src/catalog/dictionary-document.ts";
 import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
 import { describeViews } from "../../../src/warehouse/file/views.ts";
+import { renderLlmsText, renderSkill } from "../../support/documents/assistant-documents.ts";
+import { renderDataDocument } from "../../support/documents/dictionary-document.ts";
 
 test("docs/DATA.md is what the catalog and the views say (npx vitest run test/src/catalog/dictionary.test.ts -u)", async () => {
   const text = renderDataDocument([...catalogTables(), ...(await describeViews())]);

@@ -5,7 +5,6 @@ import { withParents } from "../../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { orBroken } from "../../../core/report/sync-report.ts";
 import { parseDuration } from "../../../core/text/units.ts";
-import { noTracer } from "../../../core/tracing.ts";
 import { defineCommand } from "../../command.ts";
 import { addParts, addStreams, streamsOf } from "../../options/streams-argument.ts";
 import { withError } from "../../problem.ts";
@@ -20,7 +19,6 @@ const inputSchema = z.object({
   reset: z.array(z.string()).default([]),
   since: z.string().optional(),
   withParents: z.boolean().default(false),
-  timings: z.boolean().default(false),
   report: z.string().optional(),
 });
 
@@ -39,7 +37,6 @@ export const command = defineCommand({
       .option("--max-credits <n>", "spend at most this many credits (exit code 4 when reached)")
       .option("--max-duration <d>", "stop cleanly after this time, e.g. 15m (exit code 4; unset: sync_timeout)")
       .option("--with-parents", "also read the accounts, which company lists and insights need first")
-      .option("--timings", "print at the end what the sync did when, on stderr")
       .option(
         "--report <kind[=place]>",
         "also report to dagster, airflow, github or openlineage, or to a file or address",
@@ -57,7 +54,6 @@ export const command = defineCommand({
     "duckmirror sync --reset signals": "read all signals anew; rows are only deleted if the list proves it",
     "duckmirror sync signals --since 2026-11-01": "signals since that day, without the rest of the list",
     "duckmirror sync --erase": "sync, and keep only what the setting `scope` asks for",
-    "duckmirror sync --timings": "which part waited for what",
     "duckmirror sync --report openlineage=lineage.ndjson": "each table as a dataset, with its columns' lineage",
     "duckmirror sync --full --json": "compare every list completely; the report as JSON",
   },
@@ -65,12 +61,11 @@ export const command = defineCommand({
   run: async (input, context) => {
     const { shared, terminal } = context;
     // `--help` loads none of it.
-    const [{ callersExtent }, { syncJob }, { recordedJob }, { renderSummary }, { createTimings }] = await Promise.all([
+    const [{ callersExtent }, { syncJob }, { recordedJob }, { renderSummary }] = await Promise.all([
       import("../../../../jobs/asked-extent.ts"),
       import("../../../../jobs/sync.ts"),
       import("../../recorded-job.ts"),
       import("../../terminal/summary.ts"),
-      import("../../terminal/timings.ts"),
     ]);
     const config = await context.loadConfig({ max_credits: input.maxCredits });
     const request: SyncRequest = {
@@ -84,17 +79,11 @@ export const command = defineCommand({
     };
     const { streams } = request;
     if (input.reset.length > 0) callersExtent(config, request);
-    const timings = input.timings ? createTimings(context.clock, performance.timeOrigin) : null;
     const { reporting } = await import("../../reports/send-report.ts");
     const { result, report: sendReport } = await reporting(input.report, config, context, () =>
-      orBroken(
-        recordedJob(config, context, { action: "sync", streams }, ({ tracer = noTracer, ...engine }) =>
-          syncJob(config, request, { ...engine, tracer: timings?.around(tracer) ?? tracer }),
-        ),
-      ),
+      orBroken(recordedJob(config, context, { action: "sync", streams }, (engine) => syncJob(config, request, engine))),
     );
     const { report, error } = result;
-    if (timings !== null) terminal.err(timings.render(terminal.errColumns));
     if (shared.json) await context.printJson(withError(report, error, context.scrubber));
     else await terminal.out(renderSummary(report, terminal, { named: streams.length > 0 }));
     await sendReport();

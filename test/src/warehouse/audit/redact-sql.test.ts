@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { knownWords, redactSql, sqlHash } from "../../../../src/warehouse/audit/redact-sql.ts";
-import { SQL_WORDS } from "../../../../src/warehouse/audit/sql-words.ts";
+import { knownWords, redactSql, SQL_WORDS, sqlHash } from "../../../../src/warehouse/audit/redact-sql.ts";
 import { trailDir } from "../../../../src/warehouse/audit/trail.ts";
 import { tempDir } from "../temp-dir.ts";
 

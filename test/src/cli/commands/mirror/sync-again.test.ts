@@ -68,10 +68,3 @@ test.each([
   const run = await sync(...argv);
   expect([run.code, run.err.includes(named), paths]).toEqual([2, true, []]);
 });
-
-test("--timings prints when each request went, on stderr; the report is as without it", async () => {
-  const { sync } = aMirror();
-  const { code, out, err } = await sync("accounts", "--timings", "--json");
-  expect([code, JSON.parse(out).status]).toEqual([0, "done"]);
-  expect(err).toMatch(/│ {3}GET \/v1\/accounts +│ +\d+ │ +\d+ │ [·█]{40} │/);
-});

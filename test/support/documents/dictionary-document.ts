@@ -1,5 +1,11 @@
 // Writes docs/DATA.md from the data dictionary: tables, columns and an entity diagram. Pure.
-import { commentOf, type DictionaryColumn, type DictionaryTable, type SchemaName, sqlName } from "./dictionary.ts";
+import {
+  commentOf,
+  type DictionaryColumn,
+  type DictionaryTable,
+  type SchemaName,
+  sqlName,
+} from "../../../src/catalog/dictionary.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 

@@ -1,6 +1,6 @@
 // Writes docs/integrations/dbt/models/sources.yml from the data dictionary: tables, columns, tests, freshness. Pure.
-import type { DictionaryColumn, DictionaryTable } from "./dictionary.ts";
-import { isTableName, type TableName } from "./tables.ts";
+import type { DictionaryColumn, DictionaryTable } from "../../../src/catalog/dictionary.ts";
+import { isTableName, type TableName } from "../../../src/catalog/tables.ts";
 
 /** A YAML scalar; JSON text is valid YAML. */
 const scalar = (value: string | number): string => JSON.stringify(value);

@@ -1,5 +1,5 @@
 // Writes docs/llms.txt and docs/skill/SKILL.md from the data dictionary: what an assistant reads before it asks the mirror. Pure.
-import { type DictionaryTable, sqlName } from "./dictionary.ts";
+import { type DictionaryTable, sqlName } from "../../../src/catalog/dictionary.ts";
 
 const line = (table: DictionaryTable): string => {
   const key = table.key.length === 0 ? "" : ` Key: ${table.key.join(", ")}.`;

@@ -129,7 +129,7 @@ describe("planted again and again meanwhile", () => {
     const place = pathIn(scene.dataDir, path);
     mkdirSync(dirname(place), { recursive: true });
     const before = stateOf(scene.theirs);
-    for (const to of ["file", "folder", "nothing"]) {
+    for (const to of ["file", "nothing"]) {
       const planter = spawn(process.execPath, [PLANTER, place, join(scene.theirs, to)], {
         stdio: ["ignore", "pipe", "inherit"],
       });

@@ -41,7 +41,6 @@ export const PLANTS: readonly Plant[] = [
   ...at(["warehouse.duckdb"], "file", SYNC),
   ...at(["warehouse.duckdb"], "nothing", SYNC),
   ...at(["warehouse.duckdb.wal"], "file", SYNC),
-  ...at(["warehouse.duckdb.wal"], "folder", SYNC),
   ...at(["warehouse.duckdb.wal"], "nothing", SYNC),
   // Folders of the state.
   ...at(["state", "state/archive", "state/archive/MONTH", "state/tmp"], "folder", SYNC, true),
@@ -56,22 +55,18 @@ export const PLANTS: readonly Plant[] = [
   ...at(["state/working.duckdb.new"], "database", FORGET, true),
   ...at(["state/forget.key"], "file", FORGET, true),
   ...at(["state/closed"], "file", SYNC),
-  ...at(["state/closed"], "pipe", SYNC),
   ...at(["state/backup.key"], "file", ["backup", "ELSEWHERE"], true),
   ...at(["state/backup.key"], "pipe", ["backup", "ELSEWHERE"], true),
   ...at(["state/forget.key.new", "state/archive/forgotten.json.new"], "file", FORGET),
-  ...at(["state/forget.key.new"], "nothing", FORGET),
   // The audit trail.
   ...at(["state/audit/DAY.jsonl", "state/audit/key"], "file", QUERY),
   ...at(["state/audit/DAY.jsonl", "state/audit/key"], "nothing", QUERY),
   ...at(["state/audit/DAY.jsonl"], "pipe", QUERY),
   ...at(["state/audit/2020-01-01.jsonl"], "file", SYNC),
-  ...at(["state/audit/2020-01-01.jsonl"], "pipe", SYNC),
   // Keys.
   ...at(["state/keys.json"], "file", KEY, true),
   ...at(["state/keys.json"], "pipe", KEY, true),
   ...at(["state/keys.json.next"], "file", KEY, true),
-  ...at(["state/keys.json.next"], "nothing", KEY, true),
   ...at(["state/server-key"], "file", ["serve", "--listen", "127.0.0.1:0"], true).map((plant) => ({
     ...plant,
     env: { DUCKMIRROR_REQUIRE_KEY: "yes" },
@@ -87,7 +82,6 @@ export const PLANTS: readonly Plant[] = [
   ]),
   ...at(["export/_manifest.json.new"], "nothing", ["export", "--tables", "main,history"]),
   ...at(["state/exports.ndjson"], "file", ["export", "--dir", "ELSEWHERE"], true),
-  ...at(["state/exports.ndjson"], "nothing", ["export", "--dir", "ELSEWHERE"], true),
   ...at(["export/_manifest.json"], "pipe", EXPORT, true),
   ...at(["export/_manifest.json"], "file", EXPORT, true),
   ...at(["export/.lock", "export/.lock.wal"], "pipe", EXPORT, true),

@@ -4,7 +4,7 @@ import { resolveHashKey } from "../src/core/config/secrets/server-key.ts";
 import { resolveToken } from "../src/core/config/secrets/token.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
-import { assertWritable } from "../src/warehouse/file/writable.ts";
+import { assertWritable } from "../src/warehouse/file/working-file.ts";
 import { type AccessContext, clientOf } from "./service-access.ts";
 
 /**

@@ -19,7 +19,7 @@ import { packageVersion } from "../core/program-files.ts";
 import type { ProgressEvent } from "../core/report/progress-events.ts";
 import type { SyncReport } from "../core/report/sync-report.ts";
 import type { Change } from "../warehouse/read/changes/change.ts";
-import type { QueryCursor, QueryResult } from "../warehouse/user-sql/query-result.ts";
+import type { QueryCursor, QueryResult } from "../warehouse/user-sql/query-output.ts";
 import type { SqlSource } from "../warehouse/user-sql/user-query.ts";
 
 // Alerts of the library: what `duckmirror alerts` lists, sends, tries and replays, as typed values.
@@ -164,7 +164,7 @@ export type { Outlook, StreamOutlook } from "../sync/plan/forecast/outlook.ts";
 export type { LookupStatus } from "../sync/rows/lookup-outcome.ts";
 export type { OutValue } from "../warehouse/duckdb/out-values.ts";
 export type { Change } from "../warehouse/read/changes/change.ts";
-export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/user-sql/query-result.ts";
+export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/user-sql/query-output.ts";
 
 export type { DeliveryReport, FlagValues as Settings, Followed, FollowedInput, LookupResult, PlanReport, Unfollowed };
 

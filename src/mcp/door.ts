@@ -5,7 +5,7 @@ import { ExactNumber } from "../core/json.ts";
 import { problemOf } from "../core/report/problem.ts";
 import type { LookupQuestion } from "../sync/rows/lookup-outcome.ts";
 import type { ReadSql } from "../warehouse/duckdb/statements.ts";
-import type { QueryCursor } from "../warehouse/user-sql/query-result.ts";
+import type { QueryCursor } from "../warehouse/user-sql/query-output.ts";
 
 // The form of every answer to an assistant: one JSON object, as text and as structured content. Integers that a double
 // cannot hold become text. Values of records come from the service and from the web; the answer says that they are data.

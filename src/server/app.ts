@@ -8,13 +8,12 @@ import { guardedApp } from "./http/guarded-app.ts";
 import { contextOf, type ServerOptions } from "./http/server-context.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { explorerRoutes } from "./routes/explorer.ts";
-import { destinationRoutes, fleetRoutes, followingRoutes } from "./routes/fleet.ts";
 import { healthRoutes, metricsRoutes } from "./routes/health.ts";
 import { mirrorApiRoutes } from "./routes/mirror-api.ts";
 import { pageRoutes } from "./routes/page.ts";
 import { pageApiRoutes } from "./routes/page-api.ts";
 import { changeRoutes, searchRoutes } from "./routes/search.ts";
-import { syncRoutes } from "./routes/syncs.ts";
+import { destinationRoutes, fleetRoutes, followingRoutes, syncRoutes } from "./routes/syncs.ts";
 import { snapshotRoutes } from "./snapshots/snapshot-routes.ts";
 
 export interface Server {

@@ -10,11 +10,13 @@ import {
   fdatasyncSync,
   fstatSync,
   lstatSync,
+  mkdirSync,
   openSync,
   type ReadStream,
   readdirSync,
   readFileSync,
   type Stats,
+  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -22,7 +24,29 @@ import { copyFile, type FileHandle, open, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
 import { flushToDisk, moveOver, system } from "../system.ts";
-import { makeFolders } from "./make-folders.ts";
+
+// Creates a folder and those above it. Node's own `mkdir` with `recursive` never ends where the system has no place for a
+// folder although the one above it exists, as below /proc.
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/**
+ * Creates the folder at `path` (absolute, or relative to the working directory) and the missing ones above it, each with
+ * `mode`. Returns the first one that it created; undefined: all were there. Throws the system's error.
+ */
+export const makeFolders = (path: string, mode = 0o777): string | undefined => {
+  try {
+    mkdirSync(path, { mode });
+    return path;
+  } catch (error) {
+    if (isFolder(path)) return undefined;
+    const above = dirname(path);
+    if (!hasSystemCode(error, "ENOENT") || above === path || isFolder(above)) throw error;
+    const first = makeFolders(above, mode);
+    const own = makeFolders(path, mode);
+    return first ?? own;
+  }
+};
 
 const FULL =
   /no space left on device|disk quota exceeded|disk is full|could not write all bytes|file too large|not enough space on the disk/i;
@@ -78,14 +102,14 @@ const isThere = (path: string, kind: string, isOwn: (found: Stats) => boolean): 
   throw planted(path, found.isSymbolicLink() ? "a link" : `no ${kind}`);
 };
 
-const isFolder = (path: string): boolean => isThere(path, "folder", (found) => found.isDirectory());
+const isOwnFolder = (path: string): boolean => isThere(path, "folder", (found) => found.isDirectory());
 
 /** Throws where a folder on the way is a link: `state/` or one below it. */
 const assertWay = (folder: string): void => {
   const parts = resolve(folder).split(sep);
   const first = parts.lastIndexOf(STATE);
   if (first < 0) return;
-  for (let end = first + 1; end <= parts.length; end++) isFolder(parts.slice(0, end).join(sep));
+  for (let end = first + 1; end <= parts.length; end++) isOwnFolder(parts.slice(0, end).join(sep));
 };
 
 /** Throws DATA_DIR_UNWRITABLE where something else than a regular file has this path. A missing file is fine. */
@@ -97,13 +121,13 @@ export const assertOwnFile = (path: string): void => {
 /** Throws DATA_DIR_UNWRITABLE where something else than a folder has this path. A missing folder is fine. */
 export const assertOwnFolder = (path: string): void => {
   assertWay(path);
-  isFolder(path);
+  isOwnFolder(path);
 };
 
 /** Creates a folder that only its owner can open, unless it exists. Throws DATA_DIR_UNWRITABLE, or the system's error. */
 export const makeOwnFolder = (path: string): void => {
   assertWay(path);
-  if (!isFolder(path)) makeFolders(path, 0o700);
+  if (!isOwnFolder(path)) makeFolders(path, 0o700);
 };
 
 /** The error for a path that could not be opened: a link ends in ELOOP, a pipe without a reader or a socket in ENXIO. */
@@ -233,7 +257,7 @@ export const entriesOfOwn = (folder: string): readonly Dirent[] => {
 
 /** Entries of a folder, and of those below; none where it is missing. Throws as `listOwn`. */
 export const allEntriesOfOwn = (folder: string): readonly Dirent[] => {
-  if (!isFolder(folder)) return [];
+  if (!isOwnFolder(folder)) return [];
   return entriesOfOwn(folder).flatMap((entry) => [
     entry,
     ...(entry.isDirectory() ? allEntriesOfOwn(join(folder, entry.name)) : []),

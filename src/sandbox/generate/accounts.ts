@@ -5,8 +5,8 @@ import { fill, type Slots, sentences } from "../content/prose.ts";
 import { INSIGHT_LINES } from "../content/words.ts";
 import { createRandom, hash, type Random } from "../random.ts";
 import type { Firm } from "./firms.ts";
+import { DAY_MS, HOUR_MS, iso, type Row } from "./load-rows.ts";
 import { oneLine } from "./public-data.ts";
-import { DAY_MS, HOUR_MS, iso, type Row } from "./rows.ts";
 
 type LineName = keyof typeof INSIGHT_LINES;
 

@@ -4,7 +4,7 @@ import { fill } from "../content/prose.ts";
 import { CONTACT_ROLES, DEPARTMENTS, EXECUTIVE_TITLES, nextTitle } from "../content/words.ts";
 import { hash, type Random } from "../random.ts";
 import type { Firm } from "./firms.ts";
-import { DAY_MS, day, iso, type Row } from "./rows.ts";
+import { DAY_MS, day, iso, type Row } from "./load-rows.ts";
 
 const ascii = (text: string): string =>
   text

@@ -2,10 +2,24 @@
 // catalog gives the columns of the SQL: a table's columns are its fields.
 import type { ColumnType } from "../../catalog/fields.ts";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
+import type { JsonValue } from "../../core/json.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../../warehouse/duckdb/append.ts";
 import type { Sql } from "../../warehouse/duckdb/statements.ts";
 import { type Cell, convertCell, DUCK_TYPES, duckCell } from "../../warehouse/record/convert-cell.ts";
-import type { Row } from "./rows.ts";
+
+// Generated rows before loading: API field → value. Numeric ids are text, so that 64 bits stay exact.
+
+/** A value; undefined: the optional field is missing; a function: long text, written only when the row is loaded. */
+export type Row = Readonly<Record<string, JsonValue | undefined | (() => string)>>;
+
+export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+
+/** ISO 8601 text of ms since the epoch. */
+export const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** Midnight UTC of the day of `ms`. */
+export const day = (ms: number): string => iso(Math.floor(ms / DAY_MS) * DAY_MS);
 
 /** The part of a transaction that loading needs. */
 export type Writer = Pick<Sql, "run" | "append">;

@@ -5,7 +5,7 @@ import { article, filingText, jobDescription, transcript } from "../content/spee
 import { DEPARTMENTS, EMPLOYMENT_TYPES, INSIGHT_LINES, INVESTORS, PUBLISHERS, SENIORITIES } from "../content/words.ts";
 import { createRandom, type Random } from "../random.ts";
 import type { Firm } from "./firms.ts";
-import { DAY_MS, day, HOUR_MS, iso, type Row } from "./rows.ts";
+import { DAY_MS, day, HOUR_MS, iso, type Row } from "./load-rows.ts";
 import { type BusinessEvent, businessEvent } from "./signals.ts";
 
 /** Events are in the two years before `now`. */

@@ -4,7 +4,7 @@ import { fill, type Slots } from "../content/prose.ts";
 import { signalText } from "../content/speech.ts";
 import { EVENTS, type EventType } from "../content/words.ts";
 import type { Random } from "../random.ts";
-import { DAY_MS, day, HOUR_MS, iso, type Row } from "./rows.ts";
+import { DAY_MS, day, HOUR_MS, iso, type Row } from "./load-rows.ts";
 
 export interface SignalSubject {
   readonly organizationId: string;

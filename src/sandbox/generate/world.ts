@@ -7,9 +7,8 @@ import { createRandom, type Random } from "../random.ts";
 import { type Activity, accountRow, generateOwners, insightRow } from "./accounts.ts";
 import { contactRows } from "./contacts.ts";
 import { type Firm, generateFirms } from "./firms.ts";
-import { loadRows } from "./load-rows.ts";
+import { DAY_MS, iso, loadRows, type Row } from "./load-rows.ts";
 import { moreEvents, publicData } from "./public-data.ts";
-import { DAY_MS, iso, type Row } from "./rows.ts";
 import { type BusinessEvent, signalRow } from "./signals.ts";
 
 export interface WorldOptions {

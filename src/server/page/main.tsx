@@ -1,9 +1,8 @@
 // The page: asks what the server can do, then draws the part that the address names, again for every new snapshot.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Shell } from "./shell.tsx";
+import { Shell, startTheme } from "./shell.tsx";
 import { SharedContext, setServerTime, startEvents, startNavigation, useAsk, version } from "./state.ts";
-import { startTheme } from "./theme.ts";
 import { type Abilities, ask, chosenProfile, type Overview } from "./wire.ts";
 
 /** Deliveries, plans and ages change without a publish. */

@@ -11,7 +11,7 @@ import { listGiven } from "../../core/files/given-files.ts";
 import { diskError, openOwn } from "../../core/files/own-files.ts";
 import { parseFeedback, Refusal } from "../../replica/refusal.ts";
 import { savedQueries } from "../../warehouse/read/saved-queries.ts";
-import type { QueryCursor } from "../../warehouse/user-sql/query-result.ts";
+import type { QueryCursor } from "../../warehouse/user-sql/query-output.ts";
 import { writeResultFile } from "../../warehouse/user-sql/result-file.ts";
 import { createQueryProcesses, type QueryLimits } from "../../warehouse/user-sql/user-query.ts";
 import { askerOf, notesOf } from "../audit-trail/request-notes.ts";

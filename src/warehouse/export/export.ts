@@ -6,7 +6,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { makeFolders } from "../../core/files/make-folders.ts";
+import { makeFolders } from "../../core/files/own-files.ts";
 import { unwritable } from "../../core/state/shared-file.ts";
 import { flushToDisk } from "../../core/system.ts";
 import type { Database } from "../duckdb/database.ts";

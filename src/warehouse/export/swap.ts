@@ -7,8 +7,7 @@ import { chmodSync, existsSync, lstatSync, rmdirSync, rmSync, statSync } from "n
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
-import { makeFolders } from "../../core/files/make-folders.ts";
-import { writeNewSync } from "../../core/files/own-files.ts";
+import { makeFolders, writeNewSync } from "../../core/files/own-files.ts";
 import { flushToDisk, moveOver } from "../../core/system.ts";
 import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.ts";
 

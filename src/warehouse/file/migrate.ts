@@ -1,14 +1,133 @@
 // Brings a file up to this program's schema, or refuses a file with an unknown schema. Each migration and its record
 // run in one transaction; then the WAL is flushed. Columns added for fields that were unknown before are filled from
 // `_extra` in that transaction.
+
+import { BIGINT, type DuckDBValue, VARCHAR } from "@duckdb/node-api";
+import { parse } from "lossless-json";
 import { z } from "zod";
+import type { FieldSpec } from "../../catalog/fields.ts";
 import { TABLE_NAMES, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
+import { isJsonObject, type JsonValue } from "../../core/json.ts";
+import { exactNumber } from "../../core/text/exact-number.ts";
+import { quoted } from "../../core/text/sql-text.ts";
+import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import type { Database } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { type Migration, readMigrations, sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
-import { fillNewColumns, readColumns } from "../load/fill-from-extra.ts";
+import { convertCell, DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
+import { joinExtra, splitExtra } from "../record/json-text.ts";
+
+// Fills a column that a migration adds for a field that was unknown before: from `_extra`, in main and in history, as
+// if the field had been known when the records were received.
+
+const SCHEMAS = ["main", "history"] as const;
+
+const isValue = (value: unknown): value is JsonValue => value !== undefined;
+
+/** The value of an entry of `_extra` (see json-text.ts, `extraText`). */
+const unpacked = (text: string): JsonValue => {
+  const value = parse(text, null, exactNumber);
+  if (!isValue(value)) return null;
+  if (!isJsonObject(value) || Object.keys(value).length !== 1 || typeof value.$json !== "string") return value;
+  const exact = parse(value.$json, null, exactNumber);
+  return isValue(exact) ? exact : null;
+};
+
+const storedRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), extra: z.string() });
+type Stored = z.output<typeof storedRow>;
+
+/** Columns of a chunk: row, one cell per field, the rest of `_extra`. */
+const filledChunk = (stored: readonly Stored[], fields: readonly FieldSpec[]): ColumnChunk => {
+  const cells: DuckDBValue[][] = fields.map(() => []);
+  const extras: (string | null)[] = [];
+  for (const { extra } of stored) {
+    const entries = splitExtra(extra);
+    for (const [index, { name, columnType, isReference }] of fields.entries()) {
+      const text = entries.get(name);
+      const value = text === undefined ? null : unpacked(text);
+      const { cell, exact } =
+        value === null
+          ? { cell: null, exact: true }
+          : convertCell(columnType, value, isReference ? "reference" : "none");
+      cells[index]?.push(duckCell(columnType, cell));
+      // A value that the column holds only in part also stays in `_extra`, as in a record received today.
+      if (exact) entries.delete(name);
+    }
+    extras.push(joinExtra(entries));
+  }
+  return [stored.map(({ row }) => row), ...cells, extras];
+};
+
+/**
+ * Fills the columns of `fields` in one table from its `_extra`, inside `tx`. Returns the number of rows that held
+ * any.
+ */
+const fillTable = async (tx: Sql, path: string, fields: readonly FieldSpec[]): Promise<number> => {
+  const columns = fields.map(({ column, columnType }) => `${quoted(column)} ${columnType}`);
+  await tx.run(`CREATE OR REPLACE TEMP TABLE filled (_row BIGINT, ${columns.join(", ")}, _extra JSON)`);
+  const types = [BIGINT, ...fields.map(({ columnType }) => DUCK_TYPES[columnType]), VARCHAR];
+  const names = fields.map(({ name }) => name);
+  let last = -1n;
+  let rows = 0;
+  for (;;) {
+    const stored = await tx.query(
+      `SELECT rowid AS row, CAST(_extra AS VARCHAR) AS extra FROM ${path}
+       WHERE rowid > ? AND _extra IS NOT NULL AND list_has_any(json_keys(_extra), ?) ORDER BY rowid LIMIT ${CHUNK_ROWS}`,
+      [last, names],
+      storedRow,
+    );
+    const newest = stored.at(-1);
+    if (newest === undefined) break;
+    await tx.append("filled", types, [filledChunk(stored, fields)]);
+    last = newest.row;
+    rows += stored.length;
+  }
+  const sets = fields.map(({ column }) => `${quoted(column)} = u.${quoted(column)}`);
+  if (rows > 0) {
+    await tx.run(
+      `UPDATE ${path} SET ${sets.join(", ")}, _extra = u._extra FROM filled AS u WHERE u._row = ${path}.rowid`,
+    );
+  }
+  await tx.run("DROP TABLE filled");
+  return rows;
+};
+
+const columnRow = z.object({ path: z.string() });
+
+/** `schema.table.column` of every column of main and history. */
+export const readColumns = async (sql: Sql): Promise<ReadonlySet<string>> => {
+  const rows = await sql.query(
+    `SELECT schema_name || '.' || table_name || '.' || column_name AS path FROM duckdb_columns()
+     WHERE schema_name IN ('main', 'history') AND NOT internal`,
+    [],
+    columnRow,
+  );
+  return new Set(rows.map(({ path }) => path));
+};
+
+/**
+ * Fills every catalog column added since `before` was read, in tables that existed then. Call it in the transaction
+ * that added them. Returns the number of rows whose `_extra` held one of the fields.
+ */
+export const fillNewColumns = async (
+  tx: Sql,
+  before: ReadonlySet<string>,
+  specs: readonly TableSpec[],
+): Promise<number> => {
+  const after = await readColumns(tx);
+  let rows = 0;
+  for (const schema of SCHEMAS) {
+    for (const { name, fields } of specs) {
+      const path = (column: string) => `${schema}.${name}.${column}`;
+      if (!before.has(path("_extra"))) continue;
+      const fresh = fields.filter(({ column }) => after.has(path(column)) && !before.has(path(column)));
+      if (fresh.length > 0) rows += await fillTable(tx, `${schema}.${quoted(name)}`, fresh);
+    }
+  }
+  return rows;
+};
 
 const appliedRow = z.object({ number: z.int(), name: z.string(), checksum: z.string() });
 const readAppliedMigrations = (sql: Sql) => sql.query(sqlText("warehouse/applied-migrations.sql"), [], appliedRow);

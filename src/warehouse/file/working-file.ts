@@ -1,14 +1,12 @@
 // The working file: paths in the data directory, the writer's lock, and opening.
-
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { chmod, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Clock } from "../../core/clock.ts";
 import { DEFAULT_MEMORY, type MemoryPlan, machineMemory, memoryPlan } from "../../core/config/memory-plan.ts";
-import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
-import { makeFolders } from "../../core/files/make-folders.ts";
-import { assertOwnFile, assertOwnFolder, createDurably } from "../../core/files/own-files.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
+import { assertOwnFile, assertOwnFolder, createDurably, makeFolders } from "../../core/files/own-files.ts";
 import { programFile, readProgram } from "../../core/program-files.ts";
 import { unwritable } from "../../core/state/shared-file.ts";
 import { flushToDisk, moveOver } from "../../core/system.ts";
@@ -25,6 +23,30 @@ import type { MirrorHome } from "./publish/publish.ts";
 import { removeFreshFolders } from "./publish/rewrite-file.ts";
 import { applyViews } from "./views.ts";
 import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
+
+// Whether a data directory can be written, without writing to it: for checks before the first sync.
+
+/** The nearest existing path: the folder itself, or one above it. */
+const existing = (path: string): string =>
+  existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
+
+const assertFolder = (path: string): void => {
+  if (!statSync(path).isDirectory()) throw new Error(`${path} is no folder`);
+  accessSync(path, constants.W_OK | constants.X_OK);
+};
+
+/** Throws DATA_DIR_UNWRITABLE. A folder that is missing must be possible to create. */
+export const assertWritable = (dataDir: string): void => {
+  const { state, archiveDir, working } = warehousePaths(dataDir);
+  try {
+    for (const dir of [state, archiveDir]) assertOwnFolder(dir);
+    for (const dir of [dataDir, state, archiveDir]) assertFolder(existing(dir));
+    if (existsSync(working)) accessSync(working, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    if (cause instanceof DuckmirrorError) throw cause;
+    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail: detailOf(cause) }, { cause });
+  }
+};
 
 // New working files. Creating every table, view and comment takes 0.2 s of processor time, so the build makes an empty
 // mirror once, and a new file begins as its copy. Opening checks it like any other file: what it lacks is created then,

@@ -8,7 +8,7 @@ import { lockDown, threadsFor } from "../duckdb/instance.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
 import { assertWhole } from "../duckdb/row-answers.ts";
 import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
-import type { QueryCursor, QueryResult } from "../user-sql/query-result.ts";
+import type { QueryCursor, QueryResult } from "../user-sql/query-output.ts";
 import { assertReadable } from "../user-sql/readable.ts";
 import { withOurGuess } from "../user-sql/unknown-table.ts";
 

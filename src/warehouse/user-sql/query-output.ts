@@ -1,5 +1,25 @@
 // Rows of a query as CSV, JSON, NDJSON or cells of a table. Pure.
 // Values as the warehouse reads them: bigint where a double is not exact, times as ISO text, lists as arrays.
+import type { OutValue } from "../duckdb/out-values.ts";
+
+// The result of a query: its columns, and rows in batches or at once.
+
+export interface QueryColumn {
+  readonly name: string;
+  /** Name of the type in DuckDB, e.g. `BIGINT`, `VARCHAR[]`. */
+  readonly type: string;
+}
+
+export interface QueryCursor {
+  readonly columns: readonly QueryColumn[];
+  /** Rows in batches, as they become available. BIGINT is exact; times are ISO 8601 text in UTC. */
+  readonly batches: AsyncIterable<readonly (readonly OutValue[])[]>;
+}
+
+export interface QueryResult {
+  readonly columns: readonly QueryColumn[];
+  readonly rows: readonly (readonly OutValue[])[];
+}
 
 /** A value of a result. */
 export type Cell = null | boolean | number | bigint | string | readonly Cell[] | { readonly [name: string]: Cell };

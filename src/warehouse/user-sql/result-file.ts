@@ -9,8 +9,7 @@ import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { streamNew } from "../../core/files/own-files.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import { openDatabase } from "../duckdb/database.ts";
-import { type Cell, cellJson, rowWriter, uniqueNames } from "./query-output.ts";
-import type { QueryColumn, QueryCursor } from "./query-result.ts";
+import { type Cell, cellJson, type QueryColumn, type QueryCursor, rowWriter, uniqueNames } from "./query-output.ts";
 
 export type FileFormat = "csv" | "json" | "ndjson" | "parquet";
 

@@ -9,7 +9,7 @@ import type { OutValue } from "../duckdb/out-values.ts";
 import type { FromProcess, ToProcess } from "./messages.ts";
 import { type ProcessLimits, ROW_CHARACTERS } from "./process-limits.ts";
 import { createProcessPool, endOf, type ProcessPool } from "./process-pool.ts";
-import type { QueryCursor, QueryResult } from "./query-result.ts";
+import type { QueryCursor, QueryResult } from "./query-output.ts";
 import { assertReadable } from "./readable.ts";
 import type { SqlProcess } from "./sql-process.ts";
 import { withOurGuess } from "./unknown-table.ts";

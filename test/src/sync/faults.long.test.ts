@@ -1,8 +1,7 @@
 // A sync through the fault proxy, over real sockets into a real warehouse: faults at random, storms, an outage, a token
 // that expires, answers delivered twice. What each single kind means stands in faults-each-kind.test.ts.
 import { afterEach, expect, test } from "vitest";
-import { type FaultProxy, startFaultProxy } from "../../../src/sandbox/faults/proxy.ts";
-import type { FaultFile } from "../../../src/sandbox/faults/schedule.ts";
+import { type FaultFile, type FaultProxy, startFaultProxy } from "../../../src/sandbox/faults/proxy.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { type FakeServer, startFakeServer } from "../../support/fake-server.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";

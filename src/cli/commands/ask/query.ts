@@ -15,11 +15,11 @@ import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts
 import {
   type Cell,
   isNumeric,
+  type QueryCursor,
   type QueryFormat,
   rowWriter,
   tableCell,
 } from "../../../warehouse/user-sql/query-output.ts";
-import type { QueryCursor } from "../../../warehouse/user-sql/query-result.ts";
 import { assertReadable } from "../../../warehouse/user-sql/readable.ts";
 import { createQueryProcesses, type SqlSource } from "../../../warehouse/user-sql/user-query.ts";
 import { audited } from "../../audited.ts";

@@ -10,8 +10,7 @@ import { envName, type FlagValues, namedFile, resolveConfig } from "../../../cor
 import { CONFIG_FILE_NAME, parseConfigFile } from "../../../core/config/config-file.ts";
 import { settingList, settingsJsonSchema } from "../../../core/config/settings.ts";
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
-import { makeFolders } from "../../../core/files/make-folders.ts";
-import { replaceFile, writeNewSync } from "../../../core/files/own-files.ts";
+import { makeFolders, replaceFile, writeNewSync } from "../../../core/files/own-files.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { contextFor } from "../../context.ts";
 import { testService } from "./check.ts";

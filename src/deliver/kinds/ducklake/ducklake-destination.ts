@@ -6,7 +6,7 @@ import { systemClock, timerMs } from "../../../core/clock.ts";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
-import { makeFolders } from "../../../core/files/make-folders.ts";
+import { makeFolders } from "../../../core/files/own-files.ts";
 import { literal } from "../../../core/text/sql-text.ts";
 import { formatDuration } from "../../../core/text/units.ts";
 import { type ExtendedDuckdb, openExtended } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";

@@ -1,15 +1,88 @@
 // Triggers on BullMQ: a request becomes a job, or joins one that covers it. Any process with the same Redis
 // and configuration can request a sync; a worker runs it.
 
+import type { Job } from "bullmq";
+import type { z } from "zod";
+import type { RedisConnection } from "../../../budget/store/redis-connection.ts";
 import { endsWithin } from "../../../core/async/when-free.ts";
 import type { Clock } from "../../../core/clock.ts";
-import { profileOf, type Triggers } from "../../asking/asks.ts";
-import { markCancelled } from "../../redis/marks.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { isCode } from "../../../core/errors.ts";
+import type { AskedSync } from "../../../core/report/triggers.ts";
+import { endedState, profileOf, type Triggers } from "../../asking/asks.ts";
+import { findStored, storedProblem } from "../../asking/failures.ts";
+import { keptSync, parsePayload, syncHead, syncOutcome, syncPayload } from "../../asking/payloads.ts";
+import { isPaused } from "../../fleet/fleet.ts";
+import { cancelledOf, markCancelled, readProgress, timesOf } from "../../redis/marks.ts";
 import { atRedis } from "../../redis/queue-connections.ts";
+import type { Queues } from "../../redis/queues.ts";
 import { createQueuedVerifications } from "../../verifications/redis.ts";
-import { createFinder, type FinderDeps } from "./find-sync.ts";
+import { LATE, lifeOf, shownState, timeLeftOf } from "../sync-life.ts";
 import { isLive, openSyncs } from "./live-syncs.ts";
 import { bringForward, createStart, LOCK_MS } from "./start-sync.ts";
+
+// Finds a sync that was asked for, with its state: from its job and its worker while it lives, later from the mirror.
+
+export interface FinderDeps {
+  readonly connection: RedisConnection;
+  readonly queues: Queues;
+  readonly profiles: readonly Config[];
+  readonly clock: Clock;
+}
+
+/** State of a sync that has not ended, from the queue and its worker. */
+const describedLive = async (
+  { syncId, profile, askedAt }: z.output<typeof syncHead>,
+  { connection: { redis }, queues, profiles, clock }: FinderDeps,
+): Promise<AskedSync> => {
+  const [times, cancelled, progress, held] = await Promise.all([
+    timesOf(redis, syncId),
+    cancelledOf(redis, [syncId]),
+    readProgress(redis, syncId),
+    Promise.all([isPaused(redis, profile), queues.sync.isPaused()]),
+  ]);
+  const timeoutMs = profiles.find((config) => config.profile === profile)?.syncTimeoutMs ?? null;
+  const { leftMs } = timeLeftOf(times, timeoutMs);
+  const life = lifeOf({ times, timeoutMs, held: true, cancelled: cancelled.has(syncId) });
+  const error = life === "expired" ? LATE : null;
+  const dueAt = leftMs === null ? null : clock.now() + leftMs;
+  const paused = life === "waiting" && held.includes(true);
+  return { runId: syncId, state: shownState(life), profile, askedAt, report: null, error, dueAt, progress, paused };
+};
+
+/** Null: of a profile that is not among those of this process, whose keys and sessions say nothing about it. */
+const described = async (job: Job, state: string, deps: FinderDeps): Promise<AskedSync | null> => {
+  // Also of one that a newer program queued: its worker does what this one cannot read.
+  const sync = syncHead.safeParse(job.data).data ?? parsePayload(syncPayload, job.id ?? "", job.data);
+  if (!deps.profiles.some(({ profile }) => profile === sync.profile)) return null;
+  const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
+  if (state !== "completed" && state !== "failed") return describedLive(sync, deps);
+  const kept = state === "failed" ? keptSync.safeParse(job.progress).data?.outcome : undefined;
+  if (state === "failed" && kept == null)
+    return { ...base, state: "failed", report: null, error: storedProblem(job.failedReason) };
+  const { report, problem, cancelled } = kept ?? parsePayload(syncOutcome, sync.syncId, job.returnvalue);
+  return { ...base, state: cancelled ? "cancelled" : endedState(report.status), report, error: problem };
+};
+
+export const createFinder = (deps: FinderDeps) => {
+  const { queues, profiles } = deps;
+  const find = async (runId: string): Promise<AskedSync | null> => {
+    // Read the state first: a job read after its end has its result; a job read before may not.
+    const state = await queues.sync.getJobState(runId);
+    const job: Job | undefined = state === "unknown" ? undefined : await queues.sync.getJob(runId);
+    return job === undefined ? findStored(profiles, runId) : described(job, state, deps);
+  };
+  /** The syncs that this program can show: a newer program may have queued others. */
+  const findAll = async (runIds: readonly string[]): Promise<readonly AskedSync[]> => {
+    const known = (error: unknown) => {
+      if (isCode(error, "JOB_VERSION")) return null;
+      throw error;
+    };
+    const found = await Promise.all(runIds.map((runId) => find(runId).catch(known)));
+    return found.filter((sync) => sync !== null);
+  };
+  return { find, findAll };
+};
 
 // Requests of one profile in this process, one after the other: then only one of them waits for its turn at Redis. Many that
 // ask there at once keep Redis busy with asking.

@@ -7,7 +7,7 @@ import {
   requestsPerMinute,
   type StreamProgress,
   timeLeftMs,
-} from "../../../../src/cli/terminal/progress-state.ts";
+} from "../../../../src/cli/terminal/progress.ts";
 import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
 
 const page = (requests: number, more: Partial<Extract<ProgressEvent, { kind: "page" }>> = {}): ProgressEvent => ({

@@ -2,8 +2,14 @@
 
 import pc from "picocolors";
 import { describe, expect, test } from "vitest";
-import { createLoggedProgress, progressLines } from "../../../../src/cli/terminal/progress.ts";
-import { afterEvent, noProgress, requestsPerMinute, timeLeftMs } from "../../../../src/cli/terminal/progress-state.ts";
+import {
+  afterEvent,
+  createLoggedProgress,
+  noProgress,
+  progressLines,
+  requestsPerMinute,
+  timeLeftMs,
+} from "../../../../src/cli/terminal/progress.ts";
 import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
 import { aPage, at, finished } from "./run-events.ts";
 

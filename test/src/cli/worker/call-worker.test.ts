@@ -1,7 +1,7 @@
 // The key of a worker is sent only to a server that has proven to know it.
 import { createServer, type IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { callWorker } from "../../../../src/cli/worker/call-worker.ts";
+import { callWorker } from "../../../../src/cli/worker/worker-connection.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { createProver } from "../../../../src/server/access/key-proof.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, statSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeFolders } from "../../../../src/core/files/make-folders.ts";
+import { makeFolders } from "../../../../src/core/files/own-files.ts";
 
 const emptyFolder = () => mkdtempSync(join(tmpdir(), "duckmirror-folders-"));
 const failsWith = (code: string) => expect.objectContaining({ code });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { isCode } from "../../../../src/core/errors.ts";
 import { FAULT_KINDS } from "../../../../src/sandbox/faults/fault.ts";
-import { createSchedule, type FaultFile, type Schedule } from "../../../../src/sandbox/faults/schedule.ts";
+import { createSchedule, type FaultFile, type Schedule } from "../../../../src/sandbox/faults/proxy.ts";
 
 const passing = (url: string) => {
   const [path = "", query = ""] = url.split("?");

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { callWorker, connectPinned } from "../../../../src/cli/worker/call-worker.ts";
+import { callWorker, connectPinned } from "../../../../src/cli/worker/worker-connection.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { resolveTls } from "../../../../src/core/config/secrets/server-key.ts";
 import { Secret } from "../../../../src/core/secret.ts";

@@ -1,6 +1,6 @@
 // What a request for a file gets, by its conditions and its range.
 import { expect, test } from "vitest";
-import { fileAnswer } from "../../../../src/server/snapshots/send-file.ts";
+import { fileAnswer } from "../../../../src/server/snapshots/snapshot-routes.ts";
 
 const FILE = { etag: '"a-1"', size: 100 };
 const get = (asked: Record<string, string> = {}) => fileAnswer("GET", asked, FILE);

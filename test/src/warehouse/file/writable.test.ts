@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { assertWritable } from "../../../../src/warehouse/file/writable.ts";
+import { assertWritable } from "../../../../src/warehouse/file/working-file.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const refused = expect.objectContaining({ code: "DATA_DIR_UNWRITABLE" });

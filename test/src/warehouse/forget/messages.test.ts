@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { removeMessages } from "../../../../src/warehouse/forget/messages.ts";
+import { removeMessages } from "../../../../src/warehouse/forget/forget.ts";
 
 test("waiting messages and dead letters with the person's id or address go, similar ones stay", async () => {
   const state = mkdtempSync(join(tmpdir(), "duckmirror-messages-"));

@@ -1,6 +1,6 @@
 // Cells as lines of COPY text, written by DuckDB.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { lineSql, postgresType, rowLineSql } from "../../../../../src/deliver/kinds/postgres/cells.ts";
+import { lineSql, postgresType, rowLineSql } from "../../../../../src/deliver/kinds/postgres/statements.ts";
 import { type Database, openDatabase } from "../../../../../src/warehouse/duckdb/database.ts";
 
 let database: Database;

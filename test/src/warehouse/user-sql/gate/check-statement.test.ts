@@ -6,12 +6,13 @@ import { programFile } from "../../../../../src/core/program-files.ts";
 import { sqlText } from "../../../../../src/warehouse/duckdb/sql-files.ts";
 import {
   COLLATIONS,
+  checkStatement,
   EXPRESSIONS,
   REFUSED_VIEWS,
+  Refused,
   TABLE_FUNCTIONS,
   TYPE_NAMES,
-} from "../../../../../src/warehouse/user-sql/gate/allowed-names.ts";
-import { checkStatement, Refused } from "../../../../../src/warehouse/user-sql/gate/check-statement.ts";
+} from "../../../../../src/warehouse/user-sql/gate/check-statement.ts";
 import { REFUSED_EXPRESSIONS, REFUSED_TABLE_FUNCTIONS, REFUSED_TYPES } from "./judged.ts";
 
 let connection: DuckDBConnection;

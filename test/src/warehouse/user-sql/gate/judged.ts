@@ -1,5 +1,5 @@
 // Names of DuckDB 1.5.6 that the gate refuses. A name of a new version is judged by adding it here or to
-// src/warehouse/user-sql/gate/allowed-names.ts: does it reach a file, the network, other processes or settings, take a raw state, a
+// src/warehouse/user-sql/gate/check-statement.ts: does it reach a file, the network, other processes or settings, take a raw state, a
 // pointer or a serialized statement or value, or run text as SQL?
 
 export const REFUSED_EXPRESSIONS: readonly (string | RegExp)[] = [

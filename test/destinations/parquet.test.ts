@@ -5,12 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test, vi } from "vitest";
-import { z } from "zod";
 import type { DeliveryReport } from "../../jobs/deliver.ts";
-import { catalogTables } from "../../src/catalog/dictionary.ts";
-import { externalTables } from "../../src/deliver/kinds/parquet/external-tables.ts";
 import { s3Store } from "../../src/deliver/stores/s3-store.ts";
-import { runWell } from "../clients/programs.ts";
 import { deleteSignals, signalsOf } from "../src/deliver/moving-mirror.ts";
 import { change } from "../support/change-mirror.ts";
 import { seededRandom } from "../support/sync-rig.ts";
@@ -224,24 +220,4 @@ test("a missing bucket, wrong and missing credentials, a service that is away: e
   stubAws();
   s3.rule = () => "reset";
   expect(await errorOf(setting())).toMatchObject({ code: "DESTINATION_AWAY" });
-});
-
-test.each([
-  ["athena", 1, "s3"],
-  ["trino", 3, "s3"],
-  ["spark", 1, "s3"],
-  ["bigquery", 1, "gs"],
-] as const)("sqlglot understands the statements for %s", async (engine, perTable, scheme) => {
-  const tables = catalogTables().filter(({ schema }) => schema === "main");
-  const found = externalTables(engine, tables, `${scheme}://lake/set`).flatMap(({ statements }) => statements);
-  const file = join(tempDir(), "statements.sql");
-  writeFileSync(file, found.map((statement) => `${statement};\n`).join(""));
-  const python = join(inject("destinationsVenv"), "bin/python");
-  const script = join(import.meta.dirname, "parse_ddl.py");
-  const kinds = z
-    .array(z.tuple([z.string(), z.string(), z.number()]))
-    .parse(JSON.parse(await runWell(python, [script, engine, file])));
-  expect(kinds.map(([what]) => what)).toEqual(Array.from({ length: tables.length * perTable }, () => "Create"));
-  const columns = kinds.filter((_, nth) => nth % perTable === 0).map(([, , count]) => count);
-  expect(columns).toEqual(tables.map((table) => table.columns.length));
 });

@@ -40,12 +40,6 @@ export const parseAzure = (scheme: string, rest: string): AzurePlace | string =>
   return `it names no container: write ${scheme}://container/prefix, with the account in \`account\` or AZURE_STORAGE_ACCOUNT`;
 };
 
-/** Address of a set as engines know it: of az:// they need the account, too. Others stay as they are. */
-export const engineLocation = (url: string, account: string | null): string => {
-  const [, container = "", path = ""] = /^az(?:ure)?:\/\/([^/@]+)(.*)$/.exec(url) ?? [];
-  return container === "" || account === null ? url : `abfss://${container}@${account}.dfs.core.windows.net${path}`;
-};
-
 /** Address that Spark and Trino know a container's key by; outside Azure's cloud only its names. */
 export const azureAddress = ({ container }: AzurePlace, blobs: string, key: string): string => {
   const [, account, suffix] = /^https:\/\/([a-z0-9]+)\.blob\.(core\.[a-z.]+)\/?$/.exec(blobs) ?? [];

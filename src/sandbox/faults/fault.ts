@@ -1,5 +1,5 @@
 // Faults: kinds of failure of one response, and their form in a file. Kinds and parameters are data; faulty-response.ts applies
-// them to the bytes, schedule.ts selects the requests.
+// them to the bytes, proxy.ts selects the requests.
 import { z } from "zod";
 
 const ms = (fallback: number) => z.int().min(0).max(3_600_000).default(fallback);

@@ -163,7 +163,7 @@ export interface FaultProxy {
 export interface FaultProxyOptions {
   /** Address of the server behind it. */
   readonly upstream: string;
-  /** A fault file's value (see schedule.ts). */
+  /** A fault file's value (see the schedule above). */
   readonly faults: unknown;
   /** Address to listen on. Default 127.0.0.1. */
   readonly host?: string;

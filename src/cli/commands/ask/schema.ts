@@ -4,8 +4,6 @@ import { catalogTables, type DictionaryTable, sqlName } from "../../../catalog/d
 import { type ContentField, contentFields } from "../../../catalog/field-rules.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { didYouMean } from "../../../core/text/did-you-mean.ts";
-import { ENGINES, type Engine, externalTables, NOTES } from "../../../deliver/kinds/parquet/external-tables.ts";
-import { engineLocation } from "../../../deliver/stores/azure-client.ts";
 import { describeViews } from "../../../warehouse/file/views.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { renderTable } from "../../terminal/table.ts";
@@ -13,8 +11,6 @@ import { renderTable } from "../../terminal/table.ts";
 const inputSchema = z.object({
   args: z.array(z.string()).default([]),
   content: z.boolean().default(false),
-  ddl: z.enum(ENGINES).optional(),
-  location: z.string().min(1).optional(),
 });
 
 /** Contract of `schema --json`. */
@@ -84,57 +80,19 @@ const showContent = async (context: CommandContext): Promise<void> => {
   await context.terminal.out(`${renderTable(heads, rows, context.terminal.columns)}\n${hint}\n`);
 };
 
-/** Address of the delivered set: as typed, else of the one destination that has one. */
-const locationOf = async (typed: string | undefined, context: CommandContext): Promise<string> => {
-  if (typed !== undefined) return typed;
-  const { destinations, azure } = await context.loadConfig();
-  const sets = destinations.flatMap((one) =>
-    one.kind === "parquet" && one.unset === null
-      ? [engineLocation(one.url.reveal(), one.account ?? azure.account)]
-      : [],
-  );
-  const [only] = sets;
-  if (sets.length === 1 && only !== undefined) return only;
-  const detail = `--location: ${sets.length === 0 ? "no destination" : "more than one destination"} of kind parquet is configured`;
-  throw new DuckmirrorError("USAGE", { detail });
-};
-
-const showDdl = async (
-  engine: Engine,
-  tables: readonly DictionaryTable[],
-  typed: string | undefined,
-  context: CommandContext,
-): Promise<void> => {
-  const delivered = tables.filter(({ schema }) => schema === "main");
-  if (delivered.length === 0) throw new DuckmirrorError("USAGE", { detail: "--ddl shows only tables of schema main" });
-  const found = externalTables(engine, delivered, await locationOf(typed, context));
-  if (context.shared.json) return context.printJson({ engine, note: NOTES[engine], tables: found });
-  const text = found.flatMap(({ statements }) => statements.map((statement) => `\n${statement};\n`)).join("");
-  await context.terminal.out(`-- ${NOTES[engine]}\n${text}`);
-};
-
 export const command = defineCommand({
   configure: (cli) =>
     cli
       .argument("[table]", "table or view, e.g. accounts or marts.account_360 (default: a list)")
-      .option("--content", "names of the opt-in fields for the setting `content`")
-      .addOption(
-        cli
-          .createOption("--ddl <engine>", "statements that show a delivered Parquet set as tables")
-          .choices([...ENGINES]),
-      )
-      .option("--location <url>", "with --ddl: address of the set (default: the destination of kind parquet)"),
+      .option("--content", "names of the opt-in fields for the setting `content`"),
   examples: {
     "duckmirror schema": "every table and view, and what a row of it is",
     "duckmirror schema contacts": "columns, types, meanings, source fields, when they are NULL",
     "duckmirror schema --content": "heavy fields that a sync fetches only if they are configured",
-    "duckmirror schema --ddl athena --location s3://lake/mirror": "tables for Athena over a delivered Parquet set",
     "duckmirror schema --json": "all of it for a program",
   },
   input: inputSchema,
-  run: async ({ args, content, ddl, location }, context) => {
-    if (location !== undefined && ddl === undefined)
-      throw new DuckmirrorError("USAGE", { detail: "--location needs --ddl" });
+  run: async ({ args, content }, context) => {
     if (content) {
       if (args.length > 0) throw new DuckmirrorError("USAGE", { detail: "--content takes no table" });
       await showContent(context);
@@ -144,10 +102,6 @@ export const command = defineCommand({
     const [typed] = args;
     if (args.length > 1) throw new DuckmirrorError("USAGE", { detail: "give one table at most" });
     const chosen = typed === undefined ? null : find(tables, typed);
-    if (ddl !== undefined) {
-      await showDdl(ddl, chosen === null ? tables : [chosen], location, context);
-      return EXIT.done;
-    }
     if (context.shared.json) await context.printJson({ tables: (chosen === null ? tables : [chosen]).map(toJson) });
     else await context.terminal.out(chosen === null ? renderAll(tables, context) : renderOne(chosen, context));
     return EXIT.done;

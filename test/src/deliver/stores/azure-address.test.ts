@@ -1,6 +1,6 @@
 // Addresses of containers, as people and engines write them.
 import { expect, test } from "vitest";
-import { engineLocation, parseAzure } from "../../../../src/deliver/stores/azure-client.ts";
+import { parseAzure } from "../../../../src/deliver/stores/azure-client.ts";
 
 test.each([
   ["lake", "lake", ""],
@@ -33,13 +33,4 @@ test.each(["la", "Lake", "-lake", "la--ke", "lake_1", "a".repeat(64), "", "lake@
 test("a signature in the address is refused before anything reads it", () => {
   expect(parseAzure("az", "lake/set?sig=x")).toContain("AZURE_STORAGE_SAS_TOKEN");
   expect(parseAzure("az", "lake#x")).toContain("AZURE_STORAGE_SAS_TOKEN");
-});
-
-test("engines know an az:// address with its account only; every other address stays", () => {
-  expect(engineLocation("azure://lake/a/b", "acme")).toBe("abfss://lake@acme.dfs.core.windows.net/a/b");
-  expect(engineLocation("az://lake", "acme")).toBe("abfss://lake@acme.dfs.core.windows.net");
-  for (const url of ["s3://lake/a", "abfss://lake@x.dfs.core.windows.net/a"]) {
-    expect(engineLocation(url, "acme")).toBe(url);
-  }
-  expect(engineLocation("az://lake/a", null)).toBe("az://lake/a");
 });

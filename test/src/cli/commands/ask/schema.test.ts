@@ -55,35 +55,3 @@ test("schema --content lists every opt-in field; the setting's description, whic
   expect(content.map(({ name }: { name: string }) => name)).toContain("signals.fullContent");
   expect((await cli(["schema", "accounts", "--content"])).code).toBe(2);
 });
-
-test("schema --ddl prints statements for a delivered set; its address is typed or that of the one destination", async () => {
-  const typed = await cli(["schema", "owners", "--ddl", "athena", "--location", "s3://lake/set"]);
-  expect(typed.out).toMatch(/^-- .*\n\nCREATE EXTERNAL TABLE `owners` \(/);
-  expect(typed.out).toContain("LOCATION 's3://lake/set/_symlink/owners/';");
-  const env = { DUCKMIRROR_DESTINATIONS: '[{"name":"a","kind":"parquet","url":"gs://lake/set"}]' };
-  const { out } = await cli(["schema", "--ddl", "bigquery", "--json"], { env });
-  const { tables } = JSON.parse(out);
-  expect(tables).toHaveLength(TABLE_NAMES.length);
-  expect(tables[0]).toMatchObject({
-    table: "accounts",
-    statements: [expect.stringContaining("gs://lake/set/_symlink/")],
-  });
-});
-
-test("schema --ddl names the storage account of a set in Azure, because engines need it", async () => {
-  const env = { DUCKMIRROR_DESTINATIONS: '[{"name":"a","kind":"parquet","url":"az://lake/set","account":"acme"}]' };
-  const { out } = await cli(["schema", "owners", "--ddl", "spark"], { env });
-  expect(out).toContain("parquet.`abfss://lake@acme.dfs.core.windows.net/set/owners`");
-});
-
-test.each([
-  [["schema", "--ddl", "trino"], "no destination of kind parquet"],
-  [["schema", "--location", "s3://lake/set"], "--location needs --ddl"],
-  [["schema", "marts.account_360", "--ddl", "trino", "--location", "s3://lake/set"], "tables of schema main"],
-  [["schema", "--ddl", "athena", "--location", "/srv/set"], "athena reads a set at s3://"],
-  [["schema", "--ddl", "spark", "--location", "az://lake/set"], "abfss://container@account.dfs.core.windows.net"],
-] as const)("%j is a usage error", async (argv, words) => {
-  const { code, err } = await cli([...argv]);
-  expect(code).toBe(2);
-  expect(err).toContain(words);
-});

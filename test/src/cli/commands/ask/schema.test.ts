@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { contentFields } from "../../../../../src/catalog/field-rules.ts";
-import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
 import { configTemplate } from "../../../../../src/cli/commands/start/init.ts";
 import { settingList } from "../../../../../src/core/config/settings.ts";
 import { cli } from "../../../../support/cli.ts";

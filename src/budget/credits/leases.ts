@@ -57,15 +57,18 @@ export const openSharedLedger = (limits: Limits): SharedLedger => ({
 const isKept = (ledger: LedgerState, { at }: Lapse) =>
   ledger.ambiguous.includes(at) || ledger.unseenAmbiguous.includes(at);
 
+/** One that ends far too late was made before the clock went back. */
+const isExpired = ({ until, leaseMs }: Lease, now: number): boolean => until <= now || until > now + 2 * leaseMs;
+
 /** Marks reservations that expired by `now` as ambiguous. */
 export const lapse = (state: SharedLedger, now: number): SharedLedger => {
-  const expired = state.open.filter(({ until }) => until <= now);
+  const expired = state.open.filter((lease) => isExpired(lease, now));
   if (expired.length === 0) return state;
   const ledger = expired.reduce((each) => settle(each, "ambiguous", now), state.ledger);
   return {
     ...state,
     ledger,
-    open: state.open.filter(({ until }) => until > now),
+    open: state.open.filter((lease) => !isExpired(lease, now)),
     lapsed: [...state.lapsed, ...expired.map(({ id }) => ({ id, at: now }))].filter((each) => isKept(ledger, each)),
   };
 };
@@ -77,7 +80,8 @@ const isOutdated = (
   { now, since }: { readonly now: number; readonly since: number },
 ) => {
   if (figureAt === null) return false;
-  const ageMs = now - figureAt;
+  // A figure of the future was taken before the clock went back.
+  const ageMs = Math.abs(now - figureAt);
   return code === "QUOTA_SPENT" ? figureAt < since || ageMs >= ZERO_HOLDS_MS : ageMs >= RESERVE_HOLDS_MS;
 };
 

@@ -177,3 +177,19 @@ describe("credits that were bought after the last figure left nothing but the re
     expect(reserveLease(answered(49), lease("b"), now + 2)).toMatchObject(denied);
   });
 });
+
+describe("after the clock went back by a day", () => {
+  const BEFORE = T0 - 86_400_000;
+
+  test("a reservation of a process that died runs out at once, and a step of seconds ends none", () => {
+    const state = take(openSharedLedger(LIMITS), "dead");
+    expect(lapse(state, T0 - TERM + 1)).toBe(state);
+    expect(reserveLease(state, lease("next"), BEFORE).ok).toBe(true);
+  });
+
+  test("a figure of zero holds nobody for longer than a fresh one", () => {
+    const now = BEFORE + 60_000;
+    expect(reserveLease(known(0), lease("next"), T0 - 60_000, BEFORE)).toMatchObject({ code: "QUOTA_SPENT" });
+    expect(reserveLease(known(0), lease("next"), now, BEFORE).ok).toBe(true);
+  });
+});

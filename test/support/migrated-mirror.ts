@@ -27,6 +27,12 @@ const migrated = async (): Promise<string> => {
   return shared;
 };
 
+/** Copies the file to `path`: every table without a row, and the views. */
+export const copyMigratedFile = async (path: string): Promise<void> => {
+  made ??= migrated();
+  copyFileSync(await made, path);
+};
+
 /**
  * Puts the working file of an empty mirror into `dataDir`, so that opening it need not migrate. Keeps a mirror that is
  * there.
@@ -34,9 +40,7 @@ const migrated = async (): Promise<string> => {
 export const copyMigratedMirror = async (dataDir: string): Promise<void> => {
   const { working, state } = warehousePaths(dataDir);
   if (existsSync(state)) return;
-  made ??= migrated();
-  const from = await made;
   mkdirSync(dirname(working), { recursive: true, mode: 0o700 });
-  copyFileSync(from, working);
+  await copyMigratedFile(working);
   await noteClosed(working);
 };

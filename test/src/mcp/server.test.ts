@@ -10,12 +10,14 @@ import { createMcpServer, openPurse, type PurseLimits } from "../../../src/mcp/s
 import { openWarehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { streamQuery } from "../../../src/warehouse/read/query.ts";
 import { openSnapshot } from "../../../src/warehouse/read/read-run.ts";
+import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
 import { aCheckpoint, aLoad, aSignal } from "../warehouse/checkpoints.ts";
 import { tempDir } from "../warehouse/temp-dir.ts";
 
 let dataDir = "";
 beforeEach(async () => {
   dataDir = tempDir();
+  await copyMigratedMirror(dataDir);
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   const account = { organizationId: "o", type: "prospect", createdAt: "2024-01-01", updatedAt: "2024-01-01" };
   const signals = Array.from({ length: 20 }, (_, index) =>

@@ -1,13 +1,13 @@
 // Whatever a client writes into a path or a parameter: it reaches DuckDB as a bound value, never as text of a statement.
 
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { ENDPOINTS } from "../../../src/catalog/endpoints.ts";
 import { matchRoute } from "../../../src/replica/query/route-match.ts";
 import type { Reader } from "../../../src/replica/reader.ts";
 import { Refusal } from "../../../src/replica/refusal.ts";
 import { createReplica } from "../../../src/replica/replica.ts";
-import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../src/warehouse/file/migrate.ts";
 
 const countRow = z.object({ rows: z.number() });
@@ -23,44 +23,45 @@ const ATTACKS = [
   "x\u0000' OR true",
 ];
 
+let database: Database;
+beforeAll(async () => {
+  database = await openDatabase(":memory:", { threads: 1, lockedDown: true });
+  await migrate(database, 0);
+});
+afterAll(() => database.close());
+
 describe.each(
   Object.values(ENDPOINTS)
     .filter(({ method }) => method === "GET")
     .map((route) => [route.path, route] as const),
 )("%s", (path, route) => {
   test("takes no attack into the text of a statement", async () => {
-    const database = await openDatabase(":memory:", { threads: 1, lockedDown: true });
-    try {
-      await migrate(database, 0);
-      for (const attack of ATTACKS) {
-        const check = (sql: string) => {
-          expect(sql).not.toContain(attack);
-          expect(sql).not.toContain(attack.replaceAll("'", "''"));
-        };
-        const spied: Reader = {
-          query: (sql, params, row) => {
-            check(sql);
-            return database.query(sql, params, row);
-          },
-          cells: (sql, params) => {
-            check(sql);
-            return database.cells(sql, params);
-          },
-        };
-        const replica = createReplica({ database: spied, clock: { now: () => 0 }, tier: () => "full" });
-        const url = path.replace(/\{\w+\}/g, encodeURIComponent(attack));
-        const everywhere = route.query.map(({ name }) => ({ [name]: attack }));
-        for (const query of [{}, ...everywhere]) {
-          try {
-            await replica.answer({ match: matchRoute("GET", url), query });
-          } catch (error) {
-            expect(error).toBeInstanceOf(Refusal);
-          }
+    for (const attack of ATTACKS) {
+      const check = (sql: string) => {
+        expect(sql).not.toContain(attack);
+        expect(sql).not.toContain(attack.replaceAll("'", "''"));
+      };
+      const spied: Reader = {
+        query: (sql, params, row) => {
+          check(sql);
+          return database.query(sql, params, row);
+        },
+        cells: (sql, params) => {
+          check(sql);
+          return database.cells(sql, params);
+        },
+      };
+      const replica = createReplica({ database: spied, clock: { now: () => 0 }, tier: () => "full" });
+      const url = path.replace(/\{\w+\}/g, encodeURIComponent(attack));
+      const everywhere = route.query.map(({ name }) => ({ [name]: attack }));
+      for (const query of [{}, ...everywhere]) {
+        try {
+          await replica.answer({ match: matchRoute("GET", url), query });
+        } catch (error) {
+          expect(error).toBeInstanceOf(Refusal);
         }
       }
-      expect(await database.query("SELECT count(*) AS rows FROM main.accounts", [], countRow)).toEqual([{ rows: 0 }]);
-    } finally {
-      await database.close();
     }
+    expect(await database.query("SELECT count(*) AS rows FROM main.accounts", [], countRow)).toEqual([{ rows: 0 }]);
   });
 });

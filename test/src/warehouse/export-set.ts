@@ -7,8 +7,7 @@ import type { z } from "zod";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { type ExportRequest, exportSnapshot } from "../../../src/warehouse/export/export.ts";
 import { type Manifest, readManifest } from "../../../src/warehouse/export/manifest.ts";
-import { migrate } from "../../../src/warehouse/file/migrate.ts";
-import { applyViews } from "../../../src/warehouse/file/views.ts";
+import { copyMigratedFile } from "../../support/migrated-mirror.ts";
 import { tempDir } from "./temp-dir.ts";
 
 export interface ExportSet {
@@ -35,11 +34,8 @@ export const anExport = async (sql: string): Promise<ExportSet> => {
   const root = tempDir();
   const snapshot = join(root, "warehouse.duckdb");
   const dir = join(root, "export");
-  await using(snapshot, async (database) => {
-    await migrate(database, 0);
-    await applyViews(database, 0);
-    await database.run(sql);
-  });
+  await copyMigratedFile(snapshot);
+  await using(snapshot, (database) => database.run(sql));
   return {
     dir,
     snapshot,

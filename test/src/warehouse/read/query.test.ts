@@ -1,16 +1,20 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isCode } from "../../../../src/core/errors.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { runQuery, streamQuery } from "../../../../src/warehouse/read/query.ts";
 import { tempDir } from "../temp-dir.ts";
 
-const aSnapshot = async (sql: string) => {
-  const file = join(tempDir(), "warehouse.duckdb");
+const fill = async (file: string, sql: string) => {
   const database = await openDatabase(file);
   await database.run(sql);
   await database.close();
+};
+const aSnapshot = async (sql: string) => {
+  const file = join(tempDir(), "warehouse.duckdb");
+  await fill(file, sql);
   return file;
 };
 
@@ -104,21 +108,27 @@ const ATTACKS: readonly (readonly [name: string, sql: (dir: string) => string])[
   ["a mistake", () => "SELECT nothing_like_it FROM t"],
 ];
 
-test.each(ATTACKS)("%s is refused", async (_, sql) => {
-  const snapshot = await aSnapshot("CREATE TABLE t AS SELECT 1 AS x");
-  const before = readFileSync(snapshot);
-  const dir = tempDir();
-  writeFileSync(join(dir, "secret.txt"), "secret");
-  writeFileSync(join(dir, "secret.csv"), "a\n1\n");
-  writeFileSync(join(dir, "secret.json"), '{"a":1}');
-  const other = await openDatabase(join(dir, "other.duckdb"));
-  await other.run("CREATE TABLE t AS SELECT 1 AS x");
-  await other.run(`COPY t TO '${dir}/secret.parquet'`);
-  await other.close();
-  const files = readdirSync(dir).sort();
-  await expect(runQuery({ snapshot, sql: sql(dir) })).rejects.toSatisfy((error) => isCode(error, "QUERY_FAILED"));
-  expect(readdirSync(dir).sort()).toEqual(files);
-  expect(readFileSync(snapshot).equals(before)).toBe(true);
+describe("a query", () => {
+  const root = mkdtempSync(join(tmpdir(), "duckmirror-attacks-"));
+  const [snapshot, dir] = [join(root, "warehouse.duckdb"), join(root, "beside")];
+  let before: Buffer;
+  beforeAll(async () => {
+    mkdirSync(dir);
+    await fill(snapshot, "CREATE TABLE t AS SELECT 1 AS x");
+    before = readFileSync(snapshot);
+    writeFileSync(join(dir, "secret.txt"), "secret");
+    writeFileSync(join(dir, "secret.csv"), "a\n1\n");
+    writeFileSync(join(dir, "secret.json"), '{"a":1}');
+    await fill(join(dir, "other.duckdb"), `CREATE TABLE t AS SELECT 1 AS x; COPY t TO '${dir}/secret.parquet'`);
+  });
+  afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+  test.each(ATTACKS)("that wants %s is refused", async (_, sql) => {
+    const files = readdirSync(dir).sort();
+    await expect(runQuery({ snapshot, sql: sql(dir) })).rejects.toSatisfy((error) => isCode(error, "QUERY_FAILED"));
+    expect(readdirSync(dir).sort()).toEqual(files);
+    expect(readFileSync(snapshot).equals(before)).toBe(true);
+  });
 });
 
 test("a query sees no file that is attached beside the snapshot", async () => {

@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const PLANTED = "CREATE VIEW main.planted AS SELECT 1";
@@ -14,6 +15,7 @@ let working: string;
 const open = () => openWarehouse({ dataDir: dir, clock: systemClock });
 beforeEach(async () => {
   dir = tempDir();
+  await copyMigratedMirror(dir);
   working = join(dir, "state", "working.duckdb");
   const warehouse = await open();
   await warehouse.publish();

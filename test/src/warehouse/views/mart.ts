@@ -1,9 +1,10 @@
-// A database with migrations and views in memory, filled by a test's own SQL, and what its views then answer.
+// A mirror with its views, filled by a test's own SQL, and what its views then answer.
+import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
-import { migrate } from "../../../../src/warehouse/file/migrate.ts";
-import { applyViews } from "../../../../src/warehouse/file/views.ts";
+import { copyMigratedFile } from "../../../support/migrated-mirror.ts";
+import { tempDir } from "../temp-dir.ts";
 
 const anyRow = z.record(z.string(), z.unknown());
 
@@ -19,10 +20,10 @@ const isoMinute = (value: unknown, column: string): unknown =>
     : value;
 
 export const aMart = async (sql: string): Promise<Mart> => {
-  const database = await openDatabase(":memory:", { threads: 1 });
+  const file = join(tempDir(), "mart.duckdb");
+  await copyMigratedFile(file);
+  const database = await openDatabase(file, { threads: 1 });
   onTestFinished(() => database.close());
-  await migrate(database, 0);
-  await applyViews(database, 0);
   await database.run(sql);
   return {
     database,

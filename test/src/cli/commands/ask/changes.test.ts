@@ -6,6 +6,7 @@ import { DuckmirrorError } from "../../../../../src/core/errors.ts";
 import { createMirror } from "../../../../../src/library/mirror.ts";
 import { openWarehouse, type Warehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
+import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 import { aCheckpoint, aLoad, aSignal, T0 } from "../../../warehouse/checkpoints.ts";
 
 const line = z.strictObject({
@@ -27,6 +28,7 @@ const linesOf = (out: string) =>
 
 let dataDir = "";
 const write = async (work: (warehouse: Warehouse) => Promise<unknown>) => {
+  await copyMigratedMirror(dataDir);
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   await work(warehouse).finally(async () => {
     await warehouse.publish();

@@ -28,7 +28,7 @@ const work = async () => {
     if (response.status === 429) {
       const now = clock.now();
       void throttle.observe(null, { sentAt: now, answeredAt: now, end: "refused" });
-      void throttle.backOff({ untilMs: now + 1_000, cause: "unclear", isNamed: false });
+      void throttle.backOff({ untilMs: now + 1_000, cause: "unclear", namedAt: null });
       continue;
     }
     const { remaining, resetsInMs } = judgement.parse(body);

@@ -128,7 +128,7 @@ export const finish = async (work: Work): Promise<Finish> => {
     const named = rate?.retryAt ?? (rate?.remaining === 0 ? rate.resetsAt : null);
     const backoff = now + 1_000 * 2 ** Math.min(attempt, 6) * 0.75;
     const cause: RefusalCause = refusalCause(outcome, now);
-    await throttle.backOff({ untilMs: named ?? backoff, cause, isNamed: named !== null });
+    await throttle.backOff({ untilMs: named ?? backoff, cause, namedAt: named });
     if (cause !== "rate") await clock.sleep(((named ?? backoff) - now) * 0.5);
     return false;
   };

@@ -3,8 +3,9 @@
 -- A signal arose later if it is dated after the check. If it is dated before, its date may be a day without a time, or the
 -- service's clock may be slow: then it arose later if the check's run read signals after that date and did not find it, and
 -- it is newer than every signal that was mirrored at the check. Only such signals need the times and the newest signals of
--- all, which takes a scan of the table.
--- Grain: one row per stream and company. Parameters: $1 JSON list of {type, stream}. Readers:
+-- all, which takes a scan of the table. A signal that was first synced in the future, by a clock that was ahead, counts only by
+-- its own date: else it would hint in each sync until its time has come.
+-- Grain: one row per stream and company. Parameters: $1 JSON list of {type, stream}, $2 now. Readers:
 -- src/sync/plan/mirror-view.ts.
 WITH hint AS (
   SELECT unnest(from_json($1, '[{"type": "VARCHAR", "stream": "VARCHAR"}]'), recursive := true)
@@ -38,6 +39,7 @@ arrived_later AS MATERIALIZED (
     signals._first_synced_at > (SELECT min(checked.checked_at) FROM checked)
     AND signals._first_synced_at > checked.checked_at
     AND signals._run_id <> checked.run_id
+    AND (signals._first_synced_at <= $2 OR signals.created_at > checked.checked_at)
 ),
 
 unclear_check AS MATERIALIZED (

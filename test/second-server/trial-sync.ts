@@ -5,7 +5,6 @@ import type { MirrorRuns, SyncAsk, SyncEnd } from "./mirror-runs.ts";
 import type { Chance } from "./random.ts";
 import { announcesRate } from "./rate-window.ts";
 import type { SecondServer } from "./service.ts";
-import type { Strangers } from "./strangers.ts";
 
 export interface Trial {
   readonly server: SecondServer;
@@ -48,13 +47,17 @@ const TOO_FAST_WHERE_REFUSALS_COUNT = 8;
 /** A run whose every request is refused ends after ten minutes. */
 const ALL_REFUSED_MS = 700_000;
 
+/** Does a refusal name a wait after which a bucket holds a token again? Its wait is a second. */
+const namesWaitOf = ({ strangers, rate }: SecondServer["traits"]): boolean =>
+  strangers.namesWait && (strangers.burst === null || rate.windowMs / rate.limit <= 1_000);
+
 /**
  * Most requests of a sync that a limit on requests in flight, or on bursts below the announced rate, may refuse: the ones
  * that left together before the first refusal, and a share of the others, by which the limit is tried again: a larger one
  * where no refusal names a wait.
  */
-const mostRefused = (requests: number, { namesWait }: Strangers): number =>
-  12 + Math.ceil(requests / (namesWait ? 5 : 2));
+const mostRefused = (requests: number, traits: SecondServer["traits"]): number =>
+  12 + Math.ceil(requests / (namesWaitOf(traits) ? 5 : 2));
 
 const spacingOf = ({ rate }: Trial["server"]["traits"]): number =>
   Math.max(rate.windowMs / rate.limit, 60_000 / rate.limit);
@@ -103,7 +106,7 @@ export const sync = async (trial: Trial, { what, ask, codes }: Step): Promise<Sy
   if (announcesRate(server.traits) && tooFast > mostTooFast)
     wrong(`${tooFast} of ${log.length} requests were too fast`);
   const refusedOtherwise = log.filter(({ why }) => why === "at-once" || why === "burst").length;
-  if (refusedOtherwise > mostRefused(log.length, server.traits.strangers))
+  if (refusedOtherwise > mostRefused(log.length, server.traits))
     wrong(`${refusedOtherwise} of ${log.length} requests met another limit than the rate`);
   if (tookMs > dueWithin(trial, from, end.message)) wrong(`took ${Math.round(tookMs / 1000)} s`);
   const firstQuota = log.findIndex(({ why }) => why === "quota");

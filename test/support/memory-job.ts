@@ -17,6 +17,12 @@ import { createMemoryArchive } from "./memory-archive.ts";
 type Wired = <T>(send: () => Promise<T>) => Promise<T>;
 const PASS_ON: Wired = (send) => send();
 
+/** An answer that took as long as this clock shows: the limiter would mix times of the machine's clock with it. */
+const timedBy = <T extends { readonly sentAt: number }>(answer: T, clock: Clock): T & { durationMs: number } => ({
+  ...answer,
+  durationMs: clock.now() - answer.sentAt,
+});
+
 /** Syncs of one mirror. */
 export const memoryJob = (warehouse: Warehouse, clock: Clock, wired: Wired = PASS_ON): typeof syncJob => {
   const archive = createMemoryArchive(() => undefined);
@@ -26,7 +32,7 @@ export const memoryJob = (warehouse: Warehouse, clock: Clock, wired: Wired = PAS
     const throttle = createThrottle({ clock, configured: config.rateLimitPerMinute, pacing: config.pacing });
     const counted = {
       ...client,
-      send: (...call: Parameters<typeof client.send>) => wired(() => client.send(...call)),
+      send: async (...call: Parameters<typeof client.send>) => timedBy(await wired(() => client.send(...call)), clock),
     };
     const ledger = createLedger({
       clock,

@@ -57,8 +57,8 @@ export interface Refusal {
   readonly untilMs: number;
   /** What it counts, as src/api/limits/quota-signs.ts finds it. */
   readonly cause: "rate" | "in-flight" | "unclear";
-  /** The service named `untilMs`. */
-  readonly isNamed: boolean;
+  /** Time that the service named; null: none. `untilMs` is later after several refusals in a row. */
+  readonly namedAt: number | null;
 }
 
 const learn = (state: LimiterState, more: Partial<Learned>, now: number): LimiterState => ({
@@ -93,7 +93,7 @@ const slower = (before: LimiterState, refusal: Refusal, proof: Proof, since: num
   // A burst as large is tried with few requests in flight again.
   const state = { ...before, provenBurst: Math.min(before.provenBurst, proof.level - 1) };
   const speed = speedOf(rateOf(state, now));
-  const isToken = !refusal.isNamed || refusal.untilMs - now <= TOKEN_INTERVALS / speed + ROUNDING_MS;
+  const isToken = refusal.namedAt === null || refusal.namedAt - now <= TOKEN_INTERVALS / speed + ROUNDING_MS;
   const isKept = proof.level <= (burstOf(state, now) ?? Infinity) && burstOf(state, now) !== null;
   if (isToken && !isKept) return smallerBurst(state, proof, now);
   // Others may have used the rest of a window, which the service's own count shows; once is no proof.
@@ -118,9 +118,9 @@ export const refuse = (
   const flew = proof?.inFlight ?? 1;
   const isNewFlight = flew > Math.max(1, state.provenInFlight);
   const isNewBurst = (proof?.level ?? 0) > state.provenBurst;
-  const isGuessed = refusal.cause === "unclear" && isNewFlight && !(isNewBurst && refusal.isNamed);
+  const isGuessed = refusal.cause === "unclear" && isNewFlight && !(isNewBurst && refusal.namedAt !== null);
   const isInFlight = refusal.cause === "in-flight" || isGuessed;
-  const waits = !isInFlight || refusal.isNamed;
+  const waits = !isInFlight || refusal.namedAt !== null;
   const blocked = {
     ...state,
     blockedUntil: waits ? Math.max(state.blockedUntil, refusal.untilMs) : state.blockedUntil,

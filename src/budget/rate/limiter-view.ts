@@ -134,7 +134,8 @@ export class LimiterView {
     const [first] = this.#granted;
     const proof = first?.proof ?? null;
     this.#granted = this.#granted.slice(1);
-    const wasHeld = this.#latest.limiter.left?.isLess === true;
+    // A refusal beside a count that leaves more is not due to others who use up the limit.
+    const wasHeld = this.#latest.limiter.left?.isLess === true && !((rate?.remaining ?? 0) > 0);
     if (trip?.end === "refused") this.#refused = { proof, wasHeld };
     this.#settling += 1;
     await this.#change((state, now, skew) => {
@@ -155,7 +156,7 @@ export class LimiterView {
     const { proof, wasHeld } = this.#refused;
     if (refusal.cause === "rate") this.#pausedUntil = Math.max(this.#pausedUntil, refusal.untilMs);
     return this.#change((state, now, skew) => {
-      const known = { ...refusal, untilMs: refusal.untilMs + skew };
+      const known = { ...refusal, untilMs: refusal.untilMs + skew, namedAt: shifted(refusal.namedAt, skew) };
       return { ...state, limiter: refuse(state.limiter, known, proof, wasHeld, now) };
     });
   }

@@ -86,7 +86,7 @@ export const heldBy = (
   const used = rate.limit === null ? null : Math.max(0, rate.limit - rate.remaining + before);
   const isLess = !isCounted || used === null || !isAlone(state, used, flying, sentAt);
   // Answers to requests that were in flight together come in any order: the lowest figure is the latest.
-  const isTogether = left !== null && left.at > sentAt && left.resetsAt > now;
+  const isTogether = left !== null && left.at >= sentAt && left.resetsAt > now;
   const remaining = Math.min(rate.remaining - before, isTogether ? left.remaining : Infinity);
   const windowMs = announced[0]?.windowMs ?? MINUTE_MS;
   const roundingMs = isCounted ? Math.min(ROUNDING_MS, windowMs / 20) : refusedAt > -Infinity ? ROUNDING_MS : 0;

@@ -82,12 +82,12 @@ const scopeRows = z.object({ stream: z.string(), scope: z.string(), rows: z.numb
 const whileUnchanged = <T>(
   { changesOf }: ChangeCounts,
   tables: readonly TableName[],
-  read: () => Promise<T>,
-): (() => Promise<T>) => {
+  read: (now: number) => Promise<T>,
+): ((now: number) => Promise<T>) => {
   let latest: { readonly at: string; readonly result: Promise<T> } | null = null;
-  return () => {
+  return (now) => {
     const at = tables.map((table) => changesOf(table)).join();
-    if (latest?.at !== at) latest = { at, result: read() };
+    if (latest?.at !== at) latest = { at, result: read(now) };
     return latest.result;
   };
 };
@@ -136,8 +136,8 @@ export const mirrorViews = (
     database.query(sqlText("plan/inputs.sql"), [], input),
   );
   const hintTypes = STREAM_NAMES.flatMap((stream) => streamSpec(stream).hints.map((type) => ({ type, stream })));
-  const hints = whileUnchanged(warehouse, ["signals", "accounts"], async () => {
-    const rows = await database.query(sqlText("plan/hints.sql"), [JSON.stringify(hintTypes)], hint);
+  const hints = whileUnchanged(warehouse, ["signals", "accounts"], async (now) => {
+    const rows = await database.query(sqlText("plan/hints.sql"), [JSON.stringify(hintTypes), instant(now)], hint);
     return new Map(
       rows.map((row) => [stateKey(row.stream, row.company_id), { count: row.signal_count, type: row.type }]),
     );
@@ -147,15 +147,15 @@ export const mirrorViews = (
   );
   const quota = whileUnchanged(warehouse, [], () => readLastQuota(database));
   return async (now) => {
-    const reported = await quota();
+    const reported = await quota(now);
     const [states, ...rest] = await Promise.all([
       warehouse.scopeStates(),
-      accounts(),
-      companies(),
-      inputs(),
-      hints(),
-      signalsWithoutContent(),
-      unfilled(),
+      accounts(now),
+      companies(now),
+      inputs(now),
+      hints(now),
+      signalsWithoutContent(now),
+      unfilled(now),
     ]);
     return {
       now,

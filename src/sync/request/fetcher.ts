@@ -203,7 +203,7 @@ const inform = (
   }
   if (verdict.kind !== "wait") return;
   const cause = refusalCause(outcome, clock.now());
-  sender.backOff({ untilMs: verdict.untilMs, cause, isNamed: openAgainAt(outcome) !== null });
+  sender.backOff({ untilMs: verdict.untilMs, cause, namedAt: openAgainAt(outcome) });
   emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream });
 };
 

@@ -128,7 +128,7 @@ export const storeSuite = (name: string, open: () => Promise<StoreRig>): void =>
       await a.throttle.acquire();
       const now = a.clock.now();
       await a.throttle.observe(null, { sentAt: now, answeredAt: now, end: "refused" });
-      await a.throttle.backOff({ untilMs: now + 400, cause: "rate", isNamed: true });
+      await a.throttle.backOff({ untilMs: now + 400, cause: "rate", namedAt: now + 400 });
       const from = b.clock.now();
       await b.throttle.acquire();
       expect(b.clock.now() - from).toBeGreaterThanOrEqual(350);

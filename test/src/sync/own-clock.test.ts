@@ -7,7 +7,7 @@ import { simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
 
 const DAY = 86_400_000;
 
-const start = async () => {
+const start = async (streams = "accounts,signals,account_insights") => {
   const data = emptyData();
   for (let id = 1; id <= 6; id++) data.accounts.push(anAccount(id));
   for (let id = 1; id <= 4; id++) data.signals.push(aSignal(id));
@@ -15,7 +15,7 @@ const start = async () => {
   const own = simulatedClock();
   let ahead = 0;
   const clock = { ...own, now: () => own.now() + ahead };
-  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,signals,account_insights" }, clock);
+  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: streams }, clock);
   afterTest(() => rig.close());
   const insightsRead = async () => {
     const before = service.log.length;
@@ -29,7 +29,7 @@ const start = async () => {
   const setAhead = (ms: number) => {
     ahead = ms;
   };
-  return { service, rig, insightsRead, change, setAhead };
+  return { service, rig, own, insightsRead, change, setAhead };
 };
 
 /** Versions of a key that overlap, or end before they begin. */
@@ -64,6 +64,30 @@ test("an account that was deleted while the clock was ahead and comes back begin
   await rig.sync({ full: true });
   expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM accounts")).toEqual([{ n: 6 }]);
   expect(await rig.rows(OVERLAPS)).toEqual([{ n: 0 }]);
+});
+
+test("signals that came while the clock was ahead hint at a company's news once, not in each sync until it has caught up", async () => {
+  const { service, rig, own, setAhead } = await start("accounts,signals,news_articles");
+  for (const { companyId } of service.data.accounts) service.data.lists[String(companyId)] = { "news-articles": [] };
+  const newsRead = async (request = {}) => {
+    const before = service.log.length;
+    expect((await rig.sync(request)).error).toBeNull();
+    return service.log.slice(before).filter(({ path }) => path.endsWith("/news-articles")).length;
+  };
+  const arrive = (id: number) => {
+    const at = new Date(own.now() - 60_000).toISOString();
+    service.data.signals.push(aSignal(id, { accountId: 2, createdAt: at, updatedAt: at }));
+  };
+  expect(await newsRead()).toBe(6);
+  setAhead(30 * DAY);
+  arrive(901);
+  await newsRead();
+  setAhead(0);
+  expect(await newsRead({ full: true })).toBe(6);
+  expect([await newsRead(), await newsRead()]).toEqual([0, 0]);
+  await own.sleep(DAY);
+  arrive(902);
+  expect([await newsRead(), await newsRead()]).toEqual([1, 0]);
 });
 
 test("a field that the service adds to accounts, filled or null, makes no insight due", async () => {

@@ -93,7 +93,8 @@ export const plannerAnswers = ({
     return dated.length > 0 && dated.every(isOlder);
   };
 
-  const hints: Answer = ([types]) => {
+  const hints: Answer = ([types, asked]) => {
+    const now = Number(instantOf.parse(asked).micros) / MICROS;
     const found = new Map<string, Record<string, OutValue> & { signal_count: number }>();
     const companyOf = new Map(all("accounts").map((row) => [row.id, text("accounts", row, "company_id")]));
     for (const { type, stream } of hintTypes.parse(JSON.parse(String(types)))) {
@@ -103,6 +104,7 @@ export const plannerAnswers = ({
         if (company === null || state?.checkedAt == null || value("signals", signal, "type") !== type) continue;
         const createdAt = time("signals", signal, "created_at");
         if (signal.firstSyncedAt <= state.checkedAt || signal.runId === state.runId) continue;
+        if (signal.firstSyncedAt > now && !((createdAt ?? 0) > state.checkedAt)) continue;
         const isLater = (createdAt ?? signal.firstSyncedAt) > state.checkedAt;
         if (!isLater && !aroseUnseen(signal, createdAt, state)) continue;
         const id = `${stream}\n${company}`;

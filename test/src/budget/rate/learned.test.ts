@@ -19,7 +19,7 @@ const proof = (more: Partial<Proof> = {}): Proof => ({ at: T0 - 40, level: 61, i
 const refusal = (waitMs: number, cause: "rate" | "in-flight" | "unclear" = "rate", isNamed = true) => ({
   untilMs: T0 + waitMs,
   cause,
-  isNamed,
+  namedAt: isNamed ? T0 + waitMs : null,
 });
 
 test("a short wait is that for a bucket's next token: its burst is kept from then on, at the rate in force", () => {
@@ -35,6 +35,12 @@ test("a bucket whose size was guessed too large is found by the next refusals", 
   expect(burstOf(guessed, T0)).toBe(9);
   const later = { ...guessed, provenBurst: 3, refusedAt: T0 };
   expect(burstOf(refuse(later, refusal(2_000), proof({ at: T0 + 960, level: 4 }), false, T0 + 1_000), T0)).toBe(2);
+});
+
+test("a bucket is found by the wait that the service names, not by our own, which grew with each refusal", () => {
+  const grown = { ...refusal(40_000), namedAt: T0 + 1_000 };
+  const state = refuse(busy(4), grown, proof({ level: 4 }), false, T0);
+  expect([burstOf(state, T0), state.blockedUntil]).toEqual([2, T0 + 40_000]);
 });
 
 test("a bucket of one token is kept from answer to answer", () => {

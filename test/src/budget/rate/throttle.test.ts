@@ -89,7 +89,8 @@ test("a refusal makes everyone wait until then, and the state says so", async ()
   const throttle = createThrottle({ clock, configured: 300 });
   await throttle.acquire();
   await throttle.observe(null, { sentAt: clock.now(), answeredAt: clock.now(), end: "refused" });
-  await throttle.backOff({ untilMs: clock.now() + 30_000, cause: "rate", isNamed: true });
+  const untilMs = clock.now() + 30_000;
+  await throttle.backOff({ untilMs, cause: "rate", namedAt: untilMs });
   const turns: number[] = [];
   void callers(throttle, 2, turns);
   await clock.advance(29_000);

@@ -119,7 +119,8 @@ export const simulate = async (scenario: Scenario): Promise<Figures> => {
     const backoff = now + 1_000 * 2 ** Math.min(attempt, 6) * (0.5 + random() / 2);
     const named = rate?.retryAt ?? (rate?.remaining === 0 ? rate.resetsAt : null);
     const cause = rate?.remaining === 0 || (named ?? now) - now > 5_000 ? "rate" : "unclear";
-    await throttle.backOff({ untilMs: named ?? backoff, cause, isNamed: named !== null });
+    const untilMs = named === null ? backoff : Math.max(named, attempt > 1 ? backoff : now);
+    await throttle.backOff({ untilMs, cause, namedAt: named });
     return false;
   };
 

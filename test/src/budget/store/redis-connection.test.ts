@@ -166,7 +166,7 @@ describe("while Redis is away", () => {
     const until = Date.now() + 3_000;
     const now = Date.now();
     void throttle.observe(null, { sentAt: now, answeredAt: now, end: "refused" });
-    void throttle.backOff({ untilMs: until, cause: "rate", isNamed: true });
+    void throttle.backOff({ untilMs: until, cause: "rate", namedAt: until });
     await redis.restart();
     await refused;
     // Redis's clock counts whole milliseconds.

@@ -84,6 +84,32 @@ const partsOfUndici = {
   },
 };
 
+/** Parts of packages that the program never calls, and what their callers get in place of them. */
+const UNUSED = {
+  // Schemas of fastify's routes and requests without a socket: routes have none, and tests run the sources.
+  "@fastify/ajv-compiler": "module.exports = () => undefined;",
+  "@fastify/fast-json-stringify-compiler": "module.exports = () => undefined;",
+  "light-my-request": "module.exports = undefined;",
+  // The server trusts no proxy's word about a client's address.
+  "@fastify/proxy-addr": "module.exports = () => undefined;",
+  // Pino's own files and threads: the program gives it a place to write to.
+  "sonic-boom": "module.exports = class {};",
+  "thread-stream": "module.exports = class {};",
+  "on-exit-leak-free": "module.exports = {};",
+  "atomic-sleep": "module.exports = () => undefined;",
+  // ioredis prints commands, with passwords, if DEBUG is set.
+  debug: "exports.default = () => Object.assign(() => undefined, { enabled: false });",
+  // prom-client's summaries.
+  tdigest: "module.exports = {};",
+  // Node has its own.
+  "node-abort-controller": "module.exports = { AbortController, AbortSignal };",
+};
+const withoutUnused = {
+  name: "without-unused",
+  resolveId: (id) => (Object.hasOwn(UNUSED, id) ? `\0unused:${id}.cjs` : null),
+  load: (id) => (id.startsWith("\0unused:") ? UNUSED[id.slice("\0unused:".length, -".cjs".length)] : null),
+};
+
 /** The library, and programs that are started as a process: each becomes one file, with parts that are loaded when they are needed. */
 const PROGRAMS = [
   "src/cli/main",
@@ -99,8 +125,9 @@ const bundle = await rolldown({
   platform: "node",
   external: isOutside,
   // Modules, where a package has both forms: what nothing uses of them is left out.
-  resolve: { mainFields: ["module", "main"] },
-  plugins: [partsOfUndici],
+  // Of msgpackr the form without a native part, which npm would not install.
+  resolve: { mainFields: ["module", "main"], alias: { msgpackr: join(PACKAGES, "msgpackr/index.js") } },
+  plugins: [partsOfUndici, withoutUnused],
 });
 const { output } = await bundle.write({
   dir: out,
@@ -139,9 +166,9 @@ if (types.length === 0) {
   await declarations.close();
 }
 // Their licences ask for the text beside each copy.
-const ofPackages = [...output, ...pageModules.output].flatMap(({ moduleIds = [] }) =>
-  // The page is bundled from the sources.
-  moduleIds.filter((id) => isAbsolute(id) && !isOwn(id) && !id.startsWith(at("src/"))),
+const ofPackages = [...output, ...pageModules.output].flatMap(({ modules = {} }) =>
+  // Those of which code is left. The page is bundled from the sources.
+  Object.keys(modules).filter((id) => modules[id].code && isAbsolute(id) && !isOwn(id) && !id.startsWith(at("src/"))),
 );
 const folders = new Map(
   ofPackages.map((id) => {

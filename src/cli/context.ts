@@ -103,7 +103,7 @@ export const contextFor = (
     printJson: async (value) => terminal.out(`${await exactJson(value)}\n`),
     printProblem: (error) => {
       const problem = asProblem(error);
-      writeProblem(problem, terminal, scrubber, shared.verbose);
+      writeProblem(problem, deps, shared.verbose);
       return problem;
     },
   };

@@ -4,6 +4,7 @@ import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { errorAddress } from "../core/program-files.ts";
 import type { Scrubber } from "../core/secret.ts";
 import { visible } from "../core/text/forms.ts";
+import type { CliDeps } from "./command.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** Codes of Node for a file that this user may not use, or a path that leads to none. */
@@ -32,17 +33,20 @@ export const problemJson = (problem: DuckmirrorError, scrubber: Scrubber) => ({
 export const withError = (result: object, error: unknown, scrubber: Scrubber): object =>
   error === null ? result : { ...result, ...problemJson(asProblem(error), scrubber) };
 
-/** Writes the failure to stderr; with `verbose` also its stack. */
+/** Writes the failure to stderr, its commands as they were started; with `verbose` also its stack. */
 export const writeProblem = (
   problem: DuckmirrorError,
-  terminal: Pick<Terminal, "err" | "errColours">,
-  scrubber: Scrubber,
+  {
+    terminal,
+    scrubber,
+    invocation,
+  }: Pick<CliDeps, "scrubber" | "invocation"> & { readonly terminal: Pick<Terminal, "err" | "errColours"> },
   verbose: boolean,
 ) => {
   const { red, dim } = terminal.errColours;
   const lines = [
     `${red(`error ${problem.code}:`)} ${visible(problem.message)}`,
-    `${dim("hint:")} ${visible(problem.hint)}`,
+    `${dim("hint:")} ${visible(problem.hint).replaceAll("`duckmirror ", `\`${invocation} `)}`,
   ];
   const address = errorAddress(problem.code);
   if (address !== null) lines.push(`${dim("more:")} ${address}`);

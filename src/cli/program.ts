@@ -141,7 +141,7 @@ export const runCli = async (argv: readonly string[], deps: CliDeps): Promise<nu
     const problem =
       signal.aborted && !(error instanceof DuckmirrorError) ? new DuckmirrorError("INTERRUPTED") : asProblem(error);
     if (argv.includes("--json")) await terminal.out(`${JSON.stringify(problemJson(problem, scrubber))}\n`);
-    writeProblem(problem, terminal, scrubber, argv.includes("--verbose") || argv.includes("-v"));
+    writeProblem(problem, deps, argv.includes("--verbose") || argv.includes("-v"));
     return problem.exitCode;
   }
 };

@@ -11,7 +11,8 @@ import { createScrubber } from "../core/secret.ts";
 import { system } from "../core/system.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import { runCli } from "./program.ts";
-import { type Asker, outputWidth, type Terminal, wantsColour } from "./terminal/terminal.ts";
+import { createAsker } from "./terminal/ask.ts";
+import { outputWidth, type Terminal, wantsColour } from "./terminal/terminal.ts";
 
 // How the program was started, so that the commands it suggests work when they are typed.
 
@@ -63,17 +64,6 @@ const terminal: Terminal = {
   errStream: process.stderr,
 };
 
-const asker = async (): Promise<Asker> => {
-  const { createAsker } = await import("./terminal/ask.ts");
-  return createAsker({ input: process.stdin, output: process.stderr });
-};
-
-/** Loads the prompts when the first question is asked. */
-const ask: Asker = {
-  text: async (question) => (await asker()).text(question),
-  choice: async (question) => (await asker()).choice(question),
-};
-
 // A sync creates much garbage that survives a commit. By default V8 lets the heap grow to several times the used size
 // before collecting it (docs/PERFORMANCE.md).
 setFlagsFromString("--heap-growing-percent=50");
@@ -91,27 +81,16 @@ for (const name of system.stopSignals) {
     interruptSoon();
   });
 }
-// `duckmirror query ... | head` closes the pipe, which is no failure.
-process.stdout.on("error", (error) => {
-  const code = "code" in error ? error.code : null;
-  if (code === "EPIPE") process.exit(EXIT.done);
-  const problem =
-    code === "ENOSPC" ? new DuckmirrorError("DISK_FULL", { detail: "the output was not written" }) : asProblem(error);
-  writeProblem(problem, terminal, scrubber, false);
-  process.exit(EXIT.unexpected);
-});
-process.stderr.on("error", () => undefined);
-
-// Node would print the error itself, including any secret in it.
-process.on("uncaughtException", (error) => {
-  writeProblem(asProblem(error), terminal, scrubber, true);
-  process.exit(EXIT.unexpected);
-});
-
 let held = false;
-process.exitCode = await runCli(process.argv.slice(2), {
+const deps = {
   terminal,
-  ask,
+  // Node opens stdin when it is asked for.
+  ask: createAsker({
+    get input() {
+      return process.stdin;
+    },
+    output: process.stderr,
+  }),
   env: process.env,
   cwd: process.cwd(),
   clock: systemClock,
@@ -122,5 +101,23 @@ process.exitCode = await runCli(process.argv.slice(2), {
   onHeld: () => {
     held = true;
   },
+};
+// `duckmirror query ... | head` closes the pipe, which is no failure.
+process.stdout.on("error", (error) => {
+  const code = "code" in error ? error.code : null;
+  if (code === "EPIPE") process.exit(EXIT.done);
+  const problem =
+    code === "ENOSPC" ? new DuckmirrorError("DISK_FULL", { detail: "the output was not written" }) : asProblem(error);
+  writeProblem(problem, deps, false);
+  process.exit(EXIT.unexpected);
 });
+process.stderr.on("error", () => undefined);
+
+// Node would print the error itself, including any secret in it.
+process.on("uncaughtException", (error) => {
+  writeProblem(asProblem(error), deps, true);
+  process.exit(EXIT.unexpected);
+});
+
+process.exitCode = await runCli(process.argv.slice(2), deps);
 if (held) process.exit();

@@ -66,7 +66,7 @@ export const ERRORS = {
   BASE_URL_MISSING: row(
     EXIT.usage,
     "No base address is configured.",
-    "Set DUCKMIRROR_BASE_URL (or `base_url` in duckmirror.yaml) to the address of the service.",
+    "Run `duckmirror init`, or set DUCKMIRROR_BASE_URL (or `base_url` in duckmirror.yaml) to the address of the service.",
   ),
   TOKEN_MISSING: row(
     EXIT.usage,

@@ -1,6 +1,7 @@
 // The log: pino lines for people or machines; every finished line is scrubbed of secrets.
+import pc from "picocolors";
 import { type Logger, pino } from "pino";
-import { PinoPretty } from "pino-pretty";
+import { z } from "zod";
 import type { Scrubber } from "./secret.ts";
 import { visible } from "./text/forms.ts";
 
@@ -11,13 +12,25 @@ export interface LineTarget {
   write(text: string): void;
 }
 
-/** A line of JSON whose texts, once read, steer no terminal; an escaped backslash is no beginning of an escape. */
-const steerless = (json: string): string =>
-  visible(
-    json.replace(/\\(?:\\|r(?!\\n)|u00(?:0[0-8bcef]|1[\da-f]))/gi, (found) =>
-      found === "\\\\" ? found : `\\${found}`,
-    ),
-  );
+const LEVELS = { 10: "trace", 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" } as const;
+const COLOURS = { trace: "gray", debug: "blue", info: "green", warn: "yellow", error: "red", fatal: "red" } as const;
+const lineSchema = z.looseObject({
+  level: z.literal([10, 20, 30, 40, 50, 60]),
+  time: z.string(),
+  msg: z.string().default(""),
+  err: z.looseObject({ stack: z.string() }).optional(),
+});
+
+/** A line for people: local time, level, message, fields; the stack of an error below. Its texts steer no terminal. */
+const prettyLine = (json: string, colours: ReturnType<typeof pc.createColors>): string => {
+  const { level, time, msg, err, ...fields } = lineSchema.parse(JSON.parse(json));
+  const name = LEVELS[level];
+  const more = Object.keys(fields).length === 0 ? "" : JSON.stringify(fields);
+  const texts = [msg === "" ? "" : colours.cyan(visible(msg)), more === "" ? "" : colours.gray(visible(more))];
+  const stack = err === undefined ? "" : visible(`\n${err.stack}`).replaceAll("\n", "\n    ");
+  const said = texts.filter((text) => text !== "").join(" ");
+  return `[${new Date(time).toTimeString().slice(0, 8)}] ${colours[COLOURS[name]](name.toUpperCase())}: ${said}${stack}\n`;
+};
 
 /**
  * A logger to `target`. It scrubs finished lines, because redacting named fields missed secrets in messages, stacks,
@@ -31,19 +44,11 @@ export const createLogger = (options: {
   readonly target: LineTarget;
 }): Logger => {
   const { level, format, colour, scrubber, target } = options;
-  const pretty =
-    format === "pretty"
-      ? PinoPretty.prettyFactory({
-          colorize: colour,
-          ignore: "pid,hostname",
-          translateTime: "SYS:HH:MM:ss",
-          singleLine: true,
-        })
-      : null;
+  const colours = pc.createColors(colour);
   const line = {
     // JSON itself escapes only some control characters; escaping the others changes no value.
     write: (json: string) =>
-      target.write(scrubber.scrub(pretty === null ? visible(json) : (pretty(steerless(json)) ?? json))),
+      target.write(scrubber.scrub(format === "pretty" ? prettyLine(json, colours) : visible(json))),
   };
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, line);
 };

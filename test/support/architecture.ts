@@ -123,13 +123,10 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/exporter-trace-otlp-proto": ["telemetry"],
   "node-cron": ["queue", "cli"],
   pino: ["core"],
-  "pino-pretty": ["core"],
   yaml: ["core", "cli"],
   commander: ["cli"],
-  picocolors: ["cli"],
-  "string-width": ["cli"],
-  "log-update": ["cli"],
-  "@inquirer/prompts": ["cli"],
+  picocolors: ["core", "cli"],
+  "get-east-asian-width": ["cli"],
 };
 
 const MOST_LINES = 450;

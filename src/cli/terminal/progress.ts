@@ -1,6 +1,5 @@
 // Progress of a run on stderr: live lines on a terminal, log lines elsewhere, only problems when quiet.
 import type { Writable } from "node:stream";
-import { createLogUpdate } from "log-update";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/log.ts";
 import type { ProgressEvent, ProgressSink } from "../../core/report/progress-events.ts";
@@ -140,23 +139,23 @@ export interface LiveArea {
   end(): void;
 }
 
-/** A live area on a terminal's stream. The cursor stays visible, so a killed program leaves the terminal usable. */
-export const createLiveArea = (stream: Writable): LiveArea => {
-  const update = createLogUpdate(stream, { showCursor: true });
-  let shown = "";
+/**
+ * A live area on a terminal's stream, no higher than the terminal. Lines must be narrower than it. The cursor stays
+ * visible, so a killed program leaves the terminal usable.
+ */
+export const createLiveArea = (stream: Writable & { readonly rows?: number }): LiveArea => {
+  let shown: readonly string[] = [];
+  const redraw = (above: string, lines: readonly string[]) => {
+    const up = shown.length === 0 ? "" : `\u001b[${shown.length}A`;
+    shown = lines.slice(-Math.max(1, (stream.rows ?? Number.POSITIVE_INFINITY) - 1));
+    // Each line replaces the one before it, without a flicker; then what is left below is erased.
+    stream.write(`${up}${above}${shown.map((line) => `${line}\u001b[K\n`).join("")}\u001b[J`);
+  };
   return {
-    draw: (lines) => {
-      shown = lines.join("\n");
-      update(shown);
-    },
-    above: (text) => {
-      update.clear();
-      stream.write(text);
-      if (shown !== "") update(shown);
-    },
+    draw: (lines) => redraw("", lines),
+    above: (text) => redraw(text.replaceAll("\n", "\u001b[K\n"), shown),
     end: () => {
-      update.done();
-      shown = "";
+      shown = [];
     },
   };
 };

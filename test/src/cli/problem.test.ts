@@ -15,9 +15,14 @@ scrubber.hide(SECRET);
 const written = (problem: DuckmirrorError, verbose = false): string => {
   const texts: string[] = [];
   const terminal = { errColours: pc.createColors(false), err: (text: string) => void texts.push(text) };
-  writeProblem(problem, terminal, scrubber, verbose);
+  writeProblem(problem, { terminal, scrubber, invocation: "npx duckmirror" }, verbose);
   return texts.join("");
 };
+
+test("a hint names commands in the form in which the program was started", () => {
+  const hint = written(new DuckmirrorError("SNAPSHOT_MISSING", { file: "x" }));
+  expect(hint).toContain("Run `npx duckmirror sync` first");
+});
 
 test("a failure of this program stays as it is, a wrong option is a usage error on one line", () => {
   const own = new DuckmirrorError("INTERRUPTED");

@@ -23,7 +23,9 @@ const lineSchema = z.looseObject({
 
 /** A line for people: local time, level, message, fields; the stack of an error below. Its texts steer no terminal. */
 const prettyLine = (json: string, colours: ReturnType<typeof pc.createColors>): string => {
-  const { level, time, msg, err, ...fields } = lineSchema.parse(JSON.parse(json));
+  const parsed = lineSchema.safeParse(JSON.parse(json));
+  if (!parsed.success) return visible(json);
+  const { level, time, msg, err, ...fields } = parsed.data;
   const name = LEVELS[level];
   const more = Object.keys(fields).length === 0 ? "" : JSON.stringify(fields);
   const texts = [msg === "" ? "" : colours.cyan(visible(msg)), more === "" ? "" : colours.gray(visible(more))];

@@ -59,3 +59,10 @@ test("a pretty line steers no terminal, and an error has its stack and causes be
   expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: c\\u001b\]0;d\\u000dover \{"name":"a\\u001b\[2Jb"\}\n$/);
   expect(lines[1]).toMatch(/ERROR: failed\n {4}Error: outer\n[\s\S]*\n {4}caused by: Error: inner\n/);
 });
+
+test("whatever is given as an error, a pretty line is written", () => {
+  const { lines, log } = logged("pretty");
+  log.error({ err: "text" }, "failed");
+  log.error({ err: { code: "ECONNRESET" } }, "failed");
+  expect(lines).toEqual([expect.stringMatching(/failed.*\n$|text.*\n$/), expect.stringContaining("ECONNRESET")]);
+});

@@ -6,7 +6,7 @@ import { type SyncRequest, syncJob } from "../jobs/sync.ts";
 import { vocabulary } from "../src/catalog/field-rules.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { resolveConfig } from "../src/core/config/config.ts";
-import type { ProgressSink } from "../src/core/report/progress-events.ts";
+import type { ProgressSink } from "../src/core/report/sync-progress.ts";
 import type { SyncReport } from "../src/core/report/sync-report.ts";
 import { Secret } from "../src/core/secret.ts";
 import type { SandboxOptions } from "../src/sandbox/options.ts";

@@ -13,18 +13,16 @@ import { type BackupPlace, checkBackupPlace, fetchBackup, isStored, sendBackup }
 import type { StoreSettings } from "../src/deliver/stores/open-store.ts";
 import {
   type Backup,
+  type BackupProof,
+  backupKeyFile,
   copyPathOf,
+  keepKey,
+  ownBackupKey,
+  proofBy,
   readBackup,
   restoreSmallFiles,
   writeBackup,
 } from "../src/warehouse/file/baseline/backup.ts";
-import {
-  type BackupProof,
-  backupKeyFile,
-  keepKey,
-  ownBackupKey,
-  proofBy,
-} from "../src/warehouse/file/baseline/backup-note.ts";
 import { copyDurably, makeBaseline } from "../src/warehouse/file/baseline/baseline.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, warehousePaths } from "../src/warehouse/file/working-file.ts";

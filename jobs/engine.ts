@@ -8,7 +8,7 @@ import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { resolveHashKey } from "../src/core/config/secrets/server-key.ts";
 import { type DuckmirrorError, EXIT } from "../src/core/errors.ts";
-import type { ProgressSink } from "../src/core/report/progress-events.ts";
+import type { ProgressSink } from "../src/core/report/sync-progress.ts";
 import type { SyncReport } from "../src/core/report/sync-report.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { learnTier, readTier } from "../src/core/state/tier.ts";

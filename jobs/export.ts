@@ -6,7 +6,7 @@ import { exportDir, snapshotPath } from "../src/core/data-dir.ts";
 import { assertOwnFolder } from "../src/core/files/own-files.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import { type ExportReport, exportSnapshot } from "../src/warehouse/export/export.ts";
-import { rememberExport } from "../src/warehouse/export/parts.ts";
+import { rememberExport } from "../src/warehouse/export/manifest.ts";
 import { EXPORT_FORMATS, type ExportFormat } from "../src/warehouse/export/tables.ts";
 import { followHome } from "./home.ts";
 

@@ -3,7 +3,7 @@
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
-import type { ProgressSink } from "../src/core/report/progress-events.ts";
+import type { ProgressSink } from "../src/core/report/sync-progress.ts";
 import { createForgetBodies } from "../src/sync/recovery/forget-bodies.ts";
 import { type ForgetReport, type ForgetStep, forgetContacts } from "../src/warehouse/forget/forget.ts";
 import { hasherOf } from "./engine.ts";

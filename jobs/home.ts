@@ -7,7 +7,7 @@ import { type Home, hadHome, mirrorHome, noHome } from "../src/deliver/home/mirr
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, enterMirror, warehousePaths } from "../src/warehouse/file/working-file.ts";
-import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
+import { tableStrictness } from "../src/warehouse/record/normalize-record.ts";
 
 type Housed = Pick<Config, "dataDir" | "home" | "azure">;
 

@@ -2,15 +2,15 @@
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
-import type { ProgressSink } from "../src/core/report/progress-events.ts";
+import type { ProgressSink } from "../src/core/report/sync-progress.ts";
 import { replay } from "../src/sync/recovery/replay.ts";
 import { readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { type Baseline, holdsOlderValues, readBaseline, settleRules } from "../src/warehouse/file/baseline/baseline.ts";
 import { rebuildWarehouse } from "../src/warehouse/file/rebuild.ts";
-import { removeOldCopies } from "../src/warehouse/file/upkeep/leftovers.ts";
+import { removeOldCopies } from "../src/warehouse/file/upkeep/history-retention.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { beginsAtFirst } from "../src/warehouse/journal/read-journal.ts";
-import { tableStrictness } from "../src/warehouse/record/strict-rows.ts";
+import { tableStrictness } from "../src/warehouse/record/normalize-record.ts";
 import { redactorOf } from "./engine.ts";
 import { enterHome, homeOf } from "./home.ts";
 

@@ -5,7 +5,7 @@ import type { StreamName } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
-import type { ProgressEvent } from "../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../src/core/report/sync-progress.ts";
 import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { JobContext } from "./engine.ts";
 import { type BeginWait, createPlaces, type Places } from "./places.ts";

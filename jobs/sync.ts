@@ -15,7 +15,7 @@ import { withinTime } from "../src/sync/run/state/ending.ts";
 import type { SyncOptions } from "../src/sync/run/state/run-state.ts";
 import { noteRules } from "../src/warehouse/file/baseline/baseline.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
-import { removeOutdated } from "../src/warehouse/file/upkeep/leftovers.ts";
+import { removeOutdated } from "../src/warehouse/file/upkeep/history-retention.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { extentOf } from "./asked-extent.ts";
 import { type JobContext, noteSync, withEngine } from "./engine.ts";

@@ -1,5 +1,5 @@
 -- Purpose: age and completeness of each table, for the provenance of an assistant's answers.
--- Grain: one row per mirrored table. Parameters: none. Readers: src/mcp/provenance.ts.
+-- Grain: one row per mirrored table. Parameters: none. Readers: src/mcp/door.ts.
 SELECT
   table_name,
   row_count,

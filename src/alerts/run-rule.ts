@@ -12,7 +12,7 @@ import { problemOf, withCode } from "../core/report/problem.ts";
 import { createScrubber } from "../core/secret.ts";
 import { HISTORY_ID, lastingId } from "../core/state/shared-file.ts";
 import { openError } from "../warehouse/duckdb/duck-errors.ts";
-import { takeWriterLock } from "../warehouse/file/writer-lock.ts";
+import { takeWriterLock } from "../warehouse/file/working-file.ts";
 import { fileVersion } from "../warehouse/read/looks.ts";
 import { type RunQuery, readChangeEvents } from "./events/change-events.ts";
 import { type DeliveryState, lastEndedRun, readConditions, stateEvents } from "./events/conditions.ts";

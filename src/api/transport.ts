@@ -1,7 +1,7 @@
 // Connections: keep-alive pools, time limits, proxies from the environment. Reports the cause of a failure and
 // whether the request was sent, because an unsent request cannot have cost a credit.
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from "undici";
-import { isLoopbackHost } from "../core/config/listen-address.ts";
+import { isLoopbackHost } from "../core/config/setting-parsers.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import type { ApiCall, BrokenOutcome } from "./outcome.ts";

@@ -8,8 +8,15 @@ import { withoutSecrets } from "../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
 import { makeFolders, writeNewSync } from "../core/files/own-files.ts";
 import { jsonOrNull } from "../core/json.ts";
-import { type Backup, isBackupFile, readBackup } from "../warehouse/file/baseline/backup.ts";
-import { assertProven, type BackupProof, NOTE, noteSchema } from "../warehouse/file/baseline/backup-note.ts";
+import {
+  assertProven,
+  type Backup,
+  type BackupProof,
+  isBackupFile,
+  NOTE,
+  noteSchema,
+  readBackup,
+} from "../warehouse/file/baseline/backup.ts";
 import type { ObjectStore } from "./stores/object-store.ts";
 import { openStore, parsePlace, type StoreSettings } from "./stores/open-store.ts";
 

@@ -16,8 +16,7 @@ import { describeViews } from "../warehouse/file/views.ts";
 import { changeInWords, changeTables } from "../warehouse/read/changes/change.ts";
 import { readChanges } from "../warehouse/read/changes/read-changes.ts";
 import { search } from "../warehouse/read/search/search.ts";
-import { answerOf, cutToFit, failureOf, type MirrorDoor } from "./door.ts";
-import { provenanceOf, readTableStates, tablesNamed } from "./provenance.ts";
+import { answerOf, cutToFit, failureOf, type MirrorDoor, provenanceOf, readTableStates, tablesNamed } from "./door.ts";
 
 // The brief of an account: score and course, people, signals, openings, calls, filings, insights, what changed lately.
 

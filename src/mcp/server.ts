@@ -9,8 +9,7 @@ import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { changeShared, readShared, type SharedFile } from "../core/state/shared-file.ts";
 import { savedQueries } from "../warehouse/read/saved-queries.ts";
-import { answerOf, type Bought, failureOf, type MirrorDoor } from "./door.ts";
-import { provenanceOf, readTableStates } from "./provenance.ts";
+import { answerOf, type Bought, failureOf, type MirrorDoor, provenanceOf, readTableStates } from "./door.ts";
 import { addReadTools } from "./read-tools.ts";
 
 // The purse of an assistant: how many credits it may spend per call, per session and per day. Without one it spends nothing.

@@ -1,11 +1,10 @@
-// The list routes (API.md, "Endpoints"). Unless the list's order is in memory (list-orders.ts), one statement counts its rows
+// The list routes (API.md, "Endpoints"). Unless the list's order is in memory (kept/kept.ts), one statement counts its rows
 // and finds the page's keys. Another reads the page's records by key. Then related records are read.
 import { z } from "zod";
 import { hasUsage, type RouteSpec } from "../catalog/endpoints.ts";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
-import type { FilledColumns } from "./kept/kept.ts";
-import type { ListOrders, PageKeys } from "./kept/list-orders.ts";
+import type { FilledColumns, ListOrders, PageKeys } from "./kept/kept.ts";
 import { Binds, type Conditions, FILTERS } from "./query/filters.ts";
 import {
   hasKeyOfOneColumn,
@@ -16,10 +15,8 @@ import {
   placedStatement,
   type RecordText,
 } from "./query/list-query.ts";
-import type { Params } from "./query/params.ts";
-import { chooseFields } from "./query/params.ts";
-import type { FindRecords } from "./reader.ts";
-import { type Reader, readStatement } from "./reader.ts";
+import { chooseFields, type Params } from "./query/params.ts";
+import { type FindRecords, type Reader, readStatement } from "./reader.ts";
 import { Refusal } from "./refusal.ts";
 import { LINK_COLUMNS, readLinked } from "./related.ts";
 import { inTimeSpan, timeSpanOf } from "./usage.ts";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { TableName } from "../catalog/tables.ts";
 import type { Sql } from "../warehouse/duckdb/statements.ts";
 import { personNames } from "./content/person-names.ts";
-import { fill } from "./content/prose.ts";
+import { fill } from "./content/speech.ts";
 import { INDUSTRIES, nextTitle } from "./content/words.ts";
 import { accountRow, scoreOf } from "./generate/accounts.ts";
 import { contactRow } from "./generate/contacts.ts";

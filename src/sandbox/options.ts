@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { PLANS, type PlanName } from "./limits/credits.ts";
-import type { RateHeaderOptions } from "./limits/rate-headers.ts";
+import type { RateHeaderOptions } from "./limits/rate-window.ts";
 import type { Quirks } from "./quirks.ts";
 
 export interface SandboxOptions {

@@ -9,8 +9,15 @@ import type { Replica } from "../replica/replica.ts";
 import type { Database } from "../warehouse/duckdb/database.ts";
 import { iso, loadRows } from "./generate/load-rows.ts";
 import type { CreditState } from "./limits/credits.ts";
-import { type RateHeaderOptions, rateHeaders } from "./limits/rate-headers.ts";
-import { type Account, type Charge, createRateWindow, openAccount, type RateWindow } from "./limits/rate-window.ts";
+import {
+  type Account,
+  type Charge,
+  createRateWindow,
+  openAccount,
+  type RateHeaderOptions,
+  type RateWindow,
+  rateHeaders,
+} from "./limits/rate-window.ts";
 import { type Quirks, quirkyBody, quirkyQuery } from "./quirks.ts";
 import { createRandom, hash, type Random } from "./random.ts";
 

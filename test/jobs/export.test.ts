@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { exportJob } from "../../jobs/export.ts";
 import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
-import { exportFolders } from "../../src/warehouse/export/parts.ts";
+import { exportFolders } from "../../src/warehouse/export/manifest.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { change } from "../support/change-mirror.ts";
 

@@ -7,7 +7,7 @@ import { vocabulary } from "../../src/catalog/field-rules.ts";
 import type { TableName } from "../../src/catalog/tables.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
-import type { ProgressEvent } from "../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
 import type { RequestRecord } from "../../src/warehouse/record/checkpoint.ts";

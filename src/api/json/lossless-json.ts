@@ -4,7 +4,7 @@
 import { parse as parseExact } from "lossless-json";
 import { detailOf } from "../../core/errors.ts";
 import { ExactNumber, type JsonValue } from "../../core/json.ts";
-import { exactNumber, isDouble } from "../../core/text/exact-number.ts";
+import { exactNumber, isDouble } from "../../core/text/exact-json.ts";
 import { cutNesting, endOfString, mendTokens, recordsApart } from "./mend-json.ts";
 
 /** What is nested deeper stays text, so that recursive code does not run out of stack. */

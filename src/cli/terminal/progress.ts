@@ -2,8 +2,8 @@
 import type { Writable } from "node:stream";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/log.ts";
-import type { ProgressEvent, ProgressSink } from "../../core/report/progress-events.ts";
-import { levelOfCode } from "../../core/report/severity.ts";
+import { levelOfCode } from "../../core/report/problem.ts";
+import type { ProgressEvent, ProgressSink } from "../../core/report/sync-progress.ts";
 import { counted, formatBytes, formatCount, formatDuration } from "../../core/text/units.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -3,9 +3,8 @@
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
-import type { ListenAddress } from "../../core/config/listen-address.ts";
-import { keyProblem, parseListen } from "../../core/config/listen-address.ts";
 import { resolveServerKey, resolveTls } from "../../core/config/secrets/server-key.ts";
+import { keyProblem, type ListenAddress, parseListen } from "../../core/config/setting-parsers.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";
 import type { Logger } from "../../core/log.ts";

@@ -3,8 +3,8 @@
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
-import type { ProgressEvent } from "../../core/report/progress-events.ts";
-import { levelOf } from "../../core/report/severity.ts";
+import { levelOf } from "../../core/report/problem.ts";
+import type { ProgressEvent } from "../../core/report/sync-progress.ts";
 import { createLoggedProgress, type Progress } from "../terminal/progress.ts";
 
 type RunListener = (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;

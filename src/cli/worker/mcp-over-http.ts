@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server";
 import type { Config } from "../../core/config/config.ts";
-import { parseListen } from "../../core/config/listen-address.ts";
+import { parseListen } from "../../core/config/setting-parsers.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { allows } from "../../server/access/access-checks.ts";
 import { notesOf } from "../../server/audit-trail/request-notes.ts";

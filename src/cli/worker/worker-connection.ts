@@ -6,8 +6,8 @@ import { connect, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
-import { type ListenAddress, listenText } from "../../core/config/listen-address.ts";
 import { resolveTls } from "../../core/config/secrets/server-key.ts";
+import { type ListenAddress, listenText } from "../../core/config/setting-parsers.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
@@ -20,7 +20,7 @@ import { runIdSchema } from "../../core/text/run-id.ts";
 import { errorOf, type ProfileStart, type Triggers } from "../../queue/asking/asks.ts";
 import type { Steering } from "../../queue/dead-letters/dead-letters.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
-import { PROOF_PATH, proofSchema, provesKey } from "../../server/access/key-proof.ts";
+import { PROOF_PATH, proofSchema, provesKey } from "../../server/access/key-store.ts";
 import type { CommandContext } from "../command.ts";
 import { keyForWorker } from "./access-keys.ts";
 

@@ -6,7 +6,6 @@ import { parseBytes, parseDuration } from "../text/units.ts";
 import { alertsSetting } from "./alerts/alert-settings.ts";
 import { destinationsSetting } from "./destinations/destination-settings.ts";
 import { type FieldVocabulary, fieldSettings } from "./field-settings.ts";
-import { keyProblem, parseListen } from "./listen-address.ts";
 import { parseMemory } from "./memory-plan.ts";
 import { budgetsSetting } from "./planning/budget-settings.ts";
 import { scopeSetting } from "./planning/scope-settings.ts";
@@ -17,9 +16,11 @@ import {
   Flaw,
   flaw,
   keptSnapshots,
+  keyProblem,
   many,
   one,
   pairs,
+  parseListen,
   plainText,
   rateLimit,
   retentionDays,

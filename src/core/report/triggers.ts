@@ -1,7 +1,6 @@
 // Requests for syncs and verifications, and their results. The queue implements these types, with Redis or in one
 // process; server, command line and schedules use them.
-import type { ProgressEvent } from "./progress-events.ts";
-import type { SyncProgress } from "./sync-progress.ts";
+import type { ProgressEvent, SyncProgress } from "./sync-progress.ts";
 
 export const ASKED_STATES = ["queued", "running", "done", "partial", "stopped", "failed", "cancelled"] as const;
 export type AskedState = (typeof ASKED_STATES)[number];

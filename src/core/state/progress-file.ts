@@ -3,8 +3,13 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
-import type { ProgressSink } from "../report/progress-events.ts";
-import { progressAfter, progressAtStart, type SyncProgress, syncProgress } from "../report/sync-progress.ts";
+import {
+  type ProgressSink,
+  progressAfter,
+  progressAtStart,
+  type SyncProgress,
+  syncProgress,
+} from "../report/sync-progress.ts";
 import { readNote, writeNote } from "./shared-file.ts";
 
 const WRITE_MS = 2_000;

@@ -1,8 +1,46 @@
-// Writes JSON values as text with exact numbers, where the engine's own writer cannot: it takes no bigint. Pure.
-// The only writer of its kind. It keeps a stack instead of calling itself: 15.4 µs of processor time for a record of 1.8 KB,
+// Exact numbers in JSON: reads their literals, and writes values as text where the engine's own writer cannot, which takes no
+// bigint. Pure. The only writer of its kind keeps a stack instead of calling itself: 15.4 µs of processor time for a record of 1.8 KB,
 // 16.7 with recursion (`npx tsx bench/json-writer.ts`), and no depth that it cannot write, where recursion ends before
 // 10,000 levels. Responses are not that deep (`MAX_DEPTH` of lossless-json.ts).
 import { ExactNumber, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+
+// Reads the literal of a JSON number without losing a digit: a number where a double holds it, else a bigint, else its
+// digits. Pure.
+
+const LITERAL = /^(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
+
+/** BigInt takes quadratic time, so a longer number keeps its text. */
+const LONGEST_COMPUTED = 1_000;
+
+/** Significant digits and the power of ten of the last one, the same text for equal numbers. */
+const decimalOf = (literal: string): string | null => {
+  const [, sign, whole = "", fraction = "", power = "0"] = LITERAL.exec(literal) ?? [];
+  if (sign === undefined) return null;
+  const digits = `${whole}${fraction}`.replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return "0";
+  const exponent = BigInt(power) - BigInt(fraction.length) + BigInt(digits.length - significant.length);
+  return `${sign}${significant}e${exponent}`;
+};
+
+/** True if the double next to a number is written with the same decimal value, so no digit is lost. */
+export const isDouble = (literal: string): boolean => {
+  const value = Number(literal);
+  if (!Number.isFinite(value)) return false;
+  const written = String(value);
+  if (written === literal) return true;
+  return literal.length <= LONGEST_COMPUTED && decimalOf(written) === decimalOf(literal);
+};
+
+/** The value of a JSON number. A number beyond the range of a double keeps its text, which no JSON reader takes as a number. */
+export const exactNumber = (literal: string): JsonValue => {
+  if (/^-?\d+$/.test(literal)) {
+    if (Number.isSafeInteger(Number(literal))) return Number(literal);
+    if (literal.length <= LONGEST_COMPUTED) return BigInt(literal);
+  }
+  if (!Number.isFinite(Number(literal))) return literal;
+  return isDouble(literal) ? Number(literal) : new ExactNumber(literal);
+};
 
 declare global {
   interface String {

@@ -10,7 +10,7 @@ import { allEntriesOfOwn, copyOwn, makeFolders, readOwnIfThere, writeNewSync } f
 import { flushToDisk, moveOver } from "../../core/system.ts";
 import { openError } from "../../warehouse/duckdb/duck-errors.ts";
 import { modesOf, refuseLinks } from "../../warehouse/export/swap.ts";
-import { takeWriterLock } from "../../warehouse/file/writer-lock.ts";
+import { takeWriterLock } from "../../warehouse/file/working-file.ts";
 import type { Condition, ObjectStore, StoredFile } from "./object-store.ts";
 
 const LOCK_NAME = ".lock";

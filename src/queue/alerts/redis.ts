@@ -5,7 +5,7 @@ import type { Job } from "bullmq";
 import type { Config } from "../../core/config/config.ts";
 import { type AlertPayload, alertPayload, WRITTEN } from "../asking/payloads.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
-import { carryOut, type KnownProfiles, putOff, type Taken } from "../redis/taken-job.ts";
+import { carryOut, type KnownProfiles, putOff, type Taken } from "../redis/take-jobs.ts";
 import { type AlertingDeps, type Logged, passOf } from "./local.ts";
 
 /** Asks for one pass of a rule. */

@@ -1,5 +1,5 @@
 // THE rule of work that is asked for by key (a destination, an alert rule), in one process. With Redis, BullMQ's deduplication with
-// `keepLastIfActive`, its attempts and `putOff` are the same rule (redis/taken-job.ts).
+// `keepLastIfActive`, its attempts and `putOff` are the same rule (redis/take-jobs.ts).
 //
 //   idle ─ask─▶ running ─done─▶ idle          running ─ask─▶ running, then once more
 //                │     ▲

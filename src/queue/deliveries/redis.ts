@@ -4,7 +4,7 @@ import type { Job } from "bullmq";
 import type { Config } from "../../core/config/config.ts";
 import { type DeliverPayload, deliverPayload, WRITTEN } from "../asking/payloads.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
-import { carryOut, type KnownProfiles, type Taken } from "../redis/taken-job.ts";
+import { carryOut, type KnownProfiles, type Taken } from "../redis/take-jobs.ts";
 import { ATTEMPTS, type DeliveryDeps, deliverTo, FIRST_WAIT_MS } from "./local.ts";
 
 type Ask = Pick<DeliverPayload, "syncId" | "profile" | "destination">;

@@ -1,8 +1,7 @@
 // THE table of queues: names, retention of finished jobs, and the common key prefix.
 import { Job, type JobType, Queue, type RepeatOptions } from "bullmq";
 import type { Redis } from "ioredis";
-import { CronProblem, parseCron } from "../../core/config/schedules/cron.ts";
-import { nextRun } from "../../core/config/schedules/next-run.ts";
+import { CronProblem, nextRun, parseCron } from "../../core/config/schedules/cron.ts";
 import { unreadable } from "../asking/payloads.ts";
 
 /** In braces, so that all keys are in one slot of a Redis Cluster, because BullMQ's scripts use several of them. */

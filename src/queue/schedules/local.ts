@@ -2,11 +2,10 @@
 import { schedule as startCron } from "node-cron";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { parseCron } from "../../core/config/schedules/cron.ts";
-import { nextRun } from "../../core/config/schedules/next-run.ts";
+import { nextRun, parseCron } from "../../core/config/schedules/cron.ts";
 import type { Schedule } from "../../core/config/schedules/schedules.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { levelOf } from "../../core/report/severity.ts";
+import { levelOf } from "../../core/report/problem.ts";
 import type { Started, SyncAsk } from "../../core/report/triggers.ts";
 import { openTrail, type Result } from "../../warehouse/audit/trail.ts";
 import { keyDigest, profileOf, type Triggers } from "../asking/asks.ts";

@@ -9,7 +9,7 @@ import { isCode } from "../../core/errors.ts";
 import type { Started } from "../../core/report/triggers.ts";
 import { readability, tickPayload, WRITTEN } from "../asking/payloads.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
-import { knownProfile, putOff, readPayload, type Taken } from "../redis/taken-job.ts";
+import { knownProfile, putOff, readPayload, type Taken } from "../redis/take-jobs.ts";
 import { type ScheduledStart, schedulesOf, startScheduled } from "./local.ts";
 
 /** Time for which a tick waits for a worker that has its profile, ms: the next tick comes anyway. */

@@ -24,7 +24,7 @@ import {
 } from "../asking/payloads.ts";
 import { cancelledOf, markCancelled, type SyncMarks, timesOf } from "../redis/marks.ts";
 import { JOB_OPTIONS, MOST_VERIFY_STALLS, type Queues } from "../redis/queues.ts";
-import { knownProfile, putOff, readPayload, type Taken } from "../redis/taken-job.ts";
+import { knownProfile, putOff, readPayload, type Taken } from "../redis/take-jobs.ts";
 import { runVerification, type VerificationRunDeps, verifiedState } from "./local.ts";
 
 /** The failure of a verification that lost its worker too often, which BullMQ words for any job. */

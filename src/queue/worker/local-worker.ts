@@ -8,17 +8,12 @@ import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
 import { CHECK_MS, createLocalAlerts } from "../alerts/local.ts";
-import type { RunningWorker } from "../asking/asks.ts";
-import { tracedTriggers } from "../asking/asks.ts";
+import { type RunningWorker, tracedTriggers } from "../asking/asks.ts";
 import { every } from "../asking/rounds.ts";
-import type { DeliveryDeps } from "../deliveries/local.ts";
-import { createLocalDeliveries } from "../deliveries/local.ts";
+import { createLocalDeliveries, type DeliveryDeps } from "../deliveries/local.ts";
 import { type Scheduler, schedulesOf, startSchedules } from "../schedules/local.ts";
-import { createCarrier } from "../syncs/local/carry-out.ts";
-import { createKnownSyncs } from "../syncs/local/known-syncs.ts";
-import { createLocalTriggers, createOrder } from "../syncs/local/local-triggers.ts";
-import type { Verify } from "../verifications/local.ts";
-import { createVerifications, withVerifications } from "../verifications/local.ts";
+import { createCarrier, createKnownSyncs, createLocalTriggers, createOrder } from "../syncs/local/local-triggers.ts";
+import { createVerifications, type Verify, withVerifications } from "../verifications/local.ts";
 import { createProgressBook } from "./run-engine.ts";
 
 export interface LocalWorkerDeps {

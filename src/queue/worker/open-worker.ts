@@ -9,7 +9,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import type { MemberIdentity, UnableProfile } from "../../core/report/fleet.ts";
-import { isTakenAway } from "../../core/report/severity.ts";
+import { isTakenAway } from "../../core/report/problem.ts";
 import type { Scrubber, Secret } from "../../core/secret.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
 import { CHECK_MS } from "../alerts/local.ts";

@@ -9,14 +9,12 @@ import { askAlerts } from "../alerts/redis.ts";
 import type { RunningWorker } from "../asking/asks.ts";
 import { ABORT } from "../asking/failures.ts";
 import { every } from "../asking/rounds.ts";
-import { enterFleet } from "../fleet/fleet.ts";
-import { newestReader } from "../fleet/members.ts";
+import { enterFleet, newestReader } from "../fleet/fleet.ts";
 import { cancelledOf, keepProgress } from "../redis/marks.ts";
 import { atRedis } from "../redis/queue-connections.ts";
 import { createTaking, endTaking, type Taking, takeAtOnce } from "../redis/take-jobs.ts";
 import { settleSchedules } from "../schedules/redis.ts";
-import type { WorkerDeps } from "./open-worker.ts";
-import { CLOSING_MS, type OpenWorker, openWorker } from "./open-worker.ts";
+import { CLOSING_MS, type OpenWorker, openWorker, type WorkerDeps } from "./open-worker.ts";
 import { createProgressBook, type ProgressBook } from "./run-engine.ts";
 import { type TakenQueues, takeQueues } from "./take-queues.ts";
 

@@ -7,8 +7,12 @@ import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../../jobs/verify.t
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { resolveToken } from "../../core/config/secrets/token.ts";
-import type { ProgressEvent } from "../../core/report/progress-events.ts";
-import { progressAfter, progressAtStart, type SyncProgress } from "../../core/report/sync-progress.ts";
+import {
+  type ProgressEvent,
+  progressAfter,
+  progressAtStart,
+  type SyncProgress,
+} from "../../core/report/sync-progress.ts";
 import { orBroken } from "../../core/report/sync-report.ts";
 import type { Scrubber } from "../../core/secret.ts";
 import type { Tracer } from "../../core/tracing.ts";

@@ -1,8 +1,156 @@
-// Values that may be made again, kept up to a number of bytes: those used longest ago go first.
+// What the replica keeps of a mirror: orders of lists, and columns without a value. Values that may be made again are kept up to a number of bytes: those used longest ago go first.
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
-import { filledStatement } from "../query/list-query.ts";
+import { quoted } from "../../core/text/sql-text.ts";
+import type { Sql } from "../../warehouse/duckdb/statements.ts";
+import { filledStatement, orderBy } from "../query/list-query.ts";
 import type { Reader } from "../reader.ts";
+
+// Keys of whole lists in their order, in memory: the keys of a page are a slice, and no statement has to read and sort the
+// table for it. Only for a reader whose rows never change, and for tables whose key is one whole number.
+// An order is read in the background, after ORDER_WORTH_AFTER pages of it were found by statements.
+
+// Statements that read a whole list in its order: keys only, for the orders below. PURE.
+
+/** Order of the lists of one table: the whole one, or those of each value of a column. */
+export interface ListOrder {
+  readonly table: TableName;
+  readonly sortBy: FieldSpec;
+  readonly sortOrder: "asc" | "desc";
+  /** BIGINT column with one list per value; null: one list of all rows. */
+  readonly per: string | null;
+}
+
+const isBigint = (table: TableName, column: string): boolean =>
+  tableSpec(table).fields.some((field) => field.column === column && field.columnType === "BIGINT");
+
+/** Whether the keys of a table are whole numbers, each of one column. */
+export const hasNumberKey = (table: TableName): boolean => {
+  const { key } = tableSpec(table);
+  return key.length === 1 && isBigint(table, key[0] ?? "");
+};
+
+/** One row per list, in the order of `keysInOrder`: the value of its column as text, and its number of rows. */
+export const listSizes = ({ table, per }: ListOrder): string => {
+  if (per === null) return `SELECT '', count(*) FROM main.${quoted(table)}`;
+  const column = quoted(per);
+  return `SELECT CAST(${column} AS VARCHAR), count(*) FROM main.${quoted(table)}
+WHERE ${column} IS NOT NULL GROUP BY ${column} ORDER BY ${column}`;
+};
+
+/** One column: the keys of one list after the other, each in its order. With `places` another one: where each row lies. */
+export const keysInOrder = (order: ListOrder, places: boolean): string => {
+  const { table, per } = order;
+  const key = `t.${quoted(tableSpec(table).key[0] ?? "")}`;
+  const from = `SELECT ${key}${places ? ", t.rowid" : ""} FROM main.${quoted(table)} AS t`;
+  return per === null
+    ? `${from} ORDER BY ${orderBy(order)}`
+    : `${from} WHERE t.${quoted(per)} IS NOT NULL ORDER BY t.${quoted(per)}, ${orderBy(order)}`;
+};
+
+/** Keys of a list's page, and the number of rows of the whole list. */
+export interface PageKeys {
+  readonly total: number;
+  readonly keys: readonly string[];
+  /** Where the rows of the keys lie in the table, if that is known. */
+  readonly places?: readonly number[];
+}
+
+export interface ListOrders {
+  /**
+   * A page of the list with this value in the column `order.per` (any value for the whole list); undefined: the order is
+   * not known yet.
+   */
+  page(order: ListOrder, value: string, offset: number, limit: number): PageKeys | undefined;
+}
+
+/** Keys of one list after the other, and the place of each list. */
+export interface KnownOrder {
+  readonly keys: BigInt64Array;
+  /** Row numbers of the table, in the order of the keys; null: not kept. */
+  readonly places: Uint32Array | null;
+  readonly lists: ReadonlyMap<string, { readonly from: number; readonly rows: number }>;
+}
+
+/** Pages found by statements before an order is made: it costs as much as 50 to 150 of them. */
+const ORDER_WORTH_AFTER = 50;
+/** What a list takes beside its keys. */
+const LIST_BYTES = 160;
+
+const bytesOf = (rows: number, lists: number, places: boolean): number =>
+  rows * (BigInt64Array.BYTES_PER_ELEMENT + (places ? Uint32Array.BYTES_PER_ELEMENT : 0)) + lists * LIST_BYTES;
+
+const nameOf = ({ table, sortBy, sortOrder, per }: ListOrder): string =>
+  [table, sortBy.column, sortOrder, per ?? ""].join(" ");
+
+const cut = ({ keys, places, lists }: KnownOrder, value: string, offset: number, limit: number): PageKeys => {
+  const { from, rows } = lists.get(value) ?? { from: 0, rows: 0 };
+  const [start, end] = [from + Math.min(offset, rows), from + Math.min(offset + limit, rows)];
+  const page = { total: rows, keys: Array.from(keys.subarray(start, end), String) };
+  return places === null ? page : { ...page, places: [...places.subarray(start, end)] };
+};
+
+export interface OrdersOptions {
+  /** Rows that never change. */
+  readonly reader: Pick<Sql, "cells" | "integers">;
+  /** Where orders are kept, also those of other readers. */
+  readonly kept: Kept<KnownOrder>;
+  /** Most bytes of one order. */
+  readonly mostBytes: number;
+  /** Name of the reader among the kept orders. */
+  readonly name: string;
+}
+
+/** Orders of the lists of one reader. */
+export const createListOrders = ({ reader, kept, mostBytes, name }: OrdersOptions): ListOrders => {
+  /** Order → pages found by statements since it was last known. */
+  const asked = new Map<string, number>();
+  let making = false;
+
+  const read = async (order: ListOrder): Promise<KnownOrder | null> => {
+    const lists = new Map<string, { from: number; rows: number }>();
+    let from = 0;
+    for (const [value, count] of await reader.cells(listSizes(order), [])) {
+      const rows = Number(count);
+      lists.set(String(value), { from, rows });
+      from += rows;
+    }
+    if (bytesOf(from, lists.size, false) > mostBytes) return null;
+    // Rows of one account are scattered over the table, those of a page of all rows mostly lie near each other.
+    const places = order.per === null && bytesOf(from, lists.size, true) <= mostBytes ? new Uint32Array(from) : null;
+    const keys = new BigInt64Array(from);
+    await reader.integers(keysInOrder(order, places !== null), keys, places);
+    return { keys, places, lists };
+  };
+  const make = async (order: ListOrder): Promise<void> => {
+    const known = await read(order);
+    if (known === null) return;
+    asked.delete(nameOf(order));
+    kept.set(`${name} ${nameOf(order)}`, known, bytesOf(known.keys.length, known.lists.size, known.places !== null));
+  };
+  const startMaking = (order: ListOrder): void => {
+    // Counts no further: an order that is too large, or cannot be read, is not tried again. Its pages are found by statements.
+    asked.set(nameOf(order), Number.NEGATIVE_INFINITY);
+    making = true;
+    void make(order)
+      .catch(() => undefined)
+      .finally(() => {
+        making = false;
+      });
+  };
+
+  return {
+    page: (order, value, offset, limit) => {
+      if (!hasNumberKey(order.table)) return undefined;
+      const known = kept.get(`${name} ${nameOf(order)}`);
+      if (known !== undefined) return cut(known, value, offset, limit);
+      const times = (asked.get(nameOf(order)) ?? 0) + 1;
+      asked.set(nameOf(order), times);
+      if (times > ORDER_WORTH_AFTER && !making) startMaking(order);
+      return undefined;
+    },
+  };
+};
 
 // Which columns of a table hold a value in any row. The text of a record leaves NULL out, so the others need not be read: of
 // 21 columns of signals, twelve empty ones took a fifth of the processor time of a page. Only for a reader whose rows never change.

@@ -1,4 +1,4 @@
-// Words of generated companies, contacts, jobs, events and texts (words.json). prose.ts fills the words in braces: {aTitle},
+// Words of generated companies, contacts, jobs, events and texts (words.json). speech.ts fills the words in braces: {aTitle},
 // {round}, {amount}, ... per event.
 import words from "./words.json" with { type: "json" };
 

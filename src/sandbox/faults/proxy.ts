@@ -17,8 +17,15 @@ import { z } from "zod";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { createRandom } from "../random.ts";
-import { type Fault, type FaultKind, faultSchema, reachesService } from "./fault.ts";
-import { type Answer, faultyResponse, type Step } from "./faulty-response.ts";
+import {
+  type Answer,
+  type Fault,
+  type FaultKind,
+  faultSchema,
+  faultyResponse,
+  reachesService,
+  type Step,
+} from "./faulty-response.ts";
 
 // Schedule: selects a fault for each request, from a validated file. The same file and requests give the same faults:
 // random numbers depend on seed, URL and its number of repetitions, so concurrency changes nothing.

@@ -1,7 +1,7 @@
 // Accounts, their owners and their consolidated insights (API.md, "Account" and "Account insight").
 
 import { personNames } from "../content/person-names.ts";
-import { fill, type Slots, sentences } from "../content/prose.ts";
+import { fill, type Slots, sentences } from "../content/speech.ts";
 import { INSIGHT_LINES } from "../content/words.ts";
 import { createRandom, hash, type Random } from "../random.ts";
 import type { Firm } from "./firms.ts";

@@ -1,6 +1,6 @@
 // Contacts of an account with their career changes (API.md, "Contact").
 import { type PersonName, personNames } from "../content/person-names.ts";
-import { fill } from "../content/prose.ts";
+import { fill } from "../content/speech.ts";
 import { CONTACT_ROLES, DEPARTMENTS, EXECUTIVE_TITLES, nextTitle } from "../content/words.ts";
 import { hash, type Random } from "../random.ts";
 import type { Firm } from "./firms.ts";

@@ -1,7 +1,7 @@
 // The generated companies: name, industry, place, people. All other content refers to them.
 
 import { type NameLocale, type PersonName, personNames } from "../content/person-names.ts";
-import type { Slots } from "../content/prose.ts";
+import type { Slots } from "../content/speech.ts";
 import { INDUSTRIES, type Industry, NAME_STEMS } from "../content/words.ts";
 import { createRandom, hash, type Random } from "../random.ts";
 

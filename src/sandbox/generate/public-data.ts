@@ -1,7 +1,6 @@
 // Public company data: profile, news, job openings, earnings calls, filings (API.md, "Company (public)" and following).
 
-import { fill, sentences } from "../content/prose.ts";
-import { article, filingText, jobDescription, transcript } from "../content/speech.ts";
+import { article, filingText, fill, jobDescription, sentences, transcript } from "../content/speech.ts";
 import { DEPARTMENTS, EMPLOYMENT_TYPES, INSIGHT_LINES, INVESTORS, PUBLISHERS, SENIORITIES } from "../content/words.ts";
 import { createRandom, type Random } from "../random.ts";
 import type { Firm } from "./firms.ts";

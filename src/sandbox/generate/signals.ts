@@ -1,7 +1,6 @@
 // Signals: business events of an account, two years of them (API.md, "Signal").
 
-import { fill, type Slots } from "../content/prose.ts";
-import { signalText } from "../content/speech.ts";
+import { fill, type Slots, signalText } from "../content/speech.ts";
 import { EVENTS, type EventType } from "../content/words.ts";
 import type { Random } from "../random.ts";
 import { DAY_MS, day, HOUR_MS, iso, type Row } from "./load-rows.ts";

@@ -1,9 +1,8 @@
 // Access checks, as pure decisions on headers: bearer key or session cookie, rights of a key's role, same origin for
 // requests that change or cost something, and this machine's host names (a name that an attacker points here is
 // refused).
-import { isLoopbackHost } from "../../core/config/listen-address.ts";
-import type { Role } from "./key-store.ts";
-import type { KeyHolder, Keyring } from "./keyring.ts";
+import { isLoopbackHost } from "../../core/config/setting-parsers.ts";
+import type { KeyHolder, Keyring, Role } from "./key-store.ts";
 import { SESSION_MS, type Sessions } from "./sessions.ts";
 
 export const COOKIE = "duckmirror_session";

@@ -1,11 +1,147 @@
-// Named keys of a server: a file beside the working database (0600) with their hashes, roles and ends. A key has 256
+// Keys of a server: which are valid, how a server proves that it knows one, and the named ones: a file beside the working database (0600) with their hashes, roles and ends. A key has 256
 // random bits, so one SHA-256 is enough; the key itself is shown once, when it is created.
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { z } from "zod";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { readOwnSync } from "../../core/files/own-files.ts";
 import { Secret } from "../../core/secret.ts";
 import { changeShared, parseShared, readShared, type SharedFile } from "../../core/state/shared-file.ts";
+
+// A server's proof that it knows a client's key. The client asks for it before it sends the key, because another
+// program may listen in the worker's place. A proof is valid for one random text and one port, so it cannot be used
+// again, nor for a program on another port. It takes long to compute (scrypt), so that nobody finds a chosen key by
+// trying many.
+
+const derive = promisify<string, string, number, Buffer>(scrypt);
+
+export const PROOF_PATH = "/key-proof";
+export const nonceSchema = z.string().regex(/^[0-9a-f]{64}$/);
+/** The server's answer: one proof for each of its valid keys. */
+export const proofSchema = z.object({ salt: z.string(), proofs: z.array(z.string()) });
+type Proof = z.output<typeof proofSchema>;
+
+const proofOf = (derived: Buffer, port: number, nonce: string): string =>
+  createHmac("sha256", derived).update(`duckmirror ${port} ${nonce}`).digest("hex");
+
+/** Proves the server's keys. `port`: the one that the client called. */
+export type Prover = (nonce: string, port: number, now: number) => Promise<Proof>;
+
+export const createProver = (keyring: Keyring): Prover => {
+  const salt = randomBytes(16).toString("hex");
+  const derived = new Map<string, Promise<Buffer>>();
+  return async (nonce, port, now) => {
+    const hashes = keyring.hashes(now);
+    for (const known of derived.keys()) if (!hashes.includes(known)) derived.delete(known);
+    const proofs: string[] = [];
+    for (const hash of hashes) {
+      const key = derived.get(hash) ?? derive(hash, salt, 32);
+      derived.set(hash, key);
+      proofs.push(proofOf(await key, port, nonce));
+    }
+    return { salt, proofs };
+  };
+};
+
+/** Whether one of the proofs is for this key. `port`: the one that was called. */
+export const provesKey = async (
+  { salt, proofs }: Proof,
+  key: string,
+  port: number,
+  nonce: string,
+): Promise<boolean> => {
+  const wanted = proofOf(await derive(hashOfKey(key), salt, 32), port, nonce);
+  return proofs.some((proof) => sameText(proof, wanted));
+};
+
+// Valid keys of the server: the configured one (role `operate`), and the named ones of the key file. The file is
+// checked on each request, so an added or revoked key takes effect at once.
+
+// Compares texts in constant time, so that the time does not show how much was right.
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+export const sameText = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
+
+/** Holder of a key. */
+export interface KeyHolder {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  /** Secret that seals the holder's sessions: known only to the server and to readers of its files. */
+  readonly sealedWith: string;
+}
+
+export interface Keyring {
+  /** Whether a key is required. Once a named key was created, one is required even after the last is revoked. */
+  required(): boolean;
+  /** Holder of the key; null: unknown, or no longer valid. */
+  holderOf(text: string, now: number): KeyHolder | null;
+  /** SHA-256 of every valid key, hex. */
+  hashes(now: number): readonly string[];
+  /** Holder of a session; null: its key is no longer valid. */
+  holder(id: string, now: number): KeyHolder | null;
+}
+
+/** Id of the configured key. */
+const CONFIGURED = "server";
+
+interface Kept {
+  readonly mark: string;
+  /** null: the file is unreadable. */
+  readonly keys: readonly StoredKey[] | null;
+}
+
+/** `path`: the key file; null: none. `onFault` is called once per unreadable version of it; its keys are then invalid. */
+export const createKeyring = (
+  configured: Secret | null,
+  path: string | null,
+  onFault: (error: unknown) => void,
+): Keyring => {
+  let kept: Kept = { mark: "", keys: [] };
+
+  const stored = (): readonly StoredKey[] | null => {
+    if (path === null) return [];
+    const file = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+    // If this process has read the file and it is gone, named keys are invalid until a restart.
+    if (file === undefined) return kept.mark === "" ? [] : null;
+    const mark = `${file.ino}-${file.size}-${file.mtimeNs}`;
+    if (mark === kept.mark) return kept.keys;
+    try {
+      kept = { mark, keys: parseKeys(path, readOwnSync(path).toString("utf8")) };
+    } catch (error) {
+      kept = { mark, keys: null };
+      const detail = `${path}: ${detailOf(error)}`;
+      onFault(error instanceof DuckmirrorError ? error : new DuckmirrorError("CONFIG_INVALID", { detail }));
+    }
+    return kept.keys;
+  };
+  const own: KeyHolder | null =
+    configured === null
+      ? null
+      : { id: CONFIGURED, name: "server_key", role: "operate", sealedWith: configured.reveal() };
+  const holding = ({ id, name, role, hash }: StoredKey): KeyHolder => ({ id, name, role, sealedWith: hash });
+  const active = (matches: (key: StoredKey) => boolean, now: number): KeyHolder | null => {
+    const found = stored()?.find((key) => matches(key) && stateOf(key, now) === "active");
+    return found === undefined ? null : holding(found);
+  };
+
+  return {
+    required: () => own !== null || stored()?.length !== 0,
+    holderOf: (text, now) => {
+      if (own !== null && sameText(text, own.sealedWith)) return own;
+      const hash = hashOfKey(text);
+      return active((key) => sameText(key.hash, hash), now);
+    },
+    hashes: (now) => [
+      ...(own === null ? [] : [hashOfKey(own.sealedWith)]),
+      ...(stored() ?? []).flatMap((key) => (stateOf(key, now) === "active" ? [key.hash] : [])),
+    ],
+    holder: (id, now) => (id === CONFIGURED ? own : active((key) => key.id === id, now)),
+  };
+};
 
 /** How the text of every key that is made here starts. */
 export const KEY_START = "dm_";

@@ -2,10 +2,10 @@
 // server can create it. It ends at its time, by a logout, or with its key.
 import { createHmac, randomBytes } from "node:crypto";
 import { networkOf } from "./connection-limits.ts";
-import { type KeyHolder, type Keyring, sameText } from "./keyring.ts";
+import { type KeyHolder, type Keyring, sameText } from "./key-store.ts";
 
 // Counts wrong keys by network. The right key is always accepted, so nobody can lock others out;
-// core/config/listen-address.ts ensures that a key is hard to guess.
+// core/config/setting-parsers.ts ensures that a key is hard to guess.
 
 /** Number of wrong keys from an address within a minute before it must wait. */
 const MOST_WRONG = 20;

@@ -1,7 +1,7 @@
 // Notes that the parts of a request leave for its line in the audit trail.
 import type { FastifyRequest } from "fastify";
 import { networkOf } from "../access/connection-limits.ts";
-import type { KeyHolder } from "../access/keyring.ts";
+import type { KeyHolder } from "../access/key-store.ts";
 
 export interface RequestNotes {
   /** When the request arrived, ms since the epoch. */

@@ -23,7 +23,7 @@ import {
   limitConnections,
   secureServer,
 } from "../access/connection-limits.ts";
-import { PROOF_PATH } from "../access/key-proof.ts";
+import { PROOF_PATH } from "../access/key-store.ts";
 import { askerOf, notesOf } from "../audit-trail/request-notes.ts";
 import { asking } from "../snapshots/snapshot.ts";
 import { type ErrorAnswer, errorAnswer, HttpRefusal, tooManyGuesses } from "./refusals.ts";

@@ -1,6 +1,6 @@
 // Starts the server of `serve` or a worker on a socket. Without a key it listens on this machine only.
 import type { FastifyInstance } from "fastify";
-import { isLoopbackHost, type ListenAddress, listenText } from "../../core/config/listen-address.ts";
+import { isLoopbackHost, type ListenAddress, listenText } from "../../core/config/setting-parsers.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { createServer, type Server } from "../app.ts";
 import type { ServerOptions } from "./server-context.ts";

@@ -14,7 +14,7 @@ import type { Feedback } from "../../replica/refusal.ts";
 import type { AuditTrail } from "../../warehouse/audit/trail.ts";
 import { type Box, offeredBox } from "../../warehouse/user-sql/process-pool.ts";
 import type { ConnectionLimits } from "../access/connection-limits.ts";
-import { createKeyring, type Keyring } from "../access/keyring.ts";
+import { createKeyring, type Keyring } from "../access/key-store.ts";
 import { createGuesses, createSessions, type Guesses, type Sessions } from "../access/sessions.ts";
 import { openSnapshots, type SnapshotSource } from "../snapshots/snapshot.ts";
 import { HttpRefusal } from "./refusals.ts";

@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { endsWithin } from "../../core/async/when-free.ts";
 import type { Fleet } from "../../core/report/fleet.ts";
-import { createProver, nonceSchema, PROOF_PATH } from "../access/key-proof.ts";
+import { createProver, nonceSchema, PROOF_PATH } from "../access/key-store.ts";
 import type { MetricsPage } from "../figures/metrics.ts";
 import type { ServerContext } from "../http/server-context.ts";
 import { perSnapshot } from "../snapshots/snapshot.ts";

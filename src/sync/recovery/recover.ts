@@ -10,7 +10,7 @@ import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { RequestRecord, ScopeState } from "../../warehouse/record/checkpoint.ts";
-import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import { frozenMisfit } from "../../warehouse/record/normalize-record.ts";
 import { initialShape } from "../list/form.ts";
 import { next } from "../list/next.ts";
 import type { ScopeMode } from "../list/order.ts";

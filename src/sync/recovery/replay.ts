@@ -4,7 +4,7 @@
 import type { Redactor } from "../../api/redact.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { ProgressSink } from "../../core/report/progress-events.ts";
+import type { ProgressSink } from "../../core/report/sync-progress.ts";
 import { readArchive } from "../../warehouse/archive/read-archive.ts";
 import type { Rebuilding } from "../../warehouse/file/rebuild.ts";
 import type { JournalEvent, JournalRows } from "../../warehouse/journal/journal-event.ts";

@@ -9,7 +9,7 @@ import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { OutsideCalls, SentCall } from "../../warehouse/journal/call-lines.ts";
 import { readCallFiles, removeCallFile } from "../../warehouse/journal/journal.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
-import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import { frozenMisfit } from "../../warehouse/record/normalize-record.ts";
 import { unreadState } from "../list/stored-state.ts";
 import { unansweredRow } from "../request/ledger-rows.ts";
 import { unknownInputLoad } from "../rows/loads.ts";

@@ -12,7 +12,7 @@ import { untilAborted } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
-import type { ProgressSink } from "../../core/report/progress-events.ts";
+import type { ProgressSink } from "../../core/report/sync-progress.ts";
 import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import type { Work } from "../../warehouse/record/checkpoint.ts";

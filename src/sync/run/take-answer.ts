@@ -7,7 +7,7 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { LoadCounts, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
-import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import { frozenMisfit } from "../../warehouse/record/normalize-record.ts";
 import type { PageRead, ReadRequest } from "../list/coverage/contract.ts";
 import { startOf } from "../list/coverage/page-geometry.ts";
 import { pageReadOf, refusedPage } from "../list/page-read.ts";

@@ -3,7 +3,7 @@ import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
-import { frozenMisfit } from "../../warehouse/record/strict-rows.ts";
+import { frozenMisfit } from "../../warehouse/record/normalize-record.ts";
 import type { ListShape } from "../list/form.ts";
 import type { BudgetBook } from "../plan/budgets/budget-book.ts";
 import type { Fetcher } from "../request/fetcher.ts";

@@ -1,10 +1,114 @@
 // Contents of an export folder: `_manifest.json` has one entry per file. It is replaced last, so every file it names
 // exists.
-import { join } from "node:path";
+
+import { createHash } from "node:crypto";
+import { join, relative, sep } from "node:path";
 import { z } from "zod";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { readOwnIfThere } from "../../core/files/own-files.ts";
-import { EXPORT_FORMATS } from "./tables.ts";
+import { exportDir } from "../../core/data-dir.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
+import { appendOwn, makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";
+import { jsonOrNull } from "../../core/json.ts";
+import type { Database } from "../duckdb/database.ts";
+import type { Instant } from "../duckdb/duck-values.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+import { readBegunAt } from "../read/read-run.ts";
+import {
+  cellsSql,
+  EXPORT_FORMATS,
+  type ExportColumn,
+  type ExportFormat,
+  type ExportTable,
+  fingerprintSql,
+} from "./tables.ts";
+
+// The files of an export: the rows of each, and a fingerprint that shows whether an existing file holds them already. And the folders that
+// may hold exports, which `forget` must search.
+
+// Export folders that a user named. They are remembered because `forget` must erase people from them too.
+
+const entry = z.object({ dir: z.string() });
+const registry = (dataDir: string) => join(dataDir, "state", "exports.ndjson");
+
+const readRegistry = async (dataDir: string): Promise<readonly string[]> => {
+  const text = (await readOwnIfThere(registry(dataDir))) ?? "";
+  // A crash may cut a line off; the next one then follows it on the same line. Inside JSON a quote is escaped.
+  return text.split(/\n|(?=\{"dir":)/).flatMap((line) => entry.safeParse(jsonOrNull(line)).data?.dir ?? []);
+};
+
+export const isInside = (dataDir: string, dir: string) => relative(dataDir, dir).split(sep)[0] !== "..";
+
+const defaultFolders = (dataDir: string): readonly string[] =>
+  EXPORT_FORMATS.map((format) => exportDir(dataDir, format));
+
+/** Remembers a folder, unless it is one of the default ones. `dir`: absolute. */
+export const rememberExport = async (dataDir: string, dir: string): Promise<void> => {
+  if (defaultFolders(dataDir).includes(dir) || (await readRegistry(dataDir)).includes(dir)) return;
+  try {
+    makeOwnFolder(join(dataDir, "state"));
+    appendOwn(registry(dataDir), `${JSON.stringify({ dir })}\n`);
+  } catch (error) {
+    // Exporting is allowed without write access to the data directory. `forget --export-dir` must then name the
+    // folder.
+    if (!hasSystemCode(error, "EACCES", "EROFS", "EPERM")) throw error;
+  }
+};
+
+/** Every folder that may hold an export: the default ones and the remembered ones. */
+export const exportFolders = async (dataDir: string): Promise<readonly string[]> => [
+  ...defaultFolders(dataDir),
+  ...(await readRegistry(dataDir)),
+];
+
+/** One file of the set. */
+export interface Part {
+  readonly table: ExportTable;
+  readonly columns: readonly ExportColumn[];
+  readonly file: string;
+  /** `2025-01`, `none`, or null when the table is one file. */
+  readonly partition: string | null;
+  readonly rows: number;
+  readonly fingerprint: string;
+}
+
+const columnRow = z.object({ name: z.string(), type: z.string() });
+const partRow = z.object({ month: z.string().nullable(), row_count: z.number(), content: z.string() });
+
+/** Folder of a month, named for readers of Hive partitions. */
+const monthFolder = (month: string | null): string => `year_month=${month ?? "__HIVE_DEFAULT_PARTITION__"}`;
+
+/** The parts of one table in the snapshot. `since`: only rows that changed after this time. */
+export const partsOf = async (
+  database: Database,
+  table: ExportTable,
+  request: { readonly format: ExportFormat; readonly guardFormulas: boolean },
+  since: Instant | null,
+): Promise<readonly Part[]> => {
+  const columns = await database.query(sqlText("warehouse/columns-of.sql"), [table.path], columnRow);
+  // An older snapshot may lack this table or view.
+  if (columns.length === 0) return [];
+  const found = await database.query(fingerprintSql(table, columns), [since], partRow);
+  // An empty table with one file keeps it, so that readers find its columns. An empty table cut by month has no file,
+  // because neither pandas nor pyarrow opens a folder without a month.
+  const isWhole = table.monthOf === null;
+  const parts = found.length === 0 && isWhole ? [{ month: null, row_count: 0, content: "0" }] : found;
+  const { format } = request;
+  const begunAt = await readBegunAt(database);
+  const shape = createHash("sha256").update(
+    JSON.stringify({ columns, cells: cellsSql(columns, request), orderBy: table.orderBy, begunAt }),
+  );
+  const shapeText = shape.digest("hex").slice(0, 16);
+  return parts.map(({ month, row_count, content }) => {
+    const folder = table.monthOf === null ? table.label : `${table.label}/${monthFolder(month)}`;
+    return {
+      table,
+      columns,
+      file: `${folder}/${table.label}.${format}`,
+      partition: table.monthOf === null ? null : (month ?? "none"),
+      rows: row_count,
+      fingerprint: `${row_count}-${content}-${shapeText}`,
+    };
+  });
+};
 
 export const MANIFEST_NAME = "_manifest.json";
 

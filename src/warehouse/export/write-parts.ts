@@ -15,7 +15,7 @@ import { createLanes } from "../duckdb/gate.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
 import { assertReadable } from "../user-sql/readable.ts";
-import type { Part } from "./parts.ts";
+import type { Part } from "./manifest.ts";
 import { copySql, type ExportFormat } from "./tables.ts";
 
 /**

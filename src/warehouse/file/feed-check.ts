@@ -7,8 +7,7 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-event.ts";
 import { readForgottenEntries } from "../journal/read-journal.ts";
-import { readFeedState } from "../load/change-log.ts";
-import type { RedactedChange, RedactedChanges } from "../load/change-numbers.ts";
+import { type RedactedChange, type RedactedChanges, readFeedState } from "../load/change-log.ts";
 import { startFeed } from "../load/walks.ts";
 
 /** A new start continues at a multiple of this, beyond what an unrecorded end of a run can have reached. */

@@ -9,7 +9,7 @@ import type { FieldSpec } from "../../catalog/fields.ts";
 import { TABLE_NAMES, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import { exactNumber } from "../../core/text/exact-number.ts";
+import { exactNumber } from "../../core/text/exact-json.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import type { Database } from "../duckdb/database.ts";

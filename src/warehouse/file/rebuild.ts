@@ -17,7 +17,7 @@ import type { JournalEvent } from "../journal/journal-event.ts";
 import { replayChange } from "../load/changes.ts";
 import { countRows } from "../load/walks.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
-import { EVOLVING } from "../record/strict-rows.ts";
+import { EVOLVING } from "../record/normalize-record.ts";
 import { type Baseline, copyDurably, proveBaseline } from "./baseline/baseline.ts";
 import { createFeedCheck, redactedChanges, startPendingFeed } from "./feed-check.ts";
 import { type Published, publishSnapshot, removeLeftovers, stampPublished } from "./publish/publish.ts";

@@ -11,8 +11,7 @@ import { type Database, openDatabase } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { readMigrations, sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
-import { viewText } from "../generated/own-views.ts";
-import { asOfStatements } from "../generated/recent-versions.ts";
+import { asOfStatements, viewText } from "../generated/recent-versions.ts";
 import { migrate } from "./migrate.ts";
 
 const commentStatements = (table: DictionaryTable): string => {

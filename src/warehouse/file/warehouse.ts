@@ -24,7 +24,7 @@ import {
 } from "../load/suspects.ts";
 import * as walks from "../load/walks.ts";
 import { type MirrorReader, mirrorReader } from "../read/mirror-reader.ts";
-import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
+import { EVOLVING, type TableStrictness } from "../record/normalize-record.ts";
 import { type ArchiveLimits, type ArchivePruned, keepWithinLimits } from "./baseline/archive-limits.ts";
 import { adoptSnapshot } from "./baseline/baseline.ts";
 import { startPendingFeed } from "./feed-check.ts";

@@ -1,5 +1,5 @@
 // The working file: paths in the data directory, the writer's lock, and opening.
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import { chmod, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -14,7 +14,7 @@ import { type Database, openDatabase } from "../duckdb/database.ts";
 import { lockError, openError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import type { TableStrictness } from "../record/strict-rows.ts";
+import type { TableStrictness } from "../record/normalize-record.ts";
 import { assertOwnWorking, noteClosed } from "../user-sql/own-snapshot.ts";
 import type { ChecksSetting } from "./checks/run-checks.ts";
 import { migrate } from "./migrate.ts";
@@ -22,7 +22,39 @@ import type { Keeping } from "./publish/keep-snapshots.ts";
 import type { MirrorHome } from "./publish/publish.ts";
 import { removeFreshFolders } from "./publish/rewrite-file.ts";
 import { applyViews } from "./views.ts";
-import { takeWriterLock, type WriterLock } from "./writer-lock.ts";
+
+// The lock of a data directory's single writer, held from open to close, including while the working file is closed
+// for publishing. The lock is an empty DuckDB database: the kernel releases its file lock when the process ends, so a
+// killed process leaves no stale lock.
+
+/** Locks of this process. DuckDB allows a second open in the same process, which loses rows. */
+const held = new Set<string>();
+
+export interface WriterLock {
+  release(): Promise<void>;
+}
+
+/** Takes the lock. `dir`: the data directory, for the message. Throws WRITER_BUSY, DATA_DIR_UNWRITABLE, or DuckDB's error. */
+export const takeWriterLock = async (file: string, dir: string): Promise<WriterLock> => {
+  // DuckDB follows links in place of these, and waits for a pipe.
+  for (const own of [file, `${file}.wal`]) assertOwnFile(own);
+  const id = realpathSync(dirname(file));
+  if (held.has(id)) throw new DuckmirrorError("WRITER_BUSY", { dir });
+  held.add(id);
+  let database: Database;
+  try {
+    database = await openDatabase(file, { threads: 1, memoryLimit: "32MB" });
+  } catch (error) {
+    held.delete(id);
+    throw error;
+  }
+  return {
+    release: async () => {
+      await database.close();
+      held.delete(id);
+    },
+  };
+};
 
 // Whether a data directory can be written, without writing to it: for checks before the first sync.
 

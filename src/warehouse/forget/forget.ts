@@ -16,20 +16,33 @@ import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { exportSnapshot, settleExport } from "../export/export.ts";
-import { MANIFEST_NAME, readManifest, tablesOf } from "../export/manifest.ts";
-import { exportFolders, isInside } from "../export/parts.ts";
+import { exportFolders, isInside, MANIFEST_NAME, readManifest, tablesOf } from "../export/manifest.ts";
 import { makeBaseline, readBaseline } from "../file/baseline/baseline.ts";
 import { startPendingFeed } from "../file/feed-check.ts";
 import { removeKept } from "../file/publish/keep-snapshots.ts";
 import { publishSnapshot, removeLeftovers, stampPublished } from "../file/publish/publish.ts";
 import { isFreshFolder, type RewriteMeans, rewriteFile } from "../file/publish/rewrite-file.ts";
-import { enterMirror, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "../file/working-file.ts";
-import { takeWriterLock } from "../file/writer-lock.ts";
+import {
+  enterMirror,
+  memoryOf,
+  openWorking,
+  takeWriterLock,
+  type WarehouseOptions,
+  warehousePaths,
+} from "../file/working-file.ts";
 import { openJournal } from "../journal/journal.ts";
 import { keptFolder } from "../read/kept-snapshots.ts";
 import { type ArchiveBodies, cleanArchive } from "./archive.ts";
-import { type FeedTraces, findInFeed, gatherPeople, idsByEmail, redactInFeed } from "./people.ts";
-import { type ForgottenRows, forgetRows, type Person } from "./rows.ts";
+import {
+  type FeedTraces,
+  type ForgottenRows,
+  findInFeed,
+  forgetRows,
+  gatherPeople,
+  idsByEmail,
+  type Person,
+  redactInFeed,
+} from "./people.ts";
 import { type Hit, type Scan, scanFor } from "./scan.ts";
 
 // Removes messages of alert rules that hold an erased person: those that wait, and dead letters; and what a rule notes of

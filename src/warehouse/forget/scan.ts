@@ -13,7 +13,7 @@ import { decodedChunks } from "../archive/read-archive.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { copyContents, type RewriteMeans } from "../file/publish/rewrite-file.ts";
-import type { Person, Trace } from "./rows.ts";
+import type { Person, Trace } from "./people.ts";
 
 // Searches a stream of bytes for texts, in every form in which they can be written.
 

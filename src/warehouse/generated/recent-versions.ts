@@ -1,8 +1,38 @@
 // The part of marts.recent_changes that repeats for each table: its versions with their values as text, generated from the
 // catalog. Pure. Readings (usage, counts of signals) are left out, because each of them is new; so is opt-in content.
 import type { FieldSpec } from "../../catalog/fields.ts";
-import { isUsageTable, TABLE_NAMES, type TableName, tableSpec } from "../../catalog/tables.ts";
+import {
+  isUsageTable,
+  TABLE_NAMES,
+  type TableName,
+  tableSpec,
+  VIEW_NAMES,
+  type ViewName,
+} from "../../catalog/tables.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
+import { sqlText } from "../duckdb/sql-files.ts";
+
+// Texts of the program's views and table macros, and what each selects: a file from elsewhere is compared with it
+// (user-sql/gate/inspect-catalog.ts). PURE, but for the SQL files.
+
+/** Text of a view; parts that repeat for each table come from the catalog. */
+export const viewText = (name: ViewName): string =>
+  sqlText(`views/${name}.sql`).replace(VERSIONS_MARK, recentVersions).replace(NAMES_MARK, recentNames);
+
+const VIEW = /^CREATE OR REPLACE VIEW (?<name>[\w.]+) AS\n(?<select>.*?);$/ms;
+const MACRO = /^CREATE OR REPLACE MACRO (?<name>[\w."]+)\(moment\) AS TABLE\n(?<select>.*?);$/ms;
+
+const found = (kind: string, pattern: RegExp, text: string): readonly (readonly [string, string])[] => {
+  const { name, select } = pattern.exec(text)?.groups ?? {};
+  return name === undefined || select === undefined ? [] : [[`${kind} ${name.replaceAll('"', "")}`, select]];
+};
+
+/** Each view and macro by its name in the catalog, as `view marts.freshness`, with its SELECT. */
+export const ownSelects = (): ReadonlyMap<string, string> =>
+  new Map([
+    ...VIEW_NAMES.flatMap((name) => found("view", VIEW, viewText(name))),
+    ...asOfStatements().flatMap((text) => found("macro", MACRO, text)),
+  ]);
 
 // The past as SQL: a table macro `as_of.<table>(moment)` for every mirrored table, generated from the catalog. Pure.
 // The contract names the schema `asof`, which is a keyword of DuckDB and needs quotes in each query; so it exists under both

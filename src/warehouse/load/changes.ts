@@ -14,9 +14,15 @@ import type { JournalEntry } from "../journal/journal-event.ts";
 import { changesByMark, markStatements, type ScopeMark } from "../journal/scope-mark.ts";
 import type { ChangeCounts, Checkpoint, LoadCounts, TableLoad } from "../record/checkpoint.ts";
 import { jsonText } from "../record/json-text.ts";
-import type { TableStrictness } from "../record/strict-rows.ts";
-import { openChangeLog, readFeedState } from "./change-log.ts";
-import { forgottenKind, NOTHING_REDACTED, type RedactedChanges, redactedUpTo } from "./change-numbers.ts";
+import type { TableStrictness } from "../record/normalize-record.ts";
+import {
+  forgottenKind,
+  NOTHING_REDACTED,
+  openChangeLog,
+  type RedactedChanges,
+  readFeedState,
+  redactedUpTo,
+} from "./change-log.ts";
 import { writeCheckpoint, writeScopeStates } from "./commit.ts";
 import * as walks from "./walks.ts";
 import { startFeed } from "./walks.ts";

@@ -8,8 +8,7 @@ import type { JsonValue } from "../../core/json.ts";
 import { exactJson } from "../../core/text/exact-json.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import type { ExtraEntries } from "../record/json-text.ts";
-import { createNormalizer, type Drift, type NormalRow, type Reject } from "../record/normalize-record.ts";
-import { misfitOf } from "../record/strict-rows.ts";
+import { createNormalizer, type Drift, misfitOf, type NormalRow, type Reject } from "../record/normalize-record.ts";
 
 /** Kinds of drift noted per batch, so that an enumeration that became free text does not fill the warehouse. */
 const MOST_DRIFT = 200;

@@ -8,9 +8,17 @@ import { instant, type SqlValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import type { Checkpoint, LoadCounts, QuotaReading, RequestRecord, ScopeState } from "../record/checkpoint.ts";
-import { EVOLVING, type TableStrictness } from "../record/strict-rows.ts";
-import { append, at, type ChangeLog, openChangeLog, whole, writeThrough } from "./change-log.ts";
-import { NOTHING_REDACTED, type RedactedChanges } from "./change-numbers.ts";
+import { EVOLVING, type TableStrictness } from "../record/normalize-record.ts";
+import {
+  append,
+  at,
+  type ChangeLog,
+  NOTHING_REDACTED,
+  openChangeLog,
+  type RedactedChanges,
+  whole,
+  writeThrough,
+} from "./change-log.ts";
 import { type BatchReject, type CountedDrift, collectBatch, type SeenKey, type TableBatch } from "./collect-batch.ts";
 import { loadBatch } from "./load-batch.ts";
 

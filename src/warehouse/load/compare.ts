@@ -8,7 +8,7 @@ import type { SqlValue } from "../duckdb/duck-values.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { isSameJson } from "../record/json-text.ts";
-import type { TableStrictness } from "../record/strict-rows.ts";
+import type { TableStrictness } from "../record/normalize-record.ts";
 import { type BatchRow, collectBatch } from "./collect-batch.ts";
 import { stageBatch } from "./load-batch.ts";
 

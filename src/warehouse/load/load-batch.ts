@@ -9,8 +9,7 @@ import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
 import { isSameJson, joinExtra, splitExtra } from "../record/json-text.ts";
-import type { ChangeLog } from "./change-log.ts";
-import type { ChangeKind } from "./change-numbers.ts";
+import type { ChangeKind, ChangeLog } from "./change-log.ts";
 import { type BatchRow, mergeExtra, type TableBatch } from "./collect-batch.ts";
 import { type MergeSql, mergeSql, type OldRows } from "./merge-sql.ts";
 

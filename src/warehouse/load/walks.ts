@@ -7,8 +7,7 @@ import { quoted } from "../../core/text/sql-text.ts";
 import { instant, type SqlValue } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
-import { type ChangeLog, openChangeLog } from "./change-log.ts";
-import { NOTHING_REDACTED, type RedactedChanges } from "./change-numbers.ts";
+import { type ChangeLog, NOTHING_REDACTED, openChangeLog, type RedactedChanges } from "./change-log.ts";
 
 // Starts the change feed with the rows that exist, as inserts: in a warehouse that is older than the feed, and after a
 // replay whose changes are no longer those that the numbers were given to.

@@ -16,8 +16,7 @@ import {
 } from "@duckdb/node-api";
 import type { ColumnType } from "../../catalog/fields.ts";
 import { ExactNumber, type JsonValue } from "../../core/json.ts";
-import { isStorable, storable } from "../../core/text/exact-json.ts";
-import { exactNumber, isDouble } from "../../core/text/exact-number.ts";
+import { exactNumber, isDouble, isStorable, storable } from "../../core/text/exact-json.ts";
 import { parseTime } from "../../core/time.ts";
 import { jsonText } from "./json-text.ts";
 

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { readOwnIfThere, replaceFile, writeNewSync } from "../../core/files/own-files.ts";
 import { fileError, openError } from "../duckdb/duck-errors.ts";
-import { ownSelects } from "../generated/own-views.ts";
+import { ownSelects } from "../generated/recent-versions.ts";
 import type { Inspected } from "./gate/inspect-catalog.ts";
 import { createProcessPool, endOf } from "./process-pool.ts";
 import type { SqlProcess } from "./sql-process.ts";

@@ -8,10 +8,9 @@ import { threadsFor } from "../duckdb/instance.ts";
 import { answersOf, StoppedEarly, TooLarge } from "../duckdb/row-answers.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { gapsOf } from "./fence/proof.ts";
-import { ANY_FRAME, frameOf, frameReader, MOST_LEVELS } from "./frames.ts";
+import { ANY_FRAME, type FromProcess, frameOf, frameReader, MOST_LEVELS, type ToProcess } from "./frames.ts";
 import { checkStatement, Refused } from "./gate/check-statement.ts";
 import { inspectCatalog } from "./gate/inspect-catalog.ts";
-import type { FromProcess, ToProcess } from "./messages.ts";
 
 const open = async (snapshot: string, memoryLimit: string): Promise<DuckDBConnection> => {
   const instance = await DuckDBInstance.create(snapshot, {

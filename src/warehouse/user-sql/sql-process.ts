@@ -13,8 +13,14 @@ import { system, systemOf } from "../../core/system.ts";
 import { ANSWER_CHARACTERS, VALUE_CHARACTERS } from "../duckdb/row-answers.ts";
 import type { Launch } from "./fence/launcher.ts";
 import type { Forbidden } from "./fence/proof.ts";
-import { type FrameLimits, frameOf, frameReader } from "./frames.ts";
-import { type FromProcess, fromProcessSchema, type ToProcess } from "./messages.ts";
+import {
+  type FrameLimits,
+  type FromProcess,
+  frameOf,
+  frameReader,
+  fromProcessSchema,
+  type ToProcess,
+} from "./frames.ts";
 import { kernelLimits, lowerPriority, type ProcessLimits, ROW_CHARACTERS, watchProcess } from "./process-limits.ts";
 
 export interface SqlProcess {

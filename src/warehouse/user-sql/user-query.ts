@@ -6,7 +6,7 @@ import type { UserSqlSetting } from "../../core/config/settings.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { fileError, isOutOfMemory } from "../duckdb/duck-errors.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
-import type { FromProcess, ToProcess } from "./messages.ts";
+import type { FromProcess, ToProcess } from "./frames.ts";
 import { type ProcessLimits, ROW_CHARACTERS } from "./process-limits.ts";
 import { createProcessPool, endOf, type ProcessPool } from "./process-pool.ts";
 import type { QueryCursor, QueryResult } from "./query-output.ts";

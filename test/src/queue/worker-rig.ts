@@ -7,7 +7,7 @@ import { vi } from "vitest";
 import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { type Config, resolveConfig } from "../../../src/core/config/config.ts";
-import type { ProgressEvent } from "../../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../../src/core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../../src/core/report/triggers.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
 import type { RunningWorker, Triggers } from "../../../src/queue/asking/asks.ts";

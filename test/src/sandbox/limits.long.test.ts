@@ -1,7 +1,7 @@
 // Plans, rate limits and credits, with a clock that the test moves.
 import { describe, expect, test } from "vitest";
 import { PLANS } from "../../../src/sandbox/limits/credits.ts";
-import { RATE_DIALECTS, RESET_FORMS } from "../../../src/sandbox/limits/rate-headers.ts";
+import { RATE_DIALECTS, RESET_FORMS } from "../../../src/sandbox/limits/rate-window.ts";
 import { fakeClock, get, NOW, send, withSandbox } from "./sandbox-client.ts";
 
 const MINUTE = 60_000;

@@ -3,7 +3,7 @@
 // the other, and that the next run heals it all.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ERRORS, type ErrorCode } from "../../../src/core/errors.ts";
-import { FAULT_KINDS, type FaultKind } from "../../../src/sandbox/faults/fault.ts";
+import { FAULT_KINDS, type FaultKind } from "../../../src/sandbox/faults/faulty-response.ts";
 import { type FaultProxy, startFaultProxy } from "../../../src/sandbox/faults/proxy.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
 import { anOrganization } from "../../support/fake-data.ts";

@@ -10,7 +10,7 @@ import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";
 import type { AccountSearch, SuspectSearch } from "../../../src/warehouse/load/suspects.ts";
 import type { Checkpoint, RequestRecord, ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
 import { jsonText } from "../../../src/warehouse/record/json-text.ts";
-import { EVOLVING } from "../../../src/warehouse/record/strict-rows.ts";
+import { EVOLVING } from "../../../src/warehouse/record/normalize-record.ts";
 import { completenessOf, type Verdict } from "./completeness.ts";
 import { datedRows } from "./dated-rows.ts";
 import { plannerAnswers, type StoredRun } from "./planner-answers.ts";

@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { Option } from "commander";
 import { z } from "zod";
 import type { Config } from "../../../core/config/config.ts";
-import type { ListenAddress } from "../../../core/config/listen-address.ts";
+import type { ListenAddress } from "../../../core/config/setting-parsers.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/log.ts";
 import type { Tracer } from "../../../core/tracing.ts";

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { z } from "zod";
 import type { Config } from "../../../core/config/config.ts";
-import type { ListenAddress } from "../../../core/config/listen-address.ts";
+import type { ListenAddress } from "../../../core/config/setting-parsers.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { startServer } from "../../../server/http/listen.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";

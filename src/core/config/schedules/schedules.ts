@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { parseDuration } from "../../text/units.ts";
 import { shown } from "../setting-parsers.ts";
-import { CronProblem, parseCron } from "./cron.ts";
-import { nextRun } from "./next-run.ts";
+import { CronProblem, nextRun, parseCron } from "./cron.ts";
 
 export interface Schedule {
   /** Five fields (minute first) or six (second first), as `parseCron` reads them. */

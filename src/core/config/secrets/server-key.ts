@@ -5,7 +5,7 @@ import { DuckmirrorError, detailOf } from "../../errors.ts";
 import { readGiven } from "../../files/given-files.ts";
 import { Secret } from "../../secret.ts";
 import type { Config } from "../config.ts";
-import { isLoopbackHost, keyProblem, listenText } from "../listen-address.ts";
+import { isLoopbackHost, keyProblem, listenText } from "../setting-parsers.ts";
 
 // Certificate and key of the server, from the files that the configuration names.
 

@@ -9,7 +9,7 @@ import type { SettingsOf } from "../../../core/config/destinations/destination-s
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import type { Database } from "../../../warehouse/duckdb/database.ts";
 import { statementError } from "../../../warehouse/duckdb/duck-errors.ts";
-import { type Part, partsOf } from "../../../warehouse/export/parts.ts";
+import { type Part, partsOf } from "../../../warehouse/export/manifest.ts";
 import { exportTables } from "../../../warehouse/export/tables.ts";
 import { eachPart, lastRun, openSnapshot, WHOLE_PARQUET, writePart } from "../../../warehouse/export/write-parts.ts";
 import type { Delivered, DeliveredRows, DeliverySource, Destination, DestinationContext } from "../../destination.ts";

@@ -1,15 +1,214 @@
 // Starts, finds and cancels syncs of the local worker.
+
+import { exportAll } from "../../../../jobs/export.ts";
+import { type EndedSync, outcomeOf, publishJob, runResultOf, type SyncOutcome } from "../../../../jobs/publish.ts";
+import type { createSessions, SessionDeps } from "../../../../jobs/session.ts";
+import { whenFree } from "../../../core/async/when-free.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
-import { DuckmirrorError } from "../../../core/errors.ts";
-import { problemOf } from "../../../core/report/problem.ts";
+import { snapshotPath } from "../../../core/data-dir.ts";
+import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
+import { endLine, levelOf, type Problem, problemOf, withCode } from "../../../core/report/problem.ts";
 import type { SyncProgress } from "../../../core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../../core/report/triggers.ts";
-import { endedState, laterOf, payloadOf, profileOf, type Triggers } from "../../asking/asks.ts";
+import { inSpan, type Tracer } from "../../../core/tracing.ts";
+import type { LocalAlerts } from "../../alerts/local.ts";
+import {
+  askDigest,
+  endedState,
+  joins,
+  KEY_LASTS_S,
+  laterOf,
+  payloadOf,
+  profileOf,
+  type Triggers,
+} from "../../asking/asks.ts";
 import { findStored } from "../../asking/failures.ts";
-import { LATE, shownState, step } from "../sync-life.ts";
-import type { Carrier } from "./carry-out.ts";
-import { type Entry, hasEnded, type KnownSyncs, timeLeft } from "./known-syncs.ts";
+import type { SyncPayload } from "../../asking/payloads.ts";
+import type { LocalDeliveries } from "../../deliveries/local.ts";
+import { endEvent, LATE, type Life, shownState, step, timeLeftOf } from "../sync-life.ts";
+
+// Carries out one sync of the local worker: runs its streams, publishes, exports.
+
+/** Delay before trying again while another process writes to the mirror, ms. */
+const BUSY_MS = 2_000;
+
+/** Code and message of a fault. */
+const describe = (error: unknown): string => {
+  const { code, message } = withCode(error);
+  return `${code}: ${message}`;
+};
+
+const isInterruption = (error: unknown) => isCode(error, "INTERRUPTED");
+
+export interface Carrier {
+  /** Runs the sync to its end, which the entry then holds. Does nothing if it has ended. */
+  carryOut(entry: Entry): Promise<void>;
+  /** Ends a sync whose run reported nothing, or that had no run. */
+  endWith(entry: Entry, problem: Problem): void;
+}
+
+interface CarrierDeps {
+  readonly clock: Clock;
+  readonly sessions: ReturnType<typeof createSessions>;
+  readonly log: (level: "info" | "warn" | "error", text: string) => void;
+  readonly emit: SessionDeps["emit"];
+  readonly tracer: Tracer;
+  readonly deliveries: Pick<LocalDeliveries, "ask">;
+  readonly alerts: Pick<LocalAlerts, "ask">;
+}
+
+const free = ({ cancel }: Entry, { clock }: CarrierDeps) => ({ clock, busyMs: BUSY_MS, signal: cancel.signal });
+
+/** Does the work in a span of the sync's trace. */
+const inJob = <T>({ sync }: Entry, job: string, work: () => Promise<T>, { tracer }: CarrierDeps): Promise<T> => {
+  const attributes = { "duckmirror.profile": sync.profile, "duckmirror.run.id": sync.syncId };
+  return inSpan(tracer, `job ${job}`, work, { traceparent: sync.traceparent, attributes });
+};
+
+const unpublished = ({ config }: Entry, ended: EndedSync, { clock }: CarrierDeps): SyncOutcome =>
+  outcomeOf(ended, { snapshot: snapshotPath(config.dataDir) }, clock.now());
+
+/** Runs the streams to their end. */
+const runStreams = async (entry: Entry, deps: CarrierDeps): Promise<EndedSync> => {
+  const { sync, config, cancel } = entry;
+  const { clock, sessions, log } = deps;
+  const readLeftMs = async () => timeLeft(entry, clock.now()).leftMs;
+  const ask = { ...sync, profile: config, readLeftMs, signal: cancel.signal };
+  const run = () => sessions.run({ ...ask, ...timeLeft(entry, clock.now()) });
+  try {
+    return { ...sync, results: (await whenFree(run, free(entry, deps))).map(runResultOf), problem: null };
+  } catch (error) {
+    const isFault = !isInterruption(error) && !isCode(error, "DURATION_SPENT");
+    if (isFault) log(levelOf(error), `${sync.syncId}: ${describe(error)}`);
+    return { ...sync, results: [], problem: problemOf(error) };
+  }
+};
+
+/** Publishes what the run brought, which is the sync's outcome. */
+const publish = async (entry: Entry, ended: EndedSync, deps: CarrierDeps): Promise<SyncOutcome> => {
+  const { sync, config, cancel } = entry;
+  const { clock, deliveries, alerts, log } = deps;
+  try {
+    const work = () => whenFree(() => publishJob(config, ended, { clock, signal: cancel.signal }), free(entry, deps));
+    const outcome = await inJob(entry, "publish", work, deps);
+    deliveries.ask(config);
+    alerts.ask(config);
+    return outcome;
+  } catch (error) {
+    log(levelOf(error), `${sync.syncId}: ${describe(error)}`);
+    const outcome = unpublished(entry, ended, deps);
+    return isInterruption(error) ? outcome : { ...outcome, problem: problemOf(error) };
+  }
+};
+
+/** Brings the exports up to date. Their failure is logged, and is none of the sync. */
+const exportFormats = async (entry: Entry, deps: CarrierDeps): Promise<void> => {
+  const { sync, config, cancel } = entry;
+  const write = async () => {
+    const startedAt = performance.now();
+    const formats = await whenFree(() => exportAll(config, cancel.signal), free(entry, deps));
+    const run = { runId: sync.syncId, profile: sync.profile };
+    deps.emit({ kind: "exported", formats, ms: performance.now() - startedAt }, run);
+  };
+  await inJob(entry, "export", write, deps).catch((error: unknown) => {
+    if (!isInterruption(error) && !cancel.signal.aborted) deps.log(levelOf(error), `export: ${detailOf(error)}`);
+  });
+};
+
+const endAs = (entry: Entry, outcome: SyncOutcome): void => {
+  entry.outcome = outcome;
+  entry.life = step(entry.life, endEvent(outcome));
+};
+
+export const createCarrier = (deps: CarrierDeps): Carrier => ({
+  carryOut: async (entry) => {
+    const { sync, config, cancel } = entry;
+    if (hasEnded(entry)) return;
+    entry.life = step(entry.life, "start");
+    const outcome = await publish(entry, await runStreams(entry, deps), deps);
+    endAs(entry, outcome);
+    const { level, text } = endLine(sync.profile, outcome);
+    deps.log(level, text);
+    if (!cancel.signal.aborted && config.exportFormats.length > 0) await exportFormats(entry, deps);
+  },
+  endWith: (entry, problem) => {
+    if (hasEnded(entry)) return;
+    endAs(entry, unpublished(entry, { ...entry.sync, results: [], problem }, deps));
+  },
+});
+
+// Syncs that the local worker was asked for: those under way, the last ended ones, and the keys of their callers.
+
+// A sync that the local worker was asked for, from the ask to its end.
+
+export interface Entry {
+  readonly sync: SyncPayload;
+  readonly config: Config;
+  readonly cancel: AbortController;
+  /** See sync-life.ts. */
+  life: Life;
+  /** Deadline set by its callers, ms since the epoch; null: none. */
+  dueAt: number | null;
+  /** Start of its run, ms since the epoch. */
+  startedAt: number | null;
+  outcome: SyncOutcome | null;
+}
+
+export const hasEnded = ({ outcome }: Entry): boolean => outcome !== null;
+
+/** What is left of its time at `now`, by its deadline and the profile's `sync_timeout`. */
+export const timeLeft = ({ config, startedAt, dueAt }: Entry, now: number) =>
+  timeLeftOf({ now, startedAt, dueAt }, config.syncTimeoutMs);
+
+/** Number of ended syncs kept in memory; older ones are read from the mirror. */
+const REMEMBERED = 1_000;
+
+const keyOf = ({ idempotencyKey }: SyncAsk, profile: string | null): string | null =>
+  idempotencyKey === null ? null : JSON.stringify([profile, idempotencyKey]);
+
+export const createKnownSyncs = ({ now }: Pick<Clock, "now">) => {
+  const entries = new Map<string, Entry>();
+  const asked = new Map<string, { readonly runId: string; readonly digest: string; readonly until: number }>();
+  const all = (): readonly Entry[] => [...entries.values()];
+  return {
+    all,
+    get: (runId: string): Entry | undefined => entries.get(runId),
+    add: (entry: Entry): void => void entries.set(entry.sync.syncId, entry),
+    /** Drops the oldest ended syncs, and keys that lasted long enough. */
+    dropOld: (): void => {
+      const ended = [...entries].filter(([, entry]) => hasEnded(entry)).map(([id]) => id);
+      for (const id of ended.slice(0, Math.max(0, ended.length - REMEMBERED))) entries.delete(id);
+      for (const [key, { until }] of asked) if (until <= now()) asked.delete(key);
+    },
+    /**
+     * The run that an earlier ask with this key got; null: none. Throws IDEMPOTENCY_REUSED if it asked for something
+     * else.
+     */
+    runOfKey: (ask: SyncAsk, profile: string | null): string | null => {
+      const key = keyOf(ask, profile);
+      const earlier = key === null ? undefined : asked.get(key);
+      if (earlier === undefined) return null;
+      if (earlier.digest !== askDigest(ask)) throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: earlier.runId });
+      return earlier.runId;
+    },
+    keepKey: (ask: SyncAsk, profile: string | null, runId: string): void => {
+      const key = keyOf(ask, profile);
+      if (key !== null) asked.set(key, { runId, digest: askDigest(ask), until: now() + KEY_LASTS_S * 1000 });
+    },
+    /** A sync under way that does what is asked for. */
+    joinedBy: (ask: SyncAsk, sync: SyncPayload): Entry | undefined =>
+      all().find(
+        (entry) =>
+          !hasEnded(entry) &&
+          entry.sync.profile === sync.profile &&
+          !entry.cancel.signal.aborted &&
+          joins(ask, sync, { ...entry.sync, started: entry.life !== "waiting" }),
+      ),
+  };
+};
+
+export type KnownSyncs = ReturnType<typeof createKnownSyncs>;
 
 // Runs the syncs of a profile one after another, and ends one whose deadline passes while it waits.
 

@@ -22,7 +22,7 @@ import {
   WRITTEN,
 } from "../../asking/payloads.ts";
 import type { SyncMarks } from "../../redis/marks.ts";
-import { knownProfile, leaveUnread, putOff, readPayload, type Taken } from "../../redis/taken-job.ts";
+import { knownProfile, leaveUnread, putOff, readPayload, type Taken } from "../../redis/take-jobs.ts";
 import { type NextStep, stepAfter, stepAfterError, timeLeftOf, unsettled } from "../sync-life.ts";
 
 /**

@@ -6,7 +6,7 @@ import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../../catalog/tables.ts";
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import type { LoadCounts, Work } from "../../../warehouse/record/checkpoint.ts";
-import { frozenMisfit } from "../../../warehouse/record/strict-rows.ts";
+import { frozenMisfit } from "../../../warehouse/record/normalize-record.ts";
 import { liveOf } from "../../list/state.ts";
 import { detailCall } from "../../request/calls.ts";
 import type { FetchResult } from "../../request/fetcher.ts";

@@ -4,7 +4,7 @@ import type { Ledger } from "../../../budget/credits/local-ledger.ts";
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import type { Clock } from "../../../core/clock.ts";
-import type { ProgressSink } from "../../../core/report/progress-events.ts";
+import type { ProgressSink } from "../../../core/report/sync-progress.ts";
 import type { KnownTier, TierEvidence } from "../../../core/state/tier.ts";
 import type { Waiting } from "../../../core/state/unusable-answers.ts";
 import type { Tracer } from "../../../core/tracing.ts";

@@ -2,7 +2,7 @@
 // is tried, which streams end for this run, and what the mirror remembers.
 import type { StreamName } from "../../../catalog/streams.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import type { ProgressSink } from "../../../core/report/progress-events.ts";
+import type { ProgressSink } from "../../../core/report/sync-progress.ts";
 import {
   type Failure,
   isGone,

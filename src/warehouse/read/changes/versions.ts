@@ -8,7 +8,7 @@ import { isUsageTable, type TableName, tableSpec } from "../../../catalog/tables
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { isForgottenId } from "../../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
-import { exactNumber } from "../../../core/text/exact-number.ts";
+import { exactNumber } from "../../../core/text/exact-json.ts";
 import { literal, quoted } from "../../../core/text/sql-text.ts";
 import { rangesOf } from "../../duckdb/append.ts";
 import { isoOfMicros } from "../../duckdb/duck-values.ts";

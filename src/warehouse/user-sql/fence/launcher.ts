@@ -15,7 +15,7 @@ import {
   restrictCalls,
   restrictFiles,
 } from "./kernel.ts";
-import { type Architecture, filterFor } from "./seccomp.ts";
+import { type Architecture, filterFor } from "./syscalls.ts";
 
 export interface Launch {
   readonly limits: Parameters<typeof limitResources>[0];

@@ -8,7 +8,7 @@ import {
   type StreamProgress,
   timeLeftMs,
 } from "../../../../src/cli/terminal/progress.ts";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 
 const page = (requests: number, more: Partial<Extract<ProgressEvent, { kind: "page" }>> = {}): ProgressEvent => ({
   ...{ kind: "page", stream: "accounts", requests, credits: requests, rows: 0, pagesDone: requests },

@@ -10,7 +10,7 @@ import {
   requestsPerMinute,
   timeLeftMs,
 } from "../../../../src/cli/terminal/progress.ts";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 import { aPage, at, finished } from "./run-events.ts";
 
 // The lines that a terminal shows of a run.

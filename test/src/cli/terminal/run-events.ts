@@ -1,5 +1,5 @@
 // Events of a run, for what a terminal or a log shows of it.
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 
 /** When the run began, ms since the epoch. */
 export const at = Date.parse("2026-03-01T12:00:00Z");

@@ -4,8 +4,7 @@ import { expect, test } from "vitest";
 import { callWorker } from "../../../../src/cli/worker/worker-connection.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import { createProver } from "../../../../src/server/access/key-proof.ts";
-import { createKeyring } from "../../../../src/server/access/keyring.ts";
+import { createKeyring, createProver } from "../../../../src/server/access/key-store.ts";
 import { startServer } from "../../../../src/server/http/listen.ts";
 import { afterTest } from "../../../support/after-test.ts";
 

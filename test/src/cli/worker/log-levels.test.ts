@@ -4,7 +4,7 @@ import { z } from "zod";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { DuckmirrorError, type ErrorCode } from "../../../../src/core/errors.ts";
-import { levelOf, levelOfCode } from "../../../../src/core/report/severity.ts";
+import { levelOf, levelOfCode } from "../../../../src/core/report/problem.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { startLocalWorker } from "../../../../src/queue/worker/local-worker.ts";
 import { engineRunner } from "../../../../src/queue/worker/run-engine.ts";

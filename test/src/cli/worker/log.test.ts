@@ -4,7 +4,7 @@ import { createWorkerLog, faultLog } from "../../../../src/cli/worker/log.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { createLogger } from "../../../../src/core/log.ts";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 
 test("a known failure of a request is one line with code and hint, without a stack", () => {

@@ -1,6 +1,6 @@
 // Where the server listens, and whether only this machine can reach it.
 import { expect, test } from "vitest";
-import { isLoopbackHost, keyProblem, listenText, parseListen } from "../../../../src/core/config/listen-address.ts";
+import { isLoopbackHost, keyProblem, listenText, parseListen } from "../../../../src/core/config/setting-parsers.ts";
 
 // Server keys that people choose.
 

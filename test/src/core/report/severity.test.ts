@@ -1,7 +1,7 @@
 // Which failures need a person, and which the next sync mends by itself.
 import { expect, test } from "vitest";
 import { DuckmirrorError, ERRORS, type ErrorCode, EXIT } from "../../../../src/core/errors.ts";
-import { endLine, isTakenAway, levelOf, levelOfCode } from "../../../../src/core/report/severity.ts";
+import { endLine, isTakenAway, levelOf, levelOfCode } from "../../../../src/core/report/problem.ts";
 import { aReport } from "../../../support/reports.ts";
 
 // The last line of a sync in the log.

@@ -1,7 +1,6 @@
 // Progress of a run, from its events.
 import { expect, test } from "vitest";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
-import { progressAfter, progressAtStart } from "../../../../src/core/report/sync-progress.ts";
+import { type ProgressEvent, progressAfter, progressAtStart } from "../../../../src/core/report/sync-progress.ts";
 
 const page = (stream: string, requests: number, pagesTotal: number | null = null): ProgressEvent => ({
   kind: "page",

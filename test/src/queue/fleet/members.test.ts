@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { asSeen } from "../../../../src/core/report/fleet.ts";
-import { joinFleet, readMembers } from "../../../../src/queue/fleet/members.ts";
+import { joinFleet, readMembers } from "../../../../src/queue/fleet/fleet.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 

@@ -3,7 +3,7 @@ import { DelayedError } from "bullmq";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { WRITTEN } from "../../../../src/queue/asking/payloads.ts";
-import { knownProfile, leaveToOthers, putOff, readPayload, type Taken } from "../../../../src/queue/redis/taken-job.ts";
+import { knownProfile, leaveToOthers, putOff, readPayload, type Taken } from "../../../../src/queue/redis/take-jobs.ts";
 import { config } from "../asking/an-ask.ts";
 
 const NOW = 10_000_000;

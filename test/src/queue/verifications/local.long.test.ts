@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import type { RunningWorker, Triggers } from "../../../../src/queue/asking/asks.ts";
 import { startLocalWorker } from "../../../../src/queue/worker/local-worker.ts";

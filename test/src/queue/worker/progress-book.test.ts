@@ -1,7 +1,7 @@
 // Progress of the syncs that run in a process: there from start to end, with a sign of life.
 import { expect, test } from "vitest";
 import type { SessionDeps } from "../../../../jobs/session.ts";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 import { createProgressBook } from "../../../../src/queue/worker/run-engine.ts";
 import { aReport } from "../../../support/reports.ts";
 import { config } from "../asking/an-ask.ts";

@@ -4,9 +4,14 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { tableSpec } from "../../../../src/catalog/tables.ts";
 import { writeEnvelope } from "../../../../src/replica/envelope.ts";
-import { createKept, type Kept } from "../../../../src/replica/kept/kept.ts";
-import type { ListOrder } from "../../../../src/replica/kept/list-orders.ts";
-import { createListOrders, type KnownOrder, type ListOrders } from "../../../../src/replica/kept/list-orders.ts";
+import {
+  createKept,
+  createListOrders,
+  type Kept,
+  type KnownOrder,
+  type ListOrder,
+  type ListOrders,
+} from "../../../../src/replica/kept/kept.ts";
 import { matchRoute } from "../../../../src/replica/query/route-match.ts";
 import type { Reader } from "../../../../src/replica/reader.ts";
 import { createReplica } from "../../../../src/replica/replica.ts";

@@ -1,7 +1,7 @@
 // Statements that read lists in their order.
 import { expect, test } from "vitest";
 import { tableSpec } from "../../../../src/catalog/tables.ts";
-import { hasNumberKey, keysInOrder, type ListOrder, listSizes } from "../../../../src/replica/kept/list-orders.ts";
+import { hasNumberKey, keysInOrder, type ListOrder, listSizes } from "../../../../src/replica/kept/kept.ts";
 
 const [sortBy] = tableSpec("signals").fields.filter(({ name }) => name === "headline");
 const order = (per: string | null): ListOrder => {

@@ -1,6 +1,6 @@
 // Sentences from templates.
 import { expect, test } from "vitest";
-import { fill, paragraphs, sentences } from "../../../../src/sandbox/content/prose.ts";
+import { fill, paragraphs, sentences } from "../../../../src/sandbox/content/speech.ts";
 import { createRandom } from "../../../../src/sandbox/random.ts";
 
 const random = () => createRandom("prose");

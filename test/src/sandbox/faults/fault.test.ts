@@ -1,6 +1,6 @@
 // Faults as they are written in a file.
 import { expect, test } from "vitest";
-import { FAULT_KINDS, faultSchema, reachesService } from "../../../../src/sandbox/faults/fault.ts";
+import { FAULT_KINDS, faultSchema, reachesService } from "../../../../src/sandbox/faults/faulty-response.ts";
 
 test("a number is a status, a word a kind with its usual parameters", () => {
   expect(faultSchema.parse(503)).toEqual({ kind: "status", status: 503, body: "json" });

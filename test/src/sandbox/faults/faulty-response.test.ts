@@ -1,8 +1,8 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import type { Fault } from "../../../../src/sandbox/faults/fault.ts";
 import {
   type Answer,
+  type Fault,
   type FaultyResponse,
   faultyResponse,
   type Step,

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Client, createClient } from "../../../../src/api/client.ts";
 import type { ApiCall } from "../../../../src/api/outcome.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { FAULT_KINDS, type FaultKind } from "../../../../src/sandbox/faults/fault.ts";
+import { FAULT_KINDS, type FaultKind } from "../../../../src/sandbox/faults/faulty-response.ts";
 import { type FaultProxy, startFaultProxy } from "../../../../src/sandbox/faults/proxy.ts";
 
 const LIST: ApiCall = { endpoint: "listAccounts", path: "/v1/accounts", query: { page: "1" } };

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { isCode } from "../../../../src/core/errors.ts";
-import { FAULT_KINDS } from "../../../../src/sandbox/faults/fault.ts";
+import { FAULT_KINDS } from "../../../../src/sandbox/faults/faulty-response.ts";
 import { createSchedule, type FaultFile, type Schedule } from "../../../../src/sandbox/faults/proxy.ts";
 
 const passing = (url: string) => {

@@ -1,6 +1,6 @@
 // Rate-limit headers of the sandbox, in the dialects that services use.
 import { expect, test } from "vitest";
-import { type RateHeaderOptions, rateHeaders } from "../../../../src/sandbox/limits/rate-headers.ts";
+import { type RateHeaderOptions, rateHeaders } from "../../../../src/sandbox/limits/rate-window.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const reading = { allowed: true, limit: 60, remaining: 12, resetsAt: NOW + 1_500 };

@@ -3,8 +3,7 @@ import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Secret } from "../../../../src/core/secret.ts";
-import { addKey, keysPath, revokeKey } from "../../../../src/server/access/key-store.ts";
-import { createKeyring } from "../../../../src/server/access/keyring.ts";
+import { addKey, createKeyring, keysPath, revokeKey } from "../../../../src/server/access/key-store.ts";
 import { aFolder } from "../../../support/cli.ts";
 
 const CONFIGURED = "Zm9vYmFyYmF6cXV4MDEyMzQ1";

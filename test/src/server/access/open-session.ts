@@ -1,6 +1,6 @@
 // A keyring of one key, and a session that was opened with it.
 import type { Secret } from "../../../../src/core/secret.ts";
-import { createKeyring } from "../../../../src/server/access/keyring.ts";
+import { createKeyring } from "../../../../src/server/access/key-store.ts";
 import { createSessions } from "../../../../src/server/access/sessions.ts";
 
 export const checksOf = (secret: Secret | null) => {

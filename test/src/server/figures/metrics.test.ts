@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 import type { SyncTriggers } from "../../../../src/core/report/triggers.ts";
 import type { DeliveryState } from "../../../../src/deliver/notes.ts";
 import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";

@@ -1,6 +1,6 @@
 // Metrics of runs: waits that overlap count once, and what a worker does now and then has its times.
 import { expect, test } from "vitest";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 import { createRunFigures } from "../../../../src/server/figures/metrics.ts";
 
 const waits = (why: "rate" | "retry" | "quota", until: number): ProgressEvent => ({

@@ -6,7 +6,7 @@ import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { isCode } from "../../../../src/core/errors.ts";
-import type { ProgressEvent } from "../../../../src/core/report/progress-events.ts";
+import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { aFolder } from "../../../support/cli.ts";
 import { anOrganization, aSignal } from "../../../support/fake-data.ts";

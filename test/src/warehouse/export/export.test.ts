@@ -5,7 +5,7 @@ import { z } from "zod";
 import { LEDGER_TABLES } from "../../../../src/catalog/ledger-tables.ts";
 import { TABLE_NAMES } from "../../../../src/catalog/tables.ts";
 import { isCode } from "../../../../src/core/errors.ts";
-import { takeWriterLock } from "../../../../src/warehouse/file/writer-lock.ts";
+import { takeWriterLock } from "../../../../src/warehouse/file/working-file.ts";
 import { anExport, filesIn, readParquet, sha256, someSignals } from "../export-set.ts";
 import { tempDir } from "../temp-dir.ts";
 

@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { exportFolders, rememberExport } from "../../../../src/warehouse/export/parts.ts";
+import { exportFolders, rememberExport } from "../../../../src/warehouse/export/manifest.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const fileOf = (dataDir: string) => join(dataDir, "state", "exports.ndjson");

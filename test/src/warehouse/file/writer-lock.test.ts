@@ -2,8 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { enterDataDir } from "../../../../src/warehouse/file/working-file.ts";
-import { takeWriterLock } from "../../../../src/warehouse/file/writer-lock.ts";
+import { enterDataDir, takeWriterLock } from "../../../../src/warehouse/file/working-file.ts";
 import { tempDir } from "../temp-dir.ts";
 
 test("a second writer is refused until the first one is done, by whatever path it comes", async () => {

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { isCode } from "../../../../src/core/errors.ts";
 import { exportSnapshot } from "../../../../src/warehouse/export/export.ts";
-import { rememberExport } from "../../../../src/warehouse/export/parts.ts";
+import { rememberExport } from "../../../../src/warehouse/export/manifest.ts";
 import { type ForgetRequest, forgetContacts } from "../../../../src/warehouse/forget/forget.ts";
 import { keptFile, keptSnapshots } from "../../../../src/warehouse/read/kept-snapshots.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { createIdEraser } from "../../../../src/core/forgotten.ts";
 import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
-import { forgetRows, type Person } from "../../../../src/warehouse/forget/rows.ts";
+import { forgetRows, type Person } from "../../../../src/warehouse/forget/people.ts";
 
 const ANN: Person = {
   id: "ann-0001",

@@ -5,7 +5,7 @@ import {
   nextNumbers,
   numberSql,
   type RedactedChange,
-} from "../../../../src/warehouse/load/change-numbers.ts";
+} from "../../../../src/warehouse/load/change-log.ts";
 
 const insert: ChangeKind = { table: "contacts", change: "insert", runId: "r", at: 1 };
 const update: ChangeKind = { ...insert, change: "update" };

@@ -1,7 +1,7 @@
 // Records beside the mirror, field by field: what differs, what is missing, and what is no difference.
 import { expect, test } from "vitest";
 import { compareLoad, countByValue, mirroredBeside, sampleIds } from "../../../../src/warehouse/load/compare.ts";
-import { EVOLVING } from "../../../../src/warehouse/record/strict-rows.ts";
+import { EVOLVING } from "../../../../src/warehouse/record/normalize-record.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse } from "../builders.ts";
 
 test("fields that differ are named with both values; absent records by their ids; nothing is changed", async () => {

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { readFeedState } from "../../../../src/warehouse/load/change-log.ts";
-import { NOTHING_REDACTED } from "../../../../src/warehouse/load/change-numbers.ts";
+import { NOTHING_REDACTED, readFeedState } from "../../../../src/warehouse/load/change-log.ts";
 import { replayChange } from "../../../../src/warehouse/load/changes.ts";
 import { dropWalk, startFeed } from "../../../../src/warehouse/load/walks.ts";
-import { EVOLVING } from "../../../../src/warehouse/record/strict-rows.ts";
+import { EVOLVING } from "../../../../src/warehouse/record/normalize-record.ts";
 import { aCheckpoint, aLoad, aSignal, aState, aWarehouse, oneRow, rowsOf, T0 } from "../builders.ts";
 
 // A change feed that starts anew: every present row is an insert, behind numbers that readers have seen.

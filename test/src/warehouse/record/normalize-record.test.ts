@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { type TableName, tableSpec } from "../../../../src/catalog/tables.ts";
 import type { JsonValue } from "../../../../src/core/json.ts";
 import { parseTime } from "../../../../src/core/time.ts";
-import { createNormalizer } from "../../../../src/warehouse/record/normalize-record.ts";
-import { misfitOf } from "../../../../src/warehouse/record/strict-rows.ts";
+import { createNormalizer, misfitOf } from "../../../../src/warehouse/record/normalize-record.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse, defaultAsked, oneRow, rowsOf } from "../builders.ts";
 
 const normalize = (table: TableName, record: JsonValue, fromPath: Record<string, JsonValue> = {}) => {

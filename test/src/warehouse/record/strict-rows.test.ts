@@ -3,8 +3,13 @@ import { describe, expect, test } from "vitest";
 import { tableSpec } from "../../../../src/catalog/tables.ts";
 import { forgottenRecord } from "../../../../src/core/forgotten.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
-import { createNormalizer } from "../../../../src/warehouse/record/normalize-record.ts";
-import { EVOLVING, frozenMisfit, misfitOf, tableStrictness } from "../../../../src/warehouse/record/strict-rows.ts";
+import {
+  createNormalizer,
+  EVOLVING,
+  frozenMisfit,
+  misfitOf,
+  tableStrictness,
+} from "../../../../src/warehouse/record/normalize-record.ts";
 import { aLoad, aSignal } from "../checkpoints.ts";
 
 const misfit = (more: JsonObject) => {

@@ -1,7 +1,6 @@
 // The meaning of a schedule: next runs over four years in four zones equal those of a reference that looks at each minute.
 import { describe, expect, test } from "vitest";
-import { type Cron, parseCron } from "../../../../../src/core/config/schedules/cron.ts";
-import { nextRun } from "../../../../../src/core/config/schedules/next-run.ts";
+import { type Cron, nextRun, parseCron } from "../../../../../src/core/config/schedules/cron.ts";
 
 const ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"];
 const MINUTE = 60_000;

@@ -1,7 +1,6 @@
 // The meaning of a schedule around changes of the clocks, and what is refused (next-run.long.test.ts: four years in four zones).
 import { expect, test } from "vitest";
-import { CronProblem, parseCron } from "../../../../../src/core/config/schedules/cron.ts";
-import { nextRun } from "../../../../../src/core/config/schedules/next-run.ts";
+import { CronProblem, nextRun, parseCron } from "../../../../../src/core/config/schedules/cron.ts";
 
 test.each([
   ["0 5 13 * 5", ["2026-01-02", "2026-01-09", "2026-01-13", "2026-01-16"]],

@@ -1,8 +1,7 @@
 // Syncs of a worker in one process: one after another for each profile, and never after their deadline.
 import { expect, test } from "vitest";
 import { createManualClock, settled } from "../../../../../bench/rates/manual-clock.ts";
-import type { Entry } from "../../../../../src/queue/syncs/local/known-syncs.ts";
-import { createOrder } from "../../../../../src/queue/syncs/local/local-triggers.ts";
+import { createOrder, type Entry } from "../../../../../src/queue/syncs/local/local-triggers.ts";
 import { config, syncOf } from "../../asking/an-ask.ts";
 
 const rig = () => {

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { SyncOutcome } from "../../../../../jobs/publish.ts";
 import type { SyncAsk } from "../../../../../src/core/report/triggers.ts";
-import type { Entry } from "../../../../../src/queue/syncs/local/known-syncs.ts";
-import { createKnownSyncs } from "../../../../../src/queue/syncs/local/known-syncs.ts";
+import { createKnownSyncs, type Entry } from "../../../../../src/queue/syncs/local/local-triggers.ts";
 import { aReport } from "../../../../support/reports.ts";
 import { anAsk, config, syncOf } from "../../asking/an-ask.ts";
 

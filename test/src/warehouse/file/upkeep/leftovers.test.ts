@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "n
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../../src/core/clock.ts";
-import { removeOldCopies, removeOutdated } from "../../../../../src/warehouse/file/upkeep/leftovers.ts";
+import { removeOldCopies, removeOutdated } from "../../../../../src/warehouse/file/upkeep/history-retention.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 import { tempDir } from "../../temp-dir.ts";

@@ -5,8 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { plainProgram } from "../../../../../src/core/program-files.ts";
-import { filterFor } from "../../../../../src/warehouse/user-sql/fence/seccomp.ts";
-import { SYSCALLS } from "../../../../../src/warehouse/user-sql/fence/syscalls.ts";
+import { filterFor, SYSCALLS } from "../../../../../src/warehouse/user-sql/fence/syscalls.ts";
 import { offeredBox } from "../../../../../src/warehouse/user-sql/process-pool.ts";
 import { tempDir } from "../../temp-dir.ts";
 

@@ -4,8 +4,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Architecture, filterFor } from "../../../../../src/warehouse/user-sql/fence/seccomp.ts";
-import { type Condition, SYSCALLS } from "../../../../../src/warehouse/user-sql/fence/syscalls.ts";
+import {
+  type Architecture,
+  type Condition,
+  filterFor,
+  SYSCALLS,
+} from "../../../../../src/warehouse/user-sql/fence/syscalls.ts";
 
 const OWN_ID = 4_242;
 const AUDIT_ARCH = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;

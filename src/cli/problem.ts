@@ -44,9 +44,10 @@ export const writeProblem = (
   verbose: boolean,
 ) => {
   const { red, dim } = terminal.errColours;
+  const asStarted = (text: string) => visible(text).replaceAll("`duckmirror ", `\`${invocation} `);
   const lines = [
-    `${red(`error ${problem.code}:`)} ${visible(problem.message)}`,
-    `${dim("hint:")} ${visible(problem.hint).replaceAll("`duckmirror ", `\`${invocation} `)}`,
+    `${red(`error ${problem.code}:`)} ${asStarted(problem.message)}`,
+    `${dim("hint:")} ${asStarted(problem.hint)}`,
   ];
   const address = errorAddress(problem.code);
   if (address !== null) lines.push(`${dim("more:")} ${address}`);

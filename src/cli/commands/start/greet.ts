@@ -1,6 +1,6 @@
 // `duckmirror` without a command: greets, and names the three next steps that fit what is there.
 import { existsSync } from "node:fs";
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import type { Config } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { EXIT } from "../../../core/errors.ts";
@@ -8,34 +8,43 @@ import type { CommandContext } from "../../command.ts";
 
 type Step = readonly [command: string, meaning: string];
 
-const unconfigured = (): readonly [state: string, steps: readonly Step[]] => [
-  "There is no configuration yet.",
-  [
-    ["demo", "mirror a generated service, in seconds: no token, no credit"],
-    ["init", "set address and token of your organization, and test them"],
-    ["--help", "all commands"],
-  ],
-];
+const INIT: Step = ["init", "set address and token of your organization, and test them"];
 
 const stepsFor = (config: Config, cwd: string): readonly [state: string, steps: readonly Step[]] => {
-  if (config.baseUrl === null) return unconfigured();
-  const folder = relative(cwd, config.dataDir) || ".";
-  if (!existsSync(snapshotPath(config.dataDir))) {
+  const { baseUrl, dataDir, file } = config;
+  const folder = relative(cwd, dataDir) || ".";
+  if (baseUrl === null) {
+    const demo = join(folder, "demo");
+    return existsSync(snapshotPath(join(dataDir, "demo")))
+      ? [
+          `There is no configuration yet. The mirror of the demo is in ${demo}.`,
+          [
+            [`query --data-dir ${demo} --list`, "twenty questions to begin with"],
+            [`serve --data-dir ${demo}`, "its page, and SQL in the browser"],
+            INIT,
+          ],
+        ]
+      : [
+          "There is no configuration yet.",
+          [["demo", "mirror a generated service, in seconds: no token, no credit"], INIT, ["--help", "all commands"]],
+        ];
+  }
+  if (existsSync(snapshotPath(dataDir))) {
     return [
-      `${config.baseUrl} is configured${config.file === null ? "" : ` (${config.file})`}; nothing is mirrored yet.`,
+      `The mirror of ${baseUrl} is in ${folder}.`,
       [
-        ["check --totals", "test address and token, count the lists: three credits"],
-        ["plan", "what the first sync will cost: no credit"],
-        ["sync --max-credits 500", "mirror, for at most 500 credits; the next sync continues"],
+        ["status", "how fresh and complete it is, and what it cost"],
+        ["query --list", 'twenty questions to begin with; `query "SQL"` asks your own'],
+        ["serve", "status page, SQL in the browser, and the API's routes from the mirror"],
       ],
     ];
   }
   return [
-    `The mirror of ${config.baseUrl} is in ${folder}.`,
+    `${baseUrl} is configured${file === null ? "" : ` (${file})`}; nothing is mirrored yet.`,
     [
-      ["status", "how fresh and complete it is, and what it cost"],
-      ["query --list", 'twenty questions to begin with; `query "SQL"` asks your own'],
-      ["serve", "status page, SQL in the browser, and the API's routes from the mirror"],
+      ["check --totals", "test address and token, count the lists: three credits"],
+      ["plan", "what the first sync will cost: no credit"],
+      ["sync --max-credits 500", "mirror, for at most 500 credits; the next sync continues"],
     ],
   ];
 };

@@ -11,6 +11,7 @@ import { CONFIG_FILE_NAME, parseConfigFile } from "../../../core/config/config-f
 import { settingList, settingsJsonSchema } from "../../../core/config/settings.ts";
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
 import { makeFolders, replaceFile, writeNewSync } from "../../../core/files/own-files.ts";
+import { counted } from "../../../core/text/units.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { contextFor } from "../../context.ts";
 import { testService } from "./check.ts";
@@ -164,15 +165,17 @@ const test = async (settings: FlagValues, input: Input, context: CommandContext)
   }
 };
 
-/** Offers the first sync with its price, and runs it. */
-const firstSync = async (file: string, input: Input, tested: boolean, context: CommandContext): Promise<number> => {
-  if (!input.sync && !(tested && asksIn(input, context))) return EXIT.done;
+/** Offers the first sync with its price, and runs it. Null: not wanted. */
+const firstSync = async (file: string, input: Input, tested: boolean, context: CommandContext) => {
+  if (!input.sync && !(tested && asksIn(input, context))) return null;
   const written = contextFor(context, { ...context.shared, config: file }, context.commands);
   if (!input.sync) {
     const { totalText } = await import("../mirror/plan.ts");
     const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
-    const plan = await planJob(await written.loadConfig(), request, context.clock);
-    if (!(await yes(context, `Mirror now? The first sync: ${totalText(plan)}`))) return EXIT.done;
+    const config = await written.loadConfig();
+    const price = totalText(await planJob(config, request, context.clock));
+    const limit = config.maxCredits === null ? "" : `; it spends at most ${counted(config.maxCredits, "credit")}`;
+    if (!(await yes(context, `Mirror now? The first sync: ${price}${limit}`))) return null;
   }
   const { command: sync } = await import("../mirror/sync.ts");
   return sync.execute({ args: [] }, written).finally(() => written.close());
@@ -231,13 +234,11 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   await write(file, text, input.force);
   if (shared.json) await context.printJson({ file, settings: inFile, ...(tested === null ? {} : { check: tested }) });
   else await terminal.out(`wrote ${file}\n`);
-  if (!shared.quiet && !input.sync)
-    terminal.err(
-      `Next:\n${nextSteps(settings, tested !== null, context)
-        .map((step) => `  ${step}\n`)
-        .join("")}`,
-    );
-  return firstSync(file, input, tested !== null, context);
+  const code = await firstSync(file, input, tested !== null, context);
+  if (code !== null) return code;
+  const steps = nextSteps(settings, tested !== null, context).map((step) => `  ${step}\n`);
+  if (!shared.quiet) terminal.err(`Next:\n${steps.join("")}`);
+  return EXIT.done;
 };
 
 export const command = defineCommand({

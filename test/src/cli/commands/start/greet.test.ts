@@ -1,12 +1,12 @@
 // duckmirror without a command.
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { aFolder, cli } from "../../../../support/cli.ts";
 
 const steps = (out: string) => [...out.matchAll(/^ {2}duckmirror (.*?) {2}/gm)].map(([, command]) => command?.trim());
 
-test("greets, and names three steps for what is there: no configuration, no mirror, a mirror", async () => {
+test("greets, and names three steps for what is there: no configuration, no mirror, the demo's, a mirror", async () => {
   const cwd = aFolder();
   const empty = await cli([], { cwd });
   expect([empty.code, empty.err, steps(empty.out)]).toEqual([0, "", ["demo", "init", "--help"]]);
@@ -14,7 +14,11 @@ test("greets, and names three steps for what is there: no configuration, no mirr
   const configured = await cli([], { cwd });
   expect(configured.out).toContain("https://api.example.com is configured");
   expect(steps(configured.out)).toEqual(["check --totals", "plan", "sync --max-credits 500"]);
-  await cli(["demo", "--accounts", "1", "--data-dir", "data", "--quiet"], { cwd });
+  rmSync(join(cwd, "duckmirror.yaml"));
+  await cli(["demo", "--accounts", "1", "--quiet"], { cwd });
+  const demo = await cli([], { cwd });
+  expect(steps(demo.out)).toEqual(["query --data-dir data/demo --list", "serve --data-dir data/demo", "init"]);
+  writeFileSync(join(cwd, "duckmirror.yaml"), "base_url: https://api.example.com\ndata_dir: data/demo\n");
   const mirrored = await cli([], { cwd });
   expect([mirrored.code, steps(mirrored.out)]).toEqual([0, ["status", "query --list", "serve"]]);
 });

@@ -129,6 +129,8 @@ describe("on a terminal", () => {
     const answers = [sandbox.url, "yes", "", "5", "yes"];
     const { code, out, err } = await cli(["init"], { cwd, env, answers });
     expect([code, err]).toEqual([4, expect.stringContaining("BUDGET_SPENT")]);
+    // They are for those who answer no.
+    expect(err).not.toContain("Next:");
     expect(out).toMatch(/tier +Full Access \(3 accounts\)[\s\S]*cost +1 credit\nwrote [\s\S]*5 credits spent/);
     expect(existsSync(join(cwd, "data", "warehouse.duckdb"))).toBe(true);
   });

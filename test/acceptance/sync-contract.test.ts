@@ -47,13 +47,17 @@ const holdAfter = (count: number) => {
 };
 
 /** The sandbox behind a path prefix, as behind a gateway. Remembers the paths it was asked for. */
-const startGateway = async (prefix: string) => {
+const startGateway = async (
+  prefix: string,
+  tokenFor: (authorization: string, count: number) => string | null = (given) => given,
+) => {
   const paths: string[] = [];
   const server = createServer((request, response) => {
     const path = request.url ?? "";
     paths.push(path);
     if (!path.startsWith(`${prefix}/v1/`)) return void response.writeHead(404).end();
-    const { authorization = "" } = request.headers;
+    const authorization = tokenFor(request.headers.authorization ?? "", paths.length);
+    if (authorization === null) return void response.writeHead(401).end();
     fetch(`${sandbox.url}${path.slice(prefix.length)}`, { headers: { authorization } })
       .then(async (answer) => response.writeHead(answer.status).end(await answer.text()))
       .catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
@@ -204,6 +208,38 @@ describe("a sync that does not end well", () => {
     });
     expect(run).toMatchObject({ code: 3, err: expect.stringContaining("error CREDENTIALS_REFUSED:") });
     expect(run.out + run.err).not.toContain(token);
+  });
+
+  test("reads a token file again that is replaced in mid-run, and goes on without losing a credit", async () => {
+    const dataDir = tempFolder();
+    const file = join(tempFolder(), "token");
+    writeFileSync(file, "token-of-yesterday");
+    let valid = "token-of-yesterday";
+    const refused: number[] = [];
+    const gateway = await startGateway("/in", (authorization, count) => {
+      if (count === 6) {
+        valid = "token-of-today";
+        writeFileSync(file, valid);
+      }
+      if (authorization === `Bearer ${valid}`) return `Bearer ${sandbox.token}`;
+      refused.push(count);
+      return null;
+    });
+    const before = sandbox.stats().credits.used;
+    const run = await runBuilt(["sync", "--json"], {
+      DUCKMIRROR_BASE_URL: gateway.url,
+      DUCKMIRROR_TOKEN_FILE: file,
+      DUCKMIRROR_DATA_DIR: dataDir,
+      DUCKMIRROR_STREAMS: "accounts,contacts,signals",
+      DUCKMIRROR_CONCURRENCY: "2",
+    });
+    await gateway.close();
+    expect(run.code, run.err).toBe(0);
+    const report = reportOf(run.out);
+    expect(report.streams.every(({ complete }) => complete)).toBe(true);
+    expect(report.credits.spent).toBe(sandbox.stats().credits.used - before);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length).toBeLessThanOrEqual(2);
   });
 
   test("exits with 4 at --max-credits, spends no more, and the next sync goes on without paying twice", async () => {

@@ -7,7 +7,7 @@ import { startPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, type Catalog, catalogUrl, deliver, differences, report, withReader } from "./a-lake.ts";
 import { addContacts, erase } from "./erasing.ts";
-import { commitSignals, move } from "./moving-mirror.ts";
+import { commitSignals, DIGITS, move } from "./moving-mirror.ts";
 import { ownLayout } from "./own-layout.ts";
 
 const CATALOGS: readonly Catalog[] = ["sqlite", "duckdb"];
@@ -104,6 +104,10 @@ test("tables are divided by month and carry comments; the analysts' views that n
       "SELECT comment FROM duckdb_tables() WHERE database_name = 'lake' AND table_name = 'signals'",
     );
     expect(table?.comment).toBe("One row per business event.");
+    const [extra] = await run(
+      "SELECT _extra::VARCHAR AS text FROM lake.main.signals WHERE _extra::VARCHAR LIKE '%fractions%' LIMIT 1",
+    );
+    for (const digits of DIGITS) expect(extra?.text).toContain(digits);
     const views = await run("SELECT view_name FROM duckdb_views() WHERE database_name = 'lake' ORDER BY 1");
     const names = views.map(({ view_name: name }) => name);
     expect(names).toEqual(expect.arrayContaining(["funding_events", "signal_timeline", "signals_daily"]));

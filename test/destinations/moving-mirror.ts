@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import type { JsonObject, JsonValue } from "../../src/core/json.ts";
+import { ExactNumber, type JsonObject, type JsonValue } from "../../src/core/json.ts";
 import type { Warehouse } from "../../src/warehouse/file/warehouse.ts";
 import { forgetContacts } from "../../src/warehouse/forget/forget.ts";
 import { startFeed } from "../../src/warehouse/load/walks.ts";
@@ -19,7 +19,10 @@ const NASTY: readonly string[] = [
   "emoji 🦆 und Umlaut ü \u2028",
   "",
 ];
+/** No double holds these. */
+export const DIGITS = ["0.12345678901234567890123456789", "-3.14159265358979323846e-30", "1e-400"] as const;
 const HARD: readonly JsonValue[] = [
+  { fractions: DIGITS.map((literal) => new ExactNumber(literal)) },
   { big: 9_007_199_254_740_993n, small: 1e-7, text: "a\u0000b \ud800 c" },
   [1, "two", null, { deep: [true] }],
   null,

@@ -13,7 +13,7 @@ import { aCheckpoint, aLoad } from "../src/warehouse/checkpoints.ts";
 import { change } from "../support/change-mirror.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { commitSignals, dumpOf, move } from "./moving-mirror.ts";
+import { commitSignals, DIGITS, dumpOf, move } from "./moving-mirror.ts";
 import { dumpPostgres } from "./read-postgres.ts";
 
 const articlesLoad = (ids: readonly string[]) =>
@@ -121,6 +121,10 @@ test("types, keys and comments are those of the mirror; numbers are exact and an
     updated_at: "timestamp with time zone",
     _extra: "json",
   });
+  const [extra] = await sql(
+    `SELECT _extra::text AS text FROM duckmirror.signals WHERE _extra::text LIKE '%fractions%' LIMIT 1`,
+  );
+  for (const digits of DIGITS) expect(extra?.text).toContain(digits);
   const [key] = await sql(
     "SELECT pg_get_constraintdef(oid) AS key FROM pg_constraint WHERE conrelid = 'duckmirror.news_articles'::regclass",
   );

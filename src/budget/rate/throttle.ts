@@ -8,7 +8,7 @@ import { createMemoryState, type StateStore } from "../store/state-store.ts";
 import type { Refusal } from "./learned.ts";
 import type { Pacing, Trip, WaitReason } from "./limiter.ts";
 import { LimiterView } from "./limiter-view.ts";
-import { ratePerMinute } from "./rates-in-force.ts";
+import { burstOf, inFlightOf, ratePerMinute } from "./rates-in-force.ts";
 import { type SharedLimiter, startShared } from "./windows.ts";
 
 // Waiting requests of a process, served one after the other: first come, first served.
@@ -123,6 +123,8 @@ interface ThrottleReading {
   /** Set while requests wait for more than their turn: the end of that wait. */
   readonly waitingUntil: number | null;
   readonly why: WaitReason;
+  /** Most requests in flight, as refusals showed; null: no such limit is known. */
+  readonly mostInFlight: number | null;
 }
 
 export interface Throttle {
@@ -182,8 +184,15 @@ export const createThrottle = (options: ThrottleOptions): Throttle => {
       // An answer may come at any moment.
       const nextAt = at === Infinity ? now : at;
       const waiting = why !== "pace" && nextAt > now;
-      const rate = ratePerMinute(view.limiter, now + view.skewMs);
-      return { ratePerMinute: rate, nextAt, waitingUntil: waiting ? nextAt : null, why };
+      const shared = now + view.skewMs;
+      return {
+        ratePerMinute: ratePerMinute(view.limiter, shared),
+        nextAt,
+        waitingUntil: waiting ? nextAt : null,
+        why,
+        // A bucket of one is kept from answer to answer: it looks the same, and is named the same.
+        mostInFlight: burstOf(view.limiter, shared) === 1 ? 1 : inFlightOf(view.limiter, shared),
+      };
     },
   };
 };

@@ -42,6 +42,8 @@ export interface Sender {
   giveBack(): void;
   /** Expected time of the next turn, ms since the epoch; in the past: now. */
   nextTurnAt(): number;
+  /** Most requests in flight, as the service's refusals showed; null: no such limit is known. */
+  mostInFlight?(): number | null;
   /** Sends one request and uses up the turn. Rejects only on faults of duckmirror. */
   send(parcel: Parcel, ends: SendEnds): Promise<Sending>;
   /** Rate information of a response, as its verdict uses it; null: none. */
@@ -101,6 +103,7 @@ export const createLocalSender = (deps: {
   return {
     turn: (signal) => throttle.acquire(signal),
     nextTurnAt: () => knownTurnAt(throttle.state()),
+    mostInFlight: () => throttle.state().mostInFlight,
     giveBack: () => void throttle.giveBack(),
     backOff: (refusal) => void throttle.backOff(refusal),
     observe: (rate, trip) => void throttle.observe(rate, trip),

@@ -115,6 +115,9 @@ export const reportBroken = (begun: BegunRun): SyncReport =>
   reportOf(begun, "failed", { proven: new Map(), left: begun.run.deps.ledger.snapshot() });
 
 const tellStreams = ({ deps }: SyncRun, { streams }: SyncReport): void => {
+  const most = deps.sender.mostInFlight?.() ?? null;
+  const text = `the service refuses more than ${counted(most ?? 0, "request")} in flight, so no more are sent at once`;
+  if (most !== null) deps.emit({ kind: "note", level: "warn", text });
   for (const { error, reason: because, ...counts } of streams) {
     deps.emit({
       kind: "stream-finished",

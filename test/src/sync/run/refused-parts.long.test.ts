@@ -113,7 +113,7 @@ test.each([301, 400, 410, 500])(
       ]);
     }
     // A refusal of parameters is followed by other forms of the request, in the first sync only.
-    expect(refused[0]).toBeLessThan(status === 400 ? 220 : 50);
+    expect(refused[0]).toBeLessThan(status === 400 ? 150 : 50);
     expect(refused[1]).toBeLessThan(36);
     expect(refused.slice(2)).toEqual([0, 0]);
     expect(await rig.rows("SELECT count(DISTINCT company_id)::INTEGER AS n FROM news_articles")).toEqual([{ n: 9 }]);

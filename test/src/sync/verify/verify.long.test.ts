@@ -17,6 +17,24 @@ test.each<[string, FakeOptions]>([
   verifyUnchanged(createFakeService(anOrganization(5), { maxPerPage: 10, ...options })),
 );
 
+test("--repair keeps an archived record that still answers by its id, and removes it once a second walk lacks it", async () => {
+  const service = createFakeService(anOrganization(6), { maxPerPage: 100 });
+  const mirror = await mirrorOf(service);
+  const [archived] = service.data.signals.splice(11, 1);
+  service.options = {
+    ...service.options,
+    before: ({ path }) =>
+      path === `/v1/signals/${archived?.id}` ? { status: 200, body: { data: archived } } : undefined,
+  };
+  const rows = `select count(*)::INTEGER as n from signals where id = ${archived?.id}`;
+  await mirror.verify({ repair: true, allowMassDelete: true, maxCredits: 100 });
+  expect(await mirror.rows(rows)).toEqual([{ n: 1 }]);
+  await mirror.verify({ repair: true, allowMassDelete: true, maxCredits: 100 });
+  expect(await mirror.rows(rows)).toEqual([{ n: 0 }]);
+  const last = await mirror.verify({ maxCredits: 100 });
+  expect([last.error, named(last)]).toEqual([null, []]);
+});
+
 test("--repair makes the second verification clean, keeps old versions, and survives a replay", async () => {
   const service = createFakeService(anOrganization(6), { maxPerPage: 10 });
   const mirror = await mirrorOf(service);

@@ -1,12 +1,13 @@
 // A volume that another user owns and the process's group may write, as Kubernetes' fsGroup makes it.
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 const GROUP = 54_321;
-/** A user that the system has no name for. */
+/** Users that the system has no names for. */
 const USER = 60_001;
+const NEXT_USER = 60_002;
 
 const SCRIPT = `
   import { systemClock } from "./src/core/clock.ts";
@@ -16,7 +17,17 @@ const SCRIPT = `
   await warehouse.close();
 `;
 
-test("a user without a name makes its mirror in a volume that its group may write, and leaves the volume's rights", () => {
+/** Opens, publishes and closes the mirror of the volume, as this user where only root can become one. */
+const publishAs = (volume: string, uid: number): void => {
+  execFileSync(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", SCRIPT, volume], {
+    cwd: new URL("../../../../", import.meta.url),
+    env: { ...process.env, HOME: volume, TMPDIR: volume },
+    stdio: "pipe",
+    ...(process.getuid?.() === 0 ? { uid, gid: GROUP } : {}),
+  });
+};
+
+test("a user without a name makes its mirror in a volume that its group may write, leaves the volume's rights, and another user of the group goes on", () => {
   // Not in the tests' own folder, which only their user may enter.
   const volume = mkdtempSync("/tmp/duckmirror-volume-");
   onTestFinished(() => rmSync(volume, { recursive: true, force: true }));
@@ -26,12 +37,16 @@ test("a user without a name makes its mirror in a volume that its group may writ
   const isRoot = process.getuid?.() === 0;
   for (const dir of isRoot ? dirs : []) chownSync(dir, 0, GROUP);
   for (const dir of dirs) chmodSync(dir, 0o2775);
-  execFileSync(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", SCRIPT, volume], {
-    cwd: new URL("../../../../", import.meta.url),
-    env: { ...process.env, HOME: volume, TMPDIR: volume },
-    stdio: "pipe",
-    ...(isRoot ? { uid: USER, gid: GROUP } : {}),
-  });
+  publishAs(volume, USER);
   expect(statSync(join(volume, "warehouse.duckdb")).size).toBeGreaterThan(0);
   expect(statSync(join(volume, "state")).mode & 0o777).toBe(isRoot ? 0o775 : 0o700);
+  // What the volume's driver does when another pod mounts it.
+  for (const name of readdirSync(volume, { recursive: true, encoding: "utf8" })) {
+    if (isRoot) chownSync(join(volume, name), USER, GROUP);
+    const { mode } = statSync(join(volume, name));
+    chmodSync(join(volume, name), mode | 0o060 | (mode & 0o100 ? 0o010 : 0));
+  }
+  const before = statSync(join(volume, "warehouse.duckdb")).ino;
+  publishAs(volume, NEXT_USER);
+  expect(statSync(join(volume, "warehouse.duckdb")).ino).not.toBe(before);
 });

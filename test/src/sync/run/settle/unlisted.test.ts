@@ -2,7 +2,7 @@
 // cuts a list off decides nothing.
 import { expect, test } from "vitest";
 import { afterTest } from "../../../../support/after-test.ts";
-import { anAccount, aSignal } from "../../../../support/fake-data.ts";
+import { aContact, anAccount, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService, type Row } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
 
@@ -36,7 +36,8 @@ const probesOf = ({ log }: FakeService, from: number) =>
 test("an archived record moves to history when a second walk lacks it, and is not asked for again", async () => {
   const { service, sync, rows } = await start();
   unlist(service, LEFT, (row) => ({ ...row, archived: true }));
-  const first = await sync({ streams: ["signals"], full: true });
+  // Allowing mass deletes proves nothing of one row.
+  const first = await sync({ streams: ["signals"], full: true, allowMassDelete: true });
   expect(first.error?.code).toBe("STREAMS_FAILED");
   expect(rows("signals", "id")).toHaveLength(SIGNALS);
   const from = service.log.length;
@@ -44,6 +45,32 @@ test("an archived record moves to history when a second walk lacks it, and is no
   expect(rows("signals", "id").filter(({ id }) => Number(id) === LEFT)).toEqual([]);
   expect(rows("signals", "id")).toHaveLength(SIGNALS - 1);
   expect(probesOf(service, from)).toBe(0);
+});
+
+test("nine contacts that are gone and one that is archived leave together: no row and no credit more after two syncs", async () => {
+  const data = emptyData();
+  data.accounts.push(anAccount(1));
+  for (let id = 1; id <= SIGNALS; id++) data.contacts.push(aContact(`ct_${id}`, { accountId: 1 }));
+  const service = createFakeService(data);
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts" });
+  afterTest(() => rig.close());
+  await rig.sync();
+  const [archived] = data.contacts.splice(0, 10);
+  service.options = {
+    ...service.options,
+    before: ({ path }) =>
+      path === `/v1/contacts/${archived?.id}` ? { status: 200, body: { data: archived } } : undefined,
+  };
+  const credits: number[] = [];
+  const codes: (string | undefined)[] = [];
+  for (const _ of [1, 2, 3, 4]) {
+    const { error, report } = await rig.sync();
+    codes.push(error?.code);
+    credits.push(report.credits.spent);
+  }
+  expect(rig.rows("contacts", "id")).toHaveLength(SIGNALS - 10);
+  expect(codes.slice(1)).toEqual([undefined, undefined, undefined]);
+  expect(credits.slice(2)).toEqual([2, 2]);
 });
 
 test("a record whose route answers with another one was merged into that, and is gone", async () => {

@@ -56,6 +56,24 @@ test("a list of another shape costs three credits once, then one at growing inte
   expect(await stream("contacts")).toMatchObject({ code: undefined, credits: 1 });
 });
 
+test("headers of 17 KB, which no answer can be read behind, cost a list one credit a sync, then at growing intervals", async () => {
+  const { service, rig, clock } = await started(2, "accounts,contacts", () => false);
+  service.options = {
+    ...service.options,
+    before: ({ path }) =>
+      path === "/v1/contacts" ? { status: 200, body: {}, headers: { "x-debug": "y".repeat(17_000) } } : undefined,
+  };
+  const syncs: unknown[] = [];
+  for (const _ of [1, 2, 3, 4]) {
+    const from = service.log.length;
+    const { error, report } = await rig.sync();
+    const tried = service.log.slice(from).filter(({ path }) => path === "/v1/contacts").length;
+    syncs.push([error?.code, tried, report.streams.map(({ complete }) => complete)]);
+    await clock.sleep(HOUR_MS / 2);
+  }
+  expect(syncs).toEqual([1, 1, 0, 1].map((tried) => ["STREAMS_FAILED", tried, [true, false]]));
+});
+
 test("while a walk waits for a page that cannot be used, each sync reads the changes of its list for a credit", async () => {
   const isDeep = ({ query }: FakeRequest) => query.sortBy === "id" && Number(query.page) > 2;
   const { stream, mend, service, rig, clock } = await started(8, "signals", isDeep, { maxPerPage: 10 });

@@ -8,7 +8,7 @@ import type { CliDeps } from "./command.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** Codes of Node for a file that this user may not use, or a path that leads to none. */
-const REFUSED = new Set<unknown>(["EACCES", "EPERM", "EROFS", "ENOTDIR", "EISDIR", "ELOOP", "ENAMETOOLONG"]);
+const REFUSED = new Set<unknown>(["EACCES", "EPERM", "EBUSY", "EROFS", "ENOTDIR", "EISDIR", "ELOOP", "ENAMETOOLONG"]);
 const isRefusedFile = (error: unknown): boolean =>
   error instanceof Error && "path" in error && "code" in error && REFUSED.has(error.code);
 

@@ -442,7 +442,7 @@ export const ERRORS = {
   FILE_REFUSED: row(
     EXIT.usage,
     "The system refuses access to a file: {detail}",
-    "Check that everything above it is a folder, and the owner and permissions of the file and of these folders. Nothing that was stored is lost.",
+    "Check that everything above it is a folder, the owner and permissions of the file and of these folders, and, on Windows, which program has it open. Nothing that was stored is lost.",
   ),
   AUDIT_UNWRITABLE: row(
     EXIT.usage,

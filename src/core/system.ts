@@ -1,5 +1,5 @@
-// All differences between operating systems: files, the shell, signals, the home folder, the fence of a user's SQL. Node hides others (path
-// separators, modes, priorities). Tests pass the system; the program uses its own.
+// All differences between operating systems: files, signals, the home folder, the fence of a user's SQL. Node hides others (path
+// separators, modes, priorities, the shell of `exec`). Tests pass the system; the program uses its own.
 import { constants } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { platform } from "node:os";
@@ -7,23 +7,16 @@ import { posix as posixPath, win32 as windowsPath } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasSystemCode } from "./errors.ts";
 
-/** A program with its arguments. `verbatim`: Windows gets them as they are, without quotes of Node's. */
-interface Program {
-  readonly file: string;
-  readonly argv: readonly string[];
-  readonly verbatim: boolean;
-}
-
 interface System {
   readonly platform: NodeJS.Platform;
   /** Flushes a file, or the entries of a folder, to disk. Throws the system's error. */
   flushToDisk(path: string): Promise<void>;
   /** Moves a file or folder, over another file if one has the name; a reader of the old one keeps it. Throws the system's error. */
   moveOver(from: string, to: string): Promise<void>;
+  /** Whether a new file could not be made because another process has one of its name. */
+  isTaken(error: unknown): boolean;
   /** Flags for opening a file: no pipe is waited for; no link is followed. */
   readonly flags: { readonly noWait: number; readonly noLink: number };
-  /** The program of a command: a list needs no shell, a text is read by the system's own. */
-  programOf(command: string | readonly string[]): Program;
   /** Signals that ask the program to end. */
   readonly stopSignals: readonly NodeJS.Signals[];
   /** Whether a child process gets a session of its own. */
@@ -39,8 +32,6 @@ interface Effects {
   readonly rename: typeof rename;
   readonly sleep: (ms: number) => Promise<unknown>;
 }
-
-const listed = ([file = "", ...argv]: readonly string[]): Program => ({ file, argv, verbatim: false });
 
 const flushAs = async (path: string, flags: number): Promise<void> => {
   const handle = await open(path, flags);
@@ -70,12 +61,10 @@ const windows = (effects: Effects): System => ({
     }
     return effects.rename(from, to);
   },
+  // A file of which another process still holds the removed one is refused as in use.
+  isTaken: (error) => hasSystemCode(error, "EEXIST", ...IN_USE),
   // It has neither.
   flags: { noWait: 0, noLink: 0 },
-  programOf: (command) =>
-    typeof command === "string"
-      ? { file: "cmd.exe", argv: ["/d", "/s", "/c", `"${command}"`], verbatim: true }
-      : listed(command),
   // SIGTERM ends a process there at once. SIGBREAK: Ctrl-Break, and what services send. SIGHUP: the window was closed.
   stopSignals: ["SIGINT", "SIGBREAK", "SIGHUP"],
   // A session of its own would open a window.
@@ -90,9 +79,8 @@ const posix = (name: NodeJS.Platform, effects: Effects): System => ({
   // A pipe in its place must not be waited for. A data directory may be a link, because the user named it.
   flushToDisk: (path) => flushAs(path, constants.O_RDONLY | constants.O_NONBLOCK),
   moveOver: effects.rename,
+  isTaken: (error) => hasSystemCode(error, "EEXIST"),
   flags: { noWait: constants.O_NONBLOCK, noLink: constants.O_NOFOLLOW },
-  programOf: (command) =>
-    typeof command === "string" ? { file: "/bin/sh", argv: ["-c", command], verbatim: false } : listed(command),
   // SIGHUP: the terminal was closed.
   stopSignals: ["SIGINT", "SIGTERM", "SIGHUP"],
   hasSessions: true,

@@ -16,7 +16,7 @@ import {
   replaceFile,
 } from "../files/own-files.ts";
 import { jsonOrNull } from "../json.ts";
-import { flushToDisk, moveOver } from "../system.ts";
+import { flushToDisk, moveOver, system } from "../system.ts";
 
 // The error for a file or folder of the mirror that could not be written.
 
@@ -140,7 +140,7 @@ const openNext = async (path: string) => {
     try {
       return await createOwn(path);
     } catch (error) {
-      if (!hasSystemCode(error, "EEXIST") || waits >= MOST_WAITS) throw error;
+      if (!system.isTaken(error) || waits >= MOST_WAITS) throw error;
       if (waits >= LEAST_WAITS && (await isAbandoned(path))) await unlink(path).catch(() => undefined);
       else await systemClock.sleep(WAIT_MS);
     }
@@ -148,13 +148,15 @@ const openNext = async (path: string) => {
 };
 
 /** True unless another process took the unfinished change for an abandoned one, because this one or the clock had stopped. */
-const isOwn = async (next: string, ino: number): Promise<boolean> => (await stat(next).catch(() => null))?.ino === ino;
+const isOwn = async (next: string, ino: bigint): Promise<boolean> =>
+  (await stat(next, { bigint: true }).catch(() => null))?.ino === ino;
 
 /** One attempt to change the file; null: another process took the change away. */
 const tryChange = async <T>(file: SharedFile<T>, change: (value: T) => T): Promise<{ readonly value: T } | null> => {
   const next = `${file.path}.next`;
   const handle = await openNext(next);
-  const { ino } = await handle.stat();
+  // Windows' numbers are larger than a number holds.
+  const { ino } = await handle.stat({ bigint: true });
   try {
     const value = change(await readShared(file));
     await handle.writeFile(`${JSON.stringify(value, null, 2)}\n`);

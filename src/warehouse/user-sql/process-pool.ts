@@ -28,7 +28,7 @@ export const endOf = async (sqlProcess: SqlProcess): Promise<void> => {
 };
 
 const identityOf = (snapshot: string): string => {
-  const found = statSync(snapshot, { throwIfNoEntry: false });
+  const found = statSync(snapshot, { throwIfNoEntry: false, bigint: true });
   return `${snapshot}:${found?.dev}:${found?.ino}`;
 };
 

@@ -69,10 +69,13 @@ test("neither a secret nor a sign that steers the terminal is shown", () => {
 
 const systemError = (code: string, more: object) => Object.assign(new Error(`${code}: refused`), { code, ...more });
 
-test.each(["EACCES", "EPERM", "EROFS"])("a file that this user may not use (%s) is no fault of duckmirror", (code) => {
-  const problem = asProblem(systemError(code, { path: "/data/warehouse.duckdb", syscall: "stat" }));
-  expect(problem).toMatchObject({ code: "FILE_REFUSED", exitCode: 2 });
-});
+test.each(["EACCES", "EPERM", "EROFS", "EBUSY"])(
+  "a file that this user may not use (%s) is no fault of duckmirror",
+  (code) => {
+    const problem = asProblem(systemError(code, { path: "/data/warehouse.duckdb", syscall: "stat" }));
+    expect(problem).toMatchObject({ code: "FILE_REFUSED", exitCode: 2 });
+  },
+);
 
 test("another system error is unexpected", () => {
   expect(asProblem(systemError("EACCES", { port: 80 })).code).toBe("UNEXPECTED");

@@ -76,14 +76,12 @@ test("Windows flushes files, which it opens for writing, and leaves folders, whi
   for (const path of [folder, to]) await systemOf(platform()).flushToDisk(path);
 });
 
-test.each([
-  ["linux", "/bin/sh", ["-c", "pass show it"]],
-  ["darwin", "/bin/sh", ["-c", "pass show it"]],
-  ["win32", "cmd.exe", ["/d", "/s", "/c", '"pass show it"']],
-] as const)("on %s, the system's own shell reads a text, and none a list", (platform, file, argv) => {
-  const { programOf } = systemOf(platform);
-  expect(programOf("pass show it")).toEqual({ file, argv, verbatim: platform === "win32" });
-  expect(programOf(["pass", "show", "it"])).toEqual({ file: "pass", argv: ["show", "it"], verbatim: false });
+test("a file that another process makes or removes is taken; Windows says of a removed one that it is in use", () => {
+  const taken = (platform: NodeJS.Platform) =>
+    ["EEXIST", "EPERM", "EBUSY", "ENOENT"].filter((code) => systemOf(platform).isTaken(systemError(code)));
+  expect(taken("linux")).toEqual(["EEXIST"]);
+  expect(taken("darwin")).toEqual(["EEXIST"]);
+  expect(taken("win32")).toEqual(["EEXIST", "EPERM", "EBUSY"]);
 });
 
 test("a path below the home folder is found as the system names that folder", () => {

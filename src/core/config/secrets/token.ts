@@ -1,10 +1,9 @@
 // The access token, from the configuration, a file, or a command that prints it.
-import { execFile } from "node:child_process";
+import { exec, execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { DuckmirrorError, detailOf } from "../../errors.ts";
 import { readGiven } from "../../files/given-files.ts";
 import { Secret } from "../../secret.ts";
-import { system } from "../../system.ts";
 import type { Config } from "../config.ts";
 
 const COMMAND_TIMEOUT_MS = 30_000;
@@ -23,12 +22,11 @@ export interface TokenIo {
 const systemIo: TokenIo = {
   readText: async (path) => readGiven(path, LARGEST_TOKEN_BYTES),
   runCommand: async (command) => {
-    const { file, argv, verbatim } = system.programOf(command);
-    const { stdout } = await promisify(execFile)(file, argv, {
-      windowsVerbatimArguments: verbatim,
-      timeout: COMMAND_TIMEOUT_MS,
-      maxBuffer: LARGEST_TOKEN_BYTES,
-    });
+    const options = { timeout: COMMAND_TIMEOUT_MS, maxBuffer: LARGEST_TOKEN_BYTES };
+    const { stdout } =
+      typeof command === "string"
+        ? await promisify(exec)(command, options)
+        : await promisify(execFile)(command[0] ?? "", command.slice(1), options);
     return stdout;
   },
 };

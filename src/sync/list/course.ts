@@ -15,7 +15,6 @@ import {
   type RefusedRow,
   uncountable,
 } from "./state.ts";
-import { unreadState } from "./stored-state.ts";
 import { readHeadAgain, startWatermark } from "./ways/changes.ts";
 import { startFilter } from "./ways/filter.ts";
 import { coverageOf, type Progress, withPageSize } from "./ways/progress.ts";
@@ -29,8 +28,8 @@ export interface Beginning {
 }
 
 /** Another way of reading, of which no page was received. What was counted of the list stays. */
-const anotherWay = (reading: Reading, progress: Progress, pages = 0): Reading => ({
-  ...{ ...reading, progress, pages, onlyPage: new Set<string>() },
+const anotherWay = (reading: Reading, progress: Progress): Reading => ({
+  ...{ ...reading, progress, pages: 0, onlyPage: new Set<string>() },
 });
 
 /** The list, read as `Kind` from now on, without what only its present kind knows. */
@@ -40,9 +39,9 @@ const paged = ({ order, stream, before, walkId, startedAt, rows, wantedContent, 
   ...{ last: list.last, firstForm: list.firstForm },
 });
 
-/** A walk of the whole list, when the shorter reading did not suffice. Of a wider scope nothing of the narrower one counts any more. */
+/** A walk of the whole list, when the shorter reading did not suffice. */
 export const walkWhole = (list: Active, { runId, now, shape }: Beginning): ReadingList => {
-  const { widens, ...order } = list.order;
+  const { order } = list;
   const progress = startWalk({
     size: shape.perPage,
     overlap: overlaps(order, list.rows),
@@ -51,20 +50,11 @@ export const walkWhole = (list: Active, { runId, now, shape }: Beginning): Readi
   const fresh = emptyReading(progress, { firstMirror: list.rows === 0, content: list.wantedContent });
   const { readAt, newest, firstNewest } = list.reading;
   return {
-    ...{ ...paged(list), order, kind: "reading", refused: null },
-    before: widens === undefined ? list.before : unreadState(order.stream, "", runId),
+    ...{ ...paged(list), kind: "reading", refused: null },
     walkId: `${runId}/${order.stream}/${order.scope}/walk`,
     startedAt: now,
     reading: { ...fresh, readAt, newest, firstNewest },
   };
-};
-
-/** After a walk of the rows that a wider scope adds: reads every change since the list was complete for the narrower one. */
-export const readWiderChanges = (list: ReadingList, { perPage: size }: ListShape): ReadingList => {
-  const since = (list.before?.watermark ?? 0) - overlapMs(list.stream);
-  const progress = startWatermark({ size, since, thorough: true });
-  // Rows of the walk count as seen, so no page alone is all that was.
-  return { ...list, last: null, reading: anotherWay(list.reading, progress, Math.max(2, list.reading.pages)) };
 };
 
 /** The list goes on without the page: by its changes, if it shows them, else from its head. */

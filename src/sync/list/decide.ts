@@ -1,6 +1,6 @@
 // The next step of a list, once the mirror has counted: more pages, another way of reading, or its end. Pure.
 import { DuckmirrorError } from "../../core/errors.ts";
-import { readByFilter, readChangesAgain, readWiderChanges, walkWhole, withoutRefused } from "./course.ts";
+import { readByFilter, readChangesAgain, walkWhole, withoutRefused } from "./course.ts";
 import type { Step } from "./coverage/contract.ts";
 import type { Effect, Facts, Transition } from "./events.ts";
 import type { ListShape } from "./form.ts";
@@ -11,38 +11,18 @@ import {
   type ListState,
   type Live,
   progressOf,
-  type ReadingList,
   type Single,
   stepOf,
-  uncountable,
 } from "./state.ts";
 import { coverageOf, inFixedPages } from "./ways/progress.ts";
 
 type Next = Transition<ListState>;
 const stay = (state: ListState, ...effects: readonly Effect[]): Next => ({ state, effects });
 
-/** True for a list whose scope gained values, and of which only the rest is read. */
-const widens = ({ order }: Active): boolean => order.widens !== undefined;
-
-/** True after the walk of the added values. */
-export const readsWiderChanges = (list: Active): boolean => widens(list) && list.reading.progress.kind === "watermark";
-
-/** Why what is missing cannot be read alone; null: it can, or the whole list is read anyway. */
-const doubtIn = (list: Active, { filtered, shape }: Facts): string | null => {
-  if (!widens(list)) return null;
-  const coverage = coverageOf(list.reading.progress);
-  if (!filtered) return "the service does not apply the filters of its wider scope";
-  if (!shape.changeOrder) return `the service does not sort by ${list.stream.watermark}`;
-  return coverage !== null && coverage.end > 0 && coverage.total === null
-    ? "the service does not count its rows"
-    : null;
-};
-
 /** The list is walked whole. */
 export const walkInstead = (list: Active, because: string, beginning: Pick<Facts, "runId" | "now" | "shape">): Next =>
   stay(
     walkWhole(list, beginning),
-    ...(widens(list) ? [{ kind: "give-up-widening" } as const] : []),
     { kind: "note", text: `${list.stream.name}: full walk, ${because}` },
     { kind: "mode", mode: "walk" },
     { kind: "go-on" },
@@ -99,18 +79,9 @@ export const concluded = (
   if (addsUp && mayHaveLost(list, seen)) return stay(deletingOf(list), content, ...compared, { kind: "delete" });
   const isOpen = whole && !addsUp && list.reading.progress.kind !== "log";
   const isProven = isBelieved(list) && !(list.stream.watermark !== undefined && mayHaveChanged(list));
-  const isDoubtful = addsUp && !widens(list) && !isProven;
+  const isDoubtful = addsUp && !isProven;
   if (isOpen || isDoubtful) return stay(list, content, ...compared, { kind: "close-gap" });
   return stay(list, content, ...compared, { kind: "end", verdict: { whole, addsUp } });
-};
-
-/** The end of a list that is read in two parts: the added values, then the changes. */
-const concludedPart = (list: ReadingList, seen: number, step: Extract<Step, { kind: "done" }>, facts: Facts): Next => {
-  if (uncountable(list) > 0) return walkInstead(list, "the mirror cannot hold all of its records", facts);
-  if (readsWiderChanges(list)) return concluded(list, seen, step);
-  if (!step.addsUp) return walkInstead(list, step.because, facts);
-  // Pages of the changes must not be taken for pages of the walk when a killed run is recovered.
-  return stay(readWiderChanges(list, facts.shape), { kind: "store" }, { kind: "go-on" });
 };
 
 /** The failure of a walk whose next page was refused: how much of the list the service returns. A company's list has no order. */
@@ -180,9 +151,7 @@ const afterStep = (list: Active, step: Step, facts: Facts): Next => {
     case "walk":
       return stay(list, { kind: "find-gone", because: step.because });
     case "done":
-      return list.kind === "reading" && widens(list)
-        ? concludedPart(list, facts.seen, step, facts)
-        : concluded(list, facts.seen, step);
+      return concluded(list, facts.seen, step);
     default:
       return step satisfies never;
   }
@@ -209,12 +178,6 @@ export const decide = (before: Active, facts: Facts): Next => {
   if (mustWait(idle)) return stay(idle);
   const progress = inFixedPages(idle.reading.progress, facts.shape.fixed);
   const list: Active = { ...idle, rows: facts.rows ?? idle.rows, reading: { ...idle.reading, progress } };
-  const doubt = doubtIn(list, facts);
-  if (doubt !== null) {
-    // Pages under way belong to the list as it was asked for so far.
-    const { wanted, uncommitted } = list.requests;
-    return wanted.length + uncommitted > 0 ? stay(list) : walkInstead(list, doubt, facts);
-  }
   const { step, list: next } = stepOf(list, facts, facts.room);
   const ends = step.kind !== "read" && step.kind !== "wait";
   if (ends && next.kind === "detour" && progress.kind !== "walk") {

@@ -16,8 +16,6 @@ export interface Facts extends Counted {
   readonly room: number;
   /** Mirrored rows inside the setting `scope`, of a list that is read with its filters; null: as counted so far. */
   readonly rows: number | null;
-  /** The list is read with the filters of the setting `scope`. */
-  readonly filtered: boolean;
 }
 
 export type ListEvent =
@@ -86,10 +84,6 @@ export type Effect =
   | { readonly kind: "mode"; readonly mode: string }
   /** The service does not sort, or filter, this list by its change date. */
   | { readonly kind: "remember"; readonly lack: Partial<Pick<ListShape, "changeOrder" | "changeFilter">> }
-  /** Stores the state, before another request is sent. */
-  | { readonly kind: "store" }
-  /** Nothing of a narrower scope counts any more: the list is walked whole. */
-  | { readonly kind: "give-up-widening" }
   /** Stores the content with which every row was read. */
   | { readonly kind: "content"; readonly whole: boolean }
   /** The rows of the list count for the share that may be deleted. */

@@ -42,7 +42,7 @@ export const startProgress = (
     case "walk":
       return startWalk({ size, overlap, proof: proofOf(stream, shape) });
     case "watermark":
-      return startWatermark({ size, since, thorough: order.widens !== undefined });
+      return startWatermark({ size, since });
     case "filter":
       return order.since === undefined
         ? startFilter({ size, since, counted: (before?.totalCount ?? null) !== null })

@@ -1,7 +1,5 @@
 // What a plan orders to be read: one list, or one record, and in which way. The state of its reading is in state.ts.
 import type { StreamName } from "../../catalog/streams.ts";
-import type { RowScope } from "../../core/config/planning/scope-settings.ts";
-import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 
 /** Way of reading a scope. */
 export type ScopeMode =
@@ -15,14 +13,6 @@ export type ScopeMode =
   | "detail"
   | "capture";
 
-/** A scope that adds values of one filter to the scope that the list was read with. */
-export interface Widening {
-  /** The scope of the added rows alone. */
-  readonly added: RowScope;
-  /** State of the list, complete for the narrower scope. */
-  readonly before: ScopeState;
-}
-
 export interface ReadingOrder {
   readonly stream: StreamName;
   readonly scope: string;
@@ -35,8 +25,6 @@ export interface ReadingOrder {
   readonly version?: number | null;
   /** Records before this are not wanted, ms since the epoch. */
   readonly since?: number;
-  /** The list holds what a narrower scope asked for; only the rest is read (docs/decisions/row-scope.md). */
-  readonly widens?: Widening;
 }
 
 /** Order of the rows that a page is asked for in: the walk's order, by change date, filtered by change date, or a span of time. */

@@ -2,8 +2,7 @@
 // next one from it and an event. src/sync/list/SPEC.md has the table.
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError, ErrorCode } from "../../core/errors.ts";
-import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
-import { acceptedGap } from "../rows/accepted-gap.ts";
+import { acceptedGap, type ScopeState } from "../../warehouse/record/checkpoint.ts";
 import type { MirrorFacts, ReadRequest, Step } from "./coverage/contract.ts";
 import { overlaps, startProgress } from "./first-progress.ts";
 import type { ListShape } from "./form.ts";

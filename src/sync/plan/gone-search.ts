@@ -1,13 +1,14 @@
 // What a reading of changes costs beyond its first page, where the last sync left more rows in the mirror than the service counts:
 // a search for these rows, or a walk. Sends nothing.
+
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
 import { counted } from "../../core/text/units.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
+import { acceptedGap } from "../../warehouse/record/checkpoint.ts";
 import { type CountingMemory, countingMemory, countingName, isUsable } from "../list/parts/memory.ts";
 import { isWorthCounting, priceOfCounting, searchedList } from "../list/parts/price.ts";
 import { endsAtWindow } from "../list/window.ts";
-import { acceptedGap } from "../rows/accepted-gap.ts";
 import { isScoped } from "../rows/row-scope.ts";
 import { type Candidate, type Context, expectedPageSize, stateKey, walkPages } from "./candidate.ts";
 

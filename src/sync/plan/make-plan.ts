@@ -3,12 +3,11 @@
 import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { splitWaiting, type Unusable, type Waiting, waitsDeep } from "../../core/state/unusable-answers.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
-import type { Widening } from "../list/order.ts";
 import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";
 import { withSearch } from "./gone-search.ts";
 import { mirrorViews } from "./mirror-view.ts";
-import { changedScopes, unusableIn, wideningLists } from "./remembered.ts";
+import { changedScopes, unusableIn } from "./remembered.ts";
 import { lengthsOf, type ResetList, resetCandidates, sinceCandidates, withoutStates } from "./reset.ts";
 import { FORBIDDEN_WORTH } from "./worth.ts";
 
@@ -45,8 +44,6 @@ export interface Plan {
 
 /** What is known about the service. */
 export interface Known extends Pick<DueOptions, "shapes" | "access" | "suspected"> {
-  /** Lists of which a run reads only what their wider scope adds; unset: decided by the plan. */
-  readonly widening?: ReadonlyMap<StreamName, Widening>;
   /** Lists and records whose answers could not be used; unset: what the mirror remembers. */
   readonly unusable?: readonly Unusable[];
 }
@@ -73,14 +70,12 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
   const viewAt = mirrorViews(warehouse, { content: wantsContent, rowScope: options.rowScope });
   // What the command names is asked for at once.
   const waits = !options.full && !options.named && options.reset.length === 0;
-  return async ({ widening, unusable, ...known }, now) => {
+  return async ({ unusable, ...known }, now) => {
     // A list with another scope counts as never read.
     const capabilities = await warehouse.capabilities();
     const changed = changedScopes(capabilities, options.rowScope);
     const unread = changed.map((stream) => ({ stream, scope: "" }));
     const mirrored = await viewAt(now);
-    const stored = { capabilities, states: [...mirrored.states.values()] };
-    const widens = widening ?? wideningLists(stored, { ...options, ...known }, now);
     const unknown = withoutStates(mirrored, unread, null);
     const view = withoutStates(unknown, options.reset, options.syncId ?? null);
     const totals = new Map([...(options.totals ?? []), ...lengthsOf(mirrored, options.reset)]);
@@ -88,19 +83,11 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
     if (options.since != null)
       return { candidates: sinceCandidates(context, options.since), waiting: [], view, context };
     const readBefore = unread.filter(({ stream, scope }) => mirrored.states.has(stateKey(stream, scope)));
-    const due = dueCandidates(view, context.options).map((candidate) => {
-      if (!readBefore.some(({ stream, scope }) => stream === candidate.stream && scope === candidate.scope))
-        return candidate;
-      const wider = widens.get(candidate.stream);
-      return wider === undefined
+    const due = dueCandidates(view, context.options).map((candidate) =>
+      readBefore.some(({ stream, scope }) => stream === candidate.stream && scope === candidate.scope)
         ? { ...candidate, because: "its scope changed, so the list is read whole" }
-        : {
-            ...candidate,
-            widens: wider,
-            overlap: true,
-            because: "its scope is wider: what that adds is read, then the changes",
-          };
-    });
+        : candidate,
+    );
     const searching = await Promise.all(
       due.map((candidate) => withSearch(warehouse, context, candidate, capabilities)),
     );

@@ -93,7 +93,7 @@ const start = async (run: SyncRun, candidate: Candidate, states: Plan["view"]["s
   const key = stateKey(candidate.stream, candidate.scope);
   const first = openList({
     order: candidate,
-    before: candidate.widens?.before ?? states.get(key),
+    before: states.get(key),
     shape: shapeOf(run, candidate.stream),
     rows: run.rows.get(key) ?? 0,
     runId: run.runId,
@@ -128,9 +128,9 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       run.replan = false;
       const access = accessIn(run);
       awaitsTier = access === "unknown";
-      const { shapes, widening, unusable } = run;
+      const { shapes, unusable } = run;
       const suspected = (id: string, tracked: boolean) => isSuspect(run, id, tracked);
-      const plan = await planner({ shapes, access, widening, suspected, unusable: unusable.known() }, deps.clock.now());
+      const plan = await planner({ shapes, access, suspected, unusable: unusable.known() }, deps.clock.now());
       run.waiting = plan.waiting;
       states = plan.view.states;
       const planned = new Map(plan.candidates.map((one) => [stateKey(one.stream, one.scope), one]));

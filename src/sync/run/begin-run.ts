@@ -10,14 +10,7 @@ import { ratesOf, readPastRuns } from "../plan/forecast/past-runs.ts";
 import { createPlanner, type Plan, type Planner } from "../plan/make-plan.ts";
 import { readLastQuota, readScopeRows } from "../plan/mirror-view.ts";
 import { readRollOver } from "../plan/quota-readings.ts";
-import {
-  changedScopes,
-  rememberTier,
-  rememberWanted,
-  shapesIn,
-  unusableIn,
-  wideningLists,
-} from "../plan/remembered.ts";
+import { rememberTier, rememberWanted, shapesIn, unusableIn } from "../plan/remembered.ts";
 import { correctFutureStamps, recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { withLargePagesAgain } from "../request/smaller-pages.ts";
@@ -73,22 +66,16 @@ const planRun = async (
   deps: SyncDeps,
   { runId, startedAt }: Identity,
 ): Promise<
-  Omit<BegunRun, "run" | "quota" | "firstResults"> &
-    Pick<SyncRun, "shapes" | "widening"> & { readonly lastRemaining: number | null }
+  Omit<BegunRun, "run" | "quota" | "firstResults"> & Pick<SyncRun, "shapes"> & { readonly lastRemaining: number | null }
 > => {
   const { warehouse, tracer = noTracer } = deps;
-  const capabilities = await warehouse.capabilities();
-  const stored = [...shapesIn(capabilities)];
+  const stored = [...shapesIn(await warehouse.capabilities())];
   const shapes = new Map(stored.map(([name, shape]) => [name, withLargePagesAgain(shape, startedAt)]));
-  // Thousands of states, which only a changed scope asks for.
-  const isSameScope = changedScopes(capabilities, options.rowScope).length === 0;
-  const states = isSameScope ? [] : await warehouse.scopeStates();
-  const widening = wideningLists({ capabilities, states }, { ...options, shapes }, startedAt);
-  await openScope({ warehouse, rowScope: options.rowScope, runId, now: startedAt }, shapes, widening);
+  await openScope({ warehouse, rowScope: options.rowScope, runId, now: startedAt }, shapes);
   const planner = createPlanner(warehouse, options);
   const tier = deps.tier.known;
   const access = accessOf(tier, startedAt, options.allowMassDelete);
-  const plan = await inSpan(tracer, "plan", () => planner({ shapes, access, widening }, startedAt));
+  const plan = await inSpan(tracer, "plan", () => planner({ shapes, access }, startedAt));
   const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
   const rates = ratesOf(await readPastRuns(warehouse.database), options.streams);
   const forecast = forecastOf(plan.context, plan.candidates, rates);
@@ -99,7 +86,7 @@ const planRun = async (
   await rememberWanted(warehouse, options, plan.view.creditLimit, startedAt);
   await rememberTier(warehouse, tier, startedAt);
   deps.emit({ kind: "run-started", runId, mode, at: startedAt });
-  return { planner, plan, mode, forecast, allowance, shapes, widening, lastRemaining: credits.remaining };
+  return { planner, plan, mode, forecast, allowance, shapes, lastRemaining: credits.remaining };
 };
 
 /** What the run fetches with: every request of it has an id of its own. */
@@ -119,7 +106,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const { runId } = identity;
   await recoverAnswers(deps, startedAt);
   await correctStamps(deps, identity);
-  const { shapes, widening, lastRemaining, ...planned } = await planRun(options, deps, identity);
+  const { shapes, lastRemaining, ...planned } = await planRun(options, deps, identity);
   const ending = createEnding(deps);
   const { signal, hardSignal, stop } = ending;
   const archive = deps.archive.open({ runId, now: startedAt });
@@ -150,7 +137,6 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     unusable: createUnusableBook(unusableIn(capabilities), clock.now),
     waiting: planned.plan.waiting,
     shapes,
-    widening,
     granted: new Map(),
     trials: createFormTrials(),
     beforeSmaller: new Map(),

@@ -1,14 +1,14 @@
 // The shell of a list that is read: counts what its next step needs to know, and carries out what follows from an event.
 // Nothing here decides; list/next.ts does.
-import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
-import { mustWait, readsWiderChanges } from "../list/decide.ts";
+import type { ScopedTable } from "../../catalog/tables.ts";
+import { mustWait } from "../list/decide.ts";
 import type { Effect, Facts } from "../list/events.ts";
 import type { ListShape } from "../list/form.ts";
 import { type Active, isActive, liveOf, readingOf } from "../list/state.ts";
-import { finishedState, walkingState } from "../list/stored-state.ts";
+import { finishedState } from "../list/stored-state.ts";
 import { coverageOf } from "../list/ways/progress.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
-import { rememberScope, rememberShape } from "../plan/remembered.ts";
+import { rememberShape } from "../plan/remembered.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { endedAtWindow, rememberWindow } from "./settle/at-window.ts";
 import { settleByAccount, waitsForAccounts } from "./settle/by-account.ts";
@@ -19,7 +19,7 @@ import { settleAfterChanges } from "./settle/suspects.ts";
 import { closeList, commitState, failList } from "./state/list-ends.ts";
 import type { Deciding, OpenList } from "./state/open-list.ts";
 import { hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
-import { beginScope, markReturned } from "./state/scope-marks.ts";
+import { markReturned } from "./state/scope-marks.ts";
 
 /** Distinct ids of the reading. */
 const seenBy = async (run: SyncRun, list: Active): Promise<number> => {
@@ -31,7 +31,7 @@ const seenBy = async (run: SyncRun, list: Active): Promise<number> => {
 /** In a filtered list only the rows inside the scope count; a complete walk shows which these are. */
 const countScope = async ({ deps }: SyncRun, list: Active, name: ScopedTable, complete: boolean): Promise<number> => {
   const isShown = complete && list.reading.progress.kind === "walk";
-  if (isShown || readsWiderChanges(list)) await markReturned(deps.warehouse, name, list.walkId);
+  if (isShown) await markReturned(deps.warehouse, name, list.walkId);
   return deps.warehouse.countRows(name);
 };
 
@@ -56,7 +56,6 @@ const factsOf = async (run: SyncRun, list: Active): Promise<Facts> => {
     now: run.deps.clock.now(),
     shape: shapeOf(run, name),
     room: asksAlone(run, list) ? 1 : run.options.concurrency,
-    filtered: isFiltered(run, name),
     rows,
     seen: counts ? await seenBy(run, list) : 0,
     matching: changes === null ? null : await countChangedContacts(run.deps.warehouse.database, changes.since),
@@ -85,31 +84,10 @@ const noteContent = async (run: SyncRun, list: OpenList, whole: boolean): Promis
   if (String(walkedWith) !== String(shape.walkedWith)) await remember(run, list, { walkedWith });
 };
 
-/** The table whose list widens; null: the whole list is read. */
-const wideningTable = (run: SyncRun, { stream: { name } }: OpenList): ScopedTable | null =>
-  isScopedTable(name) && run.widening.has(name) ? name : null;
-
-const giveUpWidening = async (run: SyncRun, list: OpenList): Promise<void> => {
-  const { runId, options, deps } = run;
-  const table = wideningTable(run, list);
-  if (table === null) return;
-  await beginScope({ warehouse: deps.warehouse, rowScope: options.rowScope, runId, now: deps.clock.now() }, table);
-  run.widening.delete(table);
-};
-
-/** The list is complete for the wider scope. After its state: a crash in between reads the same once more. */
-const endWidening = async (run: SyncRun, list: OpenList): Promise<void> => {
-  const table = wideningTable(run, list);
-  if (table === null || liveOf(list.state).order.widens === undefined) return;
-  await rememberScope(run.deps.warehouse, run.options.rowScope, table, run.deps.clock.now());
-  run.widening.delete(table);
-};
-
 const endList = async (run: SyncRun, list: OpenList, { verdict }: Extract<Effect, { kind: "end" }>): Promise<void> => {
   const outcome = { ...verdict, now: run.deps.clock.now(), runId: run.runId };
   await rememberWindow(run, list, "settled");
   await commitState(run, finishedState(liveOf(list.state), outcome));
-  await endWidening(run, list);
   closeList(run, list);
 };
 
@@ -146,10 +124,6 @@ const keep = async (run: SyncRun, list: OpenList, effect: Exclude<Effect, { kind
       return void run.stats.of(name).modes.add(effect.mode);
     case "remember":
       return remember(run, list, effect.lack);
-    case "store":
-      return commitState(run, walkingState(list.state, run.runId));
-    case "give-up-widening":
-      return giveUpWidening(run, list);
     case "content":
       return noteContent(run, list, effect.whole);
     case "compared":

@@ -24,7 +24,7 @@ import { closeList, failList } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
 import { type SyncRun, shapeOf } from "./state/run-state.ts";
 import { learnFrom } from "./state/tier-book.ts";
-import { rowScopeOf, type WantedCall, whereOf } from "./wanted-call.ts";
+import { type WantedCall, whereOf } from "./wanted-call.ts";
 
 /** Rows of the ledger that are committed with an answer. */
 type Requests = Parameters<SyncRun["committer"]["commit"]>[0]["requests"];
@@ -144,7 +144,7 @@ const learnForm = async (run: SyncRun, list: OpenList, { request, wanted, outcom
   const tried = run.trials.of(list) !== undefined;
   const again = await settleShape(run, list, request, wanted.call, outcome);
   if (tried && run.trials.of(list) === undefined) await shareForm(run, list);
-  const rowScope = rowScopeOf(list.state, run.options.rowScope);
+  const { rowScope } = run.options;
   const records = Array.isArray(outcome.data) ? outcome.data : [];
   if (shapeOf(run, name).filters && ignoresFilters(rowScope, name, wanted.call.query, records)) {
     await readWhole(run, name);

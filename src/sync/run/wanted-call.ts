@@ -1,7 +1,6 @@
 // Builds a list's next request, and the detail that the archive stores for loading its response later.
 import type { ApiCall } from "../../api/outcome.ts";
 import { isStreamName, streamSpec } from "../../catalog/streams.ts";
-import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { Work } from "../../warehouse/record/checkpoint.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
@@ -62,12 +61,6 @@ export const purposeOf = ({ stream, state }: Pick<OpenList, "stream" | "state">)
   work: workOfList(state),
 });
 
-/** The rows that a list is asked for: while it widens, first the added ones alone, then the changes of the wider list. */
-export const rowScopeOf = (state: ListState, rowScope: RowScope): RowScope => {
-  const { widens } = liveOf(state).order;
-  return progressOf(state)?.kind === "walk" && widens !== undefined ? widens.added : rowScope;
-};
-
 /** The request for a page of a list; `read` is null where one request suffices. */
 export const wantedCall = (
   state: ListState,
@@ -77,11 +70,10 @@ export const wantedCall = (
 ): WantedCall => {
   const { stream, order } = liveOf(state);
   const progress = progressOf(state);
-  const rowScope = rowScopeOf(state, options.rowScope);
   const call =
     read === null
       ? singleCall(liveOf(state), shape, options)
-      : listCall(stream, order.scope, read, orderOf(state), shape, { ...options, rowScope });
+      : listCall(stream, order.scope, read, orderOf(state), shape, options);
   const overlap = progress?.kind === "walk" ? progress.coverage.overlap : null;
   const granted = call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants;
   const along = stream.embeds.flatMap(({ table }) =>

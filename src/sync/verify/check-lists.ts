@@ -1,12 +1,13 @@
 // Checks of lists: compares a page with the mirror for the number of rows, different rows, and rows that one side
 // lacks.
+
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { compareLoad, mirroredBeside } from "../../warehouse/load/compare.ts";
+import { acceptedGap } from "../../warehouse/record/checkpoint.ts";
 import { isDescending } from "../list/coverage/coverage.ts";
 import { initialShape, type ListShape, shapeAfterRefusal } from "../list/form.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { detailCall, listCall, namesLightFields, namesUnknownFields } from "../request/calls.ts";
-import { acceptedGap } from "../rows/accepted-gap.ts";
 import { guardDeletes, PROBES } from "../run/settle/delete-guard.ts";
 import type { Check } from "./checks.ts";
 import { cameOrWent, differs, judged, type Where } from "./newer.ts";

@@ -1,11 +1,13 @@
 // Compares a list with the mirror by counts of its parts (list/parts/comparing.ts decides each step): finds the range of days that
 // differs, and the rows in it. Each count brings a page of rows, which are compared field by field.
+
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
 import { counted } from "../../core/text/units.ts";
 import { filterDate } from "../../core/time.ts";
 import { compareLoad } from "../../warehouse/load/compare.ts";
 import { type DateBound, readRowsBetween } from "../../warehouse/load/suspects.ts";
+import { acceptedGap } from "../../warehouse/record/checkpoint.ts";
 import { initialShape } from "../list/form.ts";
 import { type ComparingStep, nextComparison, startComparing, takeCompared } from "../list/parts/comparing.ts";
 import { type Asked, type Counting, type MirrorFacts, partsOf, takeAsked } from "../list/parts/counting.ts";
@@ -14,7 +16,6 @@ import type { CountedPage } from "../list/parts/meaning.ts";
 import { countingMemory, countingName, filterOf } from "../list/parts/memory.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { partCall } from "../request/calls.ts";
-import { acceptedGap } from "../rows/accepted-gap.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import { isScoped } from "../rows/row-scope.ts";
 import { type Finding, failing, finding, NOTHING, vanished } from "./check-lists.ts";

@@ -97,7 +97,7 @@ const prepare = async (
   const states = await warehouse.scopeStates();
   if (states.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
   const shapes = await readShapes(warehouse);
-  await openScope({ warehouse, rowScope: options.sync.rowScope, runId, now: startedAt }, shapes, new Map());
+  await openScope({ warehouse, rowScope: options.sync.rowScope, runId, now: startedAt }, shapes);
   const budgets = await openBudgets(options.sync.budgets, deps);
   const pageSize = (stream: StreamName) => shapes.get(stream)?.perPage ?? options.sync.largestPage;
   const facts = await readFacts(deps, options.sample, states, pageSize);

@@ -1,7 +1,6 @@
 // Any scope of accounts, contacts and signals, changed at any time, while the source changes between and during syncs and
 // processes are killed: the rows inside are the source's, none is deleted that is there, and none is fetched that the
-// scope excludes. Half of the scopes only add values to the one before, so that what is missing is read alone (decision
-// 0112).
+// scope excludes. Half of the scopes only add values to the one before.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -85,13 +84,6 @@ const widened = (scope: Scope): Scope => {
   };
   return { ...scope, ...more("accounts"), ...more("signals") };
 };
-
-/** The list was read for a wider scope without a walk of the whole. */
-const hasWidened = (scope: Scope, list: (typeof LISTS)[number], paid: readonly Paid[]): boolean => {
-  const walks = paid.filter(({ path, query }) => path === `/v1/${list}` && query.sortBy === "id");
-  return walks.length > 0 && walks.every(({ query }) => query.type !== scope[list]?.type?.join(","));
-};
-let widenings = 0;
 
 const isInside = (scope: Scope, list: (typeof LISTS)[number], row: Row): boolean => {
   const { type: types = null } = scope[list] ?? {};
@@ -187,13 +179,6 @@ test.each(Array.from({ length: HISTORIES }, (_, history) => SEED + history))(
         data[list].filter((row) => isInside(last, list, row)).map(({ id }) => String(id));
       const mirrored = async (list: (typeof LISTS)[number]) =>
         (await rig.rows(`select id::varchar as id from ${list} where _in_scope`)).map(({ id }) => String(id));
-      for (const list of ["accounts", "signals"] as const) {
-        const paid = service.log.slice(before).filter(({ status }) => status === 200);
-        // A service that does not apply filters is read whole, however the scope changed.
-        if (service.options.filters !== "obey" || !hasWidened(last, list, paid)) continue;
-        widenings += 1;
-        expect((await mirrored(list)).sort(), `${where}: widened ${list}`).toEqual(there(list).sort());
-      }
       const { report, error } = await rig.sync({ full: true }, asked);
       const open = report.streams.filter(({ complete }) => !complete);
       expect([error, open], where).toEqual([null, []]);
@@ -214,7 +199,3 @@ test.each(Array.from({ length: HISTORIES }, (_, history) => SEED + history))(
     }
   },
 );
-
-test("the histories widened scopes without reading whole lists", () => {
-  expect(widenings).toBeGreaterThan(0);
-});

@@ -23,11 +23,9 @@ export interface WatermarkState {
   readonly oldest: number | null;
   /** Its first pages are of an earlier run: what changed since then is not among them. */
   readonly resumed: boolean;
-  /** Every change is wanted, and a count: a page without news ends nothing, because other reads may have brought its rows. */
-  readonly thorough: boolean;
 }
 
-export const startWatermark = (options: { size: number; since: number; thorough?: boolean }): WatermarkState => ({
+export const startWatermark = (options: { size: number; since: number }): WatermarkState => ({
   kind: "watermark",
   coverage: emptyCoverage(options.size, true),
   pages: 0,
@@ -37,7 +35,6 @@ export const startWatermark = (options: { size: number; since: number; thorough?
   reachedKnown: false,
   oldest: null,
   resumed: false,
-  thorough: options.thorough ?? false,
 });
 
 /** Reads what changed since a resumed reading began. Its newest value stays the next watermark. */
@@ -70,18 +67,18 @@ export const acceptWatermark = (state: WatermarkState, read: PageRead): Watermar
 };
 
 /** True when the one page that was read holds the whole list. In one page, the order does not matter. */
-const isWholePage = ({ coverage, pages, thorough }: WatermarkState, { seen, rejected }: MirrorFacts): boolean =>
-  !thorough && coverage.proven && coverage.complete && pages === 1 && seen + rejected === coverage.total;
+const isWholePage = ({ coverage, pages }: WatermarkState, { seen, rejected }: MirrorFacts): boolean =>
+  coverage.proven && coverage.complete && pages === 1 && seen + rejected === coverage.total;
 
 /**
  * True when a page held nothing new: the rows behind it did not change either. Without this rule, a list whose rows share one
  * date would be read to its end every time. Before its first page, the last page is that of another reading.
  */
-const isQuiet = ({ pages, thorough }: WatermarkState, { last }: MirrorFacts): boolean =>
-  !thorough && pages > 0 && last !== null && last.inserted === 0 && last.updated === 0;
+const isQuiet = ({ pages }: WatermarkState, { last }: MirrorFacts): boolean =>
+  pages > 0 && last !== null && last.inserted === 0 && last.updated === 0;
 
-const agreesWith = ({ coverage, thorough }: WatermarkState, { rows, acceptedGap }: MirrorFacts): boolean =>
-  coverage.total === null ? !thorough : coverage.total - rows === acceptedGap;
+const agreesWith = ({ coverage }: WatermarkState, { rows, acceptedGap }: MirrorFacts): boolean =>
+  coverage.total === null || coverage.total - rows === acceptedGap;
 
 export const nextWatermark = (
   state: WatermarkState,
@@ -89,7 +86,7 @@ export const nextWatermark = (
   inFlight: readonly ReadRequest[],
   field: string,
 ): Step => {
-  const { coverage, resumed, thorough } = state;
+  const { coverage, resumed } = state;
   if (inFlight.length > 0) return { kind: "wait" };
   const agrees = agreesWith(state, facts);
   if (isWholePage(state, facts)) {
@@ -107,5 +104,5 @@ export const nextWatermark = (
   if (agrees) return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
   const total = coverage.total === null ? "nothing" : counted(coverage.total, "row");
   const because = `the service counts ${total}, the mirror ${facts.rows}`;
-  return { kind: resumed && !thorough ? "again" : "walk", because };
+  return { kind: resumed ? "again" : "walk", because };
 };

@@ -226,7 +226,6 @@ const stored = z.discriminatedUnion("kind", [
     oldest: z.number().nullable(),
     // Missing in states of older versions.
     resumed: z.boolean().default(false),
-    thorough: z.boolean().default(false),
   }),
   z.object({
     kind: z.literal("filter"),
@@ -275,9 +274,6 @@ export const storedProgress = (text: string): Progress | null => {
 export const resumeProgress = (text: string): Progress | null => {
   const progress = storedProgress(text);
   if (progress === null || progress.kind === "log") return progress;
-  // Changes since then may lie before its first page, which must show all of them.
-  if (progress.kind === "watermark" && progress.thorough)
-    return startWatermark({ size: progress.coverage.size, since: progress.since, thorough: true });
   return withCoverage(progress, resumedCoverage);
 };
 

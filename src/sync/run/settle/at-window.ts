@@ -49,7 +49,7 @@ export const endCutOff = async (run: SyncRun, list: OpenList, missing: number): 
 /** The service's count of a list whose changes came without a gap, or up to its window; null: they did not. */
 const countOfChanges = (live: Live): number | null => {
   const progress = progressOf(live);
-  if (live.kind === "deleting" || live.order.widens !== undefined) return null;
+  if (live.kind === "deleting") return null;
   if (progress?.kind !== "watermark" || !progress.sorted) return null;
   const { proven, endsEarly, total } = progress.coverage;
   return proven || endsEarly ? total : null;

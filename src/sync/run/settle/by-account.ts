@@ -1,12 +1,13 @@
 // Rows of accounts that are gone. If the service counts fewer rows than the mirror holds, rows whose account is no longer mirrored are
 // the likeliest to be gone. The run asks for the account by its id: a 404 is free, and settles all of its rows, once a few of these have
 // answered 404, too, and a row of an account that is there has answered 200. docs/decisions/gone-rows.md.
+
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
+import { acceptedGap } from "../../../warehouse/record/checkpoint.ts";
 import { liveOf } from "../../list/state.ts";
 import { totalOf } from "../../list/stored-state.ts";
 import { stateKey } from "../../plan/candidate.ts";
-import { acceptedGap } from "../../rows/accepted-gap.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { askById, type ByIdAnswer, isAskable } from "./ask-apart.ts";

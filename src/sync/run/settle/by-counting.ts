@@ -5,6 +5,7 @@
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import { filterDate } from "../../../core/time.ts";
+import { acceptedGap } from "../../../warehouse/record/checkpoint.ts";
 import type { Counting, MirrorFacts } from "../../list/parts/counting.ts";
 import {
   type Asked,
@@ -30,7 +31,6 @@ import {
 import { isWorthCounting, MOST_GONE, priceOfCounting, searchedList } from "../../list/parts/price.ts";
 import { liveOf } from "../../list/state.ts";
 import { partCall } from "../../request/calls.ts";
-import { acceptedGap } from "../../rows/accepted-gap.ts";
 import { idOf, timeOf } from "../../rows/loads.ts";
 import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
@@ -59,8 +59,7 @@ const fault = (because: string): Obstacle => ({ kind: "fault", because });
 /** The service's count of the whole list, after its changes were read without a gap; null: there is none to rely on. */
 const countOf = ({ state }: OpenList): number | null => {
   // A count that never agrees would be found wanting in every part.
-  if (state.kind !== "reading" || state.order.widens !== undefined || (acceptedGap(state.before) ?? 0) !== 0)
-    return null;
+  if (state.kind !== "reading" || (acceptedGap(state.before) ?? 0) !== 0) return null;
   const { progress, firstMirror } = state.reading;
   if (firstMirror) return null;
   if (progress.kind === "watermark")

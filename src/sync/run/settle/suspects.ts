@@ -1,12 +1,13 @@
 // Suspects: rows that a reading of the whole list did not return, and rows whose account is gone. It requests them by id, which
 // costs nothing if they are gone, and deletes those that return 404. docs/decisions/gone-rows.md.
+
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import type { Suspect } from "../../../warehouse/load/suspects.ts";
+import { acceptedGap } from "../../../warehouse/record/checkpoint.ts";
 import { type ListState, type Live, liveOf, readingOf, uncountable } from "../../list/state.ts";
 import { totalOf } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
-import { acceptedGap } from "../../rows/accepted-gap.ts";
 import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
@@ -150,9 +151,9 @@ const MOST_MOVED = 2;
 const cameToTheEnd = (state: ListState): boolean => {
   const reading = readingOf(state);
   if (reading?.progress.kind !== "watermark" || reading.firstMirror) return false;
-  if (state.kind !== "reading" || state.order.widens !== undefined) return false;
-  const { coverage, sorted, resumed, thorough } = reading.progress;
-  return coverage.complete && coverage.proven && sorted && !resumed && !thorough;
+  if (state.kind !== "reading") return false;
+  const { coverage, sorted, resumed } = reading.progress;
+  return coverage.complete && coverage.proven && sorted && !resumed;
 };
 
 /** Rows that the mirror holds beyond the service's count. */

@@ -14,7 +14,6 @@ import type { ArchiveLimits } from "../../../warehouse/file/baseline/archive-lim
 import type { PublishPolicy } from "../../../warehouse/file/publish-news.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import { initialShape, type ListShape } from "../../list/form.ts";
-import type { Widening } from "../../list/order.ts";
 import { type ListState, readingOf } from "../../list/state.ts";
 import type { BudgetBook } from "../../plan/budgets/budget-book.ts";
 import type { PlanOptions } from "../../plan/make-plan.ts";
@@ -113,8 +112,6 @@ export interface SyncRun {
   waiting: readonly Waiting[];
   readonly shapes: Map<StreamName, ListShape>;
   readonly trials: FormTrials;
-  /** Lists of which only what their wider scope adds is read; a list that is done, or read whole after all, leaves. */
-  readonly widening: Map<StreamName, Widening>;
   /** Rows of the largest page of each stream that the service has returned in this run. */
   readonly granted: Map<StreamName, number>;
   /** Shape of each stream before smaller pages were asked for in this run (ask-differently.ts); null: pages of every size failed. */

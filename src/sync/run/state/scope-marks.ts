@@ -6,11 +6,9 @@ import { SCOPED_TABLES, type ScopedTable } from "../../../catalog/tables.ts";
 import type { RowScope } from "../../../core/config/planning/scope-settings.ts";
 import { quoted } from "../../../core/text/sql-text.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
-import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import type { ListShape } from "../../list/form.ts";
-import type { Widening } from "../../list/order.ts";
 import { unreadState } from "../../list/stored-state.ts";
-import { changedScopes, rememberScope, rememberShape, rememberWidening } from "../../plan/remembered.ts";
+import { changedScopes, rememberScope, rememberShape } from "../../plan/remembered.ts";
 import { filtersOf, isScoped, outsideOf } from "../../rows/row-scope.ts";
 
 type Shapes = ReadonlyMap<string, ListShape>;
@@ -30,7 +28,7 @@ const isReadWhole = (rowScope: RowScope, table: ScopedTable, shapes: Shapes): bo
  * The list is read completely with the new scope. Its rows are marked by what is known of them until that walk has
  * shown which are inside.
  */
-export const beginScope = async ({ warehouse, rowScope, runId, now }: ScopeRun, table: ScopedTable): Promise<void> => {
+const beginScope = async ({ warehouse, rowScope, runId, now }: ScopeRun, table: ScopedTable): Promise<void> => {
   const outside = outsideOf(rowScope, table);
   await warehouse.mark({ of: "setting", table, inside: true, outside });
   if (outside !== null) await warehouse.mark({ of: "setting", table, inside: false, outside });
@@ -40,30 +38,10 @@ export const beginScope = async ({ warehouse, rowScope, runId, now }: ScopeRun, 
   await rememberScope(warehouse, rowScope, table, now);
 };
 
-/**
- * The list is incomplete from now on, until what its wider scope adds is read. The marks stay those of the narrower
- * scope: the proof needs rows that a list returned, not rows that were inside once.
- */
-const beginWidening = async ({ warehouse, rowScope, runId, now }: ScopeRun, table: ScopedTable, before: ScopeState) => {
-  await rememberWidening(warehouse, rowScope, table, now);
-  if (before.status === "walking") return;
-  const scopes = [{ ...before, status: "walking", walkId: null, cursor: null } as const];
-  await warehouse.commit({ runId, loads: [], requests: [], scopes, quota: null });
-};
-
-/** Prepares a run: a list whose scope has changed is read completely, or as far as it `widens`. */
-export const openScope = async (
-  run: ScopeRun,
-  shapes: Map<string, ListShape>,
-  widening: ReadonlyMap<string, Widening>,
-) => {
+/** Prepares a run: a list whose scope has changed is read completely. */
+export const openScope = async (run: ScopeRun, shapes: Map<string, ListShape>): Promise<void> => {
   const { warehouse, rowScope, now } = run;
   for (const table of changedScopes(await warehouse.capabilities(), rowScope)) {
-    const wider = widening.get(table);
-    if (wider !== undefined) {
-      await beginWidening(run, table, wider.before);
-      continue;
-    }
     await beginScope(run, table);
     const shape = shapes.get(table);
     if (shape?.filters === false) {
@@ -94,18 +72,13 @@ export const markUnreturned = (warehouse: Warehouse, table: ScopedTable, walkId:
 
 const idRow = z.object({ id: z.string() });
 
-/**
- * Moves rows outside the scope to history. Returns their number, by stream. Lists that are read whole, or widen, keep
- * theirs.
- */
+/** Moves rows outside the scope to history. Returns their number, by stream. Lists that are read whole keep theirs. */
 export const eraseOutside = async (
   { warehouse, rowScope, runId, now }: ScopeRun,
   shapes: Shapes,
 ): Promise<ReadonlyMap<ScopedTable, number>> => {
   const erased = new Map<ScopedTable, number>();
-  // Until a list is complete for its wider scope, rows that it has returned may be marked as outside.
-  const widening = changedScopes(await warehouse.capabilities(), rowScope);
-  for (const table of SCOPED_TABLES.filter((name) => !widening.includes(name))) {
+  for (const table of SCOPED_TABLES) {
     if (!isScoped(rowScope, table) || isReadWhole(rowScope, table, shapes)) continue;
     const sql = `SELECT CAST(id AS VARCHAR) AS id FROM main.${quoted(table)} WHERE NOT _in_scope`;
     const ids = (await warehouse.database.query(sql, [], idRow)).map(({ id }) => id);

@@ -4,7 +4,6 @@ import {
   closeByChanges,
   readByFilter,
   readChangesAgain,
-  readWiderChanges,
   reshape,
   walkWhole,
 } from "../../../../src/sync/list/course.ts";
@@ -78,18 +77,6 @@ test("only ids that grow, in a list that may be sorted, prove that pages join; p
   expect(walked("accounts", {}, 0)).toEqual(["descending", false]);
   expect(walked("accounts", { sort: false }, 0)).toEqual(["identity", true]);
   expect(walked("contacts", {}, 5)).toEqual(["identity", true]);
-});
-
-test("changes are read from before the watermark: an hour where it is a time of change, two days where it may be a date", () => {
-  const since = (stream: StreamName) => {
-    return readWiderChanges(aList(stream, "walk"), shape()).reading.progress;
-  };
-  expect(since("accounts")).toMatchObject({ kind: "watermark", since: WATERMARK - HOUR, thorough: true });
-  expect(since("contacts")).toMatchObject({ kind: "watermark", since: WATERMARK - 2 * DAY });
-});
-
-test("after the walk of a wider scope no page alone is all that was read", () => {
-  expect(readWiderChanges(aList("accounts", "walk"), shape()).reading.pages).toBe(2);
 });
 
 test("a reading of changes goes on by filter from the same time, or reads its head again; other readings stay", () => {

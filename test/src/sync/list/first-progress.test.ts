@@ -52,14 +52,6 @@ describe("changes are read again from some time before the watermark", () => {
     const excerpt = begun("accounts", { mode: "filter", since: 7 }, { before: { watermark: NOW } });
     expect(excerpt).toMatchObject({ since: 7, only: true });
   });
-
-  test("every change is read where the list widens", () => {
-    const state = idleState({ stream: "signals", scope: "", at: NOW });
-    expect(begun("signals", { mode: "watermark" })).toMatchObject({ thorough: false });
-    expect(begun("signals", { mode: "watermark", widens: { added: {}, before: state } })).toMatchObject({
-      thorough: true,
-    });
-  });
 });
 
 test("a walk relies on falling ids only where the list is asked for in their order", () => {

@@ -7,7 +7,7 @@ import { next } from "../../../../src/sync/list/next.ts";
 import type { ScopeMode } from "../../../../src/sync/list/order.ts";
 import { type Live, liveOf, openList, progressOf, type Reading } from "../../../../src/sync/list/state.ts";
 import { finishedState, totalOf, unreadState, walkingState } from "../../../../src/sync/list/stored-state.ts";
-import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
+import { acceptedGap, type ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { idleState } from "../plan/planning-input.ts";
 
 const T0 = Date.UTC(2026, 10, 22);
@@ -140,4 +140,13 @@ test("a scope that was never read has nothing but its names", () => {
   const { stream, scope, status, runId, ...rest } = unreadState("filings", "c", "r");
   expect([stream, scope, status, runId]).toEqual(["filings", "c", "idle", "r"]);
   expect(new Set(Object.values(rest))).toEqual(new Set([null]));
+});
+
+test("the gap is what the service counts beyond the rows, or fewer, and unknown until a complete walk has ended", () => {
+  expect(acceptedGap({ totalCount: 10, rowsAtWalk: 7 })).toBe(3);
+  expect(acceptedGap({ totalCount: 7, rowsAtWalk: 10 })).toBe(-3);
+  expect(acceptedGap({ totalCount: 0, rowsAtWalk: 0 })).toBe(0);
+  expect(
+    [{ totalCount: null, rowsAtWalk: 7 }, { totalCount: 7, rowsAtWalk: null }, undefined].map(acceptedGap),
+  ).toEqual([null, null, null]);
 });

@@ -4,8 +4,7 @@ import type { StreamName } from "../../../../src/catalog/streams.ts";
 import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import { openList } from "../../../../src/sync/list/state.ts";
 import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
-import { rowScopeOf, wantedCall, whereOf } from "../../../../src/sync/run/wanted-call.ts";
-import { idleState } from "../plan/planning-input.ts";
+import { wantedCall, whereOf } from "../../../../src/sync/run/wanted-call.ts";
 import { aList } from "./a-list.ts";
 
 const shape: ListShape = { ...initialShape(50), inDefault: ["light"], grants: ["light", "heavy"] };
@@ -47,15 +46,4 @@ test("what a list grants is archived by the form of its request", () => {
   const plain = wanted(listOf("accounts"), PAGE);
   const named = plain.call.query.onlyWithFields !== undefined;
   expect(plain.detail.granted).toEqual(named ? shape.grants : shape.inDefault);
-});
-
-test("while a list widens, its walk asks for the added rows alone, and its changes for all", () => {
-  const before = idleState({ stream: "signals", scope: "", at: 1 });
-  const added = { signals: { type: ["hiring"] } };
-  const all = { signals: { type: ["funding", "hiring"] } };
-  const list = listOf("signals", { widens: { added, before } });
-  expect(rowScopeOf(list, all)).toBe(added);
-  const changes = listOf("signals", { mode: "watermark", widens: { added, before } });
-  expect(rowScopeOf(changes, all)).toBe(all);
-  expect(rowScopeOf(listOf("signals"), all)).toBe(all);
 });

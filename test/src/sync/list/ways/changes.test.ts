@@ -119,21 +119,3 @@ test("it reads on until a known change, or a page of nothing new with counts tha
   });
   expect(nextWatermark(known, facts({ rows: 18, acceptedGap: 2 }), [], "x")).toMatchObject({ kind: "done" });
 });
-
-test("where every change is wanted, no page without news ends it; it needs a count, and begins anew when it is resumed", () => {
-  const every = startWatermark({ size: 5, since: 100, thorough: true });
-  const accept = (ids: readonly string[], known: readonly number[], total: number | null) =>
-    acceptWatermark(every, page({ ids, values: known, total }));
-  const first = accept(["a", "b", "c", "d", "e"], [500, 400, 300, 200, 150], 20);
-  const quiet = facts({ rows: 20, last: NOTHING_NEW });
-  expect(nextWatermark(first, quiet, [], "x")).toMatchObject({ kind: "read" });
-  const known = { ...first, reachedKnown: true };
-  expect(nextWatermark(known, quiet, [], "x")).toMatchObject({ kind: "done", addsUp: false });
-  const differs = { kind: "walk", because: "the service counts 20 rows, the mirror 19" };
-  expect(nextWatermark({ ...known, resumed: true }, facts({ rows: 19 }), [], "x")).toEqual(differs);
-  const uncounted = { ...known, coverage: { ...known.coverage, total: null } };
-  expect(nextWatermark(uncounted, quiet, [], "x")).toMatchObject({ kind: "walk" });
-  const one = accept(["a", "b"], [300, 200], 2);
-  expect(nextWatermark(one, facts({ seen: 2, rows: 3 }), [], "x")).toMatchObject({ kind: "walk" });
-  expect(resumeProgress(serialiseProgress(first))).toEqual(every);
-});

@@ -105,7 +105,7 @@ describe("progress that is too old to be believed", () => {
 test("what an older version stored has today's fields at their first values", () => {
   const later = [
     ["coverage", ["fixed", "granted", "emptyFrom", "idle", "openEnd", "endsEarly"]],
-    ["watermark", ["resumed", "thorough"]],
+    ["watermark", ["resumed"]],
     ["filter", ["only", "counting", "total", "ignored"]],
     ["log", ["since", "granted"]],
   ] as const;
@@ -136,11 +136,4 @@ test("a page that waits is stored as it was received", () => {
 test("a walk that an older version read from the other end begins anew", () => {
   const stored = { ...walk, fromHead: { coverage: over(), joined: false } };
   expect(storedProgress(JSON.stringify(stored))).toBeNull();
-});
-
-test("changes that must all be in one reading begin anew after a resume", () => {
-  const thorough = { ...watermark, thorough: true, newest: 99, coverage: over({ size: 5 }) };
-  expect(resumeProgress(serialiseProgress(thorough))).toEqual(startWatermark({ size: 5, since: 7, thorough: true }));
-  const plain = { ...thorough, thorough: false };
-  expect(resumeProgress(serialiseProgress(plain))).toEqual({ ...plain, coverage: over({ size: 5, fresh: false }) });
 });

@@ -98,6 +98,19 @@ test("--erase moves rows outside to history, and later syncs neither miss nor br
   expect((await sync(scope, request)).sent).toHaveLength(3);
 });
 
+test("--erase before a wider scope is read removes no row that it names", async () => {
+  const { sync, ids, rig } = await start();
+  const request = { streams: ["accounts", "signals"] };
+  await sync({}, request);
+  await sync({ signals: { type: ["podcast"] } }, request);
+  const wider = { signals: { type: ["funding-alert", "podcast"] } };
+  const { report } = await sync(wider, { streams: ["accounts"], eraseOutside: true });
+  expect(report.streams.map(({ deleted }) => deleted)).toEqual([0]);
+  expect(await rig.rows("select count(*) n from history.signals where change = 'delete'")).toEqual([{ n: 0 }]);
+  expect((await sync(wider, request)).complete).toBe(true);
+  expect(await ids("signals", false)).toEqual([]);
+});
+
 test("insights, companies and their lists follow their accounts: outside they stay, marked and uncounted, until --erase", async () => {
   const { clock, sync, rig } = await start();
   const request = { streams: ["accounts", "account_insights", "job_openings"] };

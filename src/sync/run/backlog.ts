@@ -35,7 +35,7 @@ const turnOf = ({ stream, scope, forbidden }: Candidate): 0 | 1 | 2 | 3 => {
   if (streamSpec(stream).strategy !== "log") return 0;
   return scope === QUOTA_SCOPE ? 2 : 1;
 };
-const TURNS = [0, 1, 2, 3] as const;
+const TURNS = 4;
 
 const isUseless = (run: SyncRun, candidate: Candidate) =>
   run.tierLowered && (streamSpec(candidate.stream).scope === "account" || candidate.mode === "detail");
@@ -66,16 +66,18 @@ type Busy = Pick<SyncRun, "active"> & { readonly fetcher: Pick<SyncRun["fetcher"
 
 /** The candidate to start next, of a failing stream only if there is no other; undefined: none may start yet. */
 export const nextOf = (all: readonly Candidate[], run: Busy): Candidate | undefined => {
-  const active = [...run.active.values()];
-  const isBusyBefore = (turn: number) => active.some((list) => turnOf(list.candidate) < turn);
-  // What is asked of an account before its list is read would be asked again, if the list brings another version of it.
-  const readsAccounts = active.some((list) => list.candidate.stream === "accounts");
-  const pending = all.filter(({ stream }) => !(readsAccounts && streamSpec(stream).scope === "account"));
-  for (const turn of TURNS) {
-    const candidate =
-      pending.find((candidate) => turnOf(candidate) === turn && !run.fetcher.isFailing(candidate.stream)) ??
-      pending.find((candidate) => turnOf(candidate) === turn);
-    if (candidate !== undefined) return isBusyBefore(turn) ? undefined : candidate;
+  let earliest = TURNS;
+  let readsAccounts = false;
+  for (const { candidate } of run.active.values()) {
+    earliest = Math.min(earliest, turnOf(candidate));
+    // What is asked of an account before its list is read would be asked again, if the list brings another version of it.
+    readsAccounts ||= candidate.stream === "accounts";
+  }
+  const mayStart = ({ stream }: Candidate) => !(readsAccounts && streamSpec(stream).scope === "account");
+  for (let turn = 0; turn < TURNS; turn++) {
+    const isNow = (candidate: Candidate) => turnOf(candidate) === turn && mayStart(candidate);
+    const candidate = all.find((one) => isNow(one) && !run.fetcher.isFailing(one.stream)) ?? all.find(isNow);
+    if (candidate !== undefined) return earliest < turn ? undefined : candidate;
   }
   return undefined;
 };

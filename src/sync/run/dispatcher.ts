@@ -175,8 +175,8 @@ const take = async (run: SyncRun, picked: Picked, wanted: WantedCall, fetched: F
 const send = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: () => void): Promise<void> => {
   const { list, read } = picked;
   const { stream, scope } = list.candidate;
-  const call = () => wantedCall(list.state, read, formOf(run, list), { ...run.options, embeddable: run.embeddable });
-  let wanted: WantedCall = call();
+  const call = () => wantedCall(list.state, read, formOf(run, list), run.options, run.embeddable);
+  let wanted: WantedCall | null = null;
   const purpose = purposeOf(list);
   run.budgets.launch(purpose);
   const order = () => {
@@ -199,7 +199,7 @@ const send = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: (
   traffic.penniless = result.kind === "no-credit";
   // Nothing in progress could refund a credit or lead to another request.
   if (result.kind === "no-credit" && traffic.open === 1) run.ending.stop(result.error);
-  await take(run, picked, wanted, fetched);
+  await take(run, picked, wanted ?? call(), fetched);
 };
 
 /** Sends a request; resolves when it is sent or will not be. */
@@ -235,13 +235,12 @@ const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
 
 /** Leaves lists to a later run whose budget is spent, or whose stream is shut, once nothing of them is in progress. */
 const leaveForbidden = (run: SyncRun): void => {
-  for (const list of [...run.active.values()]) {
-    const purpose = purposeOf(list);
-    const { state } = list;
-    const waits = hasReady(list) && underWayOf(state) === 0 && requestsOf(state).uncommitted === 0;
+  for (const list of run.active.values()) {
     const isShut = run.unusable.isShut(list.candidate);
-    if (!waits || list.deciding || (!isShut && run.budgets.room(purpose) !== "spent")) continue;
-    if (!isShut) run.budgets.leaveOut(purpose);
+    if (!isShut && (!run.budgets.limits || run.budgets.room(purposeOf(list)) !== "spent")) continue;
+    const waits = hasReady(list) && underWayOf(list.state) === 0 && requestsOf(list.state).uncommitted === 0;
+    if (!waits || list.deciding) continue;
+    if (!isShut) run.budgets.leaveOut(purposeOf(list));
     putOff(run, list);
   }
 };

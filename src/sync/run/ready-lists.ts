@@ -1,16 +1,15 @@
-// Finds the lists with a request to send, and the most valuable one. Runs before every request, so in one pass over
-// the lists. Changes nothing.
-import type { StreamName } from "../../catalog/streams.ts";
+// Finds the lists with a request to send, and the most valuable one. Runs before every request, over hundreds of lists.
+// Changes nothing.
 import { isActive, type ListState, requestsOf } from "../list/state.ts";
 import { LIST_WORTH } from "../plan/worth.ts";
 import type { OpenList } from "./state/open-list.ts";
-import { type KnownShapes, type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
+import { type KnownShapes, type SyncRun, settledLists } from "./state/run-state.ts";
 import { purposeOf } from "./wanted-call.ts";
 
 /** What decides the order of requests. */
 type RunningLists = KnownShapes &
   Pick<SyncRun, "active"> & {
-    readonly budgets: Pick<SyncRun["budgets"], "room">;
+    readonly budgets: Pick<SyncRun["budgets"], "limits" | "room">;
     readonly unusable: Pick<SyncRun["unusable"], "isShut">;
     readonly fetcher: Pick<SyncRun["fetcher"], "isFailing">;
   };
@@ -30,40 +29,26 @@ export const underWayOf = (state: ListState): number => {
 
 /** True when no budget forbids the list's next request, and its stream's answers can be used. */
 const mayAsk = (run: RunningLists, list: OpenList): boolean =>
-  run.budgets.room(purposeOf(list)) === "some" && !run.unusable.isShut(list.candidate);
-
-/** What one pass over the lists needs to know of the whole run. */
-interface Overview {
-  /** Streams with a page in flight. */
-  readonly underWay: ReadonlySet<StreamName>;
-  /** The shape of some list is known. */
-  readonly anySettled: boolean;
-}
-
-const overviewOf = (run: RunningLists): Overview => {
-  const underWay = new Set<StreamName>();
-  for (const list of run.active.values()) {
-    if (underWayOf(list.state) > 0) underWay.add(list.stream.name);
-  }
-  return { underWay, anySettled: settledLists(run).length > 0 };
-};
+  (!run.budgets.limits || run.budgets.room(purposeOf(list)) === "some") && !run.unusable.isShut(list.candidate);
 
 /**
  * While a list's shape is unknown, one request of its stream is enough; while no shape is known, one request in
  * total, because the others profit from its result.
  */
-const waitsForShape = (run: RunningLists, list: OpenList, { underWay, anySettled }: Overview): boolean => {
-  if (list.state.kind === "single" || shapeOf(run, list.stream.name).settled) return false;
-  return anySettled ? underWay.has(list.stream.name) : underWay.size > 0;
+const waitsForShape = (run: RunningLists, { state, stream }: OpenList): boolean => {
+  if (state.kind === "single" || run.shapes.get(stream.name)?.settled === true) return false;
+  const anySettled = settledLists(run).length > 0;
+  for (const other of run.active.values())
+    if ((!anySettled || other.stream === stream) && underWayOf(other.state) > 0) return true;
+  return false;
 };
 
 /** True when no further candidate needs to start. Lists of failing streams do not count: others may still answer. */
 export const enoughReady = (run: RunningLists): boolean => {
-  const overview = overviewOf(run);
   let ready = 0;
   for (const list of run.active.values()) {
     if (run.fetcher.isFailing(list.candidate.stream)) continue;
-    if (hasReady(list) && !waitsForShape(run, list, overview) && mayAsk(run, list)) ready += 1;
+    if (hasReady(list) && !waitsForShape(run, list) && mayAsk(run, list)) ready += 1;
     if (ready === READY_LISTS) return true;
   }
   return false;
@@ -96,11 +81,10 @@ const comesBefore = (run: RunningLists, { candidate: one }: OpenList, { candidat
 /** The most valuable list that may send now, the first of equals; null when none may. */
 export const mostValuable = (run: RunningLists): OpenList | null => {
   const least = leastWorth(run);
-  const overview = overviewOf(run);
   let best: OpenList | null = null;
   for (const list of run.active.values()) {
     if (list.candidate.worth < least || (best !== null && !comesBefore(run, list, best))) continue;
-    if (hasReady(list) && !waitsForShape(run, list, overview) && mayAsk(run, list)) best = list;
+    if (hasReady(list) && !waitsForShape(run, list) && mayAsk(run, list)) best = list;
   }
   return best;
 };

@@ -28,10 +28,15 @@ export interface WantedCall {
   readonly detail: ArchivedDetail;
 }
 
-/** What shapes a task's requests: the configuration, and lists whose records may come along with others. */
-type WantedOptions = CallOptions & UsageChoice & { readonly embeddable: ReadonlySet<string> };
+/** The configuration that shapes requests. */
+type WantedOptions = CallOptions & UsageChoice;
 
-const singleCall = ({ order, stream }: Live, shape: ListShape, options: WantedOptions): ApiCall => {
+const singleCall = (
+  { order, stream }: Live,
+  shape: ListShape,
+  options: WantedOptions,
+  embeddable: ReadonlySet<string>,
+): ApiCall => {
   const { scope, mode } = order;
   if (mode === "detail") return detailCall(stream, scope.slice(DETAIL_SCOPE.length), options);
   if (mode === "resolve") {
@@ -44,7 +49,7 @@ const singleCall = ({ order, stream }: Live, shape: ListShape, options: WantedOp
       return scope === LIMITS_SCOPE ? limitsCall(options) : usageCall(shape, breakdownOf(scope, options), options);
     case "on-change": {
       if (stream.scope === "company") return companyCall({ kind: "id", value: scope }, shape, stream, options);
-      const along = embedsOf(stream, shape).filter(({ table }) => options.embeddable.has(table));
+      const along = embedsOf(stream, shape).filter(({ table }) => embeddable.has(table));
       return insightCall(scope, options, along);
     }
     default:
@@ -61,18 +66,19 @@ export const purposeOf = ({ stream, state }: Pick<OpenList, "stream" | "state">)
   work: workOfList(state),
 });
 
-/** The request for a page of a list; `read` is null where one request suffices. */
+/** The request for a page of a list; `read` is null where one request suffices. `embeddable`: lists whose records may come along. */
 export const wantedCall = (
   state: ListState,
   read: ReadRequest | null,
   shape: ListShape,
   options: WantedOptions,
+  embeddable: ReadonlySet<string>,
 ): WantedCall => {
   const { stream, order } = liveOf(state);
   const progress = progressOf(state);
   const call =
     read === null
-      ? singleCall(liveOf(state), shape, options)
+      ? singleCall(liveOf(state), shape, options, embeddable)
       : listCall(stream, order.scope, read, orderOf(state), shape, options);
   const overlap = progress?.kind === "walk" ? progress.coverage.overlap : null;
   const granted = call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants;

@@ -137,13 +137,26 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
       return work({ database, snapshot, means, keeping, checks, stop, home, now: () => clock.now() });
     });
 
+  const reader = mirrorReader(database);
+  const changes = journalledChanges(database, journal, strictness);
+  /** Facts as last read; null: none, or one was learned since. A sync asks for them a dozen times. */
+  let facts: ReadonlyMap<string, string> | null = null;
+
   return {
-    ...mirrorReader(database),
+    ...reader,
     snapshot,
     adopted,
     archiveDir,
     strictness,
-    ...journalledChanges(database, journal, strictness),
+    ...changes,
+    capabilities: async () => {
+      facts ??= await reader.capabilities();
+      return facts;
+    },
+    setCapability: async (name, value, now) => {
+      await changes.setCapability(name, value, now);
+      facts = null;
+    },
     requestsOf: async (runId) => {
       const rows = await database.query(sqlText("warehouse/requests-of-run.sql"), [runId], requestRow);
       return new Set(rows.map((row) => row.request_id));

@@ -55,6 +55,8 @@ export const readSpent = async (
 };
 
 export interface BudgetBook {
+  /** Some budget is configured; else there is always room. */
+  readonly limits: boolean;
   /** `full`: no request may be sent now, but one under way may still be free; `spent`: none in this run. */
   room(purpose: Purpose): "some" | "full" | "spent";
   /** A request is about to be sent. */
@@ -101,6 +103,7 @@ export const createBudgetBook = (input: {
   const isSpent = ({ cap, spent }: Count) => spent >= allowedBy(cap, limit());
 
   return {
+    limits: counts.length > 0,
     room: (purpose) => {
       const mine = under(purpose);
       if (mine.some(isSpent)) return "spent";

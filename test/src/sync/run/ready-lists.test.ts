@@ -26,6 +26,7 @@ const aRun = (lists: readonly OpenList[], given: Known = {}): Run => {
     shapes: new Map(known.map((name) => [name, settled])),
     active: new Map(lists.map((list, nth) => [String(nth), list])),
     budgets: {
+      limits: true,
       room: ({ stream }) => {
         if (spent.includes(stream)) return "spent";
         return full.includes(stream) ? "full" : "some";

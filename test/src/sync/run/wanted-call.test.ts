@@ -8,14 +8,14 @@ import { wantedCall, whereOf } from "../../../../src/sync/run/wanted-call.ts";
 import { aList } from "./a-list.ts";
 
 const shape: ListShape = { ...initialShape(50), inDefault: ["light"], grants: ["light", "heavy"] };
-const options = { view: "default", content: [], rowScope: {}, embeddable: new Set<string>(), exclude: [] } as const;
+const options = { view: "default", content: [], rowScope: {}, exclude: [] } as const;
 const listOf = (stream: StreamName, more: Partial<Candidate> = {}) => {
   const candidate = { stream, scope: "", mode: "walk", overlap: false } as const;
   return openList({ order: { ...candidate, ...more }, before: undefined, shape, rows: 0, runId: "r", now: 0 });
 };
 const PAGE = { page: 2, perPage: 50, role: "cover" } as const;
 const wanted = (list: ReturnType<typeof listOf>, read: typeof PAGE | null = null) =>
-  wantedCall(list, read, shape, options);
+  wantedCall(list, read, shape, options, new Set());
 
 describe("a request for", () => {
   test("a page names its place, and the archive keeps which one it answers", () => {

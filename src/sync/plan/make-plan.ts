@@ -1,6 +1,6 @@
 // Makes the plan from the mirror's state and the configuration. `plan` and `sync` both use it, so a sync does what
 // `plan` announces.
-import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { splitWaiting, type Unusable, type Waiting, waitsDeep } from "../../core/state/unusable-answers.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";

@@ -7,16 +7,7 @@ import { noLap, type ReadSoFar } from "../coverage/list-end.ts";
 import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } from "./changes.ts";
 import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filter.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
-import {
-  acceptKnown,
-  acceptWalk,
-  type KnownState,
-  nextKnown,
-  nextWalk,
-  secondPass,
-  type WalkState,
-  wantsSecondPass,
-} from "./walk.ts";
+import { acceptKnown, acceptWalk, type KnownState, nextKnown, nextWalk, type WalkState } from "./walk.ts";
 
 export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
 
@@ -38,29 +29,25 @@ export const acceptRead = (progress: Progress, read: PageRead): Progress => {
   }
 };
 
-/** The next step, and the progress after it. `field`: the stream's ordering field, for messages. */
+/** The next step. `field`: the stream's ordering field, for messages. */
 export const nextStep = (
   progress: Progress,
   facts: MirrorFacts,
   inFlight: readonly ReadRequest[],
   room: number,
   field: string,
-): { readonly step: Step; readonly progress: Progress } => {
+): Step => {
   switch (progress.kind) {
-    case "walk": {
-      const step = nextWalk(progress, facts, inFlight, room);
-      if (step.kind !== "done" || step.addsUp || !wantsSecondPass(progress, facts)) return { step, progress };
-      const again = secondPass(progress);
-      return { step: nextWalk(again, facts, inFlight, room), progress: again };
-    }
+    case "walk":
+      return nextWalk(progress, facts, inFlight, room);
     case "watermark":
-      return { step: nextWatermark(progress, facts, inFlight, field), progress };
+      return nextWatermark(progress, facts, inFlight, field);
     case "filter":
-      return { step: nextFilter(progress, facts, inFlight), progress };
+      return nextFilter(progress, facts, inFlight);
     case "known":
-      return { step: nextKnown(progress, facts, inFlight), progress };
+      return nextKnown(progress, facts, inFlight);
     case "log":
-      return { step: nextLog(progress, facts, inFlight), progress };
+      return nextLog(progress, facts, inFlight);
     default:
       return progress satisfies never;
   }
@@ -205,7 +192,6 @@ const walk = z.object({
   coverage,
   proof: z.enum(["descending", "identity"]),
   ordered: z.boolean(),
-  pass: z.number(),
   headReads: z.number(),
   headJoined: z.boolean(),
   // Missing in states of older versions.

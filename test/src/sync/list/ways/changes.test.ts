@@ -6,7 +6,6 @@ import {
   readHeadAgain,
   startWatermark,
 } from "../../../../../src/sync/list/ways/changes.ts";
-import { resumeProgress, serialiseProgress } from "../../../../../src/sync/list/ways/progress.ts";
 import { cover, facts, NOTHING_NEW, page } from "./readings.ts";
 
 const start = startWatermark({ size: 5, since: 100 });

@@ -11,7 +11,6 @@ import {
   type Progress,
   readSoFar,
   reopened,
-  resumeProgress,
   serialiseProgress,
   storedProgress,
 } from "../../../../../src/sync/list/ways/progress.ts";

@@ -113,6 +113,26 @@ const openFiles = async (options: WarehouseOptions) => {
   }
 };
 
+/** Reads and changes what the file holds. Learned facts are read once until there is another: a sync asks for them a dozen times. */
+const contentOf = (database: Database, journal: Journal, strictness: TableStrictness): MirrorReader & Changes => {
+  const reader = mirrorReader(database);
+  const changes = journalledChanges(database, journal, strictness);
+  let facts: ReturnType<MirrorReader["capabilities"]> | null = null;
+  return {
+    ...reader,
+    ...changes,
+    capabilities: () => {
+      facts ??= reader.capabilities();
+      return facts;
+    },
+    // A reading that began before is not kept.
+    setCapability: (name, value, now) =>
+      changes.setCapability(name, value, now).finally(() => {
+        facts = null;
+      }),
+  };
+};
+
 /**
  * Opens the data directory for writing, creating and migrating what is missing.
  * Throws WRITER_BUSY, WAREHOUSE_NEWER, WAREHOUSE_BEHIND, MIGRATION_CHANGED, WAREHOUSE_CORRUPT, FORGET_UNFINISHED,
@@ -137,26 +157,12 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
       return work({ database, snapshot, means, keeping, checks, stop, home, now: () => clock.now() });
     });
 
-  const reader = mirrorReader(database);
-  const changes = journalledChanges(database, journal, strictness);
-  /** Facts as last read; null: none, or one was learned since. A sync asks for them a dozen times. */
-  let facts: ReadonlyMap<string, string> | null = null;
-
   return {
-    ...reader,
+    ...contentOf(database, journal, strictness),
     snapshot,
     adopted,
     archiveDir,
     strictness,
-    ...changes,
-    capabilities: async () => {
-      facts ??= await reader.capabilities();
-      return facts;
-    },
-    setCapability: async (name, value, now) => {
-      await changes.setCapability(name, value, now);
-      facts = null;
-    },
     requestsOf: async (runId) => {
       const rows = await database.query(sqlText("warehouse/requests-of-run.sql"), [runId], requestRow);
       return new Set(rows.map((row) => row.request_id));

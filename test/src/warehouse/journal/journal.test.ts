@@ -114,8 +114,11 @@ test("rows that stand in no response are written out", async () => {
 test("a change whose transaction failed does not count: the next one takes its place", async () => {
   const dataDir = tempDir();
   const warehouse = await open(dataDir);
+  expect([...(await warehouse.capabilities())]).toEqual([]);
   await warehouse.setCapability("a", "1", 1);
+  expect([...(await warehouse.capabilities())]).toEqual([["a", "1"]]);
   await expect(warehouse.setCapability("broken", "no JSON", 2)).rejects.toThrow();
+  expect([...(await warehouse.capabilities())]).toEqual([["a", "1"]]);
   await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)], { requestId: "after" })]));
   await warehouse.close();
   expect((await read(dataDir)).found).toEqual([

@@ -287,7 +287,7 @@ export const stepOf = <L extends Active>(
     last: list.last,
     acceptedGap: expectedGap(list),
   };
-  const step = nextStep(reading.progress, facts, requests.wanted, room, stream.watermark ?? "id");
-  if (step.kind !== "read") return { step, list };
-  return { step, list: { ...list, requests: { ...requests, wanted: [...requests.wanted, ...step.reads] } } };
+  const { step, progress } = nextStep(reading.progress, facts, requests.wanted, room, stream.watermark ?? "id");
+  const wanted = step.kind === "read" ? [...requests.wanted, ...step.reads] : requests.wanted;
+  return { step, list: { ...list, reading: { ...reading, progress }, requests: { ...requests, wanted } } };
 };

@@ -7,7 +7,16 @@ import { noLap, type ReadSoFar } from "../coverage/list-end.ts";
 import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } from "./changes.ts";
 import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filter.ts";
 import { acceptLog, type LogState, nextLog } from "./log.ts";
-import { acceptKnown, acceptWalk, type KnownState, nextKnown, nextWalk, type WalkState } from "./walk.ts";
+import {
+  acceptKnown,
+  acceptWalk,
+  type KnownState,
+  nextKnown,
+  nextWalk,
+  secondPass,
+  type WalkState,
+  wantsSecondPass,
+} from "./walk.ts";
 
 export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
 
@@ -29,25 +38,29 @@ export const acceptRead = (progress: Progress, read: PageRead): Progress => {
   }
 };
 
-/** The next step. `field`: the stream's ordering field, for messages. */
+/** The next step, and the progress after it. `field`: the stream's ordering field, for messages. */
 export const nextStep = (
   progress: Progress,
   facts: MirrorFacts,
   inFlight: readonly ReadRequest[],
   room: number,
   field: string,
-): Step => {
+): { readonly step: Step; readonly progress: Progress } => {
   switch (progress.kind) {
-    case "walk":
-      return nextWalk(progress, facts, inFlight, room);
+    case "walk": {
+      const step = nextWalk(progress, facts, inFlight, room);
+      if (step.kind !== "done" || step.addsUp || !wantsSecondPass(progress, facts)) return { step, progress };
+      const again = secondPass(progress);
+      return { step: nextWalk(again, facts, inFlight, room), progress: again };
+    }
     case "watermark":
-      return nextWatermark(progress, facts, inFlight, field);
+      return { step: nextWatermark(progress, facts, inFlight, field), progress };
     case "filter":
-      return nextFilter(progress, facts, inFlight);
+      return { step: nextFilter(progress, facts, inFlight), progress };
     case "known":
-      return nextKnown(progress, facts, inFlight);
+      return { step: nextKnown(progress, facts, inFlight), progress };
     case "log":
-      return nextLog(progress, facts, inFlight);
+      return { step: nextLog(progress, facts, inFlight), progress };
     default:
       return progress satisfies never;
   }
@@ -192,6 +205,7 @@ const walk = z.object({
   coverage,
   proof: z.enum(["descending", "identity"]),
   ordered: z.boolean(),
+  pass: z.number(),
   headReads: z.number(),
   headJoined: z.boolean(),
   // Missing in states of older versions.

@@ -5,6 +5,8 @@ import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "../coverag
 import { addRead, type Coverage, emptyCoverage, isDescending } from "../coverage/coverage.ts";
 import { nextReads } from "../coverage/next-reads.ts";
 
+/** Passes over a list whose pages do not join. */
+const MAX_PASSES = 2;
 /** Reads of the head for rows inserted during the walk. */
 const MAX_HEAD_READS = 2;
 
@@ -14,6 +16,7 @@ export interface WalkState {
   readonly proof: Proof;
   /** Every page so far was ordered by id, so rows keep their order among each other. */
   readonly ordered: boolean;
+  readonly pass: number;
   /** Pages of the head that were read again. A read that was decided and never sent, or lost in a crash, does not count. */
   readonly headReads: number;
   /** The head was read again and contained a known id. */
@@ -31,6 +34,7 @@ export const startWalk = (options: { size: number; overlap: boolean; proof: Proo
   coverage: emptyCoverage(options.size, options.overlap || options.proof === "identity"),
   proof: options.proof,
   ordered: true,
+  pass: 1,
   headReads: 0,
   headJoined: false,
   grew: false,
@@ -132,6 +136,21 @@ export const nextWalk = (
       ? `all ${counted(facts.seen, "row")} read`
       : `${counted(facts.seen, "row")} read, the service counts ${coverage.total ?? "nothing"}`,
   };
+};
+
+/** True when a second pass may find missed rows: a link stayed unproven, so rows may lie between its pages. */
+export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =>
+  state.pass < MAX_PASSES &&
+  state.coverage.complete &&
+  !state.coverage.proven &&
+  isShort(state, facts) &&
+  !repeatsGap(state.coverage, facts);
+
+/** The same walk from the head again; ids already seen stay. */
+export const secondPass = (state: WalkState): WalkState => {
+  const { size, granted, emptyFrom } = state.coverage;
+  const again = startWalk({ size, overlap: true, proof: state.proof });
+  return { ...again, coverage: { ...again.coverage, granted, emptyFrom }, pass: state.pass + 1 };
 };
 
 // Strategy known, for a list without order: reads pages until one holds nothing new, and ends there if the counts agree.

@@ -38,7 +38,7 @@ test.each(all.map((progress) => [progress.kind, progress] as const))(
       coverage === null ? null : { ...coverage, fresh: false },
     );
     expect(later.kind).toBe(progress.kind);
-    expect(nextStep(progress, facts, [], 1, "x")).toEqual({
+    expect(nextStep(progress, facts, [], 1, "x").step).toEqual({
       kind: "read",
       reads: [{ page: 1, perPage: 10, role: "cover" }],
     });
@@ -88,19 +88,22 @@ test("a walk that comes up short ends without another one; looks at the head are
     page({ ids: descending(9, 3), total: 3 }),
   );
   const short = nextStep(walk, { ...facts, seen: 2 }, [], 4, "x");
-  expect(short).toMatchObject({ kind: "done", addsUp: false });
-  expect(nextStep(walk, { ...facts, seen: 3 }, [], 4, "x")).toMatchObject({ addsUp: true });
-  expect(nextStep(walk, { ...facts, seen: 4 }, [], 4, "x")).toMatchObject({ kind: "done", addsUp: false });
+  expect(short).toMatchObject({ step: { kind: "done", addsUp: false }, progress: { pass: 1 } });
+  expect(nextStep(walk, { ...facts, seen: 3 }, [], 4, "x")).toMatchObject({
+    step: { addsUp: true },
+    progress: { pass: 1 },
+  });
+  expect(nextStep(walk, { ...facts, seen: 4 }, [], 4, "x")).toMatchObject({ step: { kind: "done", addsUp: false } });
   if (walk.kind !== "walk") throw new TypeError("no walk");
   const moved = { ...walk, coverage: { ...walk.coverage, moved: true, total: 4 } };
   const head = { kind: "read", reads: [{ page: 1, role: "head" }] };
-  expect(nextStep(moved, { ...facts, seen: 3 }, [], 4, "x")).toMatchObject(head);
-  expect(nextStep({ kind: "known", walk: moved }, { ...facts, seen: 3 }, [], 4, "x")).toMatchObject(head);
+  expect(nextStep(moved, { ...facts, seen: 3 }, [], 4, "x").step).toMatchObject(head);
+  expect(nextStep({ kind: "known", walk: moved }, { ...facts, seen: 3 }, [], 4, "x").step).toMatchObject(head);
 });
 
 test("what a filter and a watermark say names the field and the counts", () => {
   const unsorted = acceptRead(startWatermark({ size: 10, since: 0 }), page({ ids: ["a", "b"], values: [1, 2] }));
-  expect(nextStep(unsorted, facts, [], 1, "updatedAt")).toMatchObject({
+  expect(nextStep(unsorted, facts, [], 1, "updatedAt").step).toMatchObject({
     because: "the service does not sort by updatedAt",
   });
 });

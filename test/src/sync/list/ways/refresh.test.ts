@@ -2,7 +2,7 @@
 // following the decision leaves no change behind that the list shows.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { MirrorFacts, PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "../../../../../src/sync/list/coverage/contract.ts";
 import { startWatermark } from "../../../../../src/sync/list/ways/changes.ts";
 import { startFilter } from "../../../../../src/sync/list/ways/filter.ts";
 import { acceptRead, nextStep, type Progress } from "../../../../../src/sync/list/ways/progress.ts";
@@ -34,9 +34,10 @@ const follow = (start: Progress, source: Source, mirror: Map<string, number | nu
   for (;;) {
     const matching = [...mirror.values()].filter((at) => at !== null && at > source.since).length;
     const facts: MirrorFacts = { rows: mirror.size, matching, seen: seen.size, rejected: 0, last, acceptedGap: 0 };
-    const step = nextStep(progress, facts, inFlight, 1, "updatedAt");
-    if (step.kind !== "read" && step.kind !== "wait") return { step, reads, progress };
-    if (step.kind === "read") inFlight = [...step.reads];
+    const next: { step: Step; progress: Progress } = nextStep(progress, facts, inFlight, 1, "updatedAt");
+    progress = next.progress;
+    if (next.step.kind !== "read" && next.step.kind !== "wait") return { step: next.step, reads, progress };
+    if (next.step.kind === "read") inFlight = [...next.step.reads];
     const request = inFlight[0];
     if (request === undefined) throw new Error("the strategy waits for nothing");
     inFlight = [];

@@ -3,14 +3,15 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { MirrorFacts, PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
 import { overlappingPages } from "../../../../../src/sync/list/coverage/page-geometry.ts";
+import { acceptRead, nextStep, resumeProgress, serialiseProgress } from "../../../../../src/sync/list/ways/progress.ts";
 import {
-  acceptRead,
-  nextStep,
-  type Progress,
-  resumeProgress,
-  serialiseProgress,
-} from "../../../../../src/sync/list/ways/progress.ts";
-import { acceptWalk, nextWalk, startWalk, type WalkState } from "../../../../../src/sync/list/ways/walk.ts";
+  acceptWalk,
+  nextWalk,
+  secondPass,
+  startWalk,
+  type WalkState,
+  wantsSecondPass,
+} from "../../../../../src/sync/list/ways/walk.ts";
 import { type ListKind, type MovingList, movingList } from "../../../../support/moving-list.ts";
 import { cover, descending, facts, page } from "./readings.ts";
 
@@ -49,7 +50,9 @@ const walk = (history: History): Walked => {
   const throughout = new Set(list.order());
   const seen = new Set<string>();
   const proof = history.kind === "numeric-desc" ? "descending" : "identity";
-  let progress: Progress = startWalk({ size: history.size, overlap: history.overlap, proof });
+  let progress = startWalk({ size: history.size, overlap: history.overlap, proof }) as ReturnType<
+    typeof nextStep
+  >["progress"];
   let inFlight: ReadRequest[] = [];
   let reads = 0;
   const facts = (): MirrorFacts => ({
@@ -61,12 +64,13 @@ const walk = (history: History): Walked => {
     acceptedGap: 0,
   });
   for (;;) {
-    const step = nextStep(progress, facts(), inFlight, Math.max(0, history.room - inFlight.length), "id");
-    if (step.kind === "done") {
+    const next = nextStep(progress, facts(), inFlight, Math.max(0, history.room - inFlight.length), "id");
+    progress = next.progress;
+    if (next.step.kind === "done") {
       const proven = progress.kind === "walk" && progress.coverage.proven;
-      return { seen, reads, addsUp: step.addsUp, proven, list, throughout };
+      return { seen, reads, addsUp: next.step.addsUp, proven, list, throughout };
     }
-    if (step.kind === "read") inFlight = [...inFlight, ...step.reads];
+    if (next.step.kind === "read") inFlight = [...inFlight, ...next.step.reads];
     if (inFlight.length === 0) throw new Error("the walk waits for nothing");
     const event = history.events[reads];
     for (let n = 0; n < (event?.inserts ?? 0); n++) list.insert();
@@ -184,7 +188,7 @@ describe("each decision", () => {
   const whole = acceptWalk(start, page({ ids: descending(3, 3), total: 3 }));
 
   test("it starts at the head, alone", () => {
-    expect(start).toMatchObject({ kind: "walk", ordered: true, headReads: 0, headJoined: false });
+    expect(start).toMatchObject({ kind: "walk", ordered: true, pass: 1, headReads: 0, headJoined: false });
     expect(nextWalk(start, facts(), [], 4)).toEqual({ kind: "read", reads: [cover(1)] });
     expect(nextWalk(start, facts(), [cover(1)], 4)).toEqual({ kind: "wait" });
     expect(nextWalk(start, facts(), [], 0)).toEqual({ kind: "wait" });
@@ -271,5 +275,19 @@ describe("each decision", () => {
     const apart = acceptWalk(whole, page({ role: "head", ids: descending(30, 10), total: null }));
     expect(apart).toMatchObject({ headJoined: false, coverage: { total: 3, head: descending(30, 8) } });
     expect(acceptWalk(joined, page({ role: "head", ids: ["9"], total: 5 })).headJoined).toBe(true);
+  });
+
+  test("a second pass is for a complete list that was not proven and came up short; it begins at the head, and its pages share rows", () => {
+    const short: WalkState = { ...whole, coverage: { ...whole.coverage, total: 4, proven: false } };
+    expect(wantsSecondPass(short, facts({ seen: 3 }))).toBe(true);
+    expect(wantsSecondPass(short, facts({ seen: 3, rejected: 1 }))).toBe(false);
+    expect(wantsSecondPass({ ...short, pass: 2 }, facts({ seen: 3 }))).toBe(false);
+    const proven = { ...short, coverage: { ...short.coverage, proven: true } };
+    expect(wantsSecondPass(proven, facts({ seen: 3 }))).toBe(false);
+    expect(secondPass(short)).toMatchObject({
+      pass: 2,
+      proof: "descending",
+      coverage: { size: 5, overlap: true, end: 0 },
+    });
   });
 });

@@ -1,6 +1,7 @@
 // Starts the program: connects argv, environment, streams and signals to runCli, and its result to the exit code.
 
 import { basename, delimiter, dirname, relative } from "node:path";
+import { text } from "node:stream/consumers";
 import { setFlagsFromString } from "node:v8";
 import pc from "picocolors";
 import { interruptSoon } from "../core/async/interrupts.ts";
@@ -32,20 +33,14 @@ export const invocationOf = (
   return onPath || !/[\\/]node_modules[\\/]/.test(script) ? "duckmirror" : "npx duckmirror";
 };
 
-const readInput = async (): Promise<string> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString("utf8");
-};
-
 const terminal: Terminal = {
-  out: (text) =>
+  out: (result) =>
     new Promise((resolve) => {
-      if (process.stdout.write(text)) resolve();
+      if (process.stdout.write(result)) resolve();
       else process.stdout.once("drain", resolve);
     }),
-  err: (text) => void process.stderr.write(text),
-  readInput,
+  err: (line) => void process.stderr.write(line),
+  readInput: () => text(process.stdin),
   isTty: {
     in: process.stdin.isTTY === true,
     out: process.stdout.isTTY === true,

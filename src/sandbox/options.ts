@@ -7,45 +7,45 @@ import type { Quirks } from "./quirks.ts";
 
 export interface SandboxOptions {
   /** The same seed, accounts and `now` give the same rows. Default 1. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
   /** Tracked accounts. Default 40. */
-  readonly accounts?: number;
+  readonly accounts?: number | undefined;
   /** Default `pro`. */
-  readonly plan?: PlanName;
+  readonly plan?: PlanName | undefined;
   /** Requests per minute and token instead of the plan's. */
-  readonly requestsPerMinute?: number;
+  readonly requestsPerMinute?: number | undefined;
   /** Credits per month instead of the plan's. */
-  readonly credits?: number;
+  readonly credits?: number | undefined;
   /** Status when no credits are left. Default 402. */
-  readonly exhaustedStatus?: 402 | 429;
+  readonly exhaustedStatus?: 402 | 429 | undefined;
   /** Default `full`. */
-  readonly tier?: "full" | "public";
+  readonly tier?: "full" | "public" | undefined;
   /** Address to listen on. Default 127.0.0.1: this machine only. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** 0 (default): any free port. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** Default: derived from the seed. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Further keys of the same organization. */
-  readonly moreTokens?: readonly string[];
+  readonly moreTokens?: readonly string[] | undefined;
   /** Time before each answer in ms: a number, or `min-max`. Default 0. */
-  readonly latencyMs?: number | string;
+  readonly latencyMs?: number | string | undefined;
   /** Changes per minute while running. Default 0. */
-  readonly evolve?: number;
+  readonly evolve?: number | undefined;
   /** Larger pages are refused with 400. Default 100. */
-  readonly maxPerPage?: number;
+  readonly maxPerPage?: number | undefined;
   /** Keeps the generated warehouse; default: a temporary directory, removed on close. */
-  readonly dir?: string;
+  readonly dir?: string | undefined;
   /** Present time of the data, ms since the epoch. Default: the last midnight UTC. */
-  readonly now?: number;
-  readonly clock?: Clock;
+  readonly now?: number | undefined;
+  readonly clock?: Clock | undefined;
   /** Default `ratelimit-legacy`, `delta`, `seconds`. */
-  readonly rateHeaders?: Partial<RateHeaderOptions>;
-  readonly quirks?: Quirks;
+  readonly rateHeaders?: Partial<RateHeaderOptions> | undefined;
+  readonly quirks?: Quirks | undefined;
   /** Numeric ids above 2^53. Default false. */
-  readonly bigIds?: boolean;
+  readonly bigIds?: boolean | undefined;
   /** Threads of the sandbox's database. Default: one per core. */
-  readonly threads?: number;
+  readonly threads?: number | undefined;
 }
 
 const DAY_MS = 86_400_000;

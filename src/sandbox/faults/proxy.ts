@@ -173,9 +173,9 @@ export interface FaultProxyOptions {
   /** A fault file's value (see the schedule above). */
   readonly faults: unknown;
   /** Address to listen on. Default 127.0.0.1. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** 0 (default): any free port. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   readonly clock?: Clock;
   /** Called before a fault is applied. */
   readonly onFault?: (fault: Fault, url: string) => void;

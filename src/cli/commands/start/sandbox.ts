@@ -40,32 +40,24 @@ const inputSchema = z.object({
 type Input = z.output<typeof inputSchema>;
 
 /** The token: given directly, or in a file. */
-const tokenOf = ({ token, tokenFile }: Input, cwd: string): { readonly token?: string } => {
-  if (token !== undefined) return { token };
-  if (tokenFile === undefined) return {};
+const tokenOf = ({ token, tokenFile }: Input, cwd: string): string | undefined => {
+  if (token !== undefined || tokenFile === undefined) return token;
   const path = resolve(cwd, tokenFile);
   try {
-    return { token: readGiven(path).trim() };
+    return readGiven(path).trim();
   } catch (cause) {
     throw new DuckmirrorError("TOKEN_FILE_UNREADABLE", { file: path, detail: detailOf(cause) }, { cause });
   }
 };
 
-/** Given options by the sandbox's names; others are absent, so that its defaults apply. */
+/** Given options by the sandbox's names. */
 const optionsOf = (input: Input, cwd: string) => ({
-  ...(input.accounts === undefined ? {} : { accounts: input.accounts }),
-  ...(input.seed === undefined ? {} : { seed: input.seed }),
-  ...(input.plan === undefined ? {} : { plan: input.plan }),
-  ...(input.rate === undefined ? {} : { requestsPerMinute: input.rate }),
-  ...(input.credits === undefined ? {} : { credits: input.credits }),
-  ...(input.tier === undefined ? {} : { tier: input.tier }),
-  ...(input.host === undefined ? {} : { host: input.host }),
-  ...(input.port === undefined ? {} : { port: input.port }),
-  ...tokenOf(input, cwd),
-  ...(input.latency === undefined ? {} : { latencyMs: input.latency }),
-  ...(input.evolve === undefined ? {} : { evolve: input.evolve }),
-  ...(input.maxPageSize === undefined ? {} : { maxPerPage: input.maxPageSize }),
-  ...(input.keep === undefined ? {} : { dir: resolve(cwd, input.keep) }),
+  ...input,
+  requestsPerMinute: input.rate,
+  token: tokenOf(input, cwd),
+  latencyMs: input.latency,
+  maxPerPage: input.maxPageSize,
+  dir: input.keep === undefined ? undefined : resolve(cwd, input.keep),
 });
 
 const portError = (cause: unknown, { port }: Input): unknown => {
@@ -95,12 +87,10 @@ const readFaults = (path: string): unknown => {
 const startWithFaults = async (input: Input, cwd: string, onFault: NonNullable<FaultProxyOptions["onFault"]>) => {
   if (input.faults === undefined) return start(input, cwd);
   const faults = readFaults(resolve(cwd, input.faults));
-  const { port: _, host: __, ...behind } = input;
-  const sandbox = await start(behind, cwd);
+  const sandbox = await start({ ...input, port: undefined, host: undefined }, cwd);
   try {
     const { host, port } = input;
-    const place = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
-    const proxy = await startFaultProxy({ upstream: sandbox.url, faults, onFault, ...place });
+    const proxy = await startFaultProxy({ upstream: sandbox.url, faults, onFault, host, port });
     const close = async () => {
       await proxy.close();
       await sandbox.close();

@@ -43,6 +43,8 @@ const FAULTS: Readonly<Record<string, (moment: Moment) => FakeAnswer>> = {
   // A 200 is charged, whatever it holds.
   "B: an answer of another shape": (m) =>
     m.path === "/v1/signals" && m.first ? { status: 200, body: { unexpected: true } } : m.answer,
+  "B: headers that no client takes": (m) =>
+    m.path === "/v1/contacts" && m.first ? { ...m.answer, headers: { "x-debug": "y".repeat(17_000) } } : m.answer,
   "D: numbers as text": (m) => {
     const { data } = bodyOf(m.answer);
     if (m.path !== "/v1/accounts" || !Array.isArray(data)) return m.answer;

@@ -136,14 +136,17 @@ test("a young mirror's history has no file, is in the manifest all the same, and
   expect(filesIn(set.dir)).toContain("history.accounts/year_month=2025-02/history.accounts.parquet");
 });
 
-test("JSON is text in Parquet: readers that do not know Parquet's JSON type would take it for bytes", async () => {
-  const set = await anExport("INSERT INTO main.owners (id, data) VALUES ('1', '{\"name\": \"A\"}')");
+test("JSON is text in Parquet, with all digits: readers that do not know Parquet's JSON type would take it for bytes", async () => {
+  const text = '{"share": 0.12345678901234567890123456789, "least": 1e-400, "id": 9007199254740993}';
+  const set = await anExport(`INSERT INTO main.owners (id, data) VALUES ('1', '${text}')`);
   await set.run({ tables: ["owners"] });
   const schema = await readParquet(
     `SELECT name, converted_type FROM parquet_schema('${set.dir}/owners/owners.parquet') WHERE name = 'data'`,
     anyRow,
   );
   expect(schema).toEqual([{ name: "data", converted_type: "UTF8" }]);
+  const read = await readParquet(`SELECT data::VARCHAR AS data FROM '${set.dir}/owners/owners.parquet'`, anyRow);
+  expect(read).toEqual([{ data: text }]);
 });
 
 test("the ledger can be exported: runs, requests, where every list stands", async () => {

@@ -83,7 +83,8 @@ export class LimiterView {
 
   /** When the next request may be sent, by the store's clock. */
   next(state: SharedLimiter, now: number): ReturnType<typeof nextSlot> {
-    const slot = nextSlot(state.limiter, awaited(state, now), now, this.#options.pacing);
+    const { limiter, flights } = state;
+    const slot = nextSlot(limiter, inFlight(flights, now), now, this.#options.pacing, awaited(flights, now));
     const pausedUntil = this.#pausedUntil + this.#skewMs;
     return pausedUntil > slot.at ? { at: pausedUntil, why: "refused" } : slot;
   }

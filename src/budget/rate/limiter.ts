@@ -125,11 +125,11 @@ export interface Proof {
 /** Level of a bucket that leaks at the rate in force. */
 const levelAt = ({ emptyAt }: LimiterState, speed: number, now: number): number => Math.max(0, emptyAt - now) * speed;
 
-const bucketAt = (state: LimiterState, speed: number, flying: number, pacing: Pacing, now: number): number => {
+const bucketAt = (state: LimiterState, speed: number, awaited: number, pacing: Pacing, now: number): number => {
   const even = pacing === "even" || isAssumed(state) ? EVEN_BURST : null;
   const learned = burstOf(state, now);
   // A bucket of one forgives nothing: its next request follows the answer to the one before.
-  if (learned === 1 && flying > 0) return Infinity;
+  if (learned === 1 && awaited > 0) return Infinity;
   const burst = Math.min(even ?? Infinity, learned ?? Infinity);
   return burst === Infinity ? -Infinity : state.emptyAt - (burst - 1) / speed;
 };
@@ -145,43 +145,47 @@ const exploringInFlight = ({ fastestMs, left }: LimiterState, { limit, windowMs 
 const isExploring = (state: LimiterState, speed: number, now: number): boolean =>
   state.isCounted && levelAt(state, speed, now) + 1 > state.provenBurst;
 
-const flightAt = (state: LimiterState, rate: Rate, flying: number, now: number): number => {
+const flightAt = (state: LimiterState, rate: Rate, flying: number, awaited: number, now: number): number => {
   const learned = inFlightOf(state, now);
   if (learned !== null && flying >= learned) return Infinity;
   const isTried = isExploring(state, speedOf(rate), now);
   const most = Math.min(state.provenInFlight + 1, isTried ? exploringInFlight(state, rate) : Infinity);
   const known = state.heardUpTo === -Infinity ? 1 : most;
-  return flying >= known ? Infinity : -Infinity;
+  return awaited >= known ? Infinity : -Infinity;
 };
 
 /** When the service's own count leaves one more; after its reset one request asks, and the others wait for its answer. */
-const leftAt = (state: LimiterState, speed: number, flying: number, now: number): number => {
+const leftAt = (state: LimiterState, speed: number, flying: number, awaited: number, now: number): number => {
   const { left } = state;
   if (left === null || left.remaining - flying > 0) return -Infinity;
   // What the windows allow is enough, but for a burst that may be too large.
   if (!left.isLess && !isExploring(state, speed, now)) return -Infinity;
   const provenAt = left.isLess ? Infinity : state.emptyAt - (state.provenBurst - 1) / speed;
   if (now < left.resetsAt) return Math.min(left.resetsAt, provenAt);
-  return flying === 0 ? -Infinity : Infinity;
+  return awaited === 0 ? -Infinity : Infinity;
 };
 
 /**
  * Time when the next request may be sent, ms since the epoch (in the past: now; Infinity: after the next answer), and the
- * reason for waiting. `flying`: requests in flight.
+ * reason for waiting. `flying`: requests in flight; `awaited`: those whose processes were heard of lately.
  */
 export const nextSlot = (
   state: LimiterState,
   flying: number,
   now: number,
   pacing: Pacing = "burst",
+  awaited = flying,
 ): { readonly at: number; readonly why: WaitReason } => {
   const rate = rateOf(state, now);
   const earlyMs = state.trips < ENOUGH_TRIPS ? 0 : (state.fastestMs ?? 0);
   const windows = ratesOf(state, now).map((each) => roomAt(state.counts, each, flying, earlyMs));
   const waits = [
-    { at: Math.max(bucketAt(state, speedOf(rate), flying, pacing, now), ...windows), why: "pace" },
-    { at: flightAt(state, rate, flying, now), why: state.heardUpTo === -Infinity ? "first-answer" : "in-flight" },
-    { at: leftAt(state, speedOf(rate), flying, now), why: "remaining" },
+    { at: Math.max(bucketAt(state, speedOf(rate), awaited, pacing, now), ...windows), why: "pace" },
+    {
+      at: flightAt(state, rate, flying, awaited, now),
+      why: state.heardUpTo === -Infinity ? "first-answer" : "in-flight",
+    },
+    { at: leftAt(state, speedOf(rate), flying, awaited, now), why: "remaining" },
     { at: state.blockedUntil, why: "refused" },
   ] as const;
   return waits.reduce<{ at: number; why: WaitReason }>(

@@ -5,8 +5,8 @@ import { z } from "zod";
 import { type LimiterState, limiterSchema, startLimiter } from "./limiter-state.ts";
 
 // Requests in flight of all processes that share a limiter. Pure. They are counted with the grants and answers themselves, so
-// that no request is missed between the two. A process that died is removed after a while; until then its requests count,
-// which only makes the limiter careful.
+// that no request is missed between the two. A process that died is removed after a while; until then its requests count in
+// windows and limits, and for a shorter while others wait for their answers.
 
 const flight = z.object({
   /** Unique name of the process. */
@@ -27,8 +27,8 @@ export const sharedLimiterSchema = z.object({ limiter: limiterSchema, flights: z
 
 /** By then a request has an answer, or never will. */
 export const FLIGHT_MS = 120_000;
-/** While nothing was heard of the service, all wait for one request: not for long if its process may have died. */
-const FIRST_FLIGHT_MS = 20_000;
+/** Longest wait for answers to a process that has said nothing since: it may have died. */
+const AWAITED_MS = 20_000;
 
 /** Start state where nothing is known. */
 export const startShared = (): SharedLimiter => ({ limiter: startLimiter(null), flights: [] });
@@ -53,9 +53,8 @@ export const countFlight = (
 export const inFlight = (flights: readonly Flights[], now: number, longest = FLIGHT_MS): number =>
   flights.reduce((sum, { at, count }) => sum + (at + longest > now ? count : 0), 0);
 
-/** The same, as far as the next request waits for them. */
-export const awaited = ({ limiter, flights }: SharedLimiter, now: number): number =>
-  inFlight(flights, now, limiter.heardUpTo === -Infinity ? FIRST_FLIGHT_MS : FLIGHT_MS);
+/** The same, as far as the next request waits for their answers. */
+export const awaited = (flights: readonly Flights[], now: number): number => inFlight(flights, now, AWAITED_MS);
 
 /**
  * The state after the clock went back (a replica with another clock took over, or the machine's was set). No grant may be in

@@ -148,7 +148,7 @@ test("an organization without accounts has nothing to read under them, and that 
   afterTest(() => rig.close());
   const { report, error } = await rig.sync();
   expect(error).toBeNull();
-  expect(verdicts(report)).toMatchObject({ news_articles: "complete", account_insights: 0 });
+  expect(verdicts(report)).toMatchObject({ news_articles: "complete", account_insights: null });
   await clock.sleep(86_400_000);
   expect(verdicts((await rig.sync()).report)).toMatchObject({
     news_articles: "complete",

@@ -25,14 +25,20 @@ describe("requests in flight", () => {
     expect(countFlight(two, "b", 1, T0 + FLIGHT_MS)).toEqual([{ by: "b", count: 1, at: T0 + FLIGHT_MS }]);
   });
 
-  test("hold the others for twenty seconds only while the service was never heard: its process may have died", () => {
+  test("hold the others for twenty seconds only: their process may have died, and its requests count on", () => {
     const limiter = takeSlot(startLimiter(null), 0, T0).state;
     const flights = countFlight([], "a", 1, T0);
-    const first = (now: number) => nextSlot(limiter, awaited({ limiter, flights }, now), now);
-    expect(first(T0 + 19_999)).toEqual({ at: Infinity, why: "first-answer" });
-    expect(first(T0 + 20_000).at).toBeLessThanOrEqual(T0 + 20_000);
+    const next = (of: LimiterState, now: number) =>
+      nextSlot(of, inFlight(flights, now), now, "burst", awaited(flights, now));
+    expect(next(limiter, T0 + 19_999)).toEqual({ at: Infinity, why: "first-answer" });
+    expect(next(limiter, T0 + 20_000).at).toBeLessThanOrEqual(T0 + 20_000);
+    // No two requests in flight were answered yet.
     const heard = observeRate(limiter, said({ limit: 60, remaining: 59, resetsAt: T0 + 60_000 }), 0, T0);
-    expect(awaited({ limiter: heard, flights }, T0 + FLIGHT_MS - 1)).toBe(1);
+    expect(next(heard, T0 + 19_999)).toEqual({ at: Infinity, why: "in-flight" });
+    expect(next(heard, T0 + 20_000).at).toBeLessThanOrEqual(T0 + 20_000);
+    const one = { ...heard, learned: { burst: null, window: null, inFlight: 1, isNamed: true, at: T0 } };
+    expect(next(one, T0 + FLIGHT_MS - 1)).toEqual({ at: Infinity, why: "in-flight" });
+    expect(next(one, T0 + FLIGHT_MS).at).toBeLessThanOrEqual(T0 + FLIGHT_MS);
   });
 });
 

@@ -1,5 +1,5 @@
 // `POST /api/download`: a whole result as a file, under the rules of every other SQL of users.
-import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -9,6 +9,7 @@ import { Secret } from "../../../../src/core/secret.ts";
 import type { Server } from "../../../../src/server/app.ts";
 import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { writeResultFile } from "../../../../src/warehouse/user-sql/result-file.ts";
+import { afterTest } from "../../../support/after-test.ts";
 import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 let mirror: ServedMirror;
@@ -136,15 +137,17 @@ test("a number of 39 digits is no fault of the program in Parquet; CSV holds it"
 });
 
 test("a statement that fails after its first rows sends an error, not half of a file; nothing stays on the disk", async () => {
-  const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith("duckmirror-download-"));
-  const before = left();
+  const own = join(folder, "own");
+  mkdirSync(own);
+  vi.stubEnv("TMPDIR", own);
+  afterTest(() => vi.unstubAllEnvs());
   const response = await download(
     "select (case when i = 900000 then 'x' else '1' end)::int from range(1000000) t(i)",
     "csv",
   );
   expect([response.statusCode, response.json().error.code]).toEqual([400, "QUERY_FAILED"]);
   await download("select 1", "parquet");
-  expect(left()).toEqual(before);
+  expect(readdirSync(own)).toEqual([]);
 });
 
 test("what a killed server left is removed when the next one starts", async () => {

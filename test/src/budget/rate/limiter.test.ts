@@ -165,6 +165,12 @@ describe("what the service says is left", () => {
     expect(nextSlot(state, 3, T0).why).toBe("remaining");
   });
 
+  test("a request of the millisecond in which a figure came may have been counted before it: the lower figure stays", () => {
+    const figures = rate({ limit: 300, windowMs: MINUTE, remaining: 9, resetsAt: T0 + 20_000 });
+    const leftOver = (sentAt: number) => observeRate(held(3), figures, 0, sentAt + 50, trip(sentAt)).left?.remaining;
+    expect([leftOver(T0), leftOver(T0 + 1)]).toEqual([3, 9]);
+  });
+
   test("answers that come in another order than their requests leave the lowest figure", () => {
     const state = held(100);
     const later = observeRate(

@@ -156,3 +156,22 @@ test("after the clock went back, the next request waits for its pace once, not u
   await clock.advance(5_000);
   expect(turns).toEqual([1]);
 });
+
+test("others who use the token explain a refusal only if its own headers leave nothing", async () => {
+  const learns = async (remaining: number): Promise<number | null> => {
+    const clock = createManualClock();
+    const throttle = createThrottle({ clock, configured: null });
+    const trip = () => ({ sentAt: clock.now(), answeredAt: clock.now() });
+    const figures = (left: number) =>
+      said({ limit: 300, windowMs: 60_000, remaining: left, resetsAt: clock.now() + 60_000 });
+    await throttle.acquire();
+    // Others used 45.
+    await throttle.observe(figures(254), trip());
+    await throttle.acquire();
+    await throttle.observe(figures(remaining), { ...trip(), end: "refused" });
+    const openAt = clock.now() + 200;
+    await throttle.backOff({ untilMs: openAt, cause: "rate", namedAt: openAt });
+    return throttle.state().mostInFlight;
+  };
+  expect([await learns(253), await learns(0)]).toEqual([1, null]);
+});

@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
-import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
 import { COMMAND_GROUPS, COMMANDS } from "../../../src/cli/command-table.ts";
 import { EXIT } from "../../../src/core/errors.ts";
 import { settingRows } from "../../support/setting-rows.ts";
@@ -13,7 +12,6 @@ const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.m
 const readme = read("README.md");
 const settings = read("docs/SETTINGS.md");
 const commands = read("docs/COMMANDS.md");
-const explained = read("docs/HOW-IT-WORKS.md");
 
 const rowsIn = (document: string): readonly string[] =>
   document.split("\n").filter((line) => /^\| `[a-z_]+` \|/.test(line));
@@ -22,10 +20,9 @@ test("docs/SETTINGS.md lists every setting once, as the schema has it", () => {
   expect(rowsIn(settings).toSorted()).toEqual(settingRows().toSorted());
 });
 
-test("docs/COMMANDS.md lists every command, stream and exit code, docs/HOW-IT-WORKS.md every table", () => {
+test("docs/COMMANDS.md lists every command, stream and exit code", () => {
   for (const { name } of COMMANDS) expect(commands).toContain(`| \`${name}`);
   for (const name of STREAM_NAMES) expect(commands).toContain(`\`${name}\``);
-  for (const name of TABLE_NAMES) expect(explained).toContain(`\`${name}\``);
   for (const code of Object.values(EXIT)) expect(commands).toContain(`| ${code} |`);
 });
 

@@ -1,30 +1,20 @@
 // Checks of lists: compares a page with the mirror for the number of rows, different rows, and rows that one side
 // lacks.
 
-import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
-import { compareLoad, mirroredBeside } from "../../warehouse/load/compare.ts";
+import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
+import { mirroredBeside } from "../../warehouse/load/compare.ts";
 import { acceptedGap } from "../../warehouse/record/checkpoint.ts";
 import { isDescending } from "../list/coverage/coverage.ts";
-import { initialShape, type ListShape, shapeAfterRefusal } from "../list/form.ts";
+import { initialShape, type ListShape } from "../list/form.ts";
 import { stateKey } from "../plan/candidate.ts";
-import { detailCall, listCall, namesLightFields, namesUnknownFields } from "../request/calls.ts";
+import { detailCall, listCall } from "../request/calls.ts";
 import { guardDeletes, PROBES } from "../run/settle/delete-guard.ts";
 import type { Check } from "./checks.ts";
-import { cameOrWent, differs, judged, type Where } from "./newer.ts";
-import type { Difference } from "./report.ts";
-import { ask, type Question, type Reply, type VerifyRun } from "./session.ts";
-
-/** Result of one check. */
-export interface Finding {
-  readonly status: "equal" | "newer" | "differs" | "skipped" | "failed" | "stopped";
-  readonly records: number;
-  readonly differences: readonly Difference[];
-  readonly note: string | null;
-}
+import { cameOrWent, compareAnswer, differs, type Where } from "./newer.ts";
+import type { Difference, Finding } from "./report.ts";
+import { ask, type Reply, type VerifyRun } from "./session.ts";
 
 export const NOTHING: Finding = { status: "skipped", records: 0, differences: [], note: null };
-/** Request forms to try before a list counts as refused; a refusal costs nothing. */
-const MOST_FORMS = 40;
 /** Most vanished records that a repair requests by id before deleting them; a 404 costs nothing. */
 const MOST_CONFIRMED = 1000;
 /** Most vanished records to name one by one; beyond them the count suffices. */
@@ -32,8 +22,7 @@ const MOST_NAMED = 1000;
 
 export const failing = (reply: Exclude<Reply, { kind: "answer" }>): Finding => {
   if (reply.kind === "stopped") return { ...NOTHING, status: "stopped" };
-  if (reply.kind === "failed") return { ...NOTHING, status: "failed", note: reply.error.message };
-  return { ...NOTHING, status: "failed", note: reply.excerpt };
+  return { ...NOTHING, status: "failed", note: reply.kind === "failed" ? reply.note : "HTTP 404" };
 };
 
 export const finding = (records: number, differences: readonly Difference[], note: string | null = null): Finding => ({
@@ -44,33 +33,11 @@ export const finding = (records: number, differences: readonly Difference[], not
   note,
 });
 
-/** Requests a page in the list's known form, and in the next form if that is refused. */
-const askPage = async (run: VerifyRun, question: (shape: ListShape) => Question) => {
-  const stream = question(initialShape(1)).stream;
-  let shape = { ...(run.shapes.get(stream) ?? initialShape(run.options.largestPage)), include: false };
-  for (let form = 1; ; form++) {
-    const asked = question(shape);
-    const reply = await ask(run, asked);
-    if (reply.kind !== "refused") return { reply, shape };
-    await run.commit(reply.requests, []);
-    const { query } = asked.call;
-    const refused = {
-      perPage: shape.perPage,
-      sort: query.sortBy !== undefined,
-      include: false,
-      content: query.onlyWithFields !== undefined,
-      names: namesLightFields(streamSpec(stream), query),
-      unknown: namesUnknownFields(streamSpec(stream), query),
-      filters: false,
-    };
-    const next = shapeAfterRefusal(shape, refused, reply.excerpt, {
-      largest: run.options.largestPage,
-      elsewhere: null,
-    });
-    if (next === null || form >= MOST_FORMS) return { reply, shape };
-    shape = next;
-  }
-};
+/** The form in which the last sync read the list, without what comes along. */
+export const formOf = ({ shapes, options }: VerifyRun, stream: StreamName): ListShape => ({
+  ...(shapes.get(stream) ?? initialShape(options.largestPage)),
+  include: false,
+});
 
 /** Mirrored rows that belong on this page and are not there; null when the page cannot show it. */
 const unseen = async (
@@ -117,7 +84,6 @@ const confirm = async (run: VerifyRun, stream: StreamSpec, ids: readonly string[
       return null;
     }
     if (reply.kind !== "absent") break;
-    await run.commit(reply.requests, []);
     if (reply.doubtful) {
       note = DOUBTFUL;
       break;
@@ -159,12 +125,6 @@ export const vanished = async (
   return { differences: named(new Set(confirmed.ids)), note };
 };
 
-/** A page whose company the service does not know: the mirror should hold no row. */
-const absentPage = async (run: VerifyRun, where: Where, held: number): Promise<Finding> => {
-  const count = { mirror: String(held), api: "404", verdict: cameOrWent(run, where) };
-  return finding(0, held === 0 ? [] : [differs("count", where, count)]);
-};
-
 /** Compares the count of a list, and names rows that the page should hold and lacks. `before`: mirrored rows before a repair. */
 const checkCount = async (
   run: VerifyRun,
@@ -194,31 +154,24 @@ export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "p
   const stream = streamSpec(check.stream);
   const where = { stream: check.stream, scope };
   const company = stream.scope === "company" ? scope : undefined;
-  const { warehouse } = run.deps;
-  const { reply, shape } = await askPage(run, (form) => ({
-    ...where,
-    call: listCall(stream, scope, { page, perPage: form.perPage, role: "cover" }, { kind: "walk" }, form, run.options),
-  }));
-  const held = () => warehouse.countRows(stream.table, company);
+  const form = formOf(run, check.stream);
+  const read = { page, perPage: form.perPage, role: "cover" } as const;
+  const reply = await ask(run, { ...where, call: listCall(stream, scope, read, { kind: "walk" }, form, run.options) });
+  const held = () => run.deps.warehouse.countRows(stream.table, company);
   if (reply.kind === "absent" && company !== undefined) {
-    await run.commit(reply.requests, []);
-    return absentPage(run, where, await held());
+    // The service does not know the company: the mirror should hold no row.
+    const rows = await held();
+    const count = { mirror: String(rows), api: "404", verdict: cameOrWent(run, where) };
+    return finding(0, rows === 0 ? [] : [differs("count", where, count)]);
   }
   if (reply.kind !== "answer") return failing(reply);
-  const [load] = reply.loads;
+  const { ids, absent, differences } = await compareAnswer(run, where, reply);
+  if (reply.loads.length === 0) return { ...NOTHING, note: "the answer holds no rows" };
   const total = reply.outcome.page.totalCount;
-  if (load === undefined) return { ...NOTHING, note: "the answer holds no rows" };
-  const { ids, ...compared } = await compareLoad(warehouse.database, load, warehouse.strictness);
-  const records = await judged(run, where, load, compared);
-  await run.commit(reply.requests, run.repair && records.length > 0 ? reply.loads : []);
-  if (total === null) return finding(ids.length, records, "the service says no totalCount");
+  if (total === null) return finding(ids.length, differences, "the service says no totalCount");
   if (company === undefined) run.totals.set(check.stream, total);
-  const before = (await held()) - (run.repair ? compared.absent.length : 0);
-  const counted = await checkCount(
-    run,
-    where,
-    { number: page, perPage: shape.perPage, ids, total },
-    { before, now: held },
-  );
-  return finding(ids.length, [...records, ...counted.differences], counted.note);
+  const before = (await held()) - (run.repair ? absent.length : 0);
+  const about = { number: page, perPage: form.perPage, ids, total };
+  const counted = await checkCount(run, where, about, { before, now: held });
+  return finding(ids.length, [...differences, ...counted.differences], counted.note);
 };

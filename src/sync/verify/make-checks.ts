@@ -8,12 +8,12 @@ import { stateKey } from "../plan/candidate.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
 import type { SyncDeps } from "../run/state/run-state.ts";
-import { checkPage, type Finding } from "./check-lists.ts";
+import { checkPage } from "./check-lists.ts";
 import { type Check, hasParts, type VerifyFacts } from "./checks.ts";
-import { afterCheck, type Findings, isDown, NO_FINDINGS } from "./findings.ts";
 import { checkParts } from "./parts.ts";
 import { checkRecord, checkSignalCounts } from "./records.ts";
 import { recount, suspectsOf, walkCredits } from "./repair.ts";
+import { afterCheck, type Finding, type Findings, isDown, NO_FINDINGS } from "./report.ts";
 import type { VerifyRun } from "./session.ts";
 
 // Reads the facts about the mirror that a verification is planned with.
@@ -45,12 +45,6 @@ export const readFacts = async (
   };
 };
 
-/** Pages that a list has in the mirror. */
-export const pagesIn = ({ lists, pageSize }: VerifyFacts, stream: StreamName, scope: string): number => {
-  const rows = lists.find((list) => list.stream === stream && list.scope === scope)?.rows ?? 1;
-  return LISTS.has(stream) ? Math.max(1, Math.ceil(rows / pageSize(stream))) : 1;
-};
-
 /** Credits that this verification may still spend. */
 const creditsLeft = (ledger: SyncDeps["ledger"]): number => {
   const { allowance, spent, reserved, ambiguous } = ledger.snapshot();
@@ -76,8 +70,7 @@ const make = (run: VerifyRun, check: Check): Promise<Finding> => {
 
 /** True when the credits left are just enough to walk the lists that differ. */
 const mustRepairNow = (run: VerifyRun, { differences }: Findings, facts: VerifyFacts): boolean =>
-  run.repair &&
-  creditsLeft(run.deps.ledger) <= walkCredits(differences, (stream, scope) => pagesIn(facts, stream, scope));
+  run.repair && creditsLeft(run.deps.ledger) <= walkCredits(differences, facts);
 
 const announce = (run: VerifyRun, { reports }: Findings, stream: string, records: number): void => {
   const mine = reports.filter((report) => report.stream === stream);

@@ -10,10 +10,11 @@ import { type Comparison, compareLoad } from "../../warehouse/load/compare.ts";
 import type { ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { archivedLoads, parseArchived } from "../recovery/archived-answer.ts";
+import { isUncertain } from "../rows/granted-fields.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import type { VerifyFacts } from "./checks.ts";
 import type { Difference } from "./report.ts";
-import type { VerifyRun } from "./session.ts";
+import type { Reply, VerifyRun } from "./session.ts";
 
 /** List or table of a difference; `scope`: the company, or empty. */
 export interface Where {
@@ -133,21 +134,6 @@ const archived = async (
   return differences.map((one) => (newer.has(one) ? { ...one, verdict: "newer" } : one));
 };
 
-/** Different fields and missing records of a comparison, as differences. `later`: records that changed since. */
-export const comparedRecords = (
-  where: Where,
-  { fields, absent }: Pick<Comparison, "fields" | "absent">,
-  later: ReadonlySet<string>,
-): readonly Difference[] => {
-  const verdictOf = (id: string) => (later.has(id) ? "newer" : "wrong");
-  return [
-    ...fields.map(({ id, field, mirror, api }) =>
-      differs("field", where, { key: id, field, mirror, api, verdict: verdictOf(id) }),
-    ),
-    ...absent.map((id) => differs("missing", where, { key: id, verdict: verdictOf(id) })),
-  ];
-};
-
 /** The verdict on rows that came or went: newer if their list was settled. */
 export const cameOrWent = (run: VerifyRun, { stream, scope }: Where): Difference["verdict"] =>
   run.settled.has(stateKey(stream, scope)) ? "newer" : "wrong";
@@ -161,27 +147,48 @@ export const goneVerdict = async (run: VerifyRun, where: Where, id: string): Pro
 };
 
 /** The differences of a comparison with their verdicts; call it before anything is repaired. */
-export const judged = async (
+const judged = async (
   run: VerifyRun,
   where: Where,
   load: TableLoad,
-  compared: Pick<Comparison, "fields" | "absent">,
+  { fields, absent }: Pick<Comparison, "fields" | "absent">,
 ): Promise<readonly Difference[]> => {
-  const found = comparedRecords(where, compared, laterRecords(run, load));
-  const open = found.filter(({ verdict }) => verdict === "wrong");
-  const isSure = open.length === 0 || isDated(streamSpec(where.stream));
-  const fields = isSure
-    ? []
-    : await archived(
-        run,
-        load.table,
-        where,
-        open.filter(({ kind }) => kind === "field"),
-      );
-  const missing = open
-    .filter(({ kind }) => kind === "missing")
-    .map((one) => ({ ...one, verdict: cameOrWent(run, where) }));
-  const differences = isSure ? found : [...found.filter(({ verdict }) => verdict === "newer"), ...fields, ...missing];
+  const later = laterRecords(run, load);
+  const isLater = ({ key }: Difference) => later.has(key ?? "");
+  const changed = fields.map(({ id, ...values }) => differs("field", where, { key: id, ...values }));
+  const missing = absent.map((id) => differs("missing", where, { key: id }));
+  const found = [...changed, ...missing];
+  const newer = found.filter(isLater).map((one) => ({ ...one, verdict: "newer" as const }));
+  const open = (some: readonly Difference[]) => some.filter((one) => !isLater(one));
+  if (isDated(streamSpec(where.stream))) return [...newer, ...open(found)];
+  const verdict = cameOrWent(run, where);
+  const shown = await archived(run, load.table, where, open(changed));
+  return [...newer, ...shown, ...open(missing).map((one) => ({ ...one, verdict }))];
+};
+
+/**
+ * Compares the main rows of an answer with the mirror, and commits it: with its rows, if they differ and `repair` is set.
+ * `alone`: fields that only a record's own route returns do not count where the mirror has no value, because they are
+ * mirrored only if configured.
+ */
+export const compareAnswer = async (
+  run: VerifyRun,
+  where: Where,
+  { loads, requests }: Extract<Reply, { kind: "answer" }>,
+  { repair = run.repair, alone = false } = {},
+): Promise<Pick<Comparison, "ids" | "absent"> & { readonly differences: readonly Difference[] }> => {
+  const [load] = loads;
+  if (load === undefined) {
+    await run.commit(requests, []);
+    return { ids: [], absent: [], differences: [] };
+  }
+  const { database, strictness } = run.deps.warehouse;
+  const { ids, fields, absent } = await compareLoad(database, load, strictness);
+  const isReturned = (name: string) =>
+    tableSpec(load.table).fields.every((field) => field.name !== name || !isUncertain(field));
+  const counting = fields.filter(({ field, mirror }) => !alone || mirror !== null || isReturned(field));
+  const differences = await judged(run, where, load, { fields: counting, absent });
   if (differences.some(({ verdict }) => verdict === "newer")) run.moved.add(where.stream);
-  return differences.map((one) => ({ ...one, repaired: run.repair }));
+  await run.commit(requests, repair && differences.length > 0 ? loads : []);
+  return { ids, absent, differences: differences.map((one) => ({ ...one, repaired: repair })) };
 };

@@ -5,10 +5,8 @@ import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
 import { counted } from "../../core/text/units.ts";
 import { filterDate } from "../../core/time.ts";
-import { compareLoad } from "../../warehouse/load/compare.ts";
 import { type DateBound, readRowsBetween } from "../../warehouse/load/suspects.ts";
 import { acceptedGap } from "../../warehouse/record/checkpoint.ts";
-import { initialShape } from "../list/form.ts";
 import { type ComparingStep, nextComparison, startComparing, takeCompared } from "../list/parts/comparing.ts";
 import { type Asked, type Counting, type MirrorFacts, partsOf, takeAsked } from "../list/parts/counting.ts";
 import { boundOf, DAY_MS, type Part } from "../list/parts/days.ts";
@@ -18,9 +16,9 @@ import { stateKey } from "../plan/candidate.ts";
 import { partCall } from "../request/calls.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import { isScoped } from "../rows/row-scope.ts";
-import { type Finding, failing, finding, NOTHING, vanished } from "./check-lists.ts";
-import { cameOrWent, differs, judged } from "./newer.ts";
-import type { Difference } from "./report.ts";
+import { failing, finding, formOf, NOTHING, vanished } from "./check-lists.ts";
+import { cameOrWent, compareAnswer, differs } from "./newer.ts";
+import type { Difference, Finding } from "./report.ts";
 import { ask, type VerifyRun } from "./session.ts";
 
 /** One comparison: what stays the same from step to step, and what it has found. */
@@ -38,28 +36,21 @@ const whereOf = ({ name }: Comparison) => ({ stream: name, scope: "" });
 const factsOf = async ({ run, name, part: { field } }: Comparison): Promise<MirrorFacts> => {
   const { warehouse } = run.deps;
   const days = await warehouse.rowsPerDay({ table: name, field });
-  const pageSize = run.shapes.get(name)?.perPage ?? run.options.largestPage;
-  return { rows: await warehouse.countRows(name), days, pageSize };
+  return { rows: await warehouse.countRows(name), days, pageSize: formOf(run, name).perPage };
 };
 
 /** Asks for one page, compares its rows, and loads them on repair. */
 const askPart = async (about: Comparison, { day, page }: Asked): Promise<CountedPage | Finding> => {
   const { run, stream, name, part, differences, compared } = about;
-  const shape = { ...(run.shapes.get(name) ?? initialShape(run.options.largestPage)), include: false };
-  const call = partCall(stream, { ...part, day: day === null ? null : filterDate(day) }, page, shape, run.options);
+  const on = day === null ? null : filterDate(day);
+  const call = partCall(stream, { ...part, day: on }, page, formOf(run, name), run.options);
   const reply = await ask(run, { ...whereOf(about), call });
-  if (reply.kind === "absent" || reply.kind === "refused") await run.commit(reply.requests, []);
   if (reply.kind !== "answer") return failing(reply);
   const { data, page: meta } = reply.outcome;
-  const [load] = reply.loads;
   if (day === null && meta.totalCount !== null) run.totals.set(name, meta.totalCount);
-  if (load !== undefined) {
-    const found = await compareLoad(run.deps.warehouse.database, load, run.deps.warehouse.strictness);
-    const own = await judged(run, whereOf(about), load, found);
-    await run.commit(reply.requests, run.repair && own.length > 0 ? reply.loads : []);
-    differences.push(...own);
-    for (const id of found.ids) compared.add(id);
-  } else await run.commit(reply.requests, []);
+  const own = await compareAnswer(run, whereOf(about), reply);
+  differences.push(...own.differences);
+  for (const id of own.ids) compared.add(id);
   const records = Array.isArray(data) ? data : [];
   return {
     total: meta.totalCount,

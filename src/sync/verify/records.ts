@@ -2,40 +2,13 @@
 import { streamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { compareLoad, countByValue } from "../../warehouse/load/compare.ts";
-import { initialShape } from "../list/form.ts";
+import { countByValue } from "../../warehouse/load/compare.ts";
 import { companyCall, countsCall, detailCall, insightCall } from "../request/calls.ts";
-import { DOUBTFUL, type Finding, failing, finding } from "./check-lists.ts";
+import { DOUBTFUL, failing, finding, formOf } from "./check-lists.ts";
 import type { Check } from "./checks.ts";
-import { cameOrWent, differs, goneVerdict, judged, type Where } from "./newer.ts";
-import type { Difference } from "./report.ts";
-import { ask, type Question, type Reply, type VerifyRun } from "./session.ts";
-
-/** Compares the main rows of a response, and loads differences on request. */
-const compareAnswer = async (
-  run: VerifyRun,
-  where: Where,
-  reply: Extract<Reply, { kind: "answer" }>,
-  repair: boolean,
-) => {
-  const [load] = reply.loads;
-  if (load === undefined) {
-    await run.commit(reply.requests, []);
-    return { ids: [], differences: [] };
-  }
-  const { database } = run.deps.warehouse;
-  const compared = await compareLoad(database, load, run.deps.warehouse.strictness);
-  const detailOnly = new Set(
-    tableSpec(load.table)
-      .fields.filter((field) => field.detailOnly || field.namedOnly)
-      .map((field) => field.name),
-  );
-  // Fields that only a detail returns are mirrored only if configured.
-  const fields = compared.fields.filter(({ field, mirror }) => mirror !== null || !detailOnly.has(field));
-  const differences = await judged(run, where, load, { ...compared, fields });
-  await run.commit(reply.requests, repair && differences.length > 0 ? reply.loads : []);
-  return { ids: compared.ids, differences: differences.map((one) => ({ ...one, repaired: repair })) };
-};
+import { cameOrWent, compareAnswer, differs, goneVerdict } from "./newer.ts";
+import type { Difference, Finding } from "./report.ts";
+import { ask, type Question, type VerifyRun } from "./session.ts";
 
 const questionOf = (run: VerifyRun, check: Extract<Check, { kind: "detail" | "company" | "insight" }>): Question => {
   switch (check.kind) {
@@ -45,8 +18,7 @@ const questionOf = (run: VerifyRun, check: Extract<Check, { kind: "detail" | "co
       return { stream: check.stream, scope: check.id, call: insightCall(check.id, run.options) };
     case "company": {
       const stream = streamSpec("companies");
-      const shape = { ...(run.shapes.get("companies") ?? initialShape(1)), include: false };
-      const call = companyCall({ kind: "id", value: check.id }, shape, stream, run.options);
+      const call = companyCall({ kind: "id", value: check.id }, formOf(run, "companies"), stream, run.options);
       return { stream: "companies", scope: check.id, call };
     }
     default:
@@ -61,7 +33,6 @@ export const checkRecord = async (
 ): Promise<Finding> => {
   const where = { stream: check.stream, scope: "" };
   const reply = await ask(run, questionOf(run, check));
-  if (reply.kind === "absent" || reply.kind === "refused") await run.commit(reply.requests, []);
   if (reply.kind === "absent") {
     const { warehouse, clock } = run.deps;
     const table = streamSpec(check.stream).table;
@@ -76,7 +47,7 @@ export const checkRecord = async (
   const { status } = reply.outcome.envelope;
   // An organization with a lowered tier finds no insight at all.
   const trusted = status !== "not_found" || (run.totals.get("accounts") ?? 0) > 0;
-  const { ids, differences } = await compareAnswer(run, where, reply, run.repair && trusted);
+  const { ids, differences } = await compareAnswer(run, where, reply, { repair: run.repair && trusted, alone: true });
   return finding(ids.length, differences);
 };
 
@@ -108,7 +79,6 @@ export const countDifferences = (
 /** Compares the number of signals per type, with one request for all types. */
 export const checkSignalCounts = async (run: VerifyRun): Promise<Finding> => {
   const reply = await ask(run, { stream: "signal_counts", scope: "", call: countsCall() });
-  if (reply.kind === "absent" || reply.kind === "refused") await run.commit(reply.requests, []);
   if (reply.kind !== "answer") return failing(reply);
   await run.commit(reply.requests, []);
   const counts = reply.outcome.data;

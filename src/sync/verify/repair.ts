@@ -6,27 +6,26 @@ import { countByValue } from "../../warehouse/load/compare.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { runSync } from "../run/run-sync.ts";
 import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
+import type { VerifyFacts } from "./checks.ts";
 import type { Difference } from "./report.ts";
 
 const isOpen = ({ repaired, kind }: Difference): boolean => !repaired && (kind === "count" || kind === "vanished");
 
-/** One list to walk. */
-interface Suspect {
-  readonly stream: StreamName;
-  readonly scope: string;
-}
-
-export const suspectsOf = (differences: readonly Difference[]): readonly Suspect[] =>
+/** Lists to walk. */
+export const suspectsOf = (differences: readonly Difference[]) =>
   differences.filter(isOpen).flatMap(({ stream, scope }) => {
     return isStreamName(stream) && streamSpec(stream).list !== undefined ? [{ stream, scope }] : [];
   });
 
-const streamsOf = (suspects: readonly Suspect[], kind: "organization" | "company"): readonly StreamName[] => [
+const streamsOf = (
+  suspects: ReturnType<typeof suspectsOf>,
+  kind: "organization" | "company",
+): readonly StreamName[] => [
   ...new Set(suspects.map(({ stream }) => stream).filter((stream) => streamSpec(stream).scope === kind)),
 ];
 
 /** Marks differing company lists as never walked, so that a sync walks them and no others. */
-const markCompanies = async (deps: SyncDeps, suspects: readonly Suspect[], runId: string): Promise<void> => {
+const markCompanies = async (deps: SyncDeps, suspects: ReturnType<typeof suspectsOf>, runId: string): Promise<void> => {
   const wanted = new Set(suspects.map(({ stream, scope }) => stateKey(stream, scope)));
   const states = (await deps.warehouse.scopeStates()).filter(
     ({ stream, scope, status }) => status !== "walking" && wanted.has(stateKey(stream, scope)),
@@ -58,29 +57,27 @@ export const recount = async (deps: SyncDeps, differences: readonly Difference[]
   return counted;
 };
 
-/** Credits to walk the differing lists; `pages`: pages of a list in the mirror. */
+/** Credits to walk the differing lists. */
 export const walkCredits = (
   differences: readonly Difference[],
-  pages: (stream: StreamName, scope: string) => number,
+  { lists, pageSize }: Pick<VerifyFacts, "lists" | "pageSize">,
 ): number => {
-  const lists = new Map(suspectsOf(differences).map((suspect) => [stateKey(suspect.stream, suspect.scope), suspect]));
-  // Pages of these walks share rows, and a changing list needs another read.
-  return [...lists.values()].reduce((sum, { stream, scope }) => sum + Math.ceil(pages(stream, scope) * 1.4) + 2, 0);
+  const suspects = new Map(suspectsOf(differences).map((one) => [stateKey(one.stream, one.scope), one]));
+  return [...suspects.values()].reduce((sum, { stream, scope }) => {
+    const rows = lists.find((list) => list.stream === stream && list.scope === scope)?.rows ?? 1;
+    const pages = Math.max(1, Math.ceil(rows / pageSize(stream)));
+    // Pages of these walks share rows, and a changing list needs another read.
+    return sum + Math.ceil(pages * 1.4) + 2;
+  }, 0);
 };
 
-export interface CountRepair {
-  readonly differences: readonly Difference[];
-  /** Credits spent by the walks. */
-  readonly credits: number;
-}
-
-/** Walks the lists whose counts differ. `runId`: the verification. Rejects only on faults. */
+/** Walks the lists whose counts differ. `runId`: the verification. `credits`: spent by the walks. Rejects only on faults. */
 export const repairCounts = async (
   options: SyncOptions,
   deps: SyncDeps,
   runId: string,
   found: readonly Difference[],
-): Promise<CountRepair> => {
+): Promise<{ readonly differences: readonly Difference[]; readonly credits: number }> => {
   const differences = await recount(deps, found);
   const suspects = suspectsOf(differences);
   const own = streamsOf(suspects, "organization");

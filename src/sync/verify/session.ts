@@ -44,6 +44,7 @@ export interface Question {
 }
 
 export type Reply =
+  /** Not committed: the caller decides whether its rows are loaded. */
   | {
       readonly kind: "answer";
       readonly outcome: OkOutcome;
@@ -51,22 +52,16 @@ export type Reply =
       readonly loads: readonly TableLoad[];
       readonly requests: readonly RequestRecord[];
     }
-  | {
-      readonly kind: "absent";
-      readonly excerpt: string;
-      readonly requests: readonly RequestRecord[];
-      /** The 404 is text, not JSON, so a gateway may have sent it: nothing is deleted because of it. */
-      readonly doubtful: boolean;
-    }
-  | { readonly kind: "refused"; readonly excerpt: string; readonly requests: readonly RequestRecord[] }
-  | { readonly kind: "failed"; readonly error: DuckmirrorError }
+  /** `doubtful`: the 404 is text, not JSON, so a gateway may have sent it: nothing is deleted because of it. */
+  | { readonly kind: "absent"; readonly doubtful: boolean }
+  | { readonly kind: "failed"; readonly note: string }
   /** The run ends; `run.ending` has the reason. */
   | { readonly kind: "stopped" };
 
 /** The request belongs to no walk, so recovery loads its response without counting it as part of one. */
 const NO_WALK = { read: null, overlap: null };
 
-/** Sends one request. The caller commits the response, with or without its rows. */
+/** Sends one request, and commits it unless it was answered. */
 export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Promise<Reply> => {
   const order = { runId: run.runId, stream, scope, walkId: null, call, work: "verify" as const, detail: NO_WALK };
   const purpose = { stream, work: order.work };
@@ -79,42 +74,30 @@ export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Pr
   const { result, requests } = await run.fetcher.fetch({ order: () => order });
   run.budgets.settle(purpose, creditsOf(requests));
   run.credits += requests.filter(({ charge }) => charge === "spent").length;
+  if (result.kind === "answer") {
+    const { outcome, requestId, receivedAt } = result;
+    const { data, included, envelope } = outcome;
+    const { endpoint, query } = call;
+    const about = { stream, scope, endpoint, query, requestId, walkId: null, receivedAt, granted: [] };
+    const loads = loadsOf({ ...about, data, included, envelope });
+    // Rows that a frozen table does not take are no repair.
+    const frozen = frozenMisfit(loads, run.deps.warehouse.strictness);
+    if (frozen === null) return { kind: "answer", outcome, loads, requests };
+    await run.commit(requests, []);
+    return { kind: "failed", note: new DuckmirrorError("SCHEMA_FROZEN", { stream, ...frozen }).message };
+  }
+  await run.commit(requests, []);
   switch (result.kind) {
-    case "answer": {
-      const { outcome, requestId, receivedAt } = result;
-      const { data, included, envelope } = outcome;
-      const { endpoint, query } = call;
-      const loads = loadsOf({
-        stream,
-        scope,
-        endpoint,
-        query,
-        requestId,
-        walkId: null,
-        receivedAt,
-        data,
-        included,
-        envelope,
-        granted: [],
-      });
-      // Rows that a frozen table does not take are no repair.
-      const frozen = frozenMisfit(loads, run.deps.warehouse.strictness);
-      if (frozen === null) return { kind: "answer", outcome, loads, requests };
-      await run.commit(requests, []);
-      return { kind: "failed", error: new DuckmirrorError("SCHEMA_FROZEN", { stream, ...frozen }) };
-    }
     case "absent":
-      return { kind: "absent", excerpt: "HTTP 404", requests, doubtful: result.doubtful };
+      return { kind: "absent", doubtful: result.doubtful };
     case "adjust":
-      return { kind: "refused", excerpt: result.outcome.excerpt, requests };
+      return { kind: "failed", note: result.outcome.excerpt };
     case "failed":
-      await run.commit(requests, []);
-      return { kind: "failed", error: result.error };
+      return { kind: "failed", note: result.error.message };
     case "no-credit":
       run.ending.stop(result.error);
       return { kind: "stopped" };
     case "ended":
-      await run.commit(requests, []);
       return { kind: "stopped" };
     default:
       return result satisfies never;

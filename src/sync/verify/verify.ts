@@ -20,11 +20,10 @@ import { createEnding } from "../run/state/ending.ts";
 import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
 import { closeScope, openScope } from "../run/state/scope-marks.ts";
 import { type Check, comparable, planChecks, type VerifyFacts } from "./checks.ts";
-import { differencesError, distinct, earlyEnd, type Findings, wrongOnes } from "./findings.ts";
 import { makeChecks, readFacts } from "./make-checks.ts";
 import { settledLists } from "./newer.ts";
 import { repairCounts } from "./repair.ts";
-import type { VerifyReport } from "./report.ts";
+import { differencesError, distinct, earlyEnd, type Findings, type VerifyReport, wrongOnes } from "./report.ts";
 import type { VerifyRun } from "./session.ts";
 
 export interface VerifyOptions {

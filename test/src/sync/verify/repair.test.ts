@@ -15,9 +15,15 @@ const aDifference = (more: Partial<Difference>): Difference => ({
   repaired: false,
   ...more,
 });
-const pages = (stream: string) => (stream === "signals" ? 10 : 1);
+const pages = {
+  lists: [
+    { stream: "signals", scope: "", rows: 99 },
+    { stream: "filings", scope: "c_1", rows: 0 },
+  ],
+  pageSize: () => 10,
+} as const;
 
-test("each differing list is walked once, by pages that share rows", () => {
+test("each differing list is walked once, by pages that share rows; an empty or unknown one has a page, too", () => {
   expect(walkCredits([], pages)).toBe(0);
   expect(walkCredits([aDifference({})], pages)).toBe(16);
   expect(walkCredits([aDifference({}), aDifference({ kind: "vanished", key: "1" })], pages)).toBe(16);

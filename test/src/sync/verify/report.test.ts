@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { Finding } from "../../../../src/sync/verify/check-lists.ts";
 import type { Check } from "../../../../src/sync/verify/checks.ts";
 import {
   afterCheck,
+  type Difference,
   differencesError,
   distinct,
   earlyEnd,
+  type Finding,
   type Findings,
   isDown,
   NO_FINDINGS,
-} from "../../../../src/sync/verify/findings.ts";
-import type { Difference } from "../../../../src/sync/verify/report.ts";
+} from "../../../../src/sync/verify/report.ts";
 
 const PAGE: Check = { kind: "page", stream: "filings", scope: "c_1", page: 3 };
 const aFinding = (status: Finding["status"], note: string | null = null): Finding => ({

@@ -6,7 +6,6 @@ import type { JsonValue } from "../../core/json.ts";
 import { accessOf } from "../../core/state/tier.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { isoTimeOrNull } from "../../core/time.ts";
-import type { Archive } from "../../warehouse/archive/archive.ts";
 import { creditsOfRuns, unusedRunId } from "../../warehouse/file/run-ids.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { openBudgets } from "../plan/budgets/budget-book.ts";
@@ -15,11 +14,11 @@ import { readScopeRows } from "../plan/mirror-view.ts";
 import { readShapes } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
-import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
+import { createQuotaRecorder } from "../rows/quota-recorder.ts";
 import { createEnding } from "../run/state/ending.ts";
 import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
 import { closeScope, openScope } from "../run/state/scope-marks.ts";
-import { type Check, comparable, planChecks, type VerifyFacts } from "./checks.ts";
+import { type Check, comparable, planChecks } from "./checks.ts";
 import { makeChecks, readFacts } from "./make-checks.ts";
 import { settledLists } from "./newer.ts";
 import { repairCounts } from "./repair.ts";
@@ -64,15 +63,6 @@ const summaryOf = (report: VerifyReport): JsonValue => ({
   repaired: wrongOnes(report.differences).filter(({ repaired }) => repaired).length,
 });
 
-/** What the verification reads before it starts. */
-interface Prepared {
-  readonly states: readonly ScopeState[];
-  readonly shapes: VerifyRun["shapes"];
-  readonly budgets: VerifyRun["budgets"];
-  readonly facts: VerifyFacts;
-  readonly checks: readonly Check[];
-}
-
 /** The streams to compare; reports those that the organization's tier leaves out. */
 const comparedStreams = (
   { streams, allowMassDelete }: SyncOptions,
@@ -86,68 +76,47 @@ const comparedStreams = (
   return compared;
 };
 
-const prepare = async (
+/** What the mirror holds, and the checks of it, the most valuable first. */
+const planned = async (
   options: VerifyOptions,
   deps: SyncDeps,
-  { runId, startedAt }: { readonly runId: string; readonly startedAt: number },
-): Promise<Prepared> => {
-  const { warehouse } = deps;
-  await recover(warehouse, deps.archive, () => readScopeRows(warehouse.database), startedAt);
-  const states = await warehouse.scopeStates();
-  if (states.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
-  const shapes = await readShapes(warehouse);
-  await openScope({ warehouse, rowScope: options.sync.rowScope, runId, now: startedAt }, shapes);
-  const budgets = await openBudgets(options.sync.budgets, deps);
-  const pageSize = (stream: StreamName) => shapes.get(stream)?.perPage ?? options.sync.largestPage;
-  const facts = await readFacts(deps, options.sample, states, pageSize);
-  const streams = comparedStreams(options.sync, deps, startedAt);
-  const checks = planChecks(facts, {
-    streams,
-    sample: options.sample,
-    counts: options.counts === true,
-    random: deps.random,
-  });
-  return { states, shapes, budgets, facts, checks };
+  states: readonly ScopeState[],
+  shapes: VerifyRun["shapes"],
+) => {
+  const { sample, counts = false, sync } = options;
+  const pageSize = (stream: StreamName) => shapes.get(stream)?.perPage ?? sync.largestPage;
+  const facts = await readFacts(deps, sample, states, pageSize);
+  const streams = comparedStreams(sync, deps, deps.clock.now());
+  return { facts, checks: planChecks(facts, { streams, sample, counts, random: deps.random }) };
 };
 
-/** A verification under way, and what must be closed and read when its checks are made. */
-interface Started {
-  readonly run: VerifyRun;
-  readonly archive: Archive;
-  readonly quota: QuotaRecorder;
-}
-
-const start = (
-  options: VerifyOptions,
+/** The run, with the archive to close and the quota to store at its end. */
+const openRun = (
+  { sync, repair }: VerifyOptions,
   deps: SyncDeps,
-  { states, shapes, budgets, facts }: Prepared,
-  { runId, startedAt }: { readonly runId: string; readonly startedAt: number },
-): Started => {
-  const { warehouse } = deps;
+  known: Pick<VerifyRun, "runId" | "budgets" | "shapes" | "states" | "settled">,
+  startedAt: number,
+) => {
+  const { runId } = known;
   const quota = createQuotaRecorder(deps.clock);
   const archive = deps.archive.open({ runId, now: startedAt });
   const ending = createEnding(deps);
   const { signal, hardSignal, stop } = ending;
   const ended = { ...deps, signal, hardSignal };
   let sequence = 0;
-  const byKey = new Map(states.map((state) => [stateKey(state.stream, state.scope), state]));
   const nextId = () => `${runId}-${(++sequence).toString(36)}`;
   const run: VerifyRun = {
-    runId,
-    options: options.sync,
+    ...known,
+    options: sync,
     deps: ended,
     ending,
     fetcher: createFetcher({ ...ended, stop, archive, onQuota: quota.see }, nextId),
-    budgets,
-    shapes,
-    states: byKey,
-    settled: settledLists(facts, byKey),
     moved: new Set(),
-    repair: options.repair,
+    repair,
     totals: new Map(),
     commit: async (requests, loads) => {
       await archive.flush();
-      await warehouse.commit({ runId, loads, requests, scopes: [], quota: null });
+      await deps.warehouse.commit({ runId, loads, requests, scopes: [], quota: null });
     },
     credits: 0,
   };
@@ -184,11 +153,19 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   const startedAt = clock.now();
   const runId =
     options.runId === undefined ? newRunId(startedAt, deps.random) : await unusedRunId(warehouse, options.runId);
-  const prepared = await prepare(options, deps, { runId, startedAt });
-  const { checks, facts } = prepared;
+  await recover(warehouse, deps.archive, () => readScopeRows(warehouse.database), startedAt);
+  const stored = await warehouse.scopeStates();
+  if (stored.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
+  const shapes = await readShapes(warehouse);
+  const scope = { warehouse, rowScope: options.sync.rowScope, runId, now: startedAt };
+  await openScope(scope, shapes);
+  const { facts, checks } = await planned(options, deps, stored, shapes);
   const earlier = options.runId === undefined ? 0 : await chargeEarlierRuns(deps, options.runId);
   await warehouse.startRun({ runId, mode: "verify", startedAt, forecast: { requests: checks.length } });
-  const { run, archive, quota } = start(options, deps, prepared, { runId, startedAt });
+  const states = new Map(stored.map((state) => [stateKey(state.stream, state.scope), state]));
+  const budgets = await openBudgets(options.sync.budgets, deps);
+  const known = { runId, shapes, states, settled: settledLists(facts, states), budgets };
+  const { run, archive, quota } = openRun(options, deps, known, startedAt);
   let findings: Findings;
   try {
     findings = await makeChecks(run, checks, facts);
@@ -208,7 +185,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
     error: early?.code ?? differencesError(findings.differences)?.code ?? null,
   });
   if (early === null) findings = await repaired(options, deps, run, findings);
-  await closeScope({ warehouse, rowScope: options.sync.rowScope, runId, now: clock.now() }, prepared.shapes);
+  await closeScope(scope, shapes);
   // The end of the run marked them while the lists that are read whole counted all of their rows, and repairs came later.
   await warehouse.mark({ of: "followers" });
   const published = await warehouse.publish();

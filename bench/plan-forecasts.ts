@@ -1,7 +1,7 @@
 // Forecasts of the syncs of a simulated month and what the syncs spent: as `plan` makes them and `status` judges them.
 import type { StreamName } from "../src/catalog/streams.ts";
 import type { Candidate, Context } from "../src/sync/plan/candidate.ts";
-import type { Credits } from "../src/sync/plan/forecast/even-pace.ts";
+import type { Credits } from "../src/sync/plan/credits.ts";
 import { errorPercent, forecastOf } from "../src/sync/plan/forecast/forecast.ts";
 import { outlookOf } from "../src/sync/plan/forecast/outlook.ts";
 import { type PastRun, ratesOf } from "../src/sync/plan/forecast/past-runs.ts";

@@ -13,7 +13,7 @@ import type { SyncReport } from "../src/core/report/sync-report.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { learnTier, readTier } from "../src/core/state/tier.ts";
 import { inSpan, noTracer, type Span, type SpanAttributes, type Tracer } from "../src/core/tracing.ts";
-import { grantOf, readRollOver } from "../src/sync/plan/quota-readings.ts";
+import { grantOf, readRollOver } from "../src/sync/plan/credits.ts";
 import { redactingArchive } from "../src/sync/recovery/archived-answer.ts";
 import { bookingWarehouse, takeCalls } from "../src/sync/recovery/take-calls.ts";
 import { redactingSender } from "../src/sync/request/fetcher.ts";

@@ -9,7 +9,7 @@ import type { Secret } from "../src/core/secret.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
 import { askService } from "../src/sync/lookup/ask-service.ts";
 import { answerFromMirror, hasAnswered, type LookupFound } from "../src/sync/lookup/mirror-answer.ts";
-import { readLastQuota } from "../src/sync/plan/mirror-view.ts";
+import { readLastQuota } from "../src/sync/plan/credits.ts";
 import { redactingArchive } from "../src/sync/recovery/archived-answer.ts";
 import { takeCalls } from "../src/sync/recovery/take-calls.ts";
 import { redactingSender } from "../src/sync/request/fetcher.ts";

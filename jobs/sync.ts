@@ -9,7 +9,7 @@ import { withFollowing } from "../src/core/state/following.ts";
 import { noteProgress } from "../src/core/state/progress-file.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
-import { totalsWithin } from "../src/sync/plan/forecast/checked-totals.ts";
+import { totalsWithin } from "../src/sync/plan/remembered.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/run/state/ending.ts";
 import type { SyncOptions } from "../src/sync/run/state/run-state.ts";

@@ -1,5 +1,5 @@
 -- Purpose: credits left by the latest quota reading, less the credits that this mirror has spent since. Parameter: now.
--- A reading of a period that has ended says nothing. Grain: at most one row. Readers: src/sync/plan/mirror-view.ts.
+-- A reading of a period that has ended says nothing. Grain: at most one row. Readers: src/sync/plan/credits.ts.
 WITH reading AS (
   SELECT "limit" AS credit_limit, remaining, resets_at, captured_at
   FROM main.usage_snapshots

@@ -1,6 +1,6 @@
 -- Purpose: latest quota reading. A reset that it lacks, or names in a form that no column takes, is that of the latest
 -- reading before it that names one, as long as that is to come. Grain: at most one row. Readers:
--- src/sync/plan/mirror-view.ts.
+-- src/sync/plan/credits.ts.
 -- The latest reading is chosen first: else the reset would be looked up for each reading of years.
 WITH latest AS MATERIALIZED (
   SELECT "limit" AS credit_limit, used, remaining, resets_at, captured_at

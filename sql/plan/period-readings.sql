@@ -1,5 +1,5 @@
 -- Purpose: first and last reading of the quota in each of the latest periods. Grain: one row per end of a period.
--- Readers: src/sync/plan/quota-readings.ts.
+-- Readers: src/sync/plan/credits.ts.
 SELECT
   resets_at,
   min(captured_at) AS first_at,

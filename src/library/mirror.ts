@@ -157,10 +157,10 @@ export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/r
 export type { Waiting } from "../core/state/unusable-answers.ts";
 export type { Delivered, DeliveredRows, LeftOut, Position } from "../deliver/destination.ts";
 export type { Cut } from "../sync/plan/budgets/caps.ts";
+export type { Credits } from "../sync/plan/credits.ts";
 export type { ContentPrice, ContentWay } from "../sync/plan/forecast/content-prices.ts";
-export type { Aging, Credits } from "../sync/plan/forecast/even-pace.ts";
 export type { Forecast, ForecastReason, StreamForecast } from "../sync/plan/forecast/forecast.ts";
-export type { Outlook, StreamOutlook } from "../sync/plan/forecast/outlook.ts";
+export type { Aging, Outlook, StreamOutlook } from "../sync/plan/forecast/outlook.ts";
 export type { LookupStatus } from "../sync/rows/lookup-outcome.ts";
 export type { OutValue } from "../warehouse/duckdb/out-values.ts";
 export type { Change } from "../warehouse/read/changes/change.ts";

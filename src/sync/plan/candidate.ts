@@ -1,5 +1,4 @@
 // Candidates of a plan and the planner's view of the mirror: types, and small functions shared by the planners. Pure.
-import { z } from "zod";
 import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { Budgets } from "../../core/config/planning/budget-settings.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
@@ -8,6 +7,7 @@ import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import { type ListShape, proofOf } from "../list/form.ts";
 import type { ReadingOrder } from "../list/order.ts";
+import { parseCursor, storedProgress } from "../list/ways/progress.ts";
 import type { UsageOptions } from "./usage-scopes.ts";
 
 export interface Candidate extends ReadingOrder {
@@ -23,6 +23,14 @@ export interface Candidate extends ReadingOrder {
   /** Fields that no company embedded in an account holds: this profile shows whether its own route returns them. */
   readonly compares?: readonly string[];
 }
+
+/** A reading in one request, unless it says otherwise. `because` null: it is not due. */
+export const single = ({
+  because,
+  ...reading
+}: Pick<Candidate, "stream" | "scope" | "mode" | "worth"> &
+  Partial<Omit<Candidate, "because">> & { readonly because: string | null }): readonly Candidate[] =>
+  because === null ? [] : [{ overlap: false, requests: 1, ...reading, because }];
 
 export interface AccountFact {
   readonly id: string;
@@ -179,20 +187,7 @@ export const staleness = (
   return since > maxAge(context, stream) ? `older than ${age(maxAge(context, stream))}` : null;
 };
 
-/** The part of a stored cursor that says how the list was read; list/ways/progress.ts reads the rest. */
-const leftCursor = z.object({ progress: z.string() });
-const leftProgress = z.object({ kind: z.string() });
 const LOOKS: readonly string[] = ["watermark", "filter", "known"];
-
-const kindOf = (text: string | null): string | null => {
-  try {
-    const stored = leftCursor.safeParse(JSON.parse(text ?? "null"));
-    const read = leftProgress.safeParse(stored.success ? JSON.parse(stored.data.progress) : null);
-    return read.success ? read.data.kind : null;
-  } catch {
-    return null;
-  }
-};
 
 /**
  * What was interrupted in a list: its walk, or only a look at what changed. A look says nothing about the rows that did not
@@ -201,5 +196,5 @@ const kindOf = (text: string | null): string | null => {
  */
 export const interruptedWork = (state: Pick<ScopeState, "status" | "cursor">): "walk" | "look" | null => {
   if (state.status !== "walking") return null;
-  return LOOKS.includes(kindOf(state.cursor) ?? "") ? "look" : "walk";
+  return LOOKS.includes(parseCursor(state.cursor, storedProgress)?.progress.kind ?? "") ? "look" : "walk";
 };

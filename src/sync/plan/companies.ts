@@ -15,6 +15,7 @@ import {
   type MirrorView,
   maxAge,
   plural,
+  single,
   staleness,
   stateKey,
   walkAge,
@@ -77,21 +78,15 @@ const inputDue = (context: Context, known: KnownInput | undefined): string | nul
 export const inputsToResolve = (context: Context): readonly Candidate[] => {
   const { view, options } = context;
   const inputs = new Map(view.inputs.map((known) => [known.input, known]));
-  return options.companies.flatMap((input): readonly Candidate[] => {
-    const because = inputDue(context, inputs.get(input));
-    if (because === null) return [];
-    return [
-      {
-        stream: "companies",
-        scope: `${INPUT_SCOPE}${input}`,
-        mode: "resolve",
-        overlap: false,
-        because,
-        requests: 1,
-        worth: inputWorth(),
-      },
-    ];
-  });
+  return options.companies.flatMap((input) =>
+    single({
+      stream: "companies",
+      scope: `${INPUT_SCOPE}${input}`,
+      mode: "resolve",
+      because: inputDue(context, inputs.get(input)),
+      worth: inputWorth(),
+    }),
+  );
 };
 
 /** The later of two times; null when both are unknown. */
@@ -168,25 +163,18 @@ export const companyProfiles = (context: Context): readonly Candidate[] => {
   const wantsContent = wantedContent(stream, context.options.content).length > 0;
   const followed = followedCompanies(context);
   const compared = comparedCompany(context, followed);
-  return [...followed].flatMap(([companyId, account]): readonly Candidate[] => {
+  return [...followed].flatMap(([companyId, account]) => {
     const profile = { companyId, account, resolved: resolved.get(companyId) ?? null };
     const isCompared = companyId === compared;
-    const because =
-      profileDue(context, profile, wantsContent) ?? (isCompared ? "shows whether accounts bring it whole" : null);
-    return because === null
-      ? []
-      : [
-          {
-            stream: "companies",
-            scope: companyId,
-            mode: "on-change",
-            overlap: false,
-            because,
-            requests: 1,
-            worth: accountReadWorth(stream.name, account),
-            ...(isCompared ? { compares: context.view.unfilled ?? [] } : {}),
-          },
-        ];
+    return single({
+      stream: "companies",
+      scope: companyId,
+      mode: "on-change",
+      because:
+        profileDue(context, profile, wantsContent) ?? (isCompared ? "shows whether accounts bring it whole" : null),
+      worth: accountReadWorth(stream.name, account),
+      ...(isCompared ? { compares: context.view.unfilled ?? [] } : {}),
+    });
   });
 };
 
@@ -210,8 +198,8 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
       because: string,
       why: Parameters<typeof accountReadWorth>[2] = "due",
       overlap = false,
-    ): readonly Candidate[] => [
-      {
+    ): readonly Candidate[] =>
+      single({
         stream: stream.name,
         scope: companyId,
         mode,
@@ -219,9 +207,8 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
         because,
         requests: mode === "known" ? 1 : (walkPages(context, stream, state?.totalCount ?? null) ?? 1),
         worth: accountReadWorth(stream.name, account, why),
-        ...(mode === "walk" && left === "look" ? ({ anew: true } as const) : {}),
-      },
-    ];
+        ...(mode === "walk" && left === "look" ? { anew: true } : {}),
+      });
     if (state === undefined) return candidate("walk", "never synced", "missing or hinted");
     if (left === "walk") return candidate("walk", "resumes where it was interrupted", "interrupted");
     if (isDueByFull(context, state.walkedAt)) return candidate("walk", "--full", "due", true);

@@ -6,8 +6,7 @@ import type { BudgetedWork } from "../../core/config/planning/budget-settings.ts
 import type { ScopeMode } from "../list/order.ts";
 import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import { companyListReads, companyProfiles, inputsToResolve } from "./companies.ts";
-import { capture, insights, organizationList, signalContent } from "./organization.ts";
-import { usageWork } from "./usage.ts";
+import { capture, insights, organizationList, signalContent, usageWork } from "./organization.ts";
 
 const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] => {
   const stream = streamSpec(name);

@@ -1,6 +1,5 @@
 // Reads the state of the mirror for planning. Writes nothing.
 import { z } from "zod";
-import type { Quota } from "../../api/outcome.ts";
 import { COMPANY_LISTS, ORGANIZATION_LISTS, STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
@@ -12,6 +11,7 @@ import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import type { ChangeCounts, ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { contentIds, idsInScope, isScoped } from "../rows/row-scope.ts";
 import { type AccountFact, type MirrorView, stateKey } from "./candidate.ts";
+import { readLastQuota } from "./credits.ts";
 
 // The query for the number of mirrored rows per list, generated from the table of streams. Pure.
 
@@ -187,31 +187,4 @@ export const countChangedContacts = async (database: Database, after: number): P
     z.object({ rows: z.number() }),
   );
   return counted[0]?.rows ?? 0;
-};
-
-const leftRow = z.object({
-  credit_limit: z.number().nullable(),
-  remaining: z.number(),
-  resets_at: z.number().nullable(),
-});
-
-/** Credits left by the latest reading of this period, less those spent since; null: there is none. `now`: ms since the epoch. */
-export const readCreditsLeft = async (database: Database, now: number): Promise<Omit<Quota, "used"> | null> => {
-  const row = (await database.query(sqlText("plan/credits-left.sql"), [instant(now)], leftRow))[0];
-  return row === undefined ? null : { limit: row.credit_limit, remaining: row.remaining, resetsAt: row.resets_at };
-};
-
-const quotaRow = z.object({
-  credit_limit: z.number().nullable(),
-  used: z.number().nullable(),
-  remaining: z.number().nullable(),
-  resets_at: z.number().nullable(),
-});
-
-/** Latest quota reading; null if there is none. */
-export const readLastQuota = async (database: Database): Promise<Quota | null> => {
-  const row = (await database.query(sqlText("plan/last-quota.sql"), [], quotaRow))[0];
-  return row === undefined
-    ? null
-    : { limit: row.credit_limit, used: row.used, remaining: row.remaining, resetsAt: row.resets_at };
 };

@@ -1,4 +1,4 @@
-// Due work of the organization: the lists of accounts, contacts and signals, signal contents, insights, captures.
+// Due work of the organization: the lists of accounts, contacts and signals, signal contents, insights, captures, usage.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
@@ -14,12 +14,16 @@ import {
   isDueByFull,
   type MirrorView,
   pagesOf,
+  single,
   staleness,
   stateKey,
   walkAge,
   walkPages,
 } from "./candidate.ts";
+import { HISTORY_SCOPE, USAGE_DEFAULTS, usageScopes } from "./usage-scopes.ts";
 import { accountReadWorth, contentWorth, listWorth } from "./worth.ts";
+
+const DAY_MS = 86_400_000;
 
 /** True when the list returns configured content that some rows were read without. */
 export const unreadContent = ({ options }: Pick<Context, "options">, stream: StreamSpec): boolean => {
@@ -87,37 +91,18 @@ export const organizationList = (context: Context, stream: StreamSpec): readonly
   const left = state === undefined || state.error === "LIST_TOO_DEEP" ? null : interruptedWork(state);
   const total = state?.totalCount ?? options.totals?.get(name) ?? null;
   const walk = walkReason(context, stream, state, left, total);
-  const {
-    mode,
-    because,
-    requests,
-    overlap = false,
-    unfinished = false,
-  } = walk ?? changesReason(context, stream, total);
+  const { unfinished = false, ...reason } = walk ?? changesReason(context, stream, total);
   const sinceCheckMs = view.now - (state?.checkedAt ?? 0);
   const worth = listWorth(name, unfinished ? { unfinished } : walk === null ? { sinceCheckMs } : {});
-  const anew = mode === "walk" && left === "look" ? ({ anew: true } as const) : {};
-  return [{ stream: name, scope: "", mode, overlap, because, requests, worth, ...anew }];
+  const anew = reason.mode === "walk" && left === "look" ? ({ anew: true } as const) : {};
+  return single({ stream: name, scope: "", worth, ...reason, ...anew });
 };
 
 export const capture = (context: Context, stream: StreamSpec, scope: string, mode: ScopeMode): readonly Candidate[] => {
   const state = context.view.states.get(stateKey(stream.name, scope));
-  const because = state === undefined ? "never synced" : staleness(context, stream, state);
-  const named = context.options.named ? "named on the command line" : null;
-  const reason = because ?? named;
-  return reason === null
-    ? []
-    : [
-        {
-          stream: stream.name,
-          scope,
-          mode,
-          overlap: false,
-          because: reason,
-          requests: 1,
-          worth: listWorth(stream.name),
-        },
-      ];
+  const due = state === undefined ? "never synced" : staleness(context, stream, state);
+  const because = due ?? (context.options.named ? "named on the command line" : null);
+  return single({ stream: stream.name, scope, mode, because, worth: listWorth(stream.name) });
 };
 
 /**
@@ -129,25 +114,20 @@ const hasChanged = (view: MirrorView, { id, changedAt }: AccountFact, { watermar
 
 export const insights = (context: Context): readonly Candidate[] => {
   const stream = streamSpec("account_insights");
-  return context.view.accounts.flatMap((account): readonly Candidate[] => {
+  return context.view.accounts.flatMap((account) => {
     const state = context.view.states.get(stateKey(stream.name, account.id));
     const changed = state !== undefined && hasChanged(context.view, account, state);
     const because =
       state === undefined ? "never synced" : changed ? "the account changed" : staleness(context, stream, state);
-    return because === null
-      ? []
-      : [
-          {
-            stream: stream.name,
-            scope: account.id,
-            mode: "on-change",
-            overlap: false,
-            because,
-            requests: 1,
-            worth: accountReadWorth(stream.name, account),
-            version: account.changedAt,
-          },
-        ];
+    const worth = accountReadWorth(stream.name, account);
+    return single({
+      stream: stream.name,
+      scope: account.id,
+      mode: "on-change",
+      because,
+      worth,
+      version: account.changedAt,
+    });
   });
 };
 
@@ -159,14 +139,44 @@ export const signalContent = ({ view, options }: Context): readonly Candidate[] 
   );
   if (!lacking) return [];
   const accounts = new Map(view.accounts.map((account) => [account.id, account]));
-  return view.signalsWithoutContent.map(({ id, accountId, updatedAt }) => ({
-    stream: "signals",
-    scope: `${DETAIL_SCOPE}${id}`,
-    mode: "detail",
-    overlap: false,
-    because: "full content not yet fetched",
-    requests: 1,
-    worth: contentWorth(accounts.get(accountId)),
-    version: updatedAt,
-  }));
+  return view.signalsWithoutContent.flatMap(({ id, accountId, updatedAt }) =>
+    single({
+      stream: "signals",
+      scope: `${DETAIL_SCOPE}${id}`,
+      mode: "detail",
+      because: "full content not yet fetched",
+      worth: contentWorth(accounts.get(accountId)),
+      version: updatedAt,
+    }),
+  );
 };
+
+// The usage routes: the quota with its breakdowns, the contracted limits, the request history.
+
+/** Entries of the history are read again from this long before the last read: clocks differ. */
+const OVERLAP_MS = DAY_MS;
+
+/**
+ * Entries of the request history before its first read: it is judged by the requests of this period, which the quota
+ * counts. null: not known.
+ */
+export const historyEntries = ({ options, view }: Context): number | null => {
+  const { usage = USAGE_DEFAULTS, totals } = options;
+  const used = view.creditsUsed ?? totals?.get("usage") ?? null;
+  return used === null ? null : used * Math.max(1, usage.historyDays / 30);
+};
+
+/** The request history from the last read on, but no older than configured. */
+const history = (context: Context, stream: StreamSpec): readonly Candidate[] => {
+  const { usage = USAGE_DEFAULTS } = context.options;
+  const { now, states } = context.view;
+  const readAt = states.get(stateKey(stream.name, HISTORY_SCOPE))?.checkedAt ?? null;
+  const since = Math.max(now - usage.historyDays * DAY_MS, readAt === null ? 0 : readAt - OVERLAP_MS);
+  const requests = readAt === null ? pagesOf(context, streamSpec("usage"), historyEntries(context)) : 1;
+  return capture(context, stream, HISTORY_SCOPE, "log").map((candidate) => ({ ...candidate, requests, since }));
+};
+
+export const usageWork = (context: Context, stream: StreamSpec): readonly Candidate[] =>
+  usageScopes(context.options).flatMap((scope) =>
+    scope === HISTORY_SCOPE ? history(context, stream) : capture(context, stream, scope, "capture"),
+  );

@@ -3,12 +3,13 @@
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
+import type { Checked } from "../../core/state/checked.ts";
 import { isProven, type KnownTier } from "../../core/state/tier.ts";
 import { type Unusable, unusablesSchema } from "../../core/state/unusable-answers.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type ListShape, listShapeSchema } from "../list/form.ts";
-import { scopeText } from "../rows/row-scope.ts";
+import { filtersOf, scopeText } from "../rows/row-scope.ts";
 import { type DueOptions, dueAge } from "./candidate.ts";
 import { usageScopes } from "./usage-scopes.ts";
 
@@ -97,3 +98,13 @@ export const rememberScope = (
   table: ScopedTable,
   now: number,
 ): Promise<void> => warehouse.setCapability(scopeName(table), scopeText(rowScope, table), now);
+
+/** Stream → rows of its list that `check` counted, of lists that were counted with the filters that the setting `scope` has now. */
+export const totalsWithin = ({ totals, filters }: Checked, scope: RowScope): ReadonlyMap<string, number> => {
+  const isOther = (stream: string) =>
+    SCOPED_TABLES.some((table) => {
+      const wanted = filtersOf(scope, table);
+      return table === stream && filters.get(stream) !== (wanted === null ? undefined : JSON.stringify(wanted));
+    });
+  return new Map([...totals].filter(([stream]) => !isOther(stream)));
+};

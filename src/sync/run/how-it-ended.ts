@@ -2,7 +2,7 @@
 import { streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { RunStatus } from "../../core/report/sync-report.ts";
-import { readLastQuota } from "../plan/mirror-view.ts";
+import { readLastQuota } from "../plan/credits.ts";
 import { missingParents, readCompleteness } from "./state/completeness.ts";
 import type { SyncRun } from "./state/run-state.ts";
 import { reportWaiting } from "./state/unusable-book.ts";

@@ -5,7 +5,7 @@ import { EXIT } from "../../../core/errors.ts";
 import { counted, formatCount, formatDuration } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
 import { DEFAULT_PAGE } from "../../../sync/plan/candidate.ts";
-import { priceText } from "../../../sync/plan/forecast/price-text.ts";
+import { priceText } from "../../../sync/plan/forecast/content-prices.ts";
 import { type CommandContext, defineCommand } from "../../command.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
 import { creditLinesOf, projectionOf, unknownLinesOf, waitingLines } from "../../terminal/plan/outlook-lines.ts";

@@ -10,7 +10,7 @@ import { instant } from "../../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import type { MirrorReader } from "../../../warehouse/read/mirror-reader.ts";
 import { WORK } from "../../../warehouse/record/checkpoint.ts";
-import { readLastQuota } from "../mirror-view.ts";
+import { monthsLater, readLastQuota } from "../credits.ts";
 import { allowedBy, type Cap, capsOf, covers, type Purpose, type Spent, spentUnder } from "./caps.ts";
 
 // Reads what the ledger says was spent in this day and period, for budgets.
@@ -23,14 +23,6 @@ const DAY_MS = 86_400_000;
 
 /** Start of the UTC day, ms since the epoch. */
 export const dayStart = (now: number): number => now - (now % DAY_MS);
-
-const monthsLater = (time: number, months: number): number => {
-  const date = new Date(time);
-  const day = date.getUTCDate();
-  date.setUTCMonth(date.getUTCMonth() + months, 1);
-  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate();
-  return date.setUTCDate(Math.min(day, lastDay));
-};
 
 /**
  * Start of the period of the quota, which lasts a month (API.md, Limits). `resetsAt`: its end, or that of an earlier

@@ -8,7 +8,7 @@ import { INPUT_SCOPE } from "../../rows/loads.ts";
 import { type Candidate, type Context, pagesOf, stateKey } from "../candidate.ts";
 import { embedsCompanies } from "../companies.ts";
 import { askable } from "../due.ts";
-import { historyEntries } from "../usage.ts";
+import { historyEntries } from "../organization.ts";
 import { HISTORY_SCOPE } from "../usage-scopes.ts";
 import { daysSinceRead, expectedFollowUps, type Rates } from "./past-runs.ts";
 

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../../core/json.ts";
 import type { SyncReport } from "../../../core/report/sync-report.ts";
 import type { ScopeMode } from "../../list/order.ts";
 import { type Candidate, type Context, DEFAULT_PAGE, expectedPageSize } from "../candidate.ts";
-import { historyEntries } from "../usage.ts";
+import { historyEntries } from "../organization.ts";
 import { contentPerhaps } from "./content-prices.ts";
 import { type FollowUp, followUpsOf, totalOf } from "./follow-up.ts";
 import { daysSinceRead, NO_RATES, type Rates } from "./past-runs.ts";

@@ -1,14 +1,24 @@
 // What a stored cursor says was interrupted.
 import { expect, test } from "vitest";
+import { initialShape } from "../../../../src/sync/list/form.ts";
+import { openList } from "../../../../src/sync/list/state.ts";
+import { walkingState } from "../../../../src/sync/list/stored-state.ts";
 import { interruptedWork } from "../../../../src/sync/plan/candidate.ts";
 
-const cursor = (kind: string) => JSON.stringify({ progress: JSON.stringify({ kind }) });
+const cursor = (mode: "walk" | "watermark" | "filter" | "known") => {
+  const stream = mode === "known" ? "filings" : "contacts";
+  const order = { stream, scope: mode === "known" ? "c_1" : "", mode, overlap: false } as const;
+  return walkingState(
+    openList({ order, before: undefined, shape: initialShape(10), rows: 0, runId: "r", now: 0 }),
+    "r",
+  );
+};
 
 test("the cursor says whether a walk was interrupted or a look; nothing was if none is under way", () => {
-  const walking = (kind: string) => interruptedWork({ status: "walking", cursor: cursor(kind) });
-  expect(["walk", "watermark", "filter", "known"].map(walking)).toEqual(["walk", "look", "look", "look"]);
+  const modes = ["walk", "watermark", "filter", "known"] as const;
+  expect(modes.map((mode) => interruptedWork(cursor(mode)))).toEqual(["walk", "look", "look", "look"]);
   expect(interruptedWork({ status: "idle", cursor: null })).toBeNull();
-  expect(interruptedWork({ status: "failed", cursor: cursor("watermark") })).toBeNull();
+  expect(interruptedWork({ ...cursor("watermark"), status: "failed" })).toBeNull();
 });
 
 test.each([null, "", "{", "{}", '{"progress":"{"}', '{"progress":"{}"}'])(

@@ -4,9 +4,8 @@ import { describe, expect, test } from "vitest";
 import { COMPANY_LISTS, STREAM_NAMES, type StreamName } from "../../../../../src/catalog/streams.ts";
 import type { Context, DueOptions } from "../../../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../../../src/sync/plan/due.ts";
-import { creditsNow } from "../../../../../src/sync/plan/forecast/even-pace.ts";
 import { forecastOf } from "../../../../../src/sync/plan/forecast/forecast.ts";
-import { outlookOf } from "../../../../../src/sync/plan/forecast/outlook.ts";
+import { agingOf, outlookOf } from "../../../../../src/sync/plan/forecast/outlook.ts";
 import { NO_RATES, type PastRun, type Rates, ratesOf } from "../../../../../src/sync/plan/forecast/past-runs.ts";
 import type { ScopeState } from "../../../../../src/warehouse/record/checkpoint.ts";
 import { dueOptions, idleState, viewOf } from "../planning-input.ts";
@@ -172,18 +171,42 @@ describe("changes", () => {
   });
 });
 
-test("after the reset, the limit is granted again and what was left rolls over", () => {
-  const reading = { limit: 1000, used: 900, remaining: 100, resetsAt: NOW };
-  const used = 900;
-  expect(creditsNow(reading, NOW - 1)).toEqual({ limit: 1000, used, remaining: 100, resetsAt: NOW });
-  const resetsAt = Date.UTC(2026, 11, 21);
-  expect(creditsNow(reading, NOW + DAY)).toEqual({ limit: 1000, used: 0, remaining: 1100, resetsAt });
-  expect(creditsNow(reading, NOW + 40 * DAY)).toEqual({ limit: 1000, used: null, remaining: null, resetsAt: null });
-  // What an earlier reset has shown counts: nothing came over, or the limit counted what did.
-  const periodMs = 30 * DAY;
-  expect(creditsNow(reading, NOW + DAY, { shown: "absent", grant: 1000, periodMs }).remaining).toBe(1000);
-  expect(creditsNow(reading, NOW + DAY, { shown: "seen", grant: 800, periodMs })).toMatchObject({
-    limit: 800,
-    remaining: 900,
-  });
+// Credits that do not suffice until the reset: the most valuable streams stay fresh, the others say how old they get.
+
+const needs = new Map([
+  ["filings", { credits: 100, ageDays: 30 }],
+  ["accounts", { credits: 100, ageDays: 1 }],
+] as const);
+
+test.each([
+  [200, []],
+  [150, [{ stream: "filings", days: 60 }]],
+  [100, [{ stream: "filings", days: null }]],
+  [
+    50,
+    [
+      { stream: "accounts", days: 2 },
+      { stream: "filings", days: null },
+    ],
+  ],
+  [
+    0,
+    [
+      { stream: "accounts", days: null },
+      { stream: "filings", days: null },
+    ],
+  ],
+  [
+    -5,
+    [
+      { stream: "accounts", days: null },
+      { stream: "filings", days: null },
+    ],
+  ],
+])("with %s of 200 credits", (credits, aging) => {
+  expect(agingOf(needs, credits)).toEqual(aging);
+});
+
+test("a stream that needs nothing does not age", () => {
+  expect(agingOf(new Map([["accounts", { credits: 0, ageDays: 1 }]] as const), 0)).toEqual([]);
 });

@@ -1,7 +1,29 @@
-// Credits that do not suffice until the reset: the most valuable streams stay fresh, the others say how old they get.
+// The mirror's readings of the quota: what the resets so far have shown, as plan and pace use it.
 import { expect, test } from "vitest";
-import type { Quota } from "../../../../../src/api/outcome.ts";
-import { agingOf, creditsNow } from "../../../../../src/sync/plan/forecast/even-pace.ts";
+import type { Quota } from "../../../../src/api/outcome.ts";
+import { creditsNow, grantOf, readRollOver } from "../../../../src/sync/plan/credits.ts";
+import { aWarehouse } from "../../warehouse/builders.ts";
+
+test("credits that came over at the last reset are seen, and pace even is told what a period grants", async () => {
+  const warehouse = await aWarehouse();
+  const read = (capturedAt: string, remaining: number, used: number, resetsAt: string) =>
+    warehouse.commit({
+      runId: "r",
+      loads: [],
+      requests: [],
+      scopes: [],
+      quota: { capturedAt: Date.parse(capturedAt), limit: 100, used, remaining, resetsAt: Date.parse(resetsAt) },
+    });
+  await read("2026-10-02", 99, 1, "2026-11-01");
+  expect(grantOf(await readRollOver(warehouse.database))).toEqual({});
+  await read("2026-10-28", 40, 60, "2026-11-01");
+  await read("2026-11-03", 139, 1, "2026-12-01");
+  await read("2026-11-20", 20, 120, "2026-12-01");
+  const seen = await readRollOver(warehouse.database);
+  expect(seen).toEqual({ shown: "seen", grant: 100, periodMs: 30 * 86_400_000 });
+  expect(grantOf(seen)).toEqual({ rollsOver: { credits: 100, periodMs: 30 * 86_400_000 } });
+  await warehouse.close();
+});
 
 // What is known of the credits now, from a reading that may be of a period that is over.
 
@@ -44,42 +66,4 @@ test.each([
 ])("a period that ended on %s is followed by one that ends on %s", (ended, ends) => {
   const resetsAt = new Date(ended).getTime();
   expect(creditsNow(reading({ resetsAt }), resetsAt).resetsAt).toBe(new Date(ends).getTime());
-});
-
-const needs = new Map([
-  ["filings", { credits: 100, ageDays: 30 }],
-  ["accounts", { credits: 100, ageDays: 1 }],
-] as const);
-
-test.each([
-  [200, []],
-  [150, [{ stream: "filings", days: 60 }]],
-  [100, [{ stream: "filings", days: null }]],
-  [
-    50,
-    [
-      { stream: "accounts", days: 2 },
-      { stream: "filings", days: null },
-    ],
-  ],
-  [
-    0,
-    [
-      { stream: "accounts", days: null },
-      { stream: "filings", days: null },
-    ],
-  ],
-  [
-    -5,
-    [
-      { stream: "accounts", days: null },
-      { stream: "filings", days: null },
-    ],
-  ],
-])("with %s of 200 credits", (credits, aging) => {
-  expect(agingOf(needs, credits)).toEqual(aging);
-});
-
-test("a stream that needs nothing does not age", () => {
-  expect(agingOf(new Map([["accounts", { credits: 0, ageDays: 1 }]] as const), 0)).toEqual([]);
 });

@@ -75,25 +75,16 @@ const OUT = [
   "DELETE FROM sync.stream_state WHERE stream IN ('signals', 'filings')",
 ];
 
-test.each([1280, 360])(
-  "out of credits, at a width of %i: never green, until when, and no sync to start",
-  async (width) => {
-    const opened = await open(await snapshotAfter(...OUT), width);
-    const { page } = opened;
-    const verdict = page.locator("#verdict");
-    expect(await verdict.textContent()).toMatch(/^Out of credits until .*incomplete: .*signals/);
-    expect(await verdict.getAttribute("data-level")).not.toBe("good");
-    expect(await page.locator("#credits-left").getAttribute("class")).toContain("bad");
-    expect(await page.locator("#credits-forecast").textContent()).not.toContain("At this pace");
-    expect(await page.getByRole("button", { name: "Sync now" }).isDisabled()).toBe(true);
-    await page.locator("#attention").getByRole("link", { name: "signals", exact: true }).waitFor();
-    await isWell(opened);
-    await page.context().close();
-  },
-);
-
-test("a table says why it is incomplete, one click from the overview", async () => {
-  const { page } = await open(await snapshotAfter(...OUT));
+test("out of credits: never green, until when, no sync to start, and a click leads to why a table is incomplete", async () => {
+  const opened = await open(await snapshotAfter(...OUT), 360);
+  const { page } = opened;
+  const verdict = page.locator("#verdict");
+  expect(await verdict.textContent()).toMatch(/^Out of credits until .*incomplete: .*signals/);
+  expect(await verdict.getAttribute("data-level")).not.toBe("good");
+  expect(await page.locator("#credits-left").getAttribute("class")).toContain("bad");
+  expect(await page.locator("#credits-forecast").textContent()).not.toContain("At this pace");
+  expect(await page.getByRole("button", { name: "Sync now" }).isDisabled()).toBe(true);
+  await isWell(opened);
   await page.locator("#attention").getByRole("link", { name: "signals", exact: true }).click();
   await page.getByText(/^Why it is not complete: .+/).waitFor();
   await page.context().close();
@@ -155,31 +146,28 @@ const underWay = (streams: SyncProgress["streams"]) => async (): Promise<SyncPro
 });
 const READING = { state: "reading", requests: 5, credits: 5, rows: 500, pages_done: 5, pages_total: 20 };
 
-test.each([1280, 360])(
-  "a first sync of another process, at a width of %i: share, credits, lists that fill",
-  async (width) => {
-    const snapshot = join(mkdtempSync(join(tmpdir(), "duckmirror-other-")), "warehouse.duckdb");
-    const plan = async () => ({
-      requests: 42,
-      at_least: true,
-      unknown: ["signals", "contacts"],
-      streams: [],
-      content: [],
-    });
-    const progress = underWay([{ ...READING, stream: "accounts" }]);
-    const { url } = await rig.serve({ profiles: [{ name: "acme", snapshot, ratePerMinute: 300, plan, progress }] });
-    const opened = await rig.open(url, { width });
-    const card = opened.page.locator("#other-sync");
-    await expect
-      .poll(() => card.textContent())
-      .toMatch(/25% of the known pages, 500 rows, 5 credits so far; about \d+\w+ left/);
-    expect(await card.textContent()).toMatch(/waits for the rate limit until/);
-    expect(await card.locator("tbody tr").textContent()).toBe("accounts50055 of 20being read");
-    await opened.page.locator(".top").getByText("acme").waitFor();
-    await isWell(opened);
-    await opened.page.context().close();
-  },
-);
+test("a first sync of another process: share, credits, lists that fill", async () => {
+  const snapshot = join(mkdtempSync(join(tmpdir(), "duckmirror-other-")), "warehouse.duckdb");
+  const plan = async () => ({
+    requests: 42,
+    at_least: true,
+    unknown: ["signals", "contacts"],
+    streams: [],
+    content: [],
+  });
+  const progress = underWay([{ ...READING, stream: "accounts" }]);
+  const { url } = await rig.serve({ profiles: [{ name: "acme", snapshot, ratePerMinute: 300, plan, progress }] });
+  const opened = await rig.open(url, { width: 360 });
+  const card = opened.page.locator("#other-sync");
+  await expect
+    .poll(() => card.textContent())
+    .toMatch(/25% of the known pages, 500 rows, 5 credits so far; about \d+\w+ left/);
+  expect(await card.textContent()).toMatch(/waits for the rate limit until/);
+  expect(await card.locator("tbody tr").textContent()).toBe("accounts50055 of 20being read");
+  await opened.page.locator(".top").getByText("acme").waitFor();
+  await isWell(opened);
+  await opened.page.context().close();
+});
 
 test("the page follows a real first sync that runs beside the server, from nothing to its early results", async () => {
   const sandbox = await startSandbox({ accounts: 12, requestsPerMinute: 1_000_000, threads: 1 });

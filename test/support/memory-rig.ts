@@ -2,31 +2,66 @@
 // sync into files takes ten times as long; test/second-server shows that both kinds of tables answer alike.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DuckDBInstance, VARCHAR } from "@duckdb/node-api";
 import type { SyncRequest } from "../../jobs/sync.ts";
 import { vocabulary } from "../../src/catalog/field-rules.ts";
-import type { TableName } from "../../src/catalog/tables.ts";
+import { TABLE_NAMES, type TableName, tableSpec } from "../../src/catalog/tables.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
+import { fromDuck } from "../../src/warehouse/duckdb/duck-values.ts";
 import type { RequestRecord } from "../../src/warehouse/record/checkpoint.ts";
+import { DUCK_TYPES, duckCell } from "../../src/warehouse/record/convert-cell.ts";
 import { joinExtra } from "../../src/warehouse/record/json-text.ts";
 import { startFakeServer } from "./fake-server.ts";
 import type { FakeService } from "./fake-service.ts";
 import { memoryJob } from "./memory-job.ts";
 import { createMemoryWarehouse } from "./memory-warehouse/memory-warehouse.ts";
+import type { MemoryRows } from "./memory-warehouse/rows.ts";
 import { hurriedClock, seededRandom } from "./sync-rig.ts";
 
 export interface MemoryRig {
-  sync(request?: Partial<SyncRequest>, env?: Record<string, string>): Promise<SyncResult>;
+  sync(request?: Partial<SyncRequest>, env?: Record<string, string>, signal?: AbortSignal): Promise<SyncResult>;
   readonly events: ProgressEvent[];
   /** These columns of a table's rows, in no order; `_extra` is one of them. */
   rows(table: TableName, ...columns: readonly string[]): readonly Readonly<Record<string, unknown>>[];
+  /** Rows of a query over the tables of `main`; memory keeps no history and no views. */
+  query(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** The ledger of all runs. */
   requests(): readonly RequestRecord[];
   close(): Promise<void>;
 }
+
+/** Copies the tables that the statement names into DuckDB, and asks there. */
+const queryOver = async (rows: MemoryRows, sql: string) => {
+  const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
+  const connection = await instance.connect();
+  try {
+    for (const table of TABLE_NAMES.filter((name) => new RegExp(`\\b${name}\\b`).test(sql))) {
+      const { fields } = tableSpec(table);
+      const columns = fields.map(({ column, columnType }) => `"${column}" ${columnType}, `).join("");
+      await connection.run(`CREATE TABLE ${table} (${columns}_extra JSON)`);
+      const appender = await connection.createAppender(table);
+      for (const { cells, extra } of rows.of(table).values()) {
+        for (const [at, { columnType }] of fields.entries())
+          appender.appendValue(duckCell(columnType, cells[at] ?? null), DUCK_TYPES[columnType]);
+        appender.appendValue(joinExtra(extra), VARCHAR);
+        appender.endRow();
+      }
+      appender.closeSync();
+    }
+    const result = await connection.runAndReadAll(sql);
+    const names = result.columnNames();
+    return result
+      .getRows()
+      .map((row) => Object.fromEntries(row.map((cell, at) => [names[at] ?? "", fromDuck(cell, "iso")])));
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+};
 
 export const startMemoryRig = async (
   service: FakeService,
@@ -57,7 +92,7 @@ export const startMemoryRig = async (
       vocabulary: vocabulary(),
     });
   return {
-    sync: (request = {}, more = {}) =>
+    sync: (request = {}, more = {}, signal = new AbortController().signal) =>
       job(
         configOf(more),
         { streams: [], full: false, maxDurationMs: null, allowMassDelete: false, ...request },
@@ -65,7 +100,7 @@ export const startMemoryRig = async (
           clock,
           random,
           emit: (event) => void events.push(event),
-          signal: new AbortController().signal,
+          signal,
           hardSignal: new AbortController().signal,
           version: "0.0.0",
           token: new Secret("test-token"),
@@ -78,6 +113,7 @@ export const startMemoryRig = async (
           columns.map((column) => [column, column === "_extra" ? joinExtra(row.extra) : rows.cell(table, row, column)]),
         ),
       ),
+    query: (sql) => queryOver(rows, sql),
     requests: () => [...warehouse.requests.values()],
     close: server.close,
   };

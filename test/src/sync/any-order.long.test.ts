@@ -4,7 +4,7 @@ import { afterTest } from "../../support/after-test.ts";
 import { anyOrder } from "../../support/any-order.ts";
 import { aContact, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
-import { startSyncRig } from "../../support/sync-rig.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 
 const ROWS = 100;
 const FIRST_SEED = Number(process.env.ANY_ORDER_SEED ?? 1);
@@ -30,11 +30,11 @@ const mirrored = async (options: FakeOptions, credits: number) => {
     { ...anOrganization(1), contacts: contacts() },
     { maxPerPage: 10, ...options },
   );
-  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "contacts" });
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "contacts" });
   afterTest(() => rig.close());
   await rig.sync({}, { DUCKMIRROR_MAX_CREDITS: String(credits) });
   const { error, report } = await rig.sync();
-  const [found] = await rig.rows("SELECT count(*)::INT AS rows FROM contacts");
+  const [found] = await rig.query("SELECT count(*)::INT AS rows FROM contacts");
   return { spent: service.spent(), found: { error, complete: report.streams[0]?.complete, rows: found?.rows } };
 };
 

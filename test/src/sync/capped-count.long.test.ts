@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
-import { startSyncRig } from "../../support/sync-rig.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 
 const CAP = 10_000;
 
@@ -28,9 +28,9 @@ const signals = (rows: number) => {
 test("rows behind a count that ends at 10,000 are read before the list is called complete, and changes cost one credit", async () => {
   const data = signals(CAP + 1_500);
   const service = createFakeService(data, { maxPerPage: 1_000 });
-  const rig = await startSyncRig(capped(service), { DUCKMIRROR_STREAMS: "signals" });
+  const rig = await startMemoryRig(capped(service), { DUCKMIRROR_STREAMS: "signals" });
   afterTest(() => rig.close());
-  const count = async () => (await rig.rows("SELECT count(*)::INTEGER AS n FROM signals"))[0]?.n;
+  const count = async () => (await rig.query("SELECT count(*)::INTEGER AS n FROM signals"))[0]?.n;
   const first = await rig.sync();
   expect(first.error).toBeNull();
   expect(await count()).toBe(CAP + 1_500);
@@ -49,9 +49,9 @@ test.each([
 ])("$rows rows in pages of $maxPerPage, counted up to 1,000, are all read", async ({ rows, maxPerPage, credits }) => {
   const data = signals(rows);
   const service = createFakeService(data, { maxPerPage });
-  const rig = await startSyncRig(capped(service, 1_000), { DUCKMIRROR_STREAMS: "signals" });
+  const rig = await startMemoryRig(capped(service, 1_000), { DUCKMIRROR_STREAMS: "signals" });
   afterTest(() => rig.close());
-  const count = async () => (await rig.rows("SELECT count(*)::INTEGER AS n FROM signals"))[0]?.n;
+  const count = async () => (await rig.query("SELECT count(*)::INTEGER AS n FROM signals"))[0]?.n;
   const first = await rig.sync();
   expect(await count()).toBe(rows);
   expect(first.report.credits.spent).toBeLessThanOrEqual(credits);
@@ -66,10 +66,10 @@ test.each([
 
 test("rows behind a count that is cut off at any number are read where a page shows it, at one credit a page", async () => {
   const service = createFakeService(signals(430), { maxPerPage: 100 });
-  const rig = await startSyncRig(capped(service, 250), { DUCKMIRROR_STREAMS: "signals" });
+  const rig = await startMemoryRig(capped(service, 250), { DUCKMIRROR_STREAMS: "signals" });
   afterTest(() => rig.close());
   const first = await rig.sync();
-  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM signals")).toEqual([{ n: 430 }]);
+  expect(await rig.query("SELECT count(*)::INTEGER AS n FROM signals")).toEqual([{ n: 430 }]);
   expect(first.report.credits.spent).toBeLessThanOrEqual(6);
   expect(first.report.streams[0]).toMatchObject({ complete: false, unconfirmed: 180 });
   expect((await rig.sync()).report.credits.spent).toBe(1);
@@ -82,7 +82,7 @@ test("a service that refuses the page behind a round count confirms it", async (
     answer: (path, query) =>
       Number(query.page) > 10 ? { status: 400, body: { error: "no such page" } } : service.answer(path, query),
   };
-  const rig = await startSyncRig(strict, { DUCKMIRROR_STREAMS: "signals" });
+  const rig = await startMemoryRig(strict, { DUCKMIRROR_STREAMS: "signals" });
   afterTest(() => rig.close());
   const { error, report } = await rig.sync();
   expect(error).toBeNull();

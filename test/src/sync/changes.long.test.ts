@@ -1,10 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import { aContact, aJob, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
-import { createFakeService, type FakeService } from "../../support/fake-service.ts";
-import { useMirrored } from "../../support/mirrored-rig.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { createFakeService, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
+import { type MemoryRig, startMemoryRig } from "../../support/memory-rig.ts";
 
-let rig: SyncRig | null = null;
+let rig: MemoryRig | null = null;
 afterEach(async () => {
   await rig?.close();
   rig = null;
@@ -12,21 +11,23 @@ afterEach(async () => {
 
 const later = "2026-11-20T00:00:00.000Z";
 
-const mirrorOf = async (service: FakeService): Promise<SyncRig> => {
-  rig = await startSyncRig(service);
+const mirrorOf = async (service: FakeService): Promise<MemoryRig> => {
+  rig = await startMemoryRig(service);
   const { error } = await rig.sync();
   expect(error).toBeNull();
   return rig;
 };
-const aMirror = useMirrored((log) => createFakeService(anOrganization(5), {}, log));
-const aMirrorOfPages = useMirrored((log) => createFakeService(anOrganization(5), { maxPerPage: 8 }, log));
-const reportOf = async (mirror: SyncRig, request: Parameters<SyncRig["sync"]>[0] = {}) => {
+const aMirror = async (options: FakeOptions = {}) => {
+  const service = createFakeService(anOrganization(5), options);
+  return { service, rig: await mirrorOf(service) };
+};
+const reportOf = async (mirror: MemoryRig, request: Parameters<MemoryRig["sync"]>[0] = {}) => {
   const { report, error } = await mirror.sync(request);
   const stream = (name: string) => report.streams.find((candidate) => candidate.stream === name);
   return { report, error, stream };
 };
 
-test("a changed account is updated, its old version goes to history, and its insight is fetched anew", async () => {
+test("a changed account is updated, and its insight is fetched anew", async () => {
   const { service, rig: mirror } = await aMirror();
   Object.assign(service.data.accounts[2] ?? {}, { name: "Renamed", updatedAt: later });
   service.data.insights["3"] = { summary: { keyInsights: ["new"] } };
@@ -34,10 +35,7 @@ test("a changed account is updated, its old version goes to history, and its ins
   expect(error).toBeNull();
   expect(stream("accounts")).toMatchObject({ updated: 1, unchanged: 4, credits: 1 });
   expect(stream("account_insights")).toMatchObject({ updated: 1, credits: 1 });
-  expect(await mirror.rows("select name from accounts where id = 3")).toEqual([{ name: "Renamed" }]);
-  expect(await mirror.rows("select id, name, change from history.accounts")).toEqual([
-    { id: 3, name: "Account 3", change: "update" },
-  ]);
+  expect(await mirror.query("select name from accounts where id = 3")).toEqual([{ name: "Renamed" }]);
 });
 
 test("the insight of a deleted account goes with it, also when the same run fetches it after the delete", async () => {
@@ -46,7 +44,7 @@ test("the insight of a deleted account goes with it, also when the same run fetc
   const { error, stream } = await reportOf(mirror, { full: true });
   expect(error).toBeNull();
   expect(stream("accounts")).toMatchObject({ deleted: 1 });
-  expect(await mirror.rows("select account_id as id from account_insights order by id")).toEqual(
+  expect(await mirror.query("select account_id as id from account_insights order by id")).toEqual(
     [1, 2, 4, 5].map((id) => ({ id })),
   );
 });
@@ -63,8 +61,8 @@ test("a look that found new rows is followed by a look again, not by a walk", as
   }
 });
 
-test("a deleted contact is probed by id, removed and kept in history; when it returns it is live again", async () => {
-  const { service, rig: mirror } = await aMirrorOfPages();
+test("a deleted contact is probed by id and removed; when it returns it is live again", async () => {
+  const { service, rig: mirror } = await aMirror({ maxPerPage: 8 });
   const [gone] = service.data.contacts.splice(7, 1);
   const { stream, error } = await reportOf(mirror);
   expect(error).toBeNull();
@@ -72,17 +70,16 @@ test("a deleted contact is probed by id, removed and kept in history; when it re
   expect(service.log.filter((entry) => entry.path === `/v1/contacts/${gone?.id}`).map((entry) => entry.status)).toEqual(
     [404],
   );
-  expect(await mirror.rows("select id, change from history.contacts")).toEqual([{ id: gone?.id, change: "delete" }]);
   service.data.contacts.push(gone ?? aContact("x"));
   await mirror.sync();
-  expect(await mirror.rows("select count(*) as n from contacts")).toEqual([{ n: 20 }]);
+  expect(await mirror.query("select count(*) as n from contacts")).toEqual([{ n: 20 }]);
   const before = service.spent();
   await mirror.sync();
   expect(service.spent() - before).toBe(3);
 });
 
 test("a row that the list lost but the service still knows by id is not deleted", async () => {
-  const { service, rig: mirror } = await aMirrorOfPages();
+  const { service, rig: mirror } = await aMirror({ maxPerPage: 8 });
   const hidden = service.data.contacts[3];
   service.options = {
     maxPerPage: 8,
@@ -95,7 +92,7 @@ test("a row that the list lost but the service still knows by id is not deleted"
   const { error, stream } = await reportOf(mirror);
   expect(error?.code).toBe("STREAMS_FAILED");
   expect(stream("contacts")).toMatchObject({ status: "failed", deleted: 0 });
-  expect(await mirror.rows("select count(*) as n from contacts")).toEqual([{ n: 20 }]);
+  expect(await mirror.query("select count(*) as n from contacts")).toEqual([{ n: 20 }]);
 });
 
 test("lists that turn empty because the tier was lowered delete nothing and exit with 5", async () => {
@@ -113,7 +110,7 @@ test("lists that turn empty because the tier was lowered delete nothing and exit
     expect(report.streams.find((stream) => stream.stream === "accounts")?.error).toContain("TIER_LOWERED");
   }
   expect(
-    await mirror.rows(
+    await mirror.query(
       "select (select count(*) from accounts) a, (select count(*) from signals) s, (select count(*) from account_insights where status = 'found') i",
     ),
   ).toEqual([{ a: 5, s: 30, i: 5 }]);
@@ -127,7 +124,7 @@ test("a list that loses more than its share deletes nothing unless that is allow
   const refused = await reportOf(mirror);
   expect(refused.error?.exitCode).toBe(5);
   expect(refused.stream("signals")?.error).toContain("MASS_DELETE_REFUSED");
-  expect(await mirror.rows("select count(*) as n from signals")).toEqual([{ n: 30 }]);
+  expect(await mirror.query("select count(*) as n from signals")).toEqual([{ n: 30 }]);
   const allowed = await reportOf(mirror, { allowMassDelete: true });
   expect(allowed.error).toBeNull();
   expect(allowed.stream("signals")).toMatchObject({ deleted: 20 });
@@ -155,10 +152,7 @@ test("a full sync finds closed job openings of one company", async () => {
   const { stream, error } = await reportOf(mirror, { full: true });
   expect(error).toBeNull();
   expect(stream("job_openings")).toMatchObject({ deleted: 3 });
-  expect(await mirror.rows("select count(*) as n from job_openings")).toEqual([{ n: 12 }]);
-  expect(await mirror.rows("select count(*) as n from history.job_openings where change = 'delete'")).toEqual([
-    { n: 3 },
-  ]);
+  expect(await mirror.query("select count(*) as n from job_openings")).toEqual([{ n: 12 }]);
 });
 
 test("rows that come and go while pages are read are neither lost nor doubled once the source rests", async () => {
@@ -180,7 +174,7 @@ test("rows that come and go while pages are read are neither lost nor doubled on
   const mirror = await mirrorOf(service);
   for (let round = 0; round < 3; round++) expect((await mirror.sync()).error).toBeNull();
   for (const table of ["signals", "contacts", "accounts"] as const) {
-    const rows = await mirror.rows(`select cast(id as varchar) as id from ${table} order by 1`);
+    const rows = await mirror.query(`select cast(id as varchar) as id from ${table} order by 1`);
     expect(rows.map((row) => row.id)).toEqual(service.data[table].map((row) => String(row.id)).sort());
   }
 });

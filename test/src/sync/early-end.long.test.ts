@@ -4,7 +4,8 @@ import type { Clock } from "../../../src/core/clock.ts";
 import { afterTest } from "../../support/after-test.ts";
 import { aJob, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, type FakeData, type FakeService } from "../../support/fake-service.ts";
-import { hurriedClock, type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { type MemoryRig, startMemoryRig } from "../../support/memory-rig.ts";
+import { hurriedClock } from "../../support/sync-rig.ts";
 
 const DAY_MS = 86_400_000;
 const LISTS = ["accounts", "contacts", "signals", "news_articles", "job_openings", "earnings_calls", "filings"];
@@ -27,7 +28,7 @@ const startRig = async (options: { ghosts?: number; data?: FakeData } = {}) => {
   const base = hurriedClock();
   let ahead = 0;
   const clock: Clock = { ...base, now: () => base.now() + ahead };
-  const rig = await startSyncRig(
+  const rig = await startMemoryRig(
     miscounting(service, () => counts.ghosts),
     {},
     clock,
@@ -39,14 +40,14 @@ const startRig = async (options: { ghosts?: number; data?: FakeData } = {}) => {
   return { rig, data, service, counts, pass };
 };
 
-const spentBy = async (rig: SyncRig, request: Parameters<SyncRig["sync"]>[0] = {}) => {
+const spentBy = async (rig: MemoryRig, request: Parameters<MemoryRig["sync"]>[0] = {}) => {
   const { error, report } = await rig.sync({ streams: LISTS, ...request });
   expect(error).toBeNull();
   return report;
 };
 
-const count = async (rig: SyncRig, table: string) =>
-  (await rig.rows(`SELECT count(*)::INTEGER AS n FROM ${table}`))[0]?.n;
+const count = async (rig: MemoryRig, table: string) =>
+  (await rig.query(`SELECT count(*)::INTEGER AS n FROM ${table}`))[0]?.n;
 
 test("a gap that a second walk confirms costs nothing more: each later sync asks for changes alone", async () => {
   const { rig } = await startRig();
@@ -117,7 +118,7 @@ test.each([
       return start < from ? answer : { ...answer, body: { ...Object(answer.body), data: [] } };
     },
   };
-  const rig = await startSyncRig(
+  const rig = await startMemoryRig(
     miscounting(cut, () => 1_000 - rows),
     { DUCKMIRROR_STREAMS: "signals" },
   );

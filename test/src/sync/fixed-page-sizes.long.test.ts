@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { aJob, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
-import { startSyncRig } from "../../support/sync-rig.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 
 const SIZES = ["10", "20", "50", "100"];
 type Query = Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ const defaulting = (service: FakeService): FakeService => {
 
 const started = async (kind: (service: FakeService) => FakeService, maxPerPage: number) => {
   const data = anOrganization(65);
-  const rig = await startSyncRig(kind(createFakeService(data, { maxPerPage })), {
+  const rig = await startMemoryRig(kind(createFakeService(data, { maxPerPage })), {
     DUCKMIRROR_STREAMS: "accounts,contacts,signals",
   });
   afterTest(() => rig.close());
@@ -56,7 +56,7 @@ test.each([
     const { error, report } = await rig.sync({ full });
     expect([error, report.streams.map(({ complete }) => complete)]).toEqual([null, [true, true, true]]);
   }
-  const kept = await rig.rows("SELECT id FROM contacts ORDER BY id");
+  const kept = await rig.query("SELECT id FROM contacts ORDER BY id");
   expect(kept.map(({ id }) => id)).toEqual(data.contacts.map(({ id }) => String(id)).sort());
 });
 
@@ -81,14 +81,14 @@ test.each([
     const data = anOrganization(2);
     data.lists.c_1 = { "job-openings": jobs("first", 250) };
     data.lists.c_2 = { "job-openings": jobs("second", 130) };
-    const rig = await startSyncRig(cuttingOneList(kind(createFakeService(data, { maxPerPage: 100 }))), {
+    const rig = await startMemoryRig(cuttingOneList(kind(createFakeService(data, { maxPerPage: 100 }))), {
       DUCKMIRROR_STREAMS: "accounts,job_openings",
     });
     afterTest(() => rig.close());
     const [, ofCompanies] = (await rig.sync()).report.streams;
     expect(ofCompanies?.error?.split(":")[0]).toBe(code);
     expect(ofCompanies?.complete).toBe(code === undefined);
-    const lists = await rig.rows(
+    const lists = await rig.query(
       "SELECT count(*)::INT AS jobs FROM job_openings GROUP BY company_id ORDER BY company_id",
     );
     expect(lists.map(({ jobs }) => jobs)).toEqual([250, code === undefined ? 130 : 50]);

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import { aNewsArticle, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { type MemoryRig, startMemoryRig } from "../../support/memory-rig.ts";
 
-let rig: SyncRig | null = null;
+let rig: MemoryRig | null = null;
 afterEach(async () => {
   await rig?.close();
   rig = null;
@@ -14,7 +14,7 @@ const newsAsked = (log: readonly { readonly path: string }[]) =>
 
 test("a signal that arose after the last look at a company's news has it looked at again, and no other", async () => {
   const service = createFakeService(anOrganization(3));
-  rig = await startSyncRig(service);
+  rig = await startMemoryRig(service);
   expect((await rig.sync()).error).toBeNull();
   service.log.splice(0);
   const now = new Date(Date.now() + 60_000).toISOString();
@@ -29,7 +29,7 @@ test("a signal that arose after the last look at a company's news has it looked 
 
 test("a signal older than the last look says nothing new, however late it arrives", async () => {
   const service = createFakeService(anOrganization(3));
-  rig = await startSyncRig(service);
+  rig = await startMemoryRig(service);
   // A first mirror of several runs: the lists of companies come before the signals do.
   expect((await rig.sync({ streams: ["accounts", "news_articles"] })).error).toBeNull();
   expect(newsAsked(service.log)).toHaveLength(3);
@@ -40,7 +40,7 @@ test("a signal older than the last look says nothing new, however late it arrive
 test("a signal without a time of its own counts from when it came", async () => {
   const data = anOrganization(1);
   const service = createFakeService({ ...data, accounts: [anAccount(1)], signals: [] });
-  rig = await startSyncRig(service);
+  rig = await startMemoryRig(service);
   expect((await rig.sync()).error).toBeNull();
   service.data.signals.push(aSignal(9001, { accountId: 1, createdAt: null }));
   await rig.sync({ streams: ["signals"] });
@@ -54,7 +54,7 @@ test.each([
   ["the time of a slow clock", (now: number) => new Date(now - 3_600_000).toISOString()],
 ])("a new signal counts although %s is before the last look", async (_form, dated) => {
   const service = createFakeService(anOrganization(3));
-  rig = await startSyncRig(service);
+  rig = await startMemoryRig(service);
   expect((await rig.sync()).error).toBeNull();
   service.log.splice(0);
   const createdAt = dated(Date.now());
@@ -67,7 +67,7 @@ test.each([
 
 test("a signal older than those that were mirrored at the last look says nothing new", async () => {
   const service = createFakeService(anOrganization(3));
-  rig = await startSyncRig(service);
+  rig = await startMemoryRig(service);
   expect((await rig.sync()).error).toBeNull();
   service.log.splice(0);
   const updatedAt = new Date().toISOString();

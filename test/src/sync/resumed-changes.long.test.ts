@@ -2,7 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { anAccount, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
-import { simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
+import { simulatedClock } from "../../support/sync-rig.ts";
 
 const DAY_MS = 86_400_000;
 const PAGE = 25;
@@ -15,7 +16,7 @@ test("a reading of changes that ended after its first page goes on a day later, 
   const iso = () => new Date(clock.now()).toISOString();
   const service = createFakeService(anOrganization(0), { maxPerPage: PAGE });
   service.data.accounts = Array.from({ length: ROWS }, (_, at) => anAccount(at + 1));
-  const rig = await startSyncRig(service, {}, clock);
+  const rig = await startMemoryRig(service, {}, clock);
   onTestFinished(() => rig.close());
   expect((await rig.sync(ACCOUNTS)).error).toBeNull();
 
@@ -34,8 +35,8 @@ test("a reading of changes that ended after its first page goes on a day later, 
   // The rest of the changes and the head; the whole list has 17 pages.
   expect(asked.length).toBeLessThanOrEqual(6);
   expect(report.streams.find(({ stream }) => stream === "accounts")).toMatchObject({ status: "done" });
-  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM accounts")).toEqual([{ n: ROWS + 5 }]);
-  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM accounts WHERE name = 'renamed'")).toEqual([
+  expect(await rig.query("SELECT count(*)::INTEGER AS n FROM accounts")).toEqual([{ n: ROWS + 5 }]);
+  expect(await rig.query("SELECT count(*)::INTEGER AS n FROM accounts WHERE name = 'renamed'")).toEqual([
     { n: 3 * PAGE },
   ]);
 });
@@ -44,7 +45,7 @@ test("rows that went in between are found by a walk", async () => {
   const clock = simulatedClock(Date.UTC(2026, 10, 21));
   const service = createFakeService(anOrganization(0), { maxPerPage: PAGE });
   service.data.accounts = Array.from({ length: ROWS }, (_, at) => anAccount(at + 1));
-  const rig = await startSyncRig(service, {}, clock);
+  const rig = await startMemoryRig(service, {}, clock);
   onTestFinished(() => rig.close());
   expect((await rig.sync(ACCOUNTS)).error).toBeNull();
   await clock.sleep(DAY_MS);
@@ -54,5 +55,5 @@ test("rows that went in between are found by a walk", async () => {
   await clock.sleep(DAY_MS);
   service.data.accounts.splice(200, 3);
   expect((await rig.sync(ACCOUNTS)).error).toBeNull();
-  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM accounts")).toEqual([{ n: ROWS - 3 }]);
+  expect(await rig.query("SELECT count(*)::INTEGER AS n FROM accounts")).toEqual([{ n: ROWS - 3 }]);
 });

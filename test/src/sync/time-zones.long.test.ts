@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aCompany, anAccount, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService } from "../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { type MemoryRig, startMemoryRig } from "../../support/memory-rig.ts";
 
-let rig: SyncRig | null = null;
+let rig: MemoryRig | null = null;
 const own = process.env.TZ;
 afterEach(async () => {
   await rig?.close();
@@ -51,9 +51,9 @@ describe.each(["America/New_York", "Asia/Kolkata", "UTC"])("on a machine in %s",
     ["in every form", anyForm],
   ])("contents of signals with times %s are paid for once", async (_, form) => {
     const service = aService(form);
-    rig = await startSyncRig(service, { DUCKMIRROR_CONTENT: "fullContent", DUCKMIRROR_STREAMS: "accounts,signals" });
+    rig = await startMemoryRig(service, { DUCKMIRROR_CONTENT: "fullContent", DUCKMIRROR_STREAMS: "accounts,signals" });
     await rig.sync();
-    expect(await rig.rows("select count(*) as held from signals where full_content is not null")).toEqual([
+    expect(await rig.query("select count(*) as held from signals where full_content is not null")).toEqual([
       { held: 12 },
     ]);
     const before = service.log.length;
@@ -65,12 +65,12 @@ describe.each(["America/New_York", "Asia/Kolkata", "UTC"])("on a machine in %s",
 
 test("a signal whose updatedAt is set back is paid for once more, not at every sync", async () => {
   const service = aService((day) => `2026-03-${two(day)}T00:00:00Z`);
-  rig = await startSyncRig(service, { DUCKMIRROR_CONTENT: "fullContent", DUCKMIRROR_STREAMS: "accounts,signals" });
+  rig = await startMemoryRig(service, { DUCKMIRROR_CONTENT: "fullContent", DUCKMIRROR_STREAMS: "accounts,signals" });
   await rig.sync();
   Object.assign(service.data.signals[0] ?? {}, { updatedAt: "2025-01-01T00:00:00Z", headline: "Corrected" });
   await rig.sync({ full: true });
   const before = service.log.length;
   await rig.sync();
   expect(service.log.slice(before).filter(({ path }) => path.startsWith("/v1/signals/"))).toEqual([]);
-  expect(await rig.rows("select headline from signals where id = 1")).toEqual([{ headline: "Corrected" }]);
+  expect(await rig.query("select headline from signals where id = 1")).toEqual([{ headline: "Corrected" }]);
 });

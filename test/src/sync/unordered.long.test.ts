@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { aContact, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeOptions } from "../../support/fake-service.ts";
-import { startSyncRig } from "../../support/sync-rig.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 
 const LATER = "2026-11-20T00:00:00.000Z";
 
@@ -10,7 +10,7 @@ const LATER = "2026-11-20T00:00:00.000Z";
 const aMirror = async (accounts: number, options: FakeOptions) => {
   const service = createFakeService(anOrganization(accounts), { maxPerPage: 25, ...options });
   // The lists that have an order; with 60 accounts those of their companies would be 300 requests more.
-  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals" });
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals" });
   onTestFinished(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
   // What the service does not do is learned here.
@@ -41,8 +41,8 @@ describe.each(["refuse", "ignore"] as const)("sorting: %s", (sort) => {
     Object.assign(service.data.accounts.at(-1) ?? {}, { name: "renamed", updatedAt: LATER });
     Object.assign(service.data.contacts.at(-1) ?? {}, { lastName: "Renamed", lastChangeDetectedOn: LATER });
     await syncAgain();
-    expect(await rig.rows("SELECT id FROM accounts WHERE name = 'renamed'")).toHaveLength(1);
-    expect(await rig.rows("SELECT id FROM contacts WHERE last_name = 'Renamed'")).toHaveLength(1);
+    expect(await rig.query("SELECT id FROM accounts WHERE name = 'renamed'")).toHaveLength(1);
+    expect(await rig.query("SELECT id FROM contacts WHERE last_name = 'Renamed'")).toHaveLength(1);
   });
 
   test("a contact that is gone, and a new one that never changed, are noticed, for one credit more than the filter", async () => {
@@ -51,9 +51,9 @@ describe.each(["refuse", "ignore"] as const)("sorting: %s", (sort) => {
     expect(contacts(await syncAgain())).toHaveLength(2);
     const gone = service.data.contacts.splice(3, 1);
     await syncAgain();
-    expect(await rig.rows(`SELECT id FROM contacts WHERE id = '${gone[0]?.id}'`)).toEqual([]);
+    expect(await rig.query(`SELECT id FROM contacts WHERE id = '${gone[0]?.id}'`)).toEqual([]);
     service.data.contacts.push({ ...aContact("p_undated"), lastChangeDetectedOn: undefined });
     await syncAgain();
-    expect(await rig.rows("SELECT id FROM contacts WHERE id = 'p_undated'")).toHaveLength(1);
+    expect(await rig.query("SELECT id FROM contacts WHERE id = 'p_undated'")).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-"""Measures what decides about a move to DuckDB 2 (docs/DUCKDB-2.md), with the clients of PyPI, each in processes of its own.
+"""Measures what decides about a move to DuckDB 2 (docs/decisions/dependencies.md), with the clients of PyPI, each in processes of its own.
 
     for v in 1.2.2 1.4.5 1.5.6 2.0.1; do pip install --no-deps --target clients/$v duckdb==$v; done
     python3 bench/duckdb_2.py clients path/to/warehouse.duckdb [rows] [kills]

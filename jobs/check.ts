@@ -15,7 +15,7 @@ import { type Waiting, waitingNow } from "../src/core/state/unusable-answers.ts"
 import { unusableIn } from "../src/sync/plan/remembered.ts";
 import { pageShownBy, probeAfterRefusal, probeOf, probeQuery } from "../src/sync/request/page-probe.ts";
 import { filtersOf } from "../src/sync/rows/row-scope.ts";
-import { readAnySnapshot } from "../src/warehouse/file/older-snapshot.ts";
+import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 
 /** Longest wait for the rate limit, at most once. */
 const LONGEST_WAIT_MS = 90_000;
@@ -134,9 +134,9 @@ const noteLists = (config: Config, lists: readonly CheckedList[], now: number): 
 const readWaiting = async ({ dataDir }: Config, now: number): Promise<readonly Waiting[] | null> => {
   const snapshot = snapshotPath(dataDir);
   if (!existsSync(snapshot)) return [];
-  return readAnySnapshot(snapshot, now, async (reader) =>
-    waitingNow(unusableIn(await reader.capabilities()), now),
-  ).catch(() => null);
+  return readSnapshot(snapshot, async (reader) => waitingNow(unusableIn(await reader.capabilities()), now)).catch(
+    () => null,
+  );
 };
 
 /**

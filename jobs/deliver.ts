@@ -114,7 +114,7 @@ const deliverTo = async (
 
 /**
  * Delivers the published snapshot. Resolves also when destinations failed: see `error`. Throws DESTINATIONS_MISSING,
- * DESTINATION_UNKNOWN, SNAPSHOT_MISSING, CHANGES_MISSING, and the reason of `signal`.
+ * DESTINATION_UNKNOWN, SNAPSHOT_MISSING, and the reason of `signal`.
  */
 export const deliverJob = async (
   config: Pick<

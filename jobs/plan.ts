@@ -23,9 +23,8 @@ import { ratesOf, readPastRuns } from "../src/sync/plan/forecast/past-runs.ts";
 import { createPlanner } from "../src/sync/plan/make-plan.ts";
 import { readShapes, totalsWithin } from "../src/sync/plan/remembered.ts";
 import { readEmptyMirror } from "../src/warehouse/file/empty-mirror.ts";
-import { readAnySnapshot } from "../src/warehouse/file/older-snapshot.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
-import type { MirrorReader } from "../src/warehouse/read/mirror-reader.ts";
+import { type MirrorReader, readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 import { limitsOf } from "./engine.ts";
 import { followHome } from "./home.ts";
 import { type SyncRequest, syncOptions } from "./sync.ts";
@@ -150,9 +149,7 @@ export const planSnapshotJob = async (config: Config, request: PlanRequest, cloc
   if (!existsSync(snapshotPath(config.dataDir))) {
     return readEmptyMirror(clock.now(), (reader) => reportOn(reader, config, request, clock));
   }
-  return readAnySnapshot(snapshotPath(config.dataDir), clock.now(), (reader) =>
-    reportOn(reader, config, request, clock),
-  );
+  return readSnapshot(snapshotPath(config.dataDir), (reader) => reportOn(reader, config, request, clock));
 };
 
 const priceJson = (price: ContentPrice) => ({

@@ -1,11 +1,14 @@
 -- Every table of the warehouse contract: main (what the API returns now), history (superseded and deleted versions),
 -- sync (runs, state, ledger), marts (views for analysts, filled by sql/views).
--- Columns follow src/catalog; test/src/warehouse/migrations.test.ts holds the two equal.
+-- Columns follow src/catalog; test/src/warehouse/file/migrate.test.ts holds the two equal.
 -- Never edited once merged: a change is a new migration.
 
 CREATE SCHEMA IF NOT EXISTS history;
 CREATE SCHEMA IF NOT EXISTS sync;
 CREATE SCHEMA IF NOT EXISTS marts;
+
+-- _in_scope: whether syncs keep the row up to date. A new version of a row was returned by its list, so it is inside.
+-- change_n: the change that ended the version.
 
 -- One row per tracked account.
 CREATE TABLE main."accounts" (
@@ -47,6 +50,7 @@ CREATE TABLE main."accounts" (
   _synced_at TIMESTAMPTZ,
   _run_id VARCHAR,
   _extra JSON,
+  _in_scope BOOLEAN DEFAULT true,
   PRIMARY KEY ("id")
 );
 -- One row per superseded or deleted version of a row of main.accounts.
@@ -91,7 +95,8 @@ CREATE TABLE history."accounts" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per user who owns an account.
@@ -114,7 +119,8 @@ CREATE TABLE history."owners" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per contact.
@@ -152,6 +158,7 @@ CREATE TABLE main."contacts" (
   _synced_at TIMESTAMPTZ,
   _run_id VARCHAR,
   _extra JSON,
+  _in_scope BOOLEAN DEFAULT true,
   PRIMARY KEY ("id")
 );
 -- One row per superseded or deleted version of a row of main.contacts.
@@ -191,7 +198,8 @@ CREATE TABLE history."contacts" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per business event.
@@ -222,6 +230,7 @@ CREATE TABLE main."signals" (
   _synced_at TIMESTAMPTZ,
   _run_id VARCHAR,
   _extra JSON,
+  _in_scope BOOLEAN DEFAULT true,
   PRIMARY KEY ("id")
 );
 -- One row per superseded or deleted version of a row of main.signals.
@@ -254,7 +263,8 @@ CREATE TABLE history."signals" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per reading and signal type.
@@ -279,7 +289,8 @@ CREATE TABLE history."signal_counts" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per company, tracked or followed.
@@ -302,6 +313,7 @@ CREATE TABLE main."companies" (
   _synced_at TIMESTAMPTZ,
   _run_id VARCHAR,
   _extra JSON,
+  _in_scope BOOLEAN DEFAULT true,
   PRIMARY KEY ("id")
 );
 -- One row per superseded or deleted version of a row of main.companies.
@@ -326,7 +338,8 @@ CREATE TABLE history."companies" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per followed input.
@@ -353,7 +366,8 @@ CREATE TABLE history."company_inputs" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per company and article.
@@ -373,6 +387,7 @@ CREATE TABLE main."news_articles" (
   _synced_at TIMESTAMPTZ,
   _run_id VARCHAR,
   _extra JSON,
+  _in_scope BOOLEAN DEFAULT true,
   PRIMARY KEY ("company_id", "id")
 );
 -- One row per superseded or deleted version of a row of main.news_articles.
@@ -394,7 +409,8 @@ CREATE TABLE history."news_articles" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per company and job opening.
@@ -417,6 +433,7 @@ CREATE TABLE main."job_openings" (
   _synced_at TIMESTAMPTZ,
   _run_id VARCHAR,
   _extra JSON,
+  _in_scope BOOLEAN DEFAULT true,
   PRIMARY KEY ("company_id", "id")
 );
 -- One row per superseded or deleted version of a row of main.job_openings.
@@ -441,7 +458,8 @@ CREATE TABLE history."job_openings" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per company and earnings call.
@@ -461,6 +479,7 @@ CREATE TABLE main."earnings_calls" (
   _synced_at TIMESTAMPTZ,
   _run_id VARCHAR,
   _extra JSON,
+  _in_scope BOOLEAN DEFAULT true,
   PRIMARY KEY ("company_id", "id")
 );
 -- One row per superseded or deleted version of a row of main.earnings_calls.
@@ -482,7 +501,8 @@ CREATE TABLE history."earnings_calls" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per company and filing.
@@ -501,6 +521,7 @@ CREATE TABLE main."filings" (
   _synced_at TIMESTAMPTZ,
   _run_id VARCHAR,
   _extra JSON,
+  _in_scope BOOLEAN DEFAULT true,
   PRIMARY KEY ("company_id", "id")
 );
 -- One row per superseded or deleted version of a row of main.filings.
@@ -521,7 +542,8 @@ CREATE TABLE history."filings" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per account.
@@ -537,6 +559,7 @@ CREATE TABLE main."account_insights" (
   _synced_at TIMESTAMPTZ,
   _run_id VARCHAR,
   _extra JSON,
+  _in_scope BOOLEAN DEFAULT true,
   PRIMARY KEY ("account_id")
 );
 -- One row per superseded or deleted version of a row of main.account_insights.
@@ -554,7 +577,8 @@ CREATE TABLE history."account_insights" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per reading of the quota.
@@ -597,7 +621,8 @@ CREATE TABLE history."usage_snapshots" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per reading and group.
@@ -628,7 +653,8 @@ CREATE TABLE history."usage_breakdown" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per request in the service's own history.
@@ -661,7 +687,8 @@ CREATE TABLE history."usage_requests" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per reading of the contracted limits.
@@ -684,7 +711,8 @@ CREATE TABLE history."usage_limits" (
   _extra JSON,
   valid_from TIMESTAMPTZ,
   valid_to TIMESTAMPTZ,
-  change VARCHAR
+  change VARCHAR,
+  change_n BIGINT
 );
 
 -- One row per run of duckmirror. status: running, done, failed, interrupted, ... as the run reports it.
@@ -699,7 +727,9 @@ CREATE TABLE sync.runs (
   error VARCHAR
 );
 
--- One row per stream and scope (a company, an account, an input; '' for the organization): where its walk stands.
+-- One row per stream and scope (a company, an account, an input; '' for the organization): its state.
+-- unconfirmed_because: NULL means that the last complete walk added up and its deletes were settled. Else unconfirmed counts the
+-- rows that this walk could not confirm.
 CREATE TABLE sync.stream_state (
   stream VARCHAR,
   scope VARCHAR,
@@ -713,10 +743,14 @@ CREATE TABLE sync.stream_state (
   walked_at TIMESTAMPTZ,
   error VARCHAR,
   run_id VARCHAR NOT NULL,
+  unconfirmed BIGINT,
+  unconfirmed_because VARCHAR,
   PRIMARY KEY (stream, scope)
 );
 
 -- One row per HTTP call. charge: spent, free, ambiguous. credits: 1 spent, 0 free, NULL while unknown.
+-- request_id is duckmirror's own name of the request, under which its answer is archived; service_request_id and api_version are
+-- the service's (meta.requestId, meta.apiVersion). work: look, walk, content, record, reading or verify; budgets count by it.
 CREATE TABLE sync.requests (
   request_id VARCHAR PRIMARY KEY,
   run_id VARCHAR NOT NULL,
@@ -732,7 +766,10 @@ CREATE TABLE sync.requests (
   bytes BIGINT NOT NULL,
   "rows" BIGINT NOT NULL,
   attempt INTEGER NOT NULL,
-  error VARCHAR
+  error VARCHAR,
+  service_request_id VARCHAR,
+  api_version VARCHAR,
+  work VARCHAR
 );
 
 -- One row per record that could not become a row. record is its exact JSON text.
@@ -775,4 +812,104 @@ CREATE TABLE sync.walk_seen (
   table_name VARCHAR NOT NULL,
   company_id VARCHAR NOT NULL,
   id VARCHAR NOT NULL
+);
+
+-- How far the archive's journal has been carried out: the number of the last change that is part of this file.
+-- Set in the transaction of each change, so a crash between journal and file shows, and `replay` knows where to go on. One row.
+CREATE TABLE sync.journal (
+  applied BIGINT NOT NULL
+);
+INSERT INTO sync.journal VALUES (0);
+
+-- The audit trail: who did what, when. Its truth are the lines in state/audit, which every process appends to; the writer
+-- loads new lines before it publishes. One row per action; no key, because the row of an action's begin is replaced.
+CREATE TABLE sync.audit (
+  id VARCHAR NOT NULL,
+  started_at TIMESTAMPTZ NOT NULL,
+  actor VARCHAR NOT NULL,
+  way VARCHAR NOT NULL,
+  os_user VARCHAR,
+  address VARCHAR,
+  action VARCHAR NOT NULL,
+  subject VARCHAR,
+  route VARCHAR,
+  parameters VARCHAR[],
+  sql VARCHAR,
+  sql_length BIGINT,
+  sql_hash VARCHAR,
+  run_id VARCHAR,
+  outcome VARCHAR NOT NULL,
+  rows BIGINT,
+  bytes BIGINT,
+  duration_ms BIGINT,
+  unwritten BIGINT
+);
+-- How far each file has been loaded, written in the transaction of its rows, so each line is loaded once.
+CREATE TABLE sync.audit_files (
+  file VARCHAR NOT NULL,
+  loaded_bytes BIGINT NOT NULL,
+  damaged BIGINT NOT NULL,
+  problem VARCHAR
+);
+
+-- The change feed: every insert, update and delete of the mirrored tables has a number, 1, 2, 3, ... in commit order.
+-- A change has no copy of its values: they are in main and in history (docs/decisions/change-feed.md).
+
+-- Where the feed begins. One row. Numbers up to gone_to are no longer kept. pending: the feed still has to start after
+-- gone_to, with the rows that exist; a new mirror's feed starts with its first row.
+CREATE TABLE sync.change_feed (
+  gone_to BIGINT NOT NULL,
+  pending BOOLEAN NOT NULL
+);
+INSERT INTO sync.change_feed VALUES (0, false);
+
+-- One row per stretch of consecutive changes that one transaction made of one kind.
+CREATE TABLE sync.change_batches (
+  first_n BIGINT NOT NULL,
+  last_n BIGINT NOT NULL,
+  table_name VARCHAR NOT NULL,
+  change VARCHAR NOT NULL,
+  run_id VARCHAR,
+  "at" TIMESTAMPTZ NOT NULL
+);
+
+-- One row per change: its number, and the key of the row as text, in the order of the table's key columns.
+CREATE TABLE sync.changes (
+  n BIGINT NOT NULL,
+  key_1 VARCHAR NOT NULL,
+  key_2 VARCHAR,
+  key_3 VARCHAR
+);
+
+-- What retention removed from the ledger, so that sums since the mirror began stay right.
+-- One row per endpoint, HTTP status ('none': no answer came) and charge.
+CREATE TABLE sync.removed_requests (
+  endpoint VARCHAR,
+  status VARCHAR,
+  charge VARCHAR,
+  requests BIGINT NOT NULL,
+  duration_ms DOUBLE NOT NULL,
+  "rows" BIGINT NOT NULL,
+  bytes BIGINT NOT NULL,
+  first_at TIMESTAMPTZ NOT NULL,
+  last_at TIMESTAMPTZ NOT NULL,
+  PRIMARY KEY (endpoint, status, charge)
+);
+-- One row per status of a run.
+CREATE TABLE sync.removed_runs (
+  status VARCHAR PRIMARY KEY,
+  runs BIGINT NOT NULL,
+  first_at TIMESTAMPTZ NOT NULL,
+  last_at TIMESTAMPTZ NOT NULL
+);
+
+-- Results of the checks (setting `checks`) before the last publish. One row per check.
+CREATE TABLE sync.checks (
+  "check" VARCHAR NOT NULL,
+  severity VARCHAR NOT NULL,
+  status VARCHAR NOT NULL,
+  failing BIGINT,
+  sample JSON,
+  run_id VARCHAR,
+  "at" TIMESTAMPTZ NOT NULL
 );

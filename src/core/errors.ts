@@ -353,11 +353,6 @@ export const ERRORS = {
     "There is no change {after} yet: the last one is {last}.",
     "The cursor may be of another mirror, or of a snapshot that was replaced by an older one. Read the tables again and continue after {last}.",
   ),
-  CHANGES_MISSING: row(
-    EXIT.usage,
-    "The snapshot {file} has no change feed: an older duckmirror published it.",
-    "Run `duckmirror sync`: the feed then starts with the rows that exist, as inserts.",
-  ),
   QUERY_FAILED: row(EXIT.usage, "The query failed: {detail}", '`duckmirror query "show tables"` lists what is there.'),
   EXPORT_FOLDER: row(
     EXIT.usage,

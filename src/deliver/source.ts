@@ -184,7 +184,7 @@ const versionOf = (file: string): string | null => {
   return found === undefined ? null : `${found.ino}-${found.mtimeNs}`;
 };
 
-/** Opens the published snapshot. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, DATA_DIR_UNWRITABLE. */
+/** Opens the published snapshot. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, DATA_DIR_UNWRITABLE. */
 export const openSource = async (request: SourceRequest): Promise<OpenSource> => {
   const { dataDir, now } = request;
   const file = snapshotPath(dataDir);
@@ -203,7 +203,7 @@ export const openSource = async (request: SourceRequest): Promise<OpenSource> =>
   };
   try {
     const mirror = await lastingId(dataDir, HISTORY_ID);
-    const bounds = await readFeedBounds(database, file);
+    const bounds = await readFeedBounds(database);
     const publishedAt = (await readPublishedAt(database)) ?? now;
     const erasures = erasuresOf(await readForgotten(warehousePaths(dataDir).archiveDir));
     const [last] = await database.query(sqlText("deliver/last-run.sql"), [], runRow);

@@ -285,14 +285,14 @@ export interface Mirror {
   following(): Promise<readonly FollowedInput[]>;
   /**
    * Inserts, updates and deletes of the mirror in commit order, from the published snapshot; see docs/CHANGES.md. Rejects
-   * with SNAPSHOT_MISSING, CHANGES_GONE, CHANGES_AHEAD, CHANGES_MISSING, USAGE (an unknown table), or the reason of
+   * with SNAPSHOT_MISSING, CHANGES_GONE, CHANGES_AHEAD, USAGE (an unknown table), or the reason of
    * `signal`.
    */
   changes(request?: ChangesOptions): AsyncIterable<Change>;
   /**
    * Brings the setting `destinations` up to date with the published snapshot; see docs/DESTINATIONS.md. Also resolves when
    * some failed: see `error` of each. Rejects with DESTINATIONS_MISSING, DESTINATION_UNKNOWN, SNAPSHOT_MISSING,
-   * CHANGES_MISSING, or the reason of `signal`.
+   * or the reason of `signal`.
    */
   deliver(request?: DeliverOptions): Promise<readonly DeliveryReport[]>;
   /** Evaluates, sends, tries and replays the rules of the setting `alerts`; see docs/ALERTS.md. Does nothing by itself. */

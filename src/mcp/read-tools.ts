@@ -204,10 +204,10 @@ const addChanges: AddTool = (server, door, clock) => {
     },
     ({ since, after, tables, limit }) =>
       answering(() =>
-        door.read(async (sql, path) => {
+        door.read(async (sql) => {
           const from = since === undefined ? {} : { since: momentBefore("since", since, clock.now()) };
           const request = { after: after ?? null, ...from, limit, tables: changeTables(tables) };
-          const page = await readChanges(sql, path, request);
+          const page = await readChanges(sql, request);
           const lines = page.changes.map((one) => ({
             n: one.n,
             at: one.at,

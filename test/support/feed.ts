@@ -53,7 +53,7 @@ export const sorted = (copy: Copy) => Object.fromEntries([...copy].sort(([a], [b
 export const allChanges = async (sql: Pick<Sql, "query">, after: number | null = null, limit = 7) => {
   const changes: Change[] = [];
   for (let cursor = after; ; ) {
-    const page = await readChanges(sql, "test", { after: cursor, limit, tables: TABLE_NAMES });
+    const page = await readChanges(sql, { after: cursor, limit, tables: TABLE_NAMES });
     for (const change of page.changes) {
       const before = changes.at(-1)?.n ?? cursor;
       if (before !== null && change.n !== before + 1) throw new Error(`${change.n} comes behind ${before}`);

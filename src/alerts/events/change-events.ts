@@ -79,8 +79,7 @@ const queryOf = ({ rule }: ChangesQuestion, after: number, last: number): string
     .replace("{query}", () => rule.sql.trim().replace(/;\s*$/, ""));
 
 /** First and last number that the snapshot holds. */
-export const feedBoundsOf = (snapshot: string) =>
-  inSnapshot(snapshot, (database) => readFeedBounds(database, snapshot));
+export const feedBoundsOf = (snapshot: string) => inSnapshot(snapshot, readFeedBounds);
 
 const beforeRow = z.object({ last_n: z.number() });
 
@@ -96,7 +95,7 @@ const changeRow = z.object({ change: z.string() });
 /** What the feed says of changes; null: the change is not kept. */
 const feedOf = ({ snapshot, after }: ChangesQuestion) =>
   inSnapshot(snapshot, async (database) => {
-    const bounds = await readFeedBounds(database, snapshot);
+    const bounds = await readFeedBounds(database);
     const said = async (n: number) =>
       (await database.query(sqlText("deliver/change-at.sql"), [n], changeRow))[0]?.change ?? null;
     return { ...bounds, atAfter: after === null ? null : await said(after), atLast: await said(bounds.last) };
@@ -122,7 +121,7 @@ const eventsOf = (
 };
 
 /**
- * Throws QUERY_FAILED, QUERY_LIMIT, USER_SQL_OFF, USER_SQL_NO_BOX, SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_MISSING, and the reason of `signal`.
+ * Throws QUERY_FAILED, QUERY_LIMIT, USER_SQL_OFF, USER_SQL_NO_BOX, SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, and the reason of `signal`.
  */
 export const readChangeEvents = async (question: ChangesQuestion): Promise<FoundEvents> => {
   const { snapshot, after, change, signal, rule, sqlSource, query = runUserQuery } = question;

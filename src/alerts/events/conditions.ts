@@ -8,7 +8,7 @@ import { isoTime } from "../../core/time.ts";
 import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { readPublishedChecks } from "../../warehouse/read/check-results.ts";
+import { readCheckResults } from "../../warehouse/read/check-results.ts";
 import { type Look, looksSince } from "../../warehouse/read/looks.ts";
 import { assertOwnCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
 import { assertReadable } from "../../warehouse/user-sql/readable.ts";
@@ -159,7 +159,7 @@ export const unusualRows = async (database: Database, now: number): Promise<read
 
 const failedChecks = async (database: Database, looks: readonly Look[]): Promise<readonly Condition[]> => {
   const kept = looks.at(-1)?.checks ?? [];
-  const results = kept.length > 0 ? kept : await readPublishedChecks(database);
+  const results = kept.length > 0 ? kept : await readCheckResults(database);
   return results
     .filter(({ status }) => status !== "passed")
     .map(({ check, severity, status, failing }) => {

@@ -16,7 +16,7 @@ import {
 import { orBroken } from "../../core/report/sync-report.ts";
 import type { Scrubber } from "../../core/secret.ts";
 import type { Tracer } from "../../core/tracing.ts";
-import type { SeenMirrors } from "../../warehouse/file/older-snapshot.ts";
+import type { SeenMirrors } from "../../warehouse/file/empty-mirror.ts";
 import type { Verify } from "../verifications/local.ts";
 
 // Progress of the syncs that run in this process.

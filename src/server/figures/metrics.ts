@@ -186,15 +186,8 @@ const readOutcomes = perSnapshot((snapshot) =>
 );
 const readRunCounts = perSnapshot((snapshot) => snapshot.query(sqlText("server/runs-by-status.sql"), [], runsRow));
 
-/** Number of the last change; null: the snapshot is older than the feed. */
-const readLastChange = perSnapshot((snapshot) =>
-  readFeedBounds(snapshot, snapshot.path)
-    .then(({ last }) => last)
-    .catch((error: unknown) => {
-      if (isCode(error, "CHANGES_MISSING")) return null;
-      throw error;
-    }),
-);
+/** Number of the last change. */
+const readLastChange = perSnapshot((snapshot) => readFeedBounds(snapshot).then(({ last }) => last));
 
 /** Metrics by name, created per scrape so that no value of an old snapshot remains. */
 const metricsIn = (registry: Registry) => {

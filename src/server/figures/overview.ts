@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Verdict, verdictOf } from "../../core/report/verdict.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { type CheckResult, readPublishedChecks, withoutSample } from "../../warehouse/read/check-results.ts";
+import { type CheckResult, readCheckResults, withoutSample } from "../../warehouse/read/check-results.ts";
 import { readPublishedAt } from "../../warehouse/read/looks.ts";
 import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
 
@@ -143,7 +143,7 @@ export const readFindingCounts = perSnapshot(async (snapshot) => {
 /** Results of the user's checks without their rows, the worst first: of a sync that they kept from the snapshot, else its own. */
 export const readChecks = perSnapshot(async (snapshot): Promise<readonly CheckResult[]> => {
   const kept = snapshot.looks.at(-1)?.checks ?? [];
-  return (kept.length > 0 ? kept : await readPublishedChecks(snapshot)).map(withoutSample);
+  return (kept.length > 0 ? kept : await readCheckResults(snapshot)).map(withoutSample);
 });
 
 /** Runs started before `before` (null: all), newest first. */

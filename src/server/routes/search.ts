@@ -28,7 +28,7 @@ export const changeRoutes = (app: FastifyInstance, context: ServerContext): void
     const names = tables.split(",").filter((name) => name !== "");
     const page = await context
       .mirror(profile)
-      .snapshots.use((snapshot) => readChanges(snapshot, snapshot.path, { after, limit, tables: changeTables(names) }));
+      .snapshots.use((snapshot) => readChanges(snapshot, { after, limit, tables: changeTables(names) }));
     notesOf(request).rows = page.changes.length;
     reply.headers({ "content-type": "application/json; charset=utf-8", "cache-control": "private, no-cache" });
     return jsonText({ data: page.changes.map((change) => ({ ...change })), next: page.next }).text;

@@ -37,6 +37,8 @@ type Unanswered = Pick<
   "requestId" | "runId" | "stream" | "scope" | "endpoint" | "url" | "work" | "startedAt"
 >;
 
+const NO_ID = { serviceRequestId: null, apiVersion: null };
+
 /** Row of a request that was sent and got no answer. It may have cost a credit. */
 export const unansweredRow = (sent: Unanswered, error: string): RequestRecord => ({
   ...sent,
@@ -47,13 +49,14 @@ export const unansweredRow = (sent: Unanswered, error: string): RequestRecord =>
   rows: 0,
   attempt: 1,
   error,
+  ...NO_ID,
 });
 
 /** Row of a request whose response cost its credit, from what was stored of both. */
 export const paidRow = (
   sent: Unanswered,
   answer: Pick<RequestRecord, "status" | "durationMs" | "bytes" | "rows" | "error">,
-): RequestRecord => ({ ...sent, charge: "spent", attempt: 1, ...answer });
+): RequestRecord => ({ ...sent, ...NO_ID, charge: "spent", attempt: 1, ...answer });
 
 /** Credits of attempts; one without a response may have cost its credit, so it counts. */
 export const creditsOf = (requests: readonly RequestRecord[]): number =>

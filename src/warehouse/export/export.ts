@@ -13,7 +13,7 @@ import type { Database } from "../duckdb/database.ts";
 import { lockError, statementError } from "../duckdb/duck-errors.ts";
 import { instant } from "../duckdb/duck-values.ts";
 import { takeWriterLock } from "../file/working-file.ts";
-import { type Manifest, type ManifestEntry, type Part, partsOf, readManifest, tablesOf } from "./manifest.ts";
+import { type Manifest, type ManifestEntry, type Part, partsOf, readManifest } from "./manifest.ts";
 import { modesOf, recoverSwap, stagingDir, swapIn } from "./swap.ts";
 import { type ExportFormat, exportTables } from "./tables.ts";
 import { eachPart, lastRun, openSnapshot, type PartStyle, writePart } from "./write-parts.ts";
@@ -104,7 +104,7 @@ const exportFrom = async (database: Database, request: ExportRequest): Promise<E
   await recoverSwap(dir);
   const since = request.since === null ? null : new Date(request.since).toISOString();
   const before = sameSet(await readManifest(dir), request, since);
-  const known = tablesOf(before);
+  const known = before?.tables ?? [];
   const wanted = exportTables(request.tables, known);
   // A spreadsheet opens one file.
   const tables = request.format === "csv" ? wanted.map((table) => ({ ...table, monthOf: null })) : wanted;

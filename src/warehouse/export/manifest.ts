@@ -134,11 +134,11 @@ const manifestSchema = z.object({
   /** Only rows that changed since then (ISO 8601); null: all rows. */
   since: z.string().nullable(),
   /** CSV: cells that a spreadsheet would run as a formula start with a quote. */
-  guardFormulas: z.boolean().default(false),
+  guardFormulas: z.boolean(),
   /** Last run of the mirror in this set. */
   run: z.string().nullable(),
-  /** Every table of the set, including empty ones, which may have no file. Sets of earlier versions lack this. */
-  tables: z.array(z.string()).default([]),
+  /** Every table of the set, including empty ones, which may have no file. */
+  tables: z.array(z.string()),
   files: z.array(entrySchema),
 });
 
@@ -160,10 +160,6 @@ export const readJson = async (file: string): Promise<unknown> => {
   const text = await readOwnIfThere(file);
   return text === null ? null : JSON.parse(text);
 };
-
-/** Names of the tables of a set, with or without files. */
-export const tablesOf = (manifest: Manifest | null): readonly string[] =>
-  manifest === null ? [] : [...new Set([...manifest.tables, ...manifest.files.map(({ table }) => table)])];
 
 /**
  * The manifest of a folder; null if it has none. Throws EXPORT_FOLDER when the file is no manifest of this

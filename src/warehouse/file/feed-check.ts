@@ -37,7 +37,7 @@ export const createFeedCheck = (database: Database): FeedCheck => {
   return {
     note: async (entry) => {
       if (entry.kind === "feed-started") differs = false;
-      if (entry.kind !== "run-finished" || entry.changes === null) return;
+      if (entry.kind !== "run-finished") return;
       highest = Math.max(highest, entry.changes);
       if ((await readFeedState(database)).last !== entry.changes) differs = true;
     },

@@ -1,7 +1,7 @@
 // Rebuilds the working file: applies the journal's changes to a new file, checks it, and replaces the old file. The
 // old file is never opened, so it may be damaged or missing; it is kept under another name.
 
-import { rm, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -51,12 +51,6 @@ export interface Rebuilt<T> {
 }
 
 const exists = async (file: string): Promise<boolean> => (await stat(file).catch(() => null)) !== null;
-
-/** Removes what older versions left. */
-const removeFile = async (file: string): Promise<void> => {
-  await rm(file, { force: true });
-  await rm(`${file}.wal`, { force: true });
-};
 
 const rowCounts = async (database: Database): Promise<Readonly<Record<string, number>>> => {
   const counts: Record<string, number> = {};
@@ -169,7 +163,6 @@ export const rebuildWarehouse = async <T>(
   try {
     refuseUnfinished(await readForgotten(archiveDir));
     await removeLeftovers(snapshot);
-    await removeFile(`${working}.new`);
     return await besides(working, async (fresh) => {
       const { result, counts } = await fill(fresh, options, build);
       await check(fresh, options, counts);

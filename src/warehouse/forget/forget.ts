@@ -16,7 +16,7 @@ import type { Database } from "../duckdb/database.ts";
 import { openError, statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { exportSnapshot, settleExport } from "../export/export.ts";
-import { exportFolders, isInside, MANIFEST_NAME, readManifest, tablesOf } from "../export/manifest.ts";
+import { exportFolders, isInside, MANIFEST_NAME, readManifest } from "../export/manifest.ts";
 import { makeBaseline, readBaseline } from "../file/baseline/baseline.ts";
 import { startPendingFeed } from "../file/feed-check.ts";
 import { removeKept } from "../file/publish/keep-snapshots.ts";
@@ -159,9 +159,9 @@ const refreshExports = async (
     await settleExport(dir);
     const manifest = await readManifest(dir);
     if (manifest === null) continue;
-    const { format, guardFormulas } = manifest;
+    const { format, guardFormulas, tables } = manifest;
     const since = manifest.since === null ? null : timeMs(manifest.since);
-    await exportSnapshot({ snapshot, dir, memory, format, tables: tablesOf(manifest), since, guardFormulas });
+    await exportSnapshot({ snapshot, dir, memory, format, tables, since, guardFormulas });
     refreshed.push(dir);
   }
   return { refreshed, missing };

@@ -6,9 +6,8 @@
 import { z } from "zod";
 import { isLedgerStream } from "../../catalog/streams.ts";
 import { jsonOrNull } from "../../core/json.ts";
-import type { QuotaReading, RequestRecord } from "../record/checkpoint.ts";
+import { type QuotaReading, quotaSchema, type RequestRecord, requestSchema } from "../record/checkpoint.ts";
 import { jsonText } from "../record/json-text.ts";
-import { quotaSchema, requestSchema } from "./journal-event.ts";
 
 const ms = z.number();
 
@@ -42,7 +41,7 @@ const lineSchema = z.discriminatedUnion("line", [
     line: z.literal("end"),
     at: ms,
     error: z.string().nullable(),
-    quota: quotaSchema.nullable().default(null),
+    quota: quotaSchema.nullable(),
   }),
 ]);
 export type CallLine = z.output<typeof lineSchema>;

@@ -1,10 +1,10 @@
 // Entries of the journal: every change of the working database, in order, written before the change is made.
 // Rows are not repeated here: a commit names the archived responses it loads.
 import { z } from "zod";
-import { isLedgerStream, isStreamName } from "../../catalog/streams.ts";
+import { isStreamName } from "../../catalog/streams.ts";
 import { TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
 import type { JsonValue } from "../../core/json.ts";
-import { WORK } from "../record/checkpoint.ts";
+import { quotaSchema, requestSchema, scopeSchema } from "../record/checkpoint.ts";
 import { scopeMarkSchema } from "./scope-mark.ts";
 
 const stream = z.string().refine(isStreamName);
@@ -12,64 +12,6 @@ const isTable = (name: string): name is TableName => TABLE_NAMES.some((table) =>
 const table = z.string().refine(isTable);
 const ms = z.number();
 const json = z.json().transform((value): JsonValue => value);
-
-/** One HTTP call as the ledger keeps it. */
-export const requestSchema = z.object({
-  requestId: z.string(),
-  runId: z.string(),
-  stream: z.string().refine(isLedgerStream),
-  scope: z.string(),
-  endpoint: z.string(),
-  url: z.string(),
-  status: z.number().nullable(),
-  charge: z.enum(["spent", "free", "ambiguous"]),
-  startedAt: ms,
-  durationMs: z.number(),
-  bytes: z.number(),
-  rows: z.number(),
-  attempt: z.number(),
-  error: z.string().nullable(),
-  serviceRequestId: z.string().nullable().default(null),
-  apiVersion: z.string().nullable().default(null),
-  work: z.enum(WORK).nullable().default(null),
-});
-
-const scopeFields = z.object({
-  stream,
-  scope: z.string(),
-  status: z.enum(["idle", "walking", "failed"]),
-  walkId: z.string().nullable(),
-  cursor: z.string().nullable(),
-  watermark: ms.nullable(),
-  totalCount: z.number().nullable(),
-  rowsAtWalk: z.number().nullable(),
-  checkedAt: ms.nullable(),
-  walkedAt: ms.nullable(),
-  unconfirmed: z.object({ rows: z.number(), because: z.string() }).nullable().optional(),
-  error: z.string().nullable(),
-  runId: z.string(),
-});
-type ScopeFields = z.output<typeof scopeFields>;
-
-/** States of older versions: after a walk that did not add up they lack the row count; a log never has one. */
-const olderVerdict = ({ stream: of, status, rowsAtWalk, totalCount }: ScopeFields) =>
-  of === "usage" || status !== "idle" || rowsAtWalk !== null
-    ? null
-    : { rows: 0, because: `the last complete walk of ${totalCount ?? "all"} rows did not add up` };
-
-const scopeSchema = scopeFields.transform((scope) => ({
-  ...scope,
-  unconfirmed: scope.unconfirmed === undefined ? olderVerdict(scope) : scope.unconfirmed,
-}));
-
-/** A reading of the quota. */
-export const quotaSchema = z.object({
-  capturedAt: ms,
-  limit: z.number().nullable(),
-  used: z.number().nullable(),
-  remaining: z.number().nullable(),
-  resetsAt: ms.nullable(),
-});
 
 const rowsSchema = z.discriminatedUnion("from", [
   /** The records of an archived response; the walk counts their keys as seen. */
@@ -103,8 +45,8 @@ const entrySchema = z.discriminatedUnion("kind", [
     finishedAt: ms,
     summary: json,
     error: z.string().nullable(),
-    /** Number of the last change in the feed; null in entries of older versions. */
-    changes: z.number().nullable().default(null),
+    /** Number of the last change in the feed. */
+    changes: z.number(),
   }),
   z.object({
     kind: z.literal("commit"),
@@ -142,17 +84,14 @@ const entrySchema = z.discriminatedUnion("kind", [
           at: ms,
         }),
       )
-      .readonly()
-      .default([]),
+      .readonly(),
     /** Hashes of those whose row is deleted now, in the order of these deletes in the feed. */
-    deleted: z.array(z.string()).readonly().default([]),
+    deleted: z.array(z.string()).readonly(),
   }),
   /** The change feed was emptied and starts after this number with the rows that exist. */
   z.object({ kind: z.literal("feed-started"), after: z.number(), now: ms }),
   /** Rows were marked as inside or outside the row scope. The end of a run marks followers without an entry of its own. */
   z.object({ kind: z.literal("marked"), mark: scopeMarkSchema }),
-  /** Only in journals of older versions: the keys of a walk were dropped. */
-  z.object({ kind: z.literal("walk-forgotten"), walkId: z.string() }),
   z.object({ kind: z.literal("learned"), name: z.string(), value: z.string(), now: ms }),
 ]);
 

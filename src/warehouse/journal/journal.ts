@@ -89,8 +89,7 @@ export const commitEntry = ({ runId, loads, requests, scopes, quota }: Checkpoin
       .filter(({ requestId }) => unanswered.has(requestId))
       .map(({ asked, ...load }): JournalRows => ({ from: "journal", ...load, asked: [...asked] })),
   ];
-  const calls = requests.map((request) => ({ serviceRequestId: null, apiVersion: null, ...request }));
-  return { kind: "commit", runId, rows, requests: calls, scopes, quota };
+  return { kind: "commit", runId, rows, requests, scopes, quota };
 };
 
 const entryJson = ({ seq, entry }: JournalEvent): string => {

@@ -125,9 +125,9 @@ const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Pr
       const summary = jsonText(entry.summary).text;
       const end = [entry.runId, entry.status, instant(entry.finishedAt), summary, entry.error];
       await tx.run(sqlText("warehouse/finish-run.sql"), end);
-      // In this transaction, so that a replay marks them at the same moment, also by a journal of an older version.
+      // In this transaction, so that a replay marks them at the same moment.
       await makeMark(tx, { of: "followers" });
-      if (past.size > 0) await addRedacted(tx, [], entry.finishedAt, redactedUpTo(past, entry.changes ?? 0));
+      if (past.size > 0) await addRedacted(tx, [], entry.finishedAt, redactedUpTo(past, entry.changes));
       return 0;
     }
     case "learned":
@@ -138,9 +138,6 @@ const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Pr
       if (entry.deleted.length > 0) await addRedacted(tx, entry.deleted.map(forgottenId), entry.now, past);
       return 0;
     }
-    case "walk-forgotten":
-      await walks.dropWalk(tx, entry.walkId);
-      return 0;
     case "feed-started":
       await startFeed(tx, entry, past);
       return 0;
@@ -204,7 +201,8 @@ export const journalledChanges = (
       const end = { kind: "run-finished", runId, status, finishedAt, summary, error } as const;
       await journal.record(
         async () => ({ ...end, changes: (await readFeedState(database)).last }),
-        (tx) => carryOut(tx, { ...end, changes: null }),
+        // Only a replay reads the number.
+        (tx) => carryOut(tx, { ...end, changes: 0 }),
       );
     },
     setCapability: (name, value, now) => change({ kind: "learned", name, value, now }),

@@ -112,8 +112,8 @@ const writeRequests = async (tx: Sql, requests: readonly RequestRecord[], commit
     whole(request.rows),
     request.attempt,
     request.error,
-    request.serviceRequestId ?? null,
-    request.apiVersion ?? null,
+    request.serviceRequestId,
+    request.apiVersion,
     request.work,
   ]);
   await append(tx, "sync.requests", types, rows);

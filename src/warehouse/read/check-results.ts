@@ -28,18 +28,6 @@ export const isFailedError = ({ severity, status }: CheckResult): boolean =>
 /** A result without rows of the mirror, for places that `forget` does not search. */
 export const withoutSample = (result: CheckResult): CheckResult => ({ ...result, sample: null });
 
-const tableRow = z.object({ found: z.boolean() });
-
 /** Results before the last publish, the worst first. */
 export const readCheckResults = (database: ReadSql): Promise<readonly CheckResult[]> =>
   database.query(sqlText("status/checks.sql"), [], checkResultRow);
-
-/** The same of a snapshot, which a version without checks may have published. */
-export const readPublishedChecks = async (database: ReadSql): Promise<readonly CheckResult[]> => {
-  const [table] = await database.query(
-    "SELECT count(*) > 0 AS found FROM duckdb_tables() WHERE schema_name = 'sync' AND table_name = 'checks'",
-    [],
-    tableRow,
-  );
-  return table?.found === true ? readCheckResults(database) : [];
-};

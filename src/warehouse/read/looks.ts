@@ -28,8 +28,8 @@ const headSchema = z.object({
   published_at: time,
   /** What the snapshot's readers see (sql/warehouse/news.sql). */
   news: z.string(),
-  /** The working file after its last rewrite. Older versions did not note it. */
-  rewritten: z.object({ bytes: z.number(), rows: z.number() }).nullable().default(null),
+  /** The working file after its last rewrite. */
+  rewritten: z.object({ bytes: z.number(), rows: z.number() }),
 });
 
 export const lookRunRow = z.object({
@@ -83,7 +83,7 @@ export const lookSchema = z.object({
   /** null: the service has not reported any. */
   credits: lookCreditsRow.nullable(),
   /** Results of the checks that kept the snapshot, without their rows; empty: none did. */
-  checks: z.array(checkResultRow).default([]),
+  checks: z.array(checkResultRow),
 });
 /** What one sync without news would have changed in a snapshot. */
 export type Look = z.output<typeof lookSchema>;
@@ -91,8 +91,8 @@ export type Look = z.output<typeof lookSchema>;
 export interface Looks {
   readonly publishedAt: number;
   readonly news: string;
-  /** The working file after its last rewrite; null: unknown. */
-  readonly rewritten: { readonly bytes: number; readonly rows: number } | null;
+  /** The working file after its last rewrite. */
+  readonly rewritten: { readonly bytes: number; readonly rows: number };
   /** Oldest first. */
   readonly looks: readonly Look[];
 }

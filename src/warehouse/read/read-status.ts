@@ -8,7 +8,7 @@ import { readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
 import { assertReadable } from "../user-sql/readable.ts";
-import { readPublishedChecks } from "./check-results.ts";
+import { readCheckResults } from "./check-results.ts";
 import { type Look, looksSince, readPublishedAt } from "./looks.ts";
 import { readCredits } from "./read-credits.ts";
 
@@ -172,7 +172,7 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         ),
         forecasts: await read("forecasts", forecastRow, [LATEST_FORECASTS]),
         /** Results of the user's checks, the worst first: of a sync since that they kept from the snapshot, else its own. */
-        checks: last?.checks.length ? last.checks : await readPublishedChecks(database),
+        checks: last?.checks.length ? last.checks : await readCheckResults(database),
         rejects: findings?.rejects ?? 0,
         schemaDrifts: findings?.drifts ?? 0,
       };

@@ -1,7 +1,7 @@
-// Contents of one transaction: rows, seen keys, scope states, request ledger, run record. Types, and the kinds of
-// work.
+// Contents of one transaction: rows, seen keys, scope states, request ledger, run record; the journal stores them in the same form.
 // Invariant I1: a cursor never passes unwritten rows, because one checkpoint holds both.
-import type { LedgerStream, StreamName } from "../../catalog/streams.ts";
+import { z } from "zod";
+import { isLedgerStream, isStreamName, type StreamName } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";
 import type { JsonValue } from "../../core/json.ts";
 
@@ -55,75 +55,78 @@ export interface LoadCounts {
 export const WORK = ["look", "walk", "content", "record", "reading", "verify"] as const;
 export type Work = (typeof WORK)[number];
 
+const ms = z.number();
+const streamName = z.string().refine(isStreamName);
+
 /** One row of `sync.requests`: one HTTP call. */
-export interface RequestRecord {
-  readonly requestId: string;
-  readonly runId: string;
-  readonly stream: LedgerStream;
-  readonly scope: string;
+export const requestSchema = z.object({
+  requestId: z.string(),
+  runId: z.string(),
+  stream: z.string().refine(isLedgerStream),
+  scope: z.string(),
   /** Endpoint template, e.g. `/v1/companies/{companyId}/filings`. */
-  readonly endpoint: string;
+  endpoint: z.string(),
   /** Path and query as sent. */
-  readonly url: string;
+  url: z.string(),
   /** null: no response. */
-  readonly status: number | null;
+  status: z.number().nullable(),
   /** `spent` (200), `free` (any other response, or never sent), `ambiguous` (no response). */
-  readonly charge: "spent" | "free" | "ambiguous";
-  readonly startedAt: number;
-  readonly durationMs: number;
-  readonly bytes: number;
-  readonly rows: number;
+  charge: z.enum(["spent", "free", "ambiguous"]),
+  startedAt: ms,
+  durationMs: z.number(),
+  bytes: z.number(),
+  rows: z.number(),
   /** 1-based. */
-  readonly attempt: number;
-  readonly error: string | null;
-  /** `meta.requestId` and `meta.apiVersion` of the response; absent or null if it lacks them. */
-  readonly serviceRequestId?: string | null;
-  readonly apiVersion?: string | null;
+  attempt: z.number(),
+  error: z.string().nullable(),
+  /** `meta.requestId` and `meta.apiVersion` of the response; null if it lacks them. */
+  serviceRequestId: z.string().nullable(),
+  apiVersion: z.string().nullable(),
   /** null: not known. */
-  readonly work: Work | null;
-}
+  work: z.enum(WORK).nullable(),
+});
+export type RequestRecord = Readonly<z.output<typeof requestSchema>>;
 
-/** Rows of the mirror that the service did not confirm, or rows of the service that the mirror lacks. */
-export interface Unconfirmed {
-  readonly rows: number;
-  /** Reason, as text for people. */
-  readonly because: string;
-}
-
-/** State of one scope of one stream: one row of `sync.stream_state`. */
-export interface ScopeState {
-  readonly stream: StreamName;
+/** State of one scope of one stream: one row of `sync.stream_state`. Times are ms since the epoch. */
+export const scopeSchema = z.object({
+  stream: streamName,
   /** Empty for the organization, else a company id, account id or followed input. */
-  readonly scope: string;
+  scope: z.string(),
   /** `idle` between walks, `walking` while one is under way, `failed` after an error. */
-  readonly status: "idle" | "walking" | "failed";
-  readonly walkId: string | null;
+  status: z.enum(["idle", "walking", "failed"]),
+  walkId: z.string().nullable(),
   /** Stored cursor, JSON written and read by sync/list/ways/progress.ts only; null when idle. */
-  readonly cursor: string | null;
-  /** Highest committed value of the stream's ordering field, ms since the epoch. */
-  readonly watermark: number | null;
+  cursor: z.string().nullable(),
+  /** Highest committed value of the stream's ordering field. */
+  watermark: ms.nullable(),
   /** Latest `totalCount` of the whole list. */
-  readonly totalCount: number | null;
+  totalCount: z.number().nullable(),
   /** Mirrored rows of this scope when the last complete walk ended. */
-  readonly rowsAtWalk: number | null;
-  /** When the scope was last compared with the service in any way, ms since the epoch. */
-  readonly checkedAt: number | null;
-  /** When the last walk that added up ended, ms since the epoch. */
-  readonly walkedAt: number | null;
-  /** Result of the last complete walk if it left rows unconfirmed; null: it added up and its deletes were settled. */
-  readonly unconfirmed: Unconfirmed | null;
-  readonly error: string | null;
-  readonly runId: string;
-}
+  rowsAtWalk: z.number().nullable(),
+  /** When the scope was last compared with the service in any way. */
+  checkedAt: ms.nullable(),
+  /** When the last walk that added up ended. */
+  walkedAt: ms.nullable(),
+  /**
+   * Rows of the mirror that the last complete walk did not confirm, or rows of the service that the mirror lacks, with the
+   * reason as text for people; null: it added up and its deletes were settled.
+   */
+  unconfirmed: z.object({ rows: z.number(), because: z.string() }).readonly().nullable(),
+  error: z.string().nullable(),
+  runId: z.string(),
+});
+export type ScopeState = Readonly<z.output<typeof scopeSchema>>;
+export type Unconfirmed = NonNullable<ScopeState["unconfirmed"]>;
 
 /** A usage block to record in `usage_snapshots`. */
-export interface QuotaReading {
-  readonly capturedAt: number;
-  readonly limit: number | null;
-  readonly used: number | null;
-  readonly remaining: number | null;
-  readonly resetsAt: number | null;
-}
+export const quotaSchema = z.object({
+  capturedAt: ms,
+  limit: z.number().nullable(),
+  used: z.number().nullable(),
+  remaining: z.number().nullable(),
+  resetsAt: ms.nullable(),
+});
+export type QuotaReading = Readonly<z.output<typeof quotaSchema>>;
 
 /** Everything that one transaction writes. */
 export interface Checkpoint {

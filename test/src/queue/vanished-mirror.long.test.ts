@@ -11,7 +11,7 @@ import type { Triggers } from "../../../src/queue/asking/asks.ts";
 import { startLocalWorker } from "../../../src/queue/worker/local-worker.ts";
 import { engineRunner } from "../../../src/queue/worker/run-engine.ts";
 import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
-import { createSeenMirrors } from "../../../src/warehouse/file/older-snapshot.ts";
+import { createSeenMirrors } from "../../../src/warehouse/file/empty-mirror.ts";
 import { afterTest } from "../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, type Organization, reached } from "./worker-rig.ts";
 

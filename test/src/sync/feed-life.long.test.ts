@@ -1,6 +1,6 @@
 // The change feed through syncs, erasures and replays: numbers stay, erased contacts are redacted, and what cannot be
 // kept is said.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { forgetJob } from "../../../jobs/forget.ts";
@@ -9,12 +9,8 @@ import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { readMigrations } from "../../../src/warehouse/duckdb/sql-files.ts";
-import { migrate } from "../../../src/warehouse/file/migrate.ts";
-import { openWarehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { warehousePaths } from "../../../src/warehouse/file/working-file.ts";
 import type { Change } from "../../../src/warehouse/read/changes/change.ts";
-import { aFolder } from "../../support/cli.ts";
 import { aContact, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
 import { allChanges, applyChanges, type Copy, mirrorCopy, sorted } from "../../support/feed.ts";
@@ -196,28 +192,4 @@ test("if a replay makes other changes than the journal counted, the feed starts 
   const before = await check();
   await replay(mirror.dataDir);
   expect(await check()).toEqual(before);
-});
-
-test("a warehouse from before the feed delivers the rows that existed as inserts", async () => {
-  const dataDir = aFolder();
-  const { state, working } = warehousePaths(dataDir);
-  await openWarehouse({ dataDir, clock: systemClock }).then((warehouse) => warehouse.close());
-  for (const name of readdirSync(state)) if (name.startsWith("working")) rmSync(join(state, name));
-  const old = await openDatabase(working, { threads: 1 });
-  await migrate(old, 0, readMigrations().slice(0, 5));
-  await old.run(
-    `INSERT INTO main.signals (id, headline) VALUES (2, 'two'), (1, 'one');
-     INSERT INTO history.signals (id, headline, change) VALUES (1, 'old', 'update');
-     UPDATE sync.journal SET applied = 1`,
-  );
-  await old.close();
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  await warehouse.deleteKeys({ table: "signals", ids: ["1"], runId: "r", now: 0 });
-  const changes = await allChanges(warehouse.database, 0);
-  await warehouse.close();
-  expect(changes.map(({ n, key, change, run_id }) => [n, key.id, change, run_id])).toEqual([
-    [1, 1, "insert", null],
-    [2, 2, "insert", null],
-    [3, 1, "delete", "r"],
-  ]);
 });

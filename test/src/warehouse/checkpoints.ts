@@ -41,6 +41,8 @@ export const aRequest = (requestId: string, more: Partial<RequestRecord> = {}): 
   bytes: 100,
   rows: 1,
   attempt: 1,
+  serviceRequestId: null,
+  apiVersion: null,
   work: null,
   error: null,
   ...more,

@@ -47,7 +47,7 @@ const startSyncing = async (
   signal: AbortSignal,
 ): Promise<RunningWorker> => {
   const { engineRunner, engineVerifier } = await import("../../../queue/worker/run-engine.ts");
-  const { watchMirrors } = await import("../../../warehouse/file/older-snapshot.ts");
+  const { watchMirrors } = await import("../../../warehouse/file/empty-mirror.ts");
   const random = Math.random;
   const dataDirs = profiles.map(({ dataDir }) => dataDir);
   const engine = { clock, random, version, scrubber, tracer, mirrors: watchMirrors(dataDirs, { clock, signal }) };

@@ -24,7 +24,6 @@ const MOST_CHARACTERS = 8_000_000;
 const FIRST_ROWS = 200;
 const MOST_ROWS = 4_000;
 
-const existsRow = z.object({ found: z.boolean() });
 const beforeRow = z.object({ last_n: z.number() });
 const boundsRow = z.object({ last: z.number(), gone_to: z.number() });
 const stretchRow = z
@@ -49,10 +48,8 @@ export interface FeedBounds {
   readonly goneTo: number;
 }
 
-/** The numbers that the snapshot holds. Throws CHANGES_MISSING. */
-export const readFeedBounds = async (sql: ReadSql, file: string): Promise<FeedBounds> => {
-  const [exists] = await sql.query(sqlText("warehouse/change-feed-exists.sql"), [], existsRow);
-  if (exists?.found !== true) throw new DuckmirrorError("CHANGES_MISSING", { file });
+/** The numbers that the snapshot holds. */
+export const readFeedBounds = async (sql: ReadSql): Promise<FeedBounds> => {
   const [bounds] = await sql.query(sqlText("warehouse/change-feed.sql"), [], boundsRow);
   return { last: bounds?.last ?? 0, goneTo: bounds?.gone_to ?? 0 };
 };
@@ -85,10 +82,10 @@ const nextHeads = async (sql: ReadSql, after: number, count: number, tables: rea
 
 /**
  * Changes behind `after`, in order. `next` is the last number of the snapshot when there are no more. Throws
- * CHANGES_GONE, CHANGES_AHEAD, CHANGES_MISSING.
+ * CHANGES_GONE, CHANGES_AHEAD.
  */
-export const readChanges = async (sql: ReadSql, file: string, request: ChangesRequest): Promise<ChangePage> => {
-  const bounds = await readFeedBounds(sql, file);
+export const readChanges = async (sql: ReadSql, request: ChangesRequest): Promise<ChangePage> => {
+  const bounds = await readFeedBounds(sql);
   const { last } = bounds;
   const changes: Change[] = [];
   let next = await startOf(sql, request, bounds);

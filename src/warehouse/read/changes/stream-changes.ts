@@ -36,7 +36,7 @@ async function* pagesOf(request: StreamRequest, limit: number): AsyncGenerator<C
     for (;;) {
       request.signal?.throwIfAborted();
       const rows = Math.min(PAGE_ROWS, left);
-      const page = await readChanges(database, request.snapshot, { ...request, after, limit: rows });
+      const page = await readChanges(database, { ...request, after, limit: rows });
       after = page.next;
       left -= page.changes.length;
       yield page;
@@ -48,8 +48,8 @@ async function* pagesOf(request: StreamRequest, limit: number): AsyncGenerator<C
 }
 
 /**
- * Changes in order, in pages. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_GONE, CHANGES_AHEAD, CHANGES_MISSING,
- * and the signal's reason.
+ * Changes in order, in pages. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CHANGES_GONE, CHANGES_AHEAD, and the signal's
+ * reason.
  */
 export async function* streamChanges(request: StreamRequest): AsyncGenerator<readonly Change[], void> {
   const { snapshot, follow, clock, signal } = request;

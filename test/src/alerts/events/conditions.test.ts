@@ -128,7 +128,9 @@ const credits = (day: string, forecast: number | null, resetsAt: number | null) 
 const addLooks = (snapshot: string, looks: readonly Partial<Look>[]): void => {
   const file = looksFile(dirname(snapshot));
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, looksHead(snapshot, { published_at: NOW, news: "", rewritten: null }), { mode: 0o600 });
+  writeFileSync(file, looksHead(snapshot, { published_at: NOW, news: "", rewritten: { bytes: 1, rows: 1 } }), {
+    mode: 0o600,
+  });
   for (const look of looks) appendFileSync(file, `${JSON.stringify({ ...aLook("done"), ...look })}\n`);
 };
 const aLook = (status: string, tables: Look["tables"] = []): Look => ({

@@ -1,14 +1,9 @@
-// A change feed that cannot be read: changes that are no longer kept, and a snapshot from before the feed. The command,
-// the API and the library say the same.
-import { rmSync } from "node:fs";
+// A change feed that cannot be read, because its changes are no longer kept. The command, the API and the library say the same.
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { createMirror } from "../../../../src/library/mirror.ts";
 import { createServer, type Server } from "../../../../src/server/app.ts";
-import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
-import { readMigrations } from "../../../../src/warehouse/duckdb/sql-files.ts";
-import { migrate } from "../../../../src/warehouse/file/migrate.ts";
 import { pruneHistory } from "../../../../src/warehouse/file/upkeep/history-retention.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
@@ -80,21 +75,4 @@ test("a cursor whose changes are no longer kept is refused with the numbers to c
   // The same reader, where the changes are kept.
   const { code, out } = await cli(["changes", "--data-dir", dataDir, "--after", "3"]);
   expect([code, out]).toEqual([0, expect.stringMatching(/^4 .*d: headline c → d\n$/)]);
-});
-
-test("a snapshot from before the feed is refused with what to run, by command, API and library; deliveries say it too", async () => {
-  const dataDir = aFolder();
-  await change(dataDir, (warehouse) => warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)])])));
-  const snapshot = join(dataDir, "warehouse.duckdb");
-  rmSync(snapshot);
-  const old = await openDatabase(snapshot, { threads: 1 });
-  await migrate(old, 0, readMigrations().slice(0, 5));
-  await old.close();
-  const { said, ...rest } = await ask(dataDir, 0);
-  expect(rest).toEqual({ exitCode: 2, status: 503, code: "CHANGES_MISSING" });
-  expect(said).toContain("CHANGES_MISSING");
-  expect(said).toContain("duckmirror sync");
-  const destinations = JSON.stringify([{ name: "files", kind: "parquet", url: "set" }]);
-  const delivering = createMirror({ folder: dataDir, settings: { data_dir: ".", destinations } });
-  await expect(delivering.deliver()).rejects.toMatchObject({ code: "CHANGES_MISSING" });
 });

@@ -33,8 +33,8 @@ test("during a first mirror the snapshot holds what is there so far, and calls n
   const { report } = await rig.sync({ streams: ["accounts", "contacts"] });
   expect(report.status).toBe("done");
   expect(seen).toHaveLength(1);
-  expect(seen[0]?.["rows"]).toBeGreaterThan(0);
-  expect(seen[0]?.["complete"]).toBe(false);
+  expect(seen[0]?.rows).toBeGreaterThan(0);
+  expect(seen[0]?.complete).toBe(false);
   // 30 s, 2, 8 and 32 minutes after its beginning, at most.
   expect(rig.events.filter(isNews).length).toBeLessThanOrEqual(4);
 

@@ -18,7 +18,7 @@ test.each(["12_more.sql", "0012.sql", "0012_More.sql", "0012_more.txt", "x0012_m
 
 test("the program's migrations are numbered without a gap", () => {
   const numbers = readMigrations().map(({ number }) => number);
-  expect(numbers.length).toBeGreaterThan(5);
+  expect(numbers.length).toBeGreaterThan(0);
   expect(numbers).toEqual(numbers.map((_, index) => index + 1));
 });
 

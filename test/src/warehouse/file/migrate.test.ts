@@ -112,53 +112,6 @@ test("a migration that fails half-way leaves nothing behind and can be applied l
   expect(await migrate(database, NOW, [migration("0001_a.sql", "CREATE TABLE a (x INTEGER)")])).toEqual(["0001_a.sql"]);
 });
 
-test("rows of the ledger from before take the names of the API document, and the sums of removed rows join", async () => {
-  const database = await freshDatabase();
-  const all = readMigrations();
-  const before = all.filter(({ name }) => name < "0012");
-  await migrate(database, NOW, before);
-  const requested = ["/v1/accounts/{id}", "/v1/contacts/{id}", "/v1/accounts", "/v1/companies/by-input/{input}"];
-  for (const endpoint of [...requested, "/v1/signals/{id}"]) {
-    await database.run(
-      `INSERT INTO sync.requests BY NAME SELECT ? AS request_id, 'r' AS run_id, 's' AS stream, '' AS scope, ? AS endpoint, 'u' AS url, 'spent' AS charge, now() AS started_at, 1 AS duration_ms, 1 AS bytes, 1 AS "rows", 1 AS attempt`,
-      [endpoint, endpoint],
-    );
-  }
-  for (const [endpoint, requests] of [
-    ["/v1/accounts/{id}", 3],
-    ["/v1/accounts/{accountId}", 4],
-    ["/v1/signals/{id}", 5],
-  ] as const) {
-    await database.run(
-      `INSERT INTO sync.removed_requests
-       VALUES (?, '200', 'spent', ?, 1, 1, 1, make_timestamptz(?), make_timestamptz(?))`,
-      [endpoint, requests, requests, requests],
-    );
-  }
-  await migrate(database, NOW);
-  const names = await database.query(
-    "SELECT endpoint FROM sync.requests ORDER BY 1",
-    [],
-    z.object({ endpoint: z.string() }),
-  );
-  expect(names.map(({ endpoint }) => endpoint)).toEqual([
-    "/v1/accounts",
-    "/v1/accounts/{accountId}",
-    "/v1/companies/by-input/{companyInputId}",
-    "/v1/contacts/{contactId}",
-    "/v1/signals/{signalId}",
-  ]);
-  const sums = await database.query(
-    "SELECT endpoint, requests, epoch_us(first_at) AS first, epoch_us(last_at) AS last FROM sync.removed_requests ORDER BY 1",
-    [],
-    z.object({ endpoint: z.string(), requests: z.number(), first: z.number(), last: z.number() }),
-  );
-  expect(sums).toEqual([
-    { endpoint: "/v1/accounts/{accountId}", requests: 7, first: 3, last: 4 },
-    { endpoint: "/v1/signals/{signalId}", requests: 5, first: 5, last: 5 },
-  ]);
-});
-
 test("line ends do not change a migration's checksum on disk", () => {
   for (const { sql } of readMigrations()) expect(sql).not.toContain("\r");
 });

@@ -24,7 +24,7 @@ const sent = (requestId: string, at: number): CallLine => ({
 });
 const answered = (requestId: string, at: number): CallLine => ({
   line: "answered",
-  request: { ...aRequest(requestId, { startedAt: at }), serviceRequestId: null, apiVersion: null, work: null },
+  request: aRequest(requestId, { startedAt: at }),
   quota: quota(at),
   until: at + 50,
 });

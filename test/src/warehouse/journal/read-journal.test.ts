@@ -80,7 +80,7 @@ test("a journal that begins at its first entry needs no baseline", async () => {
 });
 
 test("erasures are found among the other entries", async () => {
-  const forgotten = { kind: "forgotten", hashes: ["h"], rows: 1, now: 1 };
+  const forgotten = { kind: "forgotten", hashes: ["h"], rows: 1, now: 1, changes: [], deleted: [] };
   const text = `${learned(1, '"kind":"forgotten"')}${JSON.stringify({ seq: 2, entry: forgotten })}\n`;
   expect(await readForgottenEntries(aJournal({ [`2026-01/${nameOf(1)}`]: text }))).toMatchObject([forgotten]);
 });

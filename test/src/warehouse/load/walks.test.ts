@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
-import { NOTHING_REDACTED, readFeedState } from "../../../../src/warehouse/load/change-log.ts";
-import { replayChange } from "../../../../src/warehouse/load/changes.ts";
+import { readFeedState } from "../../../../src/warehouse/load/change-log.ts";
 import { dropWalk, startFeed } from "../../../../src/warehouse/load/walks.ts";
-import { EVOLVING } from "../../../../src/warehouse/record/normalize-record.ts";
 import { aCheckpoint, aLoad, aSignal, aState, aWarehouse, oneRow, rowsOf, T0 } from "../builders.ts";
 
 // A change feed that starts anew: every present row is an insert, behind numbers that readers have seen.
@@ -103,16 +101,6 @@ test("a walk of one company says nothing about the rows of another, also where i
   expect(await warehouse.seenCount("wb")).toBe(2);
   await warehouse.deleteKeys({ table: "filings", company: "b", ids: ["3"], runId: "run-1", now: T0 });
   expect(await warehouse.countRows("filings")).toBe(3);
-});
-
-test("journals of earlier versions say that a walk was forgotten: replaying one drops the walk's keys", async () => {
-  const warehouse = await aWarehouse();
-  await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1)], { walkId: "w" })]));
-  await warehouse.database.transaction((tx) =>
-    replayChange(tx, { kind: "walk-forgotten", walkId: "w" }, [], EVOLVING, NOTHING_REDACTED),
-  );
-  expect(await warehouse.seenCount("w")).toBe(0);
-  expect(await warehouse.countRows("signals")).toBe(1);
 });
 
 test("runs and capabilities are remembered", async () => {

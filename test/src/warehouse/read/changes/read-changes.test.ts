@@ -116,7 +116,7 @@ test("what retention removed is named, not skipped; what is left still continues
   applyChanges(copy, await allChanges(database, 0));
   await at(40, 1, "c");
   await pruneHistory(database, 30, T0 + 41 * DAY_MS);
-  const gone = readChanges(database, "test", { after: 2, limit: 10, tables: TABLE_NAMES });
+  const gone = readChanges(database, { after: 2, limit: 10, tables: TABLE_NAMES });
   await expect(gone).rejects.toMatchObject({ code: "CHANGES_GONE", context: { after: 2, gone_to: 3, last: 4 } });
   const left = await allChanges(database);
   expect(left).toMatchObject([{ n: 4, change: "update", before: { headline: "b" }, after: { headline: "c" } }]);
@@ -133,7 +133,7 @@ test("pages of some tables leave the others out, end in time, and go on at the l
   const { database } = warehouse;
   await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1), aSignal(2), aSignal(3)])]));
   await warehouse.commit(aCheckpoint([aLoad("contacts", [{ id: "a" }, { id: "b" }])]));
-  const page = (after: number, limit: number) => readChanges(database, "test", { after, limit, tables: ["contacts"] });
+  const page = (after: number, limit: number) => readChanges(database, { after, limit, tables: ["contacts"] });
   expect(await page(0, 1)).toMatchObject({ changes: [{ n: 4, key: { id: "a" } }], next: 4, last: 5 });
   expect(await page(4, 5)).toMatchObject({ changes: [{ n: 5 }], next: 5 });
   expect(await page(5, 5)).toMatchObject({ changes: [], next: 5 });
@@ -150,7 +150,7 @@ test("large rows make a page shorter, and no change is left out", async () => {
   const asked = new Set(["id", "type", "fullContent"]);
   await warehouse.commit(aCheckpoint([aLoad("filings", filings, { asked, fromPath: { companyId: "c" } })]));
   const request = { after: 0, limit: 1000, tables: TABLE_NAMES };
-  const first = await readChanges(warehouse.database, "test", { ...request, limit: 12 });
+  const first = await readChanges(warehouse.database, { ...request, limit: 12 });
   expect(first.changes.length).toBeGreaterThan(0);
   expect((await allChanges(warehouse.database, first.next, 10)).length).toBe(40 - first.changes.length);
 });

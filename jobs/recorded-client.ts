@@ -9,7 +9,7 @@ import type { Config } from "../src/core/config/config.ts";
 import { detailOf } from "../src/core/errors.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
 import { orderedRow, requestRow } from "../src/sync/request/ledger-rows.ts";
-import type { CallLine } from "../src/warehouse/journal/call-lines.ts";
+import { type CallLine, createCallLog } from "../src/warehouse/journal/call-lines.ts";
 import { appendCallLine } from "../src/warehouse/journal/journal.ts";
 import type { QuotaReading } from "../src/warehouse/record/checkpoint.ts";
 import { type AccessContext, clientOf } from "./service-access.ts";
@@ -54,8 +54,13 @@ export const recordedClient = (
   const { clock, random, warn } = context;
   const client = clientOf(config, context);
   const runId = newRunId(clock.now(), random);
-  const write = lineWriter(config.dataDir, runId, warn);
-  const untilNext = () => clock.now() + config.timeouts.totalMs + LONGEST_PAUSE_MS;
+  const log = createCallLog({
+    runId,
+    mode,
+    write: lineWriter(config.dataDir, runId, warn),
+    now: clock.now,
+    longestMs: config.timeouts.totalMs + LONGEST_PAUSE_MS,
+  });
   let sent = 0;
   let failure: string | null = null;
 
@@ -66,25 +71,18 @@ export const recordedClient = (
     const attempt = sent;
     const requestId = `${runId}-${attempt}`;
     const { runId: _, ...row } = orderedRow(order);
-    if (attempt === 1) write({ line: "begin", runId, mode, at: clock.now(), until: untilNext() });
-    write({ line: "sent", requestId, ...row, at: clock.now(), until: untilNext() });
+    log.sent({ requestId, ...row });
     const outcome = await client.send(call, signal);
     const lastAttempt = { attempt: 1, maxAttempts: 1, random: 0.5, now: clock.now(), remainingCredits: null };
     const verdict = verdictOf(outcome, lastAttempt);
-    const {
-      serviceRequestId = null,
-      apiVersion = null,
-      ...request
-    } = requestRow({ order, outcome }, requestId, attempt, verdict);
-    const quota = quotaOf(outcome);
-    write({ line: "answered", request: { ...request, serviceRequestId, apiVersion }, quota, until: untilNext() });
+    log.answered(requestRow({ order, outcome }, requestId, attempt, verdict), quotaOf(outcome));
     failure = outcome.kind === "ok" ? null : causeOf(outcome);
     return outcome;
   };
   return {
     send,
     close: async () => {
-      if (sent > 0) write({ line: "end", at: clock.now(), error: failure, quota: null });
+      log.end(failure, null);
       await client.close();
     },
   };

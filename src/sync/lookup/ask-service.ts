@@ -9,9 +9,8 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { unwritable } from "../../core/state/shared-file.ts";
 import { type Archive, openArchive } from "../../warehouse/archive/archive.ts";
 import { warehousePaths } from "../../warehouse/file/working-file.ts";
-import type { CallLine, SentCall } from "../../warehouse/journal/call-lines.ts";
+import { type CallLine, createCallLog } from "../../warehouse/journal/call-lines.ts";
 import { appendCallLine } from "../../warehouse/journal/journal.ts";
-import type { QuotaReading, RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { initialShape } from "../list/form.ts";
 import { type CallOptions, companyCall, insightCall } from "../request/calls.ts";
 import { createFetcher, type Fetched } from "../request/fetcher.ts";
@@ -94,30 +93,8 @@ const append = (dataDir: string, runId: string, line: CallLine): void => {
   try {
     appendCallLine(dataDir, runId, line);
   } catch (cause) {
-    if (cause instanceof DuckmirrorError) throw cause;
-    throw unwritable(dataDir, cause);
+    throw cause instanceof DuckmirrorError ? cause : unwritable(dataDir, cause);
   }
-};
-
-/** The lines of a lookup's call file: begin ─▶ (sent ─▶ answered)* ─▶ end. It exists once something is sent. */
-const createCallLog = ({ dataDir, runId, clock, timeLimitMs }: AskDeps) => {
-  let begun = false;
-  const until = () => clock.now() + timeLimitMs + LONGEST_PAUSE_MS;
-  const write = (line: CallLine) => append(dataDir, runId, line);
-  return {
-    sent: (sent: Omit<SentCall, "line" | "until">): void => {
-      if (!begun) write({ line: "begin", runId, mode: "lookup", at: clock.now(), until: until() });
-      begun = true;
-      write({ line: "sent", ...sent, until: until() });
-    },
-    answered: (request: RequestRecord): void => {
-      const { serviceRequestId = null, apiVersion = null } = request;
-      write({ line: "answered", request: { ...request, serviceRequestId, apiVersion }, quota: null, until: until() });
-    },
-    end: (failure: DuckmirrorError | null, quota: QuotaReading | null): void => {
-      if (begun) write({ line: "end", at: clock.now(), error: failure?.code ?? null, quota });
-    },
-  };
 };
 
 /** The fetcher of a lookup. `stoppedBy`: why it ended the lookup; null: it did not. */
@@ -155,7 +132,13 @@ export const askService = async (question: LookupQuestion, options: CallOptions,
   const { dataDir, runId, clock } = deps;
   const stream = question.kind === "company" ? "companies" : "account_insights";
   const scope = `${question.kind === "company" ? INPUT_SCOPE : LOOKUP_SCOPE}${question.input}`;
-  const log = createCallLog(deps);
+  const log = createCallLog({
+    runId,
+    mode: "lookup",
+    write: (line) => append(dataDir, runId, line),
+    now: clock.now,
+    longestMs: deps.timeLimitMs + LONGEST_PAUSE_MS,
+  });
   const bodies = openArchive({ dir: warehousePaths(dataDir).archiveDir, runId, now: clock.now() });
   const quota = createQuotaRecorder(clock);
   const forms = formsOf(question, options);
@@ -163,8 +146,8 @@ export const askService = async (question: LookupQuestion, options: CallOptions,
   /** Intents go to the call file, which other processes read; bodies to the archive. */
   const archive: Archive = {
     ...bodies,
-    intent: async ({ runId: _, sentAt, ...sent }) =>
-      log.sent({ ...sent, stream, endpoint: ENDPOINTS[call?.endpoint ?? "resolveCompany"].path, at: sentAt }),
+    intent: async ({ requestId, url }) =>
+      log.sent({ requestId, url, stream, scope, endpoint: ENDPOINTS[call?.endpoint ?? "resolveCompany"].path }),
   };
   const { fetcher, stoppedBy } = createAskFetcher(deps, { archive, onQuota: quota.see });
 
@@ -177,7 +160,7 @@ export const askService = async (question: LookupQuestion, options: CallOptions,
         order: () => ({ runId, stream, scope, walkId: null, call: form, work: "record", detail: { ...question } }),
       });
       await bodies.flush();
-      fetched.requests.forEach(log.answered);
+      for (const request of fetched.requests) log.answered(request, null);
       credits += fetched.requests.filter(({ charge }) => charge === "spent").length;
       const found = foundIn(question, fetched);
       if (found !== null) return { found, credits };
@@ -187,6 +170,6 @@ export const askService = async (question: LookupQuestion, options: CallOptions,
     throw failure ?? new DuckmirrorError("INTERRUPTED");
   } finally {
     await bodies.close();
-    log.end(failure, quota.take(true));
+    log.end(failure?.code ?? null, quota.take(true));
   }
 };

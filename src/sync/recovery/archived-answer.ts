@@ -1,5 +1,4 @@
 // Parses an archived response and converts it to the same rows as when it was received. Pure.
-import type { z } from "zod";
 import { readEnvelope } from "../../api/envelope.ts";
 import type { Envelope } from "../../api/outcome.ts";
 import type { Redactor } from "../../api/redact.ts";
@@ -8,8 +7,8 @@ import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import { exactJson } from "../../core/text/exact-json.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import type { ArchivedResponse, ArchiveStore } from "../../warehouse/archive/read-archive.ts";
-import type { Work } from "../../warehouse/record/checkpoint.ts";
-import { archivedDetail } from "../request/calls.ts";
+import { frozenMisfit, type TableStrictness } from "../../warehouse/record/normalize-record.ts";
+import { type ArchivedDetail, archivedDetail, NO_DETAIL } from "../request/calls.ts";
 import { loadsOf } from "../rows/loads.ts";
 
 // Applies redaction to archived responses as they are read, because the rules may have changed since they were written.
@@ -51,55 +50,40 @@ const queryOf = (url: string): Record<string, string> => {
 };
 
 /** An archived response: header, parsed envelope, and the read that it answers. */
-export interface ArchivedAnswer {
+export interface ArchivedAnswer extends ArchivedDetail {
   readonly header: ArchiveHeader;
   readonly stream: StreamName;
   readonly endpoint: EndpointName;
   readonly query: Readonly<Record<string, string>>;
   readonly envelope: Envelope;
-  readonly read: z.infer<typeof archivedDetail>["read"];
-  /** Whether the pages of its walk share rows; null when it belongs to no walk. */
-  readonly overlap: boolean | null;
-  readonly granted: readonly string[];
-  /** Heavy fields that are taken from records that come along; null: all. */
-  readonly along: readonly string[] | null;
-  /** What it was requested for; null: not known. */
-  readonly work: Work | null;
 }
 
 /** Parses an archived response; null when it is no envelope (it was archived because it was paid for). */
 export const parseArchived = (header: ArchiveHeader, body: Buffer): ArchivedAnswer | null => {
-  if (!isStreamName(header.stream) || !isEndpoint(header.endpoint)) return null;
-  const reading = readEnvelope(body.toString("utf8"), header.endpoint);
+  const { stream, endpoint } = header;
+  if (!isStreamName(stream) || !isEndpoint(endpoint)) return null;
+  const reading = readEnvelope(body.toString("utf8"), endpoint);
   if (!reading.ok) return null;
-  const detail = archivedDetail.safeParse(header.detail);
-  return {
-    header,
-    stream: header.stream,
-    endpoint: header.endpoint,
-    query: queryOf(header.url),
-    envelope: reading.value,
-    read: detail.success ? detail.data.read : null,
-    overlap: detail.success ? detail.data.overlap : null,
-    granted: detail.success ? detail.data.granted : [],
-    along: detail.success ? detail.data.along : null,
-    work: detail.success ? detail.data.work : null,
-  };
+  const detail = archivedDetail.safeParse(header.detail).data ?? NO_DETAIL;
+  return { ...detail, header, stream, endpoint, query: queryOf(header.url), envelope: reading.value };
 };
 
 /** Row loads of an archived response, the same as when it is received live. */
-export const archivedLoads = (answer: ArchivedAnswer, walkId: string | null) =>
-  loadsOf({
-    stream: answer.stream,
-    scope: answer.header.scope,
-    endpoint: answer.endpoint,
-    query: answer.query,
-    requestId: answer.header.requestId,
-    walkId,
-    receivedAt: answer.header.receivedAt,
-    data: answer.envelope.data,
-    included: answer.envelope.included,
-    envelope: answer.envelope.envelope,
-    granted: answer.granted,
-    along: answer.along,
-  });
+export const archivedLoads = ({ header, envelope, ...answer }: ArchivedAnswer, walkId: string | null) => {
+  const { scope, requestId, receivedAt } = header;
+  const { data, included } = envelope;
+  return loadsOf({ ...answer, scope, requestId, walkId, receivedAt, data, included, envelope: envelope.envelope });
+};
+
+/** What of an archived response can be loaded. `error`: why nothing can. */
+export const loadable = (
+  { header, body }: ArchivedResponse,
+  strictness: TableStrictness,
+):
+  | { readonly answer: ArchivedAnswer; readonly error: null }
+  | { readonly answer: ArchivedAnswer | null; readonly error: "RESPONSE_INVALID" | "SCHEMA_FROZEN" } => {
+  const answer = parseArchived(header, body);
+  if (answer === null) return { answer, error: "RESPONSE_INVALID" };
+  const isFrozen = frozenMisfit(archivedLoads(answer, null), strictness) !== null;
+  return isFrozen ? { answer, error: "SCHEMA_FROZEN" } : { answer, error: null };
+};

@@ -10,7 +10,6 @@ import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { RequestRecord, ScopeState } from "../../warehouse/record/checkpoint.ts";
-import { frozenMisfit } from "../../warehouse/record/normalize-record.ts";
 import { initialShape } from "../list/form.ts";
 import { next } from "../list/next.ts";
 import type { ScopeMode } from "../list/order.ts";
@@ -20,7 +19,7 @@ import { finishedState, walkingState } from "../list/stored-state.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { paidRow, unansweredRow } from "../request/ledger-rows.ts";
 import { DETAIL_SCOPE, timeOf } from "../rows/loads.ts";
-import { type ArchivedAnswer, archivedLoads, isEndpoint, parseArchived } from "./archived-answer.ts";
+import { type ArchivedAnswer, archivedLoads, isEndpoint, loadable } from "./archived-answer.ts";
 
 // Times of readings that lie in the future, because the clock was ahead: their lists would not be due until then. They become
 // the time of now, so a list is read at its usual age. A clock that is behind the service's own dates changes nothing: with its
@@ -175,19 +174,19 @@ const recoverRun = async (
   }
   const answered = new Set<string>();
   let answers = 0;
-  for await (const { header, body } of archive.responses(runId)) {
+  for await (const response of archive.responses(runId)) {
+    const { header } = response;
     answered.add(header.requestId);
     if (known.has(header.requestId) || !isStreamName(header.stream)) continue;
-    const answer = parseArchived(header, body);
-    const frozen = answer !== null && frozenMisfit(archivedLoads(answer, null), warehouse.strictness) !== null;
-    if (answer !== null && !frozen) {
+    const { answer, error } = loadable(response, warehouse.strictness);
+    if (error === null) {
       const key = stateKey(answer.stream, header.scope);
       const list = lists.get(key) ?? (begun.has(key) ? null : firstList(answer, rows.get(key) ?? 0));
       const after = await takeUp(warehouse, answer, list, runId);
       if (after !== null) lists.set(key, after);
       answers += 1;
     } else {
-      const requests = [archivedRequest(header, header.stream, 0, frozen ? "SCHEMA_FROZEN" : "RESPONSE_INVALID")];
+      const requests = [archivedRequest(header, header.stream, 0, error)];
       await warehouse.commit({ runId, loads: [], requests, scopes: [], quota: null });
     }
   }

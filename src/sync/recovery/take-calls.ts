@@ -9,12 +9,11 @@ import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { OutsideCalls, SentCall } from "../../warehouse/journal/call-lines.ts";
 import { readCallFiles, removeCallFile } from "../../warehouse/journal/journal.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
-import { frozenMisfit } from "../../warehouse/record/normalize-record.ts";
 import { unreadState } from "../list/stored-state.ts";
 import { unansweredRow } from "../request/ledger-rows.ts";
 import { unknownInputLoad } from "../rows/loads.ts";
 import { type LookupOutcome, lookupOutcome, lookupQuestion, outcomeJson } from "../rows/lookup-outcome.ts";
-import { archivedLoads, parseArchived } from "./archived-answer.ts";
+import { archivedLoads, loadable } from "./archived-answer.ts";
 import { archivedRequest, NO_ANSWER } from "./recover.ts";
 
 const BY_INPUT = ENDPOINTS.resolveCompany.path;
@@ -32,23 +31,20 @@ const checkedAccount = (outcome: LookupOutcome, now: number, runId: string): rea
 /** Loads an archived answer of a lookup with its ledger row. Returns what the lookup found; null: nothing usable. */
 const bookAnswer = async (
   warehouse: Warehouse,
-  calls: OutsideCalls,
-  { header, body }: ArchivedResponse,
+  { runId, answered }: OutsideCalls,
+  response: ArchivedResponse,
 ): Promise<LookupOutcome | null> => {
-  const { runId, answered } = calls;
-  const answer = parseArchived(header, body);
+  const { header } = response;
+  const { answer, error } = loadable(response, warehouse.strictness);
   const question = lookupQuestion.safeParse(header.detail);
-  const loads = answer === null ? [] : archivedLoads(answer, null);
-  const frozen = frozenMisfit(loads, warehouse.strictness) !== null;
   const outcome = answer === null || !question.success ? null : lookupOutcome(question.data, answer.envelope.envelope);
   const known = answered.find(({ requestId }) => requestId === header.requestId);
-  const error = answer === null ? "RESPONSE_INVALID" : frozen ? "SCHEMA_FROZEN" : null;
   const stream = isStreamName(header.stream) ? header.stream : "companies";
   await warehouse.commit({
     runId,
-    loads: frozen ? [] : loads,
+    loads: error === null ? archivedLoads(answer, null) : [],
     requests: [{ ...(known ?? archivedRequest(header, stream, 0, error)), error }],
-    scopes: outcome === null || frozen ? [] : checkedAccount(outcome, header.receivedAt, runId),
+    scopes: outcome === null || error !== null ? [] : checkedAccount(outcome, header.receivedAt, runId),
     quota: null,
   });
   return outcome;

@@ -18,19 +18,22 @@ import { filtersOf } from "../rows/row-scope.ts";
 
 const readRequest = z.object({ page: z.number(), perPage: z.number(), role: z.enum(["cover", "bridge", "head"]) });
 
-/**
- * Detail stored with an archived response: the read that it answers (null for a single request), whether pages of its
- * walk overlap (null when it belongs to no walk), fields that the list was known to return (`granted`), heavy
- * fields that are taken from records that come along (null: all), and what the request was made for.
- */
 export const archivedDetail = z.object({
+  /** The read that it answers; null: a single request. */
   read: readRequest.nullable(),
+  /** Whether the pages of its walk share rows; null: it belongs to no walk. */
   overlap: z.boolean().nullable(),
-  granted: z.array(z.string()).readonly().default([]),
-  along: z.array(z.string()).readonly().nullable().default(null),
-  work: z.enum(WORK).nullable().default(null),
+  /** Fields that the list was known to return. */
+  granted: z.array(z.string()).readonly(),
+  /** Heavy fields that are taken from records that come along. */
+  along: z.array(z.string()).readonly(),
+  /** What it was requested for; null: not known. */
+  work: z.enum(WORK).nullable(),
 });
 export type ArchivedDetail = z.infer<typeof archivedDetail>;
+
+/** Detail of a response that is no page, and of which nothing else is said. */
+export const NO_DETAIL: ArchivedDetail = { read: null, overlap: null, granted: [], along: [], work: null };
 
 /** Configuration that shapes requests. */
 export interface CallOptions {

@@ -37,10 +37,10 @@ export const embeddedRecords = (included: JsonObject | null, embed: EmbedSpec): 
 /**
  * An embedded record without heavy fields that are not configured. The list would not bring them with the record's next
  * version, so the column would contradict its row (docs/decisions/fields.md). `kept`: those that are
- * taken; null: all.
+ * taken.
  */
-export const withoutContent = (record: JsonValue, table: TableName, kept: readonly string[] | null = []): JsonValue => {
-  if (kept === null || !isJsonObject(record)) return record;
+export const withoutContent = (record: JsonValue, table: TableName, kept: readonly string[] = []): JsonValue => {
+  if (!isJsonObject(record)) return record;
   const left = tableSpec(table).fields.filter((field) => isContent(field) && !kept.includes(field.name));
   if (!left.some(({ name }) => Object.hasOwn(record, name))) return record;
   return Object.fromEntries(Object.entries(record).filter(([name]) => !left.some((field) => field.name === name)));

@@ -38,8 +38,8 @@ export interface Answer {
   readonly envelope: JsonObject;
   /** Optional fields that the list is known to return in the form of this request, named or not. */
   readonly granted: readonly string[];
-  /** Heavy fields that are taken from records that come along; null: all, as older versions did. Unset: none. */
-  readonly along?: readonly string[] | null;
+  /** Heavy fields that are taken from records that come along; unset: none. */
+  readonly along?: readonly string[];
 }
 
 /** Prefix of a scope that is a followed input instead of a company id. */

@@ -6,6 +6,7 @@ import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/recor
 import { frozenMisfit } from "../../warehouse/record/normalize-record.ts";
 import type { ListShape } from "../list/form.ts";
 import type { BudgetBook } from "../plan/budgets/budget-book.ts";
+import { NO_DETAIL } from "../request/calls.ts";
 import type { Fetcher } from "../request/fetcher.ts";
 import { creditsOf } from "../request/ledger-rows.ts";
 import { loadsOf } from "../rows/loads.ts";
@@ -58,12 +59,17 @@ export type Reply =
   /** The run ends; `run.ending` has the reason. */
   | { readonly kind: "stopped" };
 
-/** The request belongs to no walk, so recovery loads its response without counting it as part of one. */
-const NO_WALK = { read: null, overlap: null };
-
 /** Sends one request, and commits it unless it was answered. */
 export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Promise<Reply> => {
-  const order = { runId: run.runId, stream, scope, walkId: null, call, work: "verify" as const, detail: NO_WALK };
+  const order = {
+    runId: run.runId,
+    stream,
+    scope,
+    walkId: null,
+    call,
+    work: "verify" as const,
+    detail: { ...NO_DETAIL },
+  };
   const purpose = { stream, work: order.work };
   if (run.budgets.room(purpose) !== "some") {
     run.budgets.leaveOut(purpose);

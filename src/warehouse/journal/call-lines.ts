@@ -52,6 +52,38 @@ export type SentCall = Extract<CallLine, { line: "sent" }>;
 /** Text of a line, with its end. */
 export const lineText = (line: CallLine): string => `${jsonText({ ...line }).text}\n`;
 
+/** How a process notes its calls. */
+interface CallLogOptions {
+  readonly runId: string;
+  /** Command. */
+  readonly mode: string;
+  /** Appends a line to the call file. */
+  readonly write: (line: CallLine) => void;
+  readonly now: () => number;
+  /** Longest time from one line to the next, ms. */
+  readonly longestMs: number;
+}
+
+/** Notes the calls of one command: begin ─▶ (sent ─▶ answered)* ─▶ end. The file exists once something is sent. */
+export const createCallLog = ({ runId, mode, write, now, longestMs }: CallLogOptions) => {
+  let begun = false;
+  const until = () => now() + longestMs;
+  return {
+    sent: (sent: Omit<SentCall, "line" | "at" | "until">): void => {
+      if (!begun) write({ line: "begin", runId, mode, at: now(), until: until() });
+      begun = true;
+      write({ line: "sent", ...sent, at: now(), until: until() });
+    },
+    answered: (request: RequestRecord, quota: QuotaReading | null): void => {
+      const { serviceRequestId = null, apiVersion = null } = request;
+      write({ line: "answered", request: { ...request, serviceRequestId, apiVersion }, quota, until: until() });
+    },
+    end: (error: string | null, quota: QuotaReading | null): void => {
+      if (begun) write({ line: "end", at: now(), error, quota });
+    },
+  };
+};
+
 /** The calls of one command. */
 export interface OutsideCalls {
   readonly runId: string;

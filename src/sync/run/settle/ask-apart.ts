@@ -8,7 +8,7 @@ import type { DuckmirrorError } from "../../../core/errors.ts";
 import type { LoadCounts, Work } from "../../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../../warehouse/record/normalize-record.ts";
 import { liveOf } from "../../list/state.ts";
-import { detailCall } from "../../request/calls.ts";
+import { detailCall, NO_DETAIL } from "../../request/calls.ts";
 import type { FetchResult } from "../../request/fetcher.ts";
 import { creditsOf } from "../../request/ledger-rows.ts";
 import { idOf, loadsOf } from "../../rows/loads.ts";
@@ -39,8 +39,8 @@ export const askApart = async (run: SyncRun, { stream, call, work, walkId, grant
     run.budgets.leaveOut(purpose);
     return { kind: "no-budget" };
   }
-  const detail = { read: null, overlap: null, granted: [...granted], along: [] };
-  const order = { runId: run.runId, stream, scope: "", walkId, call, work, detail: { ...detail, work } };
+  const detail = { ...NO_DETAIL, granted: [...granted], work };
+  const order = { runId: run.runId, stream, scope: "", walkId, call, work, detail };
   run.budgets.launch(purpose);
   const { result, requests } = await run.fetcher.fetch({ order: () => order });
   run.budgets.settle(purpose, creditsOf(requests));

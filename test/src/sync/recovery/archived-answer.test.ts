@@ -1,4 +1,4 @@
-// An archived response becomes the same rows as when it was received, also if an older version archived it.
+// An archived response becomes the same rows as when it was received.
 import { describe, expect, test } from "vitest";
 import type { Redactor } from "../../../../src/api/redact.ts";
 import {
@@ -8,6 +8,7 @@ import {
   redactedResponse,
   redactingArchive,
 } from "../../../../src/sync/recovery/archived-answer.ts";
+import { NO_DETAIL } from "../../../../src/sync/request/calls.ts";
 import type { ArchiveHeader } from "../../../../src/warehouse/archive/archive.ts";
 import type { ArchivedResponse } from "../../../../src/warehouse/archive/read-archive.ts";
 import { createMemoryArchive } from "../../../support/memory-archive.ts";
@@ -92,11 +93,8 @@ describe("a response in the archive", () => {
     expect(parseArchived(aHeader({ detail }), BODY)).toMatchObject(detail);
   });
 
-  test("of an older version says nothing of what it lacks", () => {
-    const unsaid = { granted: [], along: null, work: null };
-    const detail = { read: null, overlap: null };
-    expect(parseArchived(aHeader({ detail }), BODY)).toMatchObject({ ...detail, ...unsaid });
-    expect(parseArchived(aHeader({ detail: "?" }), BODY)).toMatchObject({ read: null, overlap: null, ...unsaid });
+  test("with another detail, as a lookup has, is no page", () => {
+    expect(parseArchived(aHeader({ detail: { kind: "company", input: "x" } }), BODY)).toMatchObject(NO_DETAIL);
   });
 
   test.each<[string, Partial<ArchiveHeader>, string]>([

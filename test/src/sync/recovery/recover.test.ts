@@ -7,6 +7,7 @@ import { liveOf, openList } from "../../../../src/sync/list/state.ts";
 import { walkingState } from "../../../../src/sync/list/stored-state.ts";
 import { parseCursor, storedProgress } from "../../../../src/sync/list/ways/progress.ts";
 import { recover } from "../../../../src/sync/recovery/recover.ts";
+import { NO_DETAIL } from "../../../../src/sync/request/calls.ts";
 import { anAccount } from "../../../support/fake-data.ts";
 import { createMemoryArchive } from "../../../support/memory-archive.ts";
 import { createMemoryWarehouse } from "../../../support/memory-warehouse/memory-warehouse.ts";
@@ -32,7 +33,7 @@ const recoveredCursor = async (storedBy: string) => {
   const body = { data: [anAccount(4), anAccount(3)], meta: { page: 2, perPage: 2, totalCount: TOTAL, totalPages: 3 } };
   const bytes = Buffer.from(JSON.stringify(body));
   const request = { requestId: "second", runId: KILLED, stream: "accounts", scope: "", sentAt: T0 };
-  const detail = { read: pageAt(2), overlap: false };
+  const detail = { ...NO_DETAIL, read: pageAt(2), overlap: false };
   await open.response(
     {
       ...request,

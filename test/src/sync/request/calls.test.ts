@@ -2,26 +2,7 @@
 import { expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
 import { initialShape } from "../../../../src/sync/list/form.ts";
-import {
-  archivedDetail,
-  type CallOptions,
-  companyCall,
-  detailCall,
-  listCall,
-} from "../../../../src/sync/request/calls.ts";
-
-// What the archive keeps beside a response.
-
-test("details of older versions lack what these did not store", () => {
-  expect(archivedDetail.parse({ read: null, overlap: null })).toEqual({
-    read: null,
-    overlap: null,
-    granted: [],
-    along: null,
-    work: null,
-  });
-  expect(archivedDetail.safeParse({ read: { page: 1 }, overlap: null }).success).toBe(false);
-});
+import { type CallOptions, companyCall, detailCall, listCall } from "../../../../src/sync/request/calls.ts";
 
 const options: CallOptions = { content: [], view: "default", rowScope: {} };
 const shape = initialShape(100);

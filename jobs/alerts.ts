@@ -7,7 +7,7 @@ import { KEPT_PAST, pastStates } from "../src/alerts/events/past.ts";
 import { type AlertEvent, eventId, messagesOf } from "../src/alerts/message.ts";
 import { alone, type RuleContext, type RulePass, runRule, senderOf } from "../src/alerts/run-rule.ts";
 import { verdictOf } from "../src/alerts/sending/post.ts";
-import { openRuleStore, type Position, type StoredMessage } from "../src/alerts/store/rule-store.ts";
+import { openRuleStore, type StoredMessage } from "../src/alerts/store/rule-store.ts";
 import type { AlertSettings } from "../src/core/config/alerts/alert-settings.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
@@ -47,13 +47,9 @@ const deliveriesOf = async (config: AlertsConfig) => {
 const contextOf = (config: AlertsConfig, context: AlertsContext): RuleContext => ({
   ...context,
   deliveries: () => deliveriesOf(config),
-  ...ownOf(config),
-});
-
-const ownOf = ({ dataDir, profile, userSql }: AlertsConfig) => ({
-  dataDir,
-  profile,
-  userSql,
+  dataDir: config.dataDir,
+  profile: config.profile,
+  userSql: config.userSql,
 });
 
 const failedPass = (name: string, error: unknown): RulePass => ({
@@ -117,27 +113,71 @@ export const replayAlert = async (
   return runRule(rule, contextOf(config, context));
 };
 
-/** The stored state of a rule. */
-export interface AlertState {
-  readonly rule: AlertSettings;
-  readonly position: Position;
-  readonly waiting: readonly StoredMessage[];
-  readonly dead: readonly StoredMessage[];
+/** A message that was given up. */
+export interface DeadLetter {
+  readonly id: string;
+  /** ms since the epoch. */
+  readonly madeAt: number;
+  /** Number of its events. */
+  readonly events: number;
+  readonly attempts: number;
+  readonly error: string | null;
 }
 
+/** An alert rule, how far it has come, and what it keeps. */
+export interface AlertReport {
+  readonly name: string;
+  readonly event: AlertSettings["event"];
+  /** Last change that was considered; null: none yet. */
+  readonly after: number | null;
+  /** States that are true now, and since when. */
+  readonly active: readonly { readonly key: string; readonly since: string }[];
+  /** The receiver answered 410; null: it takes messages. */
+  readonly off: { readonly at: string; readonly detail: string } | null;
+  /** Why the rule could not be evaluated; null: it could. */
+  readonly problem: { readonly at: string; readonly code: string; readonly message: string } | null;
+  /** Messages that were taken, and attempts that failed, since the rule began. */
+  readonly sent: number;
+  readonly failed: number;
+  readonly waiting: number;
+  /** Time of the next attempt, ms since the epoch; null: nothing waits for one. */
+  readonly nextAt: number | null;
+  /** Why the first message that waits was not taken. */
+  readonly error: string | null;
+  readonly dead: readonly DeadLetter[];
+}
+
+const reportOn = async ({ name, event }: AlertSettings, dataDir: string): Promise<AlertReport> => {
+  const store = openRuleStore(dataDir, name);
+  const { after, active, off, problem, sent, failed } = await store.position();
+  const waiting = await store.messages("waiting");
+  const dead = await store.messages("dead");
+  const first = waiting[0]?.message;
+  return {
+    name,
+    event,
+    after,
+    active: Object.entries(active).map(([key, { since }]) => ({ key, since })),
+    off,
+    problem,
+    sent,
+    failed,
+    waiting: waiting.length,
+    nextAt: first === undefined || first.nextAt === 0 ? null : first.nextAt,
+    error: first?.error ?? null,
+    dead: dead.map(({ message: { id, madeAt, body, attempts, error } }) => ({
+      id,
+      madeAt,
+      events: body.data.events.length,
+      attempts,
+      error,
+    })),
+  };
+};
+
 /** The rules with what they keep. Throws ALERTS_MISSING, ALERT_UNKNOWN, ALERTS_DAMAGED. */
-export const listAlerts = async (config: AlertsConfig, names: readonly string[]): Promise<readonly AlertState[]> =>
-  Promise.all(
-    rulesNamed(config, names).map(async (rule) => {
-      const store = openRuleStore(config.dataDir, rule.name);
-      const [position, waiting, dead] = [
-        await store.position(),
-        await store.messages("waiting"),
-        await store.messages("dead"),
-      ];
-      return { rule, position, waiting, dead };
-    }),
-  );
+export const listAlerts = (config: AlertsConfig, names: readonly string[]): Promise<readonly AlertReport[]> =>
+  Promise.all(rulesNamed(config, names).map((rule) => reportOn(rule, config.dataDir)));
 
 /** Figures of a rule. */
 export interface AlertFigures {
@@ -168,6 +208,10 @@ export const alertFigures = async ({ alerts, dataDir }: AlertsConfig): Promise<r
   }
   return found;
 };
+
+/** An event as it was found: only one that is sent has an id. */
+type FoundEvent = Omit<AlertEvent, "id">;
+const withoutId = ({ id: _, ...event }: AlertEvent): FoundEvent => event;
 
 /** What a rule would find now: in the last changes, or true. */
 const foundNow = async (rule: AlertSettings, config: AlertsConfig, { clock, signal, query }: AlertsContext) => {
@@ -215,22 +259,23 @@ export const backtestAlert = async (
   config: AlertsConfig,
   { name, since }: { readonly name: string; readonly since: number },
   context: AlertsContext,
-): Promise<readonly AlertEvent[]> => {
+): Promise<readonly FoundEvent[]> => {
   const rule = onlyRule(config, name);
   const { event } = rule;
-  if (event === "changes") return pastChanges(rule, config, since, context);
+  if (event === "changes") return (await pastChanges(rule, config, since, context)).map(withoutId);
   const kept = KEPT_PAST.find((known) => known === event);
   if (kept === undefined)
     throw new DuckmirrorError("USAGE", {
       detail: `the mirror keeps nothing that shows when ${event} was true; known: changes, ${KEPT_PAST.join(", ")}`,
     });
-  return pastStates(snapshotPath(config.dataDir), kept, { rule: name, since, now: context.clock.now() });
+  const past = await pastStates(snapshotPath(config.dataDir), kept, { rule: name, since, now: context.clock.now() });
+  return past.map(withoutId);
 };
 
-export interface AlertTest {
-  /** What the rule finds in the last 10,000 changes, or what is true now. */
-  readonly found: readonly AlertEvent[];
-  /** The receiver took the message. */
+/** What an alert rule finds, and whether its receiver took a test message. */
+export interface AlertTestReport {
+  /** In the last 10,000 changes, or what is true now. */
+  readonly found: readonly FoundEvent[];
   readonly taken: boolean;
   readonly error: DuckmirrorError | null;
 }
@@ -239,7 +284,11 @@ export interface AlertTest {
  * Sends one message of type duckmirror.test with a few of the events that a rule finds. Changes nothing of the rule. Throws
  * as alertsJob, SNAPSHOT_MISSING, QUERY_FAILED, QUERY_LIMIT.
  */
-export const testAlert = async (config: AlertsConfig, name: string, context: AlertsContext): Promise<AlertTest> => {
+export const testAlert = async (
+  config: AlertsConfig,
+  name: string,
+  context: AlertsContext,
+): Promise<AlertTestReport> => {
   const rule = onlyRule(config, name);
   const { clock } = context;
   const send = await senderOf(rule, contextOf(config, context));
@@ -256,10 +305,10 @@ export const testAlert = async (config: AlertsConfig, name: string, context: Ale
   const events = shown.map((event, nth) => ({ ...event, id: eventId("test", name, now, nth) }));
   const of = { rule: name, profile: config.profile, batch: TEST_EVENTS, now, type: "duckmirror.test" };
   const [message] = messagesOf(events, of);
-  if (message === undefined) return { found, taken: false, error: null };
+  const report = { found: found.map(withoutId), taken: false, error: null };
+  if (message === undefined) return report;
   const attempt = await send(message);
   const verdict = verdictOf(attempt, { attempts: 1, madeAt: now, now, random: 0 });
-  if (verdict.kind === "sent") return { found, taken: true, error: null };
-  const error = new DuckmirrorError("ALERT_TEST_UNDELIVERED", { name, detail: verdict.detail });
-  return { found, taken: false, error };
+  if (verdict.kind === "sent") return { ...report, taken: true };
+  return { ...report, error: new DuckmirrorError("ALERT_TEST_UNDELIVERED", { name, detail: verdict.detail }) };
 };

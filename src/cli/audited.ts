@@ -20,7 +20,7 @@ export const audited = async <T>(
   { clock, terminal }: CommandContext,
   deed: Pick<Deed, "action" | "subject" | "sql">,
   work: () => Promise<T>,
-  resultOf: (value: T) => Partial<Result>,
+  resultOf: (value: T) => Partial<Result> = () => ({}),
 ): Promise<T> => {
   const { openTrail } = await import("../warehouse/audit/trail.ts");
   const warn = (text: string) => terminal.err(`warning: ${text}\n`);

@@ -1,14 +1,15 @@
-// Defines a command: options and examples, a schema for the typed input, and run(input, context). Imports no zod at
-// run time, so that `--help` need not load it.
-import type { Command } from "commander";
-import type { z } from "zod";
+// Defines a command: arguments, options, examples, and run(input, context). Loaded with a command: the list of commands
+// needs its types only.
+import { type Command, Option } from "commander";
+import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Config, FlagValues } from "../core/config/config.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
+import type { ProgressSink } from "../core/report/sync-progress.ts";
 import type { Scrubber } from "../core/secret.ts";
+import { parseDuration } from "../core/text/units.ts";
 import type { Tracer } from "../core/tracing.ts";
-import type { Progress } from "./terminal/progress.ts";
 import type { Asker, Terminal } from "./terminal/terminal.ts";
 
 /** Dependencies of the program; replaced in tests. */
@@ -39,6 +40,9 @@ export interface SharedOptions {
   readonly logFormat?: string | undefined;
 }
 
+/** Configurations of profiles; the first one's settings are those of the process. */
+export type Profiles = readonly [Config, ...Config[]];
+
 export interface CommandContext extends CliDeps {
   readonly shared: SharedOptions;
   /** All commands, for commands that describe them. */
@@ -46,22 +50,30 @@ export interface CommandContext extends CliDeps {
   /** Configuration with this command's flags. Throws CONFIG_INVALID, CONFIG_FILE_UNREADABLE, PROFILE_UNKNOWN. */
   loadConfig(flags?: FlagValues): Promise<Config>;
   /** Configurations of all profiles, or of the one named by --profile. Throws the errors of loadConfig. */
-  loadProfiles(): Promise<readonly Config[]>;
+  loadProfiles(): Promise<Profiles>;
   /** The configured log to stderr. Its lines appear above live progress. */
   logger(config: Config): Promise<Logger>;
   /**
-   * Shows a run: live lines on a terminal, log lines elsewhere or with log_format json, only problems with --quiet.
+   * Shows the run of `work`: live lines on a terminal, log lines elsewhere or with log_format json, only problems with
+   * --quiet.
    */
-  progress(config: Config): Promise<Progress>;
+  withProgress<T>(config: Config, work: (emit: ProgressSink) => Promise<T>): Promise<T>;
   /**
    * The tracer, if the environment asks for traces (OTEL_*). `traceparent`: parent of the spans; unset: TRACEPARENT.
    * Spans are sent at the end of the command at the latest.
    */
   tracer(config: Config, traceparent?: string | null): Promise<Tracer>;
+  /** Writes advice for people to stderr, unless --quiet or --json. */
+  hint(text: string): void;
   /** Writes one JSON value to stdout; integers beyond 2^53 keep every digit. */
   printJson(value: unknown): Promise<void>;
-  /** Writes `error CODE: ...` and its hint to stderr, nothing to stdout. Returns the error, UNEXPECTED if it has no code. */
-  printProblem(error: unknown): DuckmirrorError;
+  /** Writes `error CODE: ...` and its hint to stderr, nothing to stdout. Returns the exit code. */
+  printProblem(error: unknown): number;
+  /**
+   * Prints a result: its JSON with --json, else its text, with a final line end. `error`: why it is incomplete; it is printed, too, and
+   * decides the exit code, which is returned.
+   */
+  show(json: () => object, text: () => string, error?: DuckmirrorError | null): Promise<number>;
 }
 
 export interface CommandModule {
@@ -81,25 +93,90 @@ export interface CommandEntry {
   readonly load: () => Promise<{ readonly command: CommandModule }>;
 }
 
-/**
- * Makes a command from its parts. `input` validates the typed input; invalid input is a usage error (exit code 2).
- */
-export const defineCommand = <Input>(spec: {
-  /** Adds the command's own arguments and options; the shared ones exist already. */
-  readonly configure: (command: Command) => Command;
+// Options: members of a command's input, each with its text in --help. The command line is declared from the same schema that checks it.
+
+interface OptionText {
+  readonly summary: string;
+  /** Name of its value, `<n>`; unset: it takes none. */
+  readonly value?: string;
+  /** As commander takes it; unset: the member's name, and `value`. */
+  readonly flags?: string;
+  /** Choices, a default that --help shows, and the like. */
+  readonly adapt?: (option: Option) => Option;
+}
+
+const optionTexts = new WeakMap<z.core.$ZodType, OptionText>();
+
+/** Makes a member of the input an option. */
+export const optionOf = <Schema extends z.ZodType>(schema: Schema, text: OptionText): Schema => {
+  optionTexts.set(schema, text);
+  return schema;
+};
+
+export const flag = (summary: string) => optionOf(z.boolean().default(false), { summary });
+
+export const option = (value: string, summary: string) => optionOf(z.string().optional(), { value, summary });
+
+/** An option that may be repeated. */
+export const repeated = (value: string, summary: string) =>
+  optionOf(z.array(z.string()).default([]), {
+    value,
+    summary,
+    adapt: (one) => one.argParser((text, all: string[] = []) => [...all, text]),
+  });
+
+/** An option with a few possible values. */
+export const choice = <const T extends readonly string[]>(value: string, summary: string, choices: T) =>
+  optionOf(z.enum(choices).optional(), { value, summary, adapt: (one) => one.choices(choices) });
+
+export const anyArguments = z.array(z.string()).default([]);
+
+export const usage = (detail: string, cause?: unknown): DuckmirrorError =>
+  new DuckmirrorError("USAGE", { detail }, { cause });
+
+/** The duration that an option was given, ms; null: unset. `like`: examples for a wrong one. Throws USAGE under `least` ms. */
+export const durationOf = (name: string, text: string | undefined, like: string, least = 1): number | null => {
+  if (text === undefined) return null;
+  const ms = parseDuration(text);
+  if (ms !== null && ms >= least) return ms;
+  throw usage(`${name}: "${text}" is not a duration like ${like}`);
+};
+
+/** `"a, b,"` → `["a", "b"]`. */
+export const listOf = (text = ""): readonly string[] =>
+  text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+
+const declared = (name: string, { flags, value, summary, adapt = (one) => one }: OptionText): Option => {
+  const long = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return adapt(new Option(flags ?? (value === undefined ? long : `${long} ${value}`), summary));
+};
+
+/** Makes a command from its parts. Input that the schema refuses is a usage error (exit code 2). */
+export const defineCommand = <Shape extends z.core.$ZodLooseShape>(spec: {
+  /** Adds the command's own arguments and texts of --help; the shared options exist already. */
+  readonly configure?: (command: Command) => Command;
   /** Command line → description. */
   readonly examples: Readonly<Record<string, string>>;
-  readonly input: z.ZodType<Input>;
-  readonly run: (input: Input, context: CommandContext) => Promise<number>;
+  /** `args` and the options. */
+  readonly input: z.ZodObject<Shape>;
+  readonly run: (input: z.output<z.ZodObject<Shape>>, context: CommandContext) => Promise<number>;
 }): CommandModule => ({
   configure: (command) => {
     const lines = Object.entries(spec.examples).map(([line, meaning]) => `  # ${meaning}\n  ${line}`);
-    spec.configure(command).addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
+    spec.configure?.(command);
+    for (const [name, schema] of Object.entries(spec.input.shape)) {
+      const text = optionTexts.get(schema);
+      if (text !== undefined) command.addOption(declared(name, text));
+    }
+    command.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
   },
   execute: async (typed, context) => {
     const parsed = spec.input.safeParse(typed);
     if (parsed.success) return spec.run(parsed.data, context);
     const issue = parsed.error.issues[0];
-    throw new DuckmirrorError("USAGE", { detail: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}` });
+    throw usage(`${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
   },
 });

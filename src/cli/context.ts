@@ -1,10 +1,11 @@
 // Context of a running command: configuration, log, progress and output. Loads large modules on first use.
+import { type DuckmirrorError, EXIT } from "../core/errors.ts";
 import { ExactNumber } from "../core/json.ts";
 import type { Logger } from "../core/log.ts";
 import { noTracer, type Tracer } from "../core/tracing.ts";
 import { wantedTraces } from "../telemetry/wanted.ts";
 import type { CliDeps, CommandContext, CommandEntry, SharedOptions } from "./command.ts";
-import { asProblem, writeProblem } from "./problem.ts";
+import { asProblem, withError, writeProblem } from "./problem.ts";
 import type { LiveArea } from "./terminal/progress.ts";
 
 // Traces of a command. OpenTelemetry is loaded only if the environment asks for it.
@@ -48,6 +49,20 @@ const exactJson = async (value: unknown): Promise<string> => {
   return stringify(value, undefined, undefined, [exactNumbers]) ?? "null";
 };
 
+const printResult = async (
+  { shared, terminal, scrubber, printJson, printProblem }: CommandContext,
+  json: () => object,
+  text: () => string,
+  error: DuckmirrorError | null,
+): Promise<number> => {
+  if (shared.json) await printJson(withError(json(), error, scrubber));
+  else {
+    const shown = text();
+    await terminal.out(shown === "" || shown.endsWith("\n") ? shown : `${shown}\n`);
+  }
+  return error === null ? EXIT.done : printProblem(error);
+};
+
 /** The context of one command; call `close` when the command is done. */
 export const contextFor = (
   deps: CliDeps,
@@ -76,22 +91,18 @@ export const contextFor = (
       const { logLevel: level, logFormat: format } = config;
       return createLogger({ level, format, colour, scrubber, target: { write: writeLine } });
     },
-    async progress(config) {
-      const { createLiveProgress, createLoggedProgress } = await import("./terminal/progress.ts");
+    async withProgress(config, work) {
+      const { createLiveArea, createLiveProgress, loggedProgress } = await import("./terminal/progress.ts");
       if (!terminal.isTty.err || shared.quiet || config.logFormat === "json") {
-        return createLoggedProgress(await context.logger(config), clock, config.logFormat);
+        return work(loggedProgress(await context.logger(config), clock, config.logFormat));
       }
-      const { createLiveArea } = await import("./terminal/progress.ts");
       live = createLiveArea(terminal.errStream);
       const view = { columns: () => terminal.errColumns, colours: terminal.errColours };
-      const progress = createLiveProgress(live, clock, view);
-      return {
-        sink: progress.sink,
-        end: () => {
-          progress.end();
-          live = null;
-        },
-      };
+      const { sink, end } = createLiveProgress(live, clock, view);
+      return work(sink).finally(() => {
+        end();
+        live = null;
+      });
     },
     tracer: async (config, traceparent = deps.env.TRACEPARENT ?? null) => {
       traces ??= tracerFor(deps, traceparent, () => context.logger(config));
@@ -100,12 +111,16 @@ export const contextFor = (
     close: async () => {
       if (traces !== null && !(await (await traces).close())) deps.onHeld?.();
     },
+    hint: (text) => {
+      if (!shared.quiet && !shared.json) terminal.err(`${text}\n`);
+    },
     printJson: async (value) => terminal.out(`${await exactJson(value)}\n`),
     printProblem: (error) => {
       const problem = asProblem(error);
       writeProblem(problem, deps, shared.verbose);
-      return problem;
+      return problem.exitCode;
     },
+    show: (json, text, error = null) => printResult(context, json, text, error),
   };
   return context;
 };

@@ -2,7 +2,8 @@
 import { vocabulary } from "../catalog/field-rules.ts";
 import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config/config.ts";
 import { azureSecrets, secretsIn } from "../core/config/destinations/secrets-in.ts";
-import type { CliDeps, SharedOptions } from "./command.ts";
+import { DuckmirrorError } from "../core/errors.ts";
+import type { CliDeps, Profiles, SharedOptions } from "./command.ts";
 
 const inputOf = (flags: FlagValues, shared: SharedOptions, deps: CliDeps) => {
   const level = shared.quiet ? "error" : shared.verbose ? "debug" : undefined;
@@ -44,10 +45,11 @@ export const loadSettings = (flags: FlagValues, shared: SharedOptions, deps: Cli
 };
 
 /** Configurations of all profiles, or of the one named by --profile. */
-export const loadProfileSettings = (shared: SharedOptions, deps: CliDeps): readonly Config[] => {
+export const loadProfileSettings = (shared: SharedOptions, deps: CliDeps): Profiles => {
   const input = inputOf({}, shared, deps);
-  const configs = shared.profile === undefined ? loadProfiles(input) : [loadConfig(input)];
-  for (const config of configs) hideSecrets(config, deps);
-  if (configs[0] !== undefined) printWarnings(configs[0], shared, deps);
-  return configs;
+  const [first, ...others] = shared.profile === undefined ? loadProfiles(input) : [loadConfig(input)];
+  if (first === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
+  for (const config of [first, ...others]) hideSecrets(config, deps);
+  printWarnings(first, shared, deps);
+  return [first, ...others];
 };

@@ -2,12 +2,11 @@
 // texts: takes settings, returns typed reports, emits progress events. A method loads what it needs when it is called.
 
 import { resolve } from "node:path";
-import type { AlertState, AlertsConfig, AlertsContext } from "../../jobs/alerts.ts";
+import type { AlertReport, AlertsConfig, AlertsContext, AlertTestReport, DeadLetter } from "../../jobs/alerts.ts";
 import type { DeliveryReport } from "../../jobs/deliver.ts";
 import type { Followed, FollowedInput, Unfollowed } from "../../jobs/following.ts";
 import type { LookupResult } from "../../jobs/lookup.ts";
 import type { PlanReport } from "../../jobs/plan.ts";
-import type { AlertEvent } from "../alerts/message.ts";
 import type { RulePass } from "../alerts/run-rule.ts";
 import { vocabulary } from "../catalog/field-rules.ts";
 import { systemClock } from "../core/clock.ts";
@@ -21,60 +20,6 @@ import type { SyncReport } from "../core/report/sync-report.ts";
 import type { Change } from "../warehouse/read/changes/change.ts";
 import type { QueryCursor, QueryResult } from "../warehouse/user-sql/query-output.ts";
 import type { SqlSource } from "../warehouse/user-sql/user-query.ts";
-
-// Alerts of the library: what `duckmirror alerts` lists, sends, tries and replays, as typed values.
-
-/** A message that was given up. */
-export interface DeadLetter {
-  readonly id: string;
-  /** ms since the epoch. */
-  readonly madeAt: number;
-  /** Number of its events. */
-  readonly events: number;
-  readonly attempts: number;
-  readonly error: string | null;
-}
-
-/** An alert rule, how far it has come, and what it keeps. */
-export interface AlertReport {
-  readonly name: string;
-  readonly event:
-    | "changes"
-    | "run_failed"
-    | "data_old"
-    | "credits_short"
-    | "schema_drift"
-    | "rows_unusual"
-    | "unconfirmed"
-    | "check_failed"
-    | "delivery_late"
-    | "heartbeat";
-  /** Last change that was considered; null: none yet. */
-  readonly after: number | null;
-  /** States that are true now, and since when. */
-  readonly active: readonly { readonly key: string; readonly since: string }[];
-  /** The receiver answered 410; null: it takes messages. */
-  readonly off: { readonly at: string; readonly detail: string } | null;
-  /** Why the rule could not be evaluated; null: it could. */
-  readonly problem: { readonly at: string; readonly code: string; readonly message: string } | null;
-  /** Messages that were taken, and attempts that failed, since the rule began. */
-  readonly sent: number;
-  readonly failed: number;
-  readonly waiting: number;
-  /** Time of the next attempt, ms since the epoch; null: nothing waits for one. */
-  readonly nextAt: number | null;
-  /** Why the first message that waits was not taken. */
-  readonly error: string | null;
-  readonly dead: readonly DeadLetter[];
-}
-
-/** What an alert rule finds, and whether its receiver took a test message. */
-export interface AlertTestReport {
-  /** In the last 10,000 changes, or what is true now. */
-  readonly found: readonly Omit<AlertEvent, "id">[];
-  readonly taken: boolean;
-  readonly error: DuckmirrorError | null;
-}
 
 /** The setting `alerts` at work; see docs/ALERTS.md. Each rejects with ALERTS_MISSING or ALERT_UNKNOWN. */
 export interface Alerts {
@@ -94,31 +39,6 @@ export interface Alerts {
   replay(name: string, request?: { readonly after?: number; readonly signal?: AbortSignal }): Promise<RulePass>;
 }
 
-const reportOf = ({ rule, position, waiting, dead }: AlertState): AlertReport => {
-  const { after, active, off, problem, sent, failed } = position;
-  const first = waiting[0]?.message;
-  return {
-    name: rule.name,
-    event: rule.event,
-    after,
-    active: Object.entries(active).map(([key, { since }]) => ({ key, since })),
-    off,
-    problem,
-    sent,
-    failed,
-    waiting: waiting.length,
-    nextAt: first === undefined || first.nextAt === 0 ? null : first.nextAt,
-    error: first?.error ?? null,
-    dead: dead.map(({ message: { id, madeAt, body, attempts, error } }) => ({
-      id,
-      madeAt,
-      events: body.data.events.length,
-      attempts,
-      error,
-    })),
-  };
-};
-
 const contextWith = (signal = new AbortController().signal): AlertsContext => ({
   clock: systemClock,
   random: Math.random,
@@ -128,7 +48,7 @@ const contextWith = (signal = new AbortController().signal): AlertsContext => ({
 const createAlerts = (config: AlertsConfig): Alerts => ({
   list: async (names = []) => {
     const { listAlerts } = await import("../../jobs/alerts.ts");
-    return (await listAlerts(config, names)).map(reportOf);
+    return listAlerts(config, names);
   },
   send: async ({ names = [], signal } = {}) => {
     const { alertsJob } = await import("../../jobs/alerts.ts");
@@ -136,8 +56,7 @@ const createAlerts = (config: AlertsConfig): Alerts => ({
   },
   test: async (name, { signal } = {}) => {
     const { testAlert } = await import("../../jobs/alerts.ts");
-    const { found, taken, error } = await testAlert(config, name, contextWith(signal));
-    return { found: found.map(({ id: _, ...event }) => event), taken, error };
+    return testAlert(config, name, contextWith(signal));
   },
   replay: async (name, { after, signal } = {}) => {
     const { replayAlert } = await import("../../jobs/alerts.ts");
@@ -166,7 +85,18 @@ export type { OutValue } from "../warehouse/duckdb/out-values.ts";
 export type { Change } from "../warehouse/read/changes/change.ts";
 export type { QueryColumn, QueryCursor, QueryResult } from "../warehouse/user-sql/query-output.ts";
 
-export type { DeliveryReport, FlagValues as Settings, Followed, FollowedInput, LookupResult, PlanReport, Unfollowed };
+export type {
+  AlertReport,
+  AlertTestReport,
+  DeadLetter,
+  DeliveryReport,
+  FlagValues as Settings,
+  Followed,
+  FollowedInput,
+  LookupResult,
+  PlanReport,
+  Unfollowed,
+};
 
 /** Sources of a mirror's settings. */
 export interface MirrorOptions {

@@ -3,16 +3,14 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { parseJson } from "../api/json/lossless-json.ts";
-import { catalogTables, type DictionaryTable, sqlName } from "../catalog/dictionary.ts";
+import { type DictionaryTable, sqlName } from "../catalog/dictionary.ts";
 import { SEARCHED_TABLES, TABLE_NAMES } from "../catalog/tables.ts";
 import type { Clock } from "../core/clock.ts";
-import { DuckmirrorError } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
-import { didYouMean } from "../core/text/did-you-mean.ts";
 import { momentBefore } from "../core/time.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import type { ReadSql } from "../warehouse/duckdb/statements.ts";
-import { describeViews } from "../warehouse/file/views.ts";
+import { describedTable, describedTables } from "../warehouse/file/views.ts";
 import { changeInWords, changeTables } from "../warehouse/read/changes/change.ts";
 import { readChanges } from "../warehouse/read/changes/read-changes.ts";
 import { search } from "../warehouse/read/search/search.ts";
@@ -79,13 +77,8 @@ const shape = (table: DictionaryTable) => ({
 
 /** Tables and views as a person reads them; with a name, that one with its columns. */
 const describe = async (typed: string | undefined): Promise<Readonly<Record<string, unknown>>> => {
-  const tables = [...catalogTables(), ...(await describeViews())];
-  if (typed === undefined) return { tables: tables.map((table) => ({ table: sqlName(table), grain: table.grain })) };
-  const name = typed.replace(/^main\./, "");
-  const found = tables.find((table) => sqlName(table) === name) ?? tables.find((table) => table.name === name);
-  if (found !== undefined) return shape(found);
-  const detail = `there is no table ${typed}.${didYouMean(name, tables.map(sqlName))}`;
-  throw new DuckmirrorError("USAGE", { detail });
+  if (typed !== undefined) return shape(await describedTable(typed));
+  return { tables: (await describedTables()).map((table) => ({ table: sqlName(table), grain: table.grain })) };
 };
 
 const MOST_ROWS = 1_000;

@@ -2,23 +2,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { detailOf } from "../../core/errors.ts";
 import { readGiven } from "../../core/files/given-files.ts";
 import { writeNewSync } from "../../core/files/own-files.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { readCsv } from "../../warehouse/duckdb/read-csv.ts";
-import type { CommandContext } from "../command.ts";
+import { type CliDeps, option, usage } from "../command.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-export interface InputsWish {
-  readonly args: readonly string[];
-  /** A path; `-`: stdin. */
-  readonly file?: string | undefined;
-  /** Column of a CSV; unset: one input a line. */
-  readonly column?: string | undefined;
-}
-
-const usage = (detail: string) => new DuckmirrorError("USAGE", { detail });
+export const inputOptions = {
+  file: option("<file>", "file with one input per line; - reads stdin"),
+  column: option("<name>", "the file is a CSV; read the inputs from this column"),
+};
 
 /** Words that head a column rather than name a company. */
 const HEAD =
@@ -62,12 +57,15 @@ const withTextFile = async <T>(text: string, work: (path: string) => Promise<T>)
   }
 };
 
-/** Where a list is read from. */
-type InputSource = Pick<CommandContext, "cwd"> & { readonly terminal: Pick<Terminal, "readInput"> };
-
 /** All inputs, in order, repeated ones once. Throws USAGE when there is none, or the list cannot be read. */
-export const readInputs = async (wish: InputsWish, { cwd, terminal }: InputSource): Promise<readonly string[]> => {
-  const { args, file, column } = wish;
+export const readInputs = async (
+  {
+    args,
+    file,
+    column,
+  }: { readonly args: readonly string[]; readonly file?: string | undefined; readonly column?: string | undefined },
+  { cwd, terminal }: Pick<CliDeps, "cwd"> & { readonly terminal: Pick<Terminal, "readInput"> },
+): Promise<readonly string[]> => {
   if (file === undefined && column !== undefined) throw usage("--column names a column of --file");
   const readText = (path: string): string => {
     try {

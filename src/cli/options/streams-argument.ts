@@ -2,33 +2,28 @@
 import type { Command } from "commander";
 import { z } from "zod";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { parseTime } from "../../core/time.ts";
 import type { StoreSettings } from "../../deliver/stores/open-store.ts";
+import { option, optionOf, repeated, usage } from "../command.ts";
 
 // Options of commands that read or write object storage.
 
-export const bucketInput = {
-  account: z.string().optional(),
-  endpoint: z.string().optional(),
-  region: z.string().optional(),
-  pathStyle: z.boolean().optional(),
+export const bucketOptions = {
+  endpoint: option("<url>", "address of another service than Amazon's, Google's or Azure's"),
+  account: option("<name>", "storage account of az:// (default: AZURE_STORAGE_ACCOUNT)"),
+  region: option("<name>", "region of the bucket (default: as AWS tools find it)"),
+  pathStyle: optionOf(z.boolean().optional(), {
+    summary: "the bucket is in the path of the address, not in the host name",
+  }),
 };
 
-export const withBucketOptions = (cli: Command): Command =>
-  cli
-    .option("--endpoint <url>", "address of another service than Amazon's, Google's or Azure's")
-    .option("--account <name>", "storage account of az:// (default: AZURE_STORAGE_ACCOUNT)")
-    .option("--region <name>", "region of the bucket (default: as AWS tools find it)")
-    .option("--path-style", "the bucket is in the path of the address, not in the host name");
-
-export const bucketOf = (input: z.output<z.ZodObject<typeof bucketInput>>): StoreSettings => ({
-  account: input.account,
-  endpoint: input.endpoint,
-  region: input.region,
-  pathStyle: input.pathStyle,
-});
+export const bucketOf = ({
+  account,
+  endpoint,
+  region,
+  pathStyle,
+}: z.output<z.ZodObject<typeof bucketOptions>>): StoreSettings => ({ account, endpoint, region, pathStyle });
 
 // The option --since: a time, or a duration before now.
 
@@ -37,20 +32,16 @@ export const sinceOf = (text: string, now: number): number => {
   const ago = parseDuration(text);
   if (ago !== null) return now - ago;
   const time = parseTime(text);
-  if (time === null) {
-    throw new DuckmirrorError("USAGE", { detail: `--since: "${text}" is neither a time like 2025-01-31 nor 24h` });
-  }
+  if (time === null) throw usage(`--since: "${text}" is neither a time like 2025-01-31 nor 24h`);
   return Number(time.micros) / 1000;
 };
 
 // Options of commands that can read a part of the mirror: one list anew, or what is dated after a day.
 
-const collected = (text: string, all: string[] = []) => [...all, text];
-
-export const addParts = (cli: Command): Command =>
-  cli
-    .option("--reset <stream[:scope]>", "read this list anew, and nothing else; may be repeated", collected)
-    .option("--since <date>", "read contacts that changed and signals dated after this day, and nothing else");
+export const partOptions = {
+  reset: repeated("<stream[:scope]>", "read this list anew, and nothing else; may be repeated"),
+  since: option("<date>", "read contacts that changed and signals dated after this day, and nothing else"),
+};
 
 /** Adds the argument. `purpose`: its meaning for the command. */
 export const addStreams = (command: Command, purpose: string): Command =>
@@ -68,8 +59,7 @@ export const addStreams = (command: Command, purpose: string): Command =>
 export const streamsOf = (args: readonly string[]): readonly string[] => {
   const names = args.flatMap((arg) => arg.split(",")).map((name) => name.trim());
   const named = names.filter((name) => name !== "");
-  if (named.length === 0 && args.length > 0) {
-    throw new DuckmirrorError("USAGE", { detail: "the argument for the streams is empty; leave it out to mean all" });
-  }
+  if (named.length === 0 && args.length > 0)
+    throw usage("the argument for the streams is empty; leave it out to mean all");
   return named;
 };

@@ -261,12 +261,6 @@ const LOG_EVERY_MS = 10_000;
 /** Shortest time between redraws while pages arrive. */
 const DRAW_EVERY_MS = 80;
 
-export interface Progress {
-  readonly sink: ProgressSink;
-  /** Leaves the last state on the screen. */
-  end(): void;
-}
-
 /** Text of a single event; null for events that only live lines show. */
 const eventText = (event: ProgressEvent): string | null => {
   switch (event.kind) {
@@ -283,12 +277,12 @@ const eventText = (event: ProgressEvent): string | null => {
   }
 };
 
-/** Live lines, redrawn in place. */
+/** Live lines, redrawn in place; `end` leaves the last state on the screen. */
 export const createLiveProgress = (
   area: LiveArea,
   clock: Pick<Clock, "now">,
   view: { readonly columns: () => number; readonly colours: Terminal["errColours"] },
-): Progress => {
+): { readonly sink: ProgressSink; readonly end: () => void } => {
   let run = noProgress;
   let drawnAt = Number.NEGATIVE_INFINITY;
   const draw = () => {
@@ -313,14 +307,14 @@ export const createLiveProgress = (
  * Log lines, for output that is not a terminal. The log level decides which are written. Only JSON lines contain the
  * event's fields; for people the text says the same.
  */
-export const createLoggedProgress = (
+export const loggedProgress = (
   log: Pick<Logger, "info" | "warn" | "error">,
   clock: Pick<Clock, "now">,
   format: "json" | "pretty",
-): Progress => {
+): ProgressSink => {
   let run = noProgress;
   const loggedAt = new Map<string, number>();
-  const sink: ProgressSink = (event) => {
+  return (event) => {
     const now = clock.now();
     run = afterEvent(run, event, now);
     const { kind, ...all } = event;
@@ -360,5 +354,4 @@ export const createLoggedProgress = (
       }
     }
   };
-  return { sink, end: () => undefined };
 };

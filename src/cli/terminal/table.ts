@@ -3,6 +3,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { eastAsianWidth } from "get-east-asian-width";
 import { visible } from "../../core/text/forms.ts";
+import { formatCount } from "../../core/text/units.ts";
 
 export interface TableColumn {
   readonly name: string;
@@ -11,6 +12,13 @@ export interface TableColumn {
 
 /** A column of numbers. */
 export const right = (name: string): TableColumn => ({ name, align: "right" });
+
+type Head = string | TableColumn;
+const nameOf = (head: Head): string => (typeof head === "string" ? head : head.name);
+
+/** A number is shown with its thousands apart; null: an empty cell. */
+export type TableCell = string | number | null;
+const textOf = (cell: TableCell): string => (typeof cell === "number" ? formatCount(cell) : (cell ?? ""));
 
 /** What a person sees as one character, such as a letter with its accents or an emoji of several code points. */
 const characters = new Intl.Segmenter("en", { granularity: "grapheme" });
@@ -65,21 +73,24 @@ const fitWidths = (natural: readonly number[], available: number): readonly numb
   return natural.map((width) => Math.min(width, cap));
 };
 
-const naturalWidths = (columns: readonly TableColumn[], rows: readonly (readonly string[])[]): readonly number[] =>
-  columns.map(({ name }, index) =>
+const naturalWidths = (names: readonly string[], rows: readonly (readonly string[])[]): readonly number[] =>
+  names.map((name, index) =>
     rows.reduce((width, row) => Math.max(width, displayWidth(row[index] ?? "")), displayWidth(name)),
   );
 
 /** Width of the uncut table. */
-export const tableWidth = (columns: readonly TableColumn[], rows: readonly (readonly string[])[]): number =>
-  naturalWidths(columns, rows).reduce((sum, width) => sum + width, frameWidth(columns.length));
+export const tableWidth = (columns: readonly Head[], rows: readonly (readonly TableCell[])[]): number =>
+  naturalWidths(
+    columns.map(nameOf),
+    rows.map((row) => row.map(textOf)),
+  ).reduce((sum, width) => sum + width, frameWidth(columns.length));
 
-const asBlocks = (columns: readonly TableColumn[], rows: readonly (readonly string[])[], available: number): string => {
-  const label = Math.max(...columns.map(({ name }) => displayWidth(name)));
+const asBlocks = (names: readonly string[], rows: readonly (readonly string[])[], available: number): string => {
+  const label = Math.max(...names.map(displayWidth));
   const line = (name: string, cell: string) =>
     cut(`${name}${" ".repeat(label - displayWidth(name))}  ${cell}`, Math.max(available, label + NARROWEST));
   return rows
-    .map((row, at) => [`─ ${at + 1}`, ...columns.map(({ name }, index) => line(name, row[index] ?? ""))].join("\n"))
+    .map((row, at) => [`─ ${at + 1}`, ...names.map((name, index) => line(name, row[index] ?? ""))].join("\n"))
     .join("\n");
 };
 
@@ -88,34 +99,29 @@ const asBlocks = (columns: readonly TableColumn[], rows: readonly (readonly stri
  * `paint` gets the cut cell, its column and its row.
  */
 export const renderTable = (
-  columns: readonly TableColumn[],
-  rows: readonly (readonly string[])[],
+  columns: readonly Head[],
+  rows: readonly (readonly TableCell[])[],
   available: number,
   paint: (text: string, column: number, row: number) => string = (text) => text,
 ): string => {
-  const cells = rows.map((row) => row.map(printable));
-  const heads = columns.map((column) => ({ ...column, name: printable(column.name) }));
-  if (heads.length === 0) return "";
-  const natural = naturalWidths(heads, cells);
-  const widths = fitWidths(natural, available);
-  if (widths === null) return asBlocks(heads, cells, available);
+  const cells = rows.map((row) => row.map((cell) => printable(textOf(cell))));
+  const names = columns.map((column) => printable(nameOf(column)));
+  if (names.length === 0) return "";
+  const widths = fitWidths(naturalWidths(names, cells), available);
+  if (widths === null) return asBlocks(names, cells, available);
   const frame = (left: string, middle: string, end: string) =>
     `${left}${widths.map((width) => "─".repeat(width + 2)).join(middle)}${end}`;
   const line = (texts: readonly string[], draw: (text: string, index: number) => string) =>
-    `│${heads
-      .map(({ align }, index) => {
+    `│${columns
+      .map((head, index) => {
         const kept = cut(texts[index] ?? "", widths[index] ?? 0);
         const space = " ".repeat(Math.max(0, (widths[index] ?? 0) - displayWidth(kept)));
-        return align === "right" ? ` ${space}${draw(kept, index)} │` : ` ${draw(kept, index)}${space} │`;
+        return typeof head !== "string" && head.align === "right"
+          ? ` ${space}${draw(kept, index)} │`
+          : ` ${draw(kept, index)}${space} │`;
       })
       .join("")}`;
-  const lines = [
-    frame("┌", "┬", "┐"),
-    line(
-      heads.map(({ name }) => name),
-      (text) => text,
-    ),
-  ];
+  const lines = [frame("┌", "┬", "┐"), line(names, (text) => text)];
   if (cells.length > 0) lines.push(frame("├", "┼", "┤"));
   for (const [at, row] of cells.entries()) lines.push(line(row, (text, index) => paint(text, index, at)));
   lines.push(frame("└", "┴", "┘"));

@@ -11,7 +11,7 @@ import type { Logger } from "../../core/log.ts";
 import { type Scrubber, Secret } from "../../core/secret.ts";
 import { makeOnce, unwritable } from "../../core/state/shared-file.ts";
 import { keysPath, readKeys } from "../../server/access/key-store.ts";
-import type { CommandContext } from "../command.ts";
+import { type CommandContext, usage } from "../command.ts";
 import { faultLog } from "./log.ts";
 
 interface AccessKeys {
@@ -79,11 +79,14 @@ export const resolveAccess = async (config: Config, listen: ListenAddress, scrub
 export type ServerAccess = Awaited<ReturnType<typeof resolveAccess>>;
 
 /** The flag overrides the setting. Throws USAGE. */
-export const listenOf = ({ listen }: { readonly listen?: string | undefined }, config: Config): ListenAddress => {
-  if (listen === undefined) return config.listen;
-  const parsed = parseListen(listen);
+export const listenOf = (listen: string | undefined, config: Config): ListenAddress =>
+  listen === undefined ? config.listen : addressOf("--listen", listen, 8737);
+
+/** The address that an option was given. `port`: of the example for a wrong one. Throws USAGE. */
+export const addressOf = (name: string, text: string, port: number): ListenAddress => {
+  const parsed = parseListen(text);
   if (parsed !== null) return parsed;
-  throw new DuckmirrorError("USAGE", { detail: `--listen ${listen} is not an address like 127.0.0.1:8737` });
+  throw usage(`${name} ${text} is not an address like 127.0.0.1:${port}`);
 };
 
 /** What a server is started with by both `serve` and `worker`. */

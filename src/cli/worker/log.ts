@@ -4,8 +4,8 @@ import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { levelOf } from "../../core/report/problem.ts";
-import type { ProgressEvent } from "../../core/report/sync-progress.ts";
-import { createLoggedProgress, type Progress } from "../terminal/progress.ts";
+import type { ProgressEvent, ProgressSink } from "../../core/report/sync-progress.ts";
+import { loggedProgress } from "../terminal/progress.ts";
 
 type RunListener = (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }) => void;
 
@@ -13,21 +13,19 @@ type RunListener = (event: ProgressEvent, run: { readonly runId: string; readonl
 export const createWorkerLog = (logger: Logger, clock: Clock, format: "json" | "pretty") => {
   const listeners = new Set<RunListener>();
   /** The present run of each profile, or its last one if that ended without a word. */
-  const runs = new Map<string, { readonly runId: string; readonly progress: Progress }>();
-  const progressOf = ({ runId, profile }: { readonly runId: string; readonly profile: string }): Progress => {
+  const runs = new Map<string, { readonly runId: string; readonly sink: ProgressSink }>();
+  const sinkOf = (runId: string, profile: string): ProgressSink => {
     const known = runs.get(profile);
-    return known?.runId === runId
-      ? known.progress
-      : createLoggedProgress(logger.child({ runId, profile }), clock, format);
+    return known?.runId === runId ? known.sink : loggedProgress(logger.child({ runId, profile }), clock, format);
   };
   return {
     emit: (event: ProgressEvent, run: { readonly runId: string; readonly profile: string }): void => {
       const { runId, profile } = run;
-      const progress = progressOf(run);
-      progress.sink(event);
+      const sink = sinkOf(runId, profile);
+      sink(event);
       // The last events of a run; a second run of the same sync starts anew. Its exports may be written during the next one.
       if (event.kind === "published" || event.kind === "looked") runs.delete(profile);
-      else if (event.kind !== "exported") runs.set(profile, { runId, progress });
+      else if (event.kind !== "exported") runs.set(profile, { runId, sink });
       for (const listener of listeners) listener(event, run);
     },
     listen: (listener: RunListener) => {

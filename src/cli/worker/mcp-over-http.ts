@@ -3,13 +3,11 @@
 import { once } from "node:events";
 import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server";
 import type { Config } from "../../core/config/config.ts";
-import { parseListen } from "../../core/config/setting-parsers.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
 import { allows } from "../../server/access/access-checks.ts";
 import { notesOf } from "../../server/audit-trail/request-notes.ts";
 import { startServer } from "../../server/http/listen.ts";
 import type { CommandContext } from "../command.ts";
-import { resolveAccess } from "./access-keys.ts";
+import { addressOf, resolveAccess } from "./access-keys.ts";
 import { faultLog } from "./log.ts";
 import { servedProfile } from "./served-profile.ts";
 
@@ -20,14 +18,11 @@ export const serveOverHttp = async (
   context: CommandContext,
   open: (maySpend: boolean) => McpServer,
 ): Promise<void> => {
-  const { clock, version, scrubber, signal, shared, terminal, printJson } = context;
-  const listen = parseListen(address);
-  if (listen === null) {
-    throw new DuckmirrorError("USAGE", { detail: `--http ${address} is not an address like 127.0.0.1:8738` });
-  }
+  const { clock, version, scrubber, signal, show } = context;
+  const listen = addressOf("--http", address, 8738);
   const { key, keyFile, tls } = await resolveAccess(config, listen, scrubber);
   const logger = await context.logger(config);
-  const profile = servedProfile(config, { ...context, warn: (text) => logger.warn(text) });
+  const profile = servedProfile(config, context, (text) => logger.warn(text));
   const onFault = faultLog(logger);
   const reading = createMcpHandler(() => open(false));
   const spending = createMcpHandler(() => open(true));
@@ -52,8 +47,10 @@ export const serveOverHttp = async (
   });
   try {
     const url = `${server.url}/mcp`;
-    if (shared.json) await printJson({ url });
-    else await terminal.out(`${url}\n`);
+    await show(
+      () => ({ url }),
+      () => url,
+    );
     if (!signal.aborted) await once(signal, "abort");
   } finally {
     await server.close();

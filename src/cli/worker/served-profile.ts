@@ -8,7 +8,6 @@ import { isStreamName } from "../../catalog/streams.ts";
 import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import type { Config } from "../../core/config/config.ts";
 import { nextRun, parseCron } from "../../core/config/schedules/cron.ts";
-import { resolveToken } from "../../core/config/secrets/token.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -20,6 +19,7 @@ import { deliveryStates } from "../../deliver/notes.ts";
 import type { ServedProfile } from "../../server/http/server-context.ts";
 import { openTrail } from "../../warehouse/audit/trail.ts";
 import type { CliDeps, CommandContext } from "../command.ts";
+import { serviceContext } from "../recorded-job.ts";
 
 // Which profiles of a worker cannot sync, by what can be checked without a request: at the start all of them, then every
 // minute those that could not. One broken profile keeps no other from running.
@@ -96,39 +96,32 @@ const withStreams = (config: Config, streams: readonly string[]): Config => {
 /** Feedback needs an address and a token of the service. */
 export const servedProfile = (
   config: Config,
-  {
-    clock,
-    version,
-    scrubber,
-    signal,
-    warn,
-  }: Pick<CliDeps, "clock" | "version" | "scrubber" | "signal"> & { readonly warn: (text: string) => void },
+  context: Pick<CliDeps, "clock" | "version" | "scrubber" | "signal">,
+  warn: (text: string) => void,
 ): ServedProfile => ({
   name: config.profile,
   snapshot: snapshotPath(config.dataDir),
   ratePerMinute: config.rateLimitPerMinute,
   settings: () => config.shownSettings,
-  progress: () => readProgress(config.dataDir, clock.now()),
-  audit: openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn }),
+  progress: () => readProgress(config.dataDir, context.clock.now()),
+  audit: openTrail({ dataDir: config.dataDir, ...config.audit, clock: context.clock, warn }),
   ...(config.alerts.length === 0 ? {} : { alerts: () => alertFigures(config) }),
   ...(config.destinations.length === 0 ? {} : { deliveries: () => deliveryStates(config) }),
   following: {
     list: () => followingJob(config),
-    add: (inputs) => followJob(config, inputs, clock),
-    remove: (inputs, erase) => unfollowJob(config, inputs, { erase, clock }),
+    add: (inputs) => followJob(config, inputs, context.clock),
+    remove: (inputs, erase) => unfollowJob(config, inputs, { erase, clock: context.clock }),
   },
   plan: async (withContent, streams) =>
-    planJson(await planSnapshotJob(withStreams(config, streams), { ...NEXT_SYNC, withContent }, clock)),
+    planJson(await planSnapshotJob(withStreams(config, streams), { ...NEXT_SYNC, withContent }, context.clock)),
   ...(config.streams === null ? {} : { streams: config.streams }),
   ...(config.baseUrl === null || config.token === null
     ? {}
     : {
-        sendFeedback: async ({ message, rating, category, context }) => {
-          const token = await resolveToken(config);
-          scrubber.hide(token);
-          const about = context === undefined ? null : plainJson(context);
-          const feedback = { message, rating: rating ?? null, category: category ?? null, context: about };
-          return feedbackJob(config, feedback, { clock, random: Math.random, warn, version, token, signal });
+        sendFeedback: async ({ message, rating = null, category = null, context: about }) => {
+          const service = await serviceContext(config, context);
+          const feedback = { message, rating, category, context: about === undefined ? null : plainJson(about) };
+          return feedbackJob(config, feedback, { ...service, warn });
         },
       }),
 });

@@ -2,14 +2,14 @@
 import type { Command } from "commander";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
-import { DuckmirrorError, EXIT } from "../../core/errors.ts";
+import { EXIT } from "../../core/errors.ts";
 import type { Fleet, Pause } from "../../core/report/fleet.ts";
 import { visible } from "../../core/text/forms.ts";
 import { formatDuration } from "../../core/text/units.ts";
 import { isoTime } from "../../core/time.ts";
 import type { Deed, Result } from "../../warehouse/audit/trail.ts";
 import { audited } from "../audited.ts";
-import type { CommandContext } from "../command.ts";
+import { type CommandContext, flag, option, usage } from "../command.ts";
 import { renderTable, right } from "../terminal/table.ts";
 import { connectWorker, type WorkerConnection } from "./worker-connection.ts";
 
@@ -32,8 +32,7 @@ interface Typed {
 /** Throws USAGE unless exactly one way is used. */
 export const chosenLetters = ({ ids, all, queue }: Typed): Choice => {
   const ways = [ids.length > 0, all, queue !== undefined].filter(Boolean).length;
-  if (ways !== 1)
-    throw new DuckmirrorError("USAGE", { detail: "name failed jobs by id, or by --queue NAME, or --all" });
+  if (ways !== 1) throw usage("name failed jobs by id, or by --queue NAME, or --all");
   if (queue !== undefined) return { by: "queue", queue };
   return all ? { by: "all" } : { by: "id", ids };
 };
@@ -43,16 +42,14 @@ type Redis = { readonly queues: NonNullable<WorkerConnection["queues"]> };
 /** The parts of the connection that need Redis. Throws USAGE without it. */
 const inRedis = ({ queues }: WorkerConnection): Redis => {
   if (queues !== null) return { queues };
-  throw new DuckmirrorError("USAGE", {
-    detail: "failed jobs are kept in Redis only (REDIS_URL); `duckmirror trigger` asks for a sync",
-  });
+  throw usage("failed jobs are kept in Redis only (REDIS_URL); `duckmirror trigger` asks for a sync");
 };
 
 /** The queue's name, checked. Throws USAGE. */
 const knownQueue = ({ queues }: Redis, name: string): string => {
   const names = Object.values(queues).map((queue) => queue.name);
   if (names.includes(name)) return name;
-  throw new DuckmirrorError("USAGE", { detail: `"${name}" is no queue. Queues: ${names.join(", ")}` });
+  throw usage(`"${name}" is no queue. Queues: ${names.join(", ")}`);
 };
 
 /** Ids of the letters to retry. Throws USAGE. */
@@ -88,9 +85,11 @@ const retry = async (
       problem = error;
     }
   }
-  if (context.shared.json) await context.printJson({ retried });
-  else for (const { id, run_id } of retried) await context.terminal.out(`${id} ${run_id ?? "dropped"}\n`);
-  return problem === null ? EXIT.done : context.printProblem(problem).exitCode;
+  const code = await context.show(
+    () => ({ retried }),
+    () => retried.map(({ id, run_id }) => `${id} ${run_id ?? "dropped"}`).join("\n"),
+  );
+  return problem === null ? code : context.printProblem(problem);
 };
 
 const drop = async (
@@ -99,7 +98,6 @@ const drop = async (
   config: Config,
   context: CommandContext,
 ): Promise<number> => {
-  const { shared, terminal, printJson } = context;
   const redis = inRedis(worker);
   const { dropLetters } = await import("../../queue/dead-letters/dead-letters.ts");
   const names = Object.values(redis.queues).map((queue) => queue.name);
@@ -113,9 +111,10 @@ const drop = async (
   const work = () => dropLetters(redis.queues, which);
   const rowsOf = (result: Awaited<ReturnType<typeof work>>) => ({ rows: result.length });
   const dropped = await recorded({ action: "drop" }, worker, config, context, work, rowsOf);
-  if (shared.json) await printJson({ dropped });
-  else for (const { id } of dropped) await terminal.out(`${id} dropped\n`);
-  return EXIT.done;
+  return context.show(
+    () => ({ dropped }),
+    () => dropped.map(({ id }) => `${id} dropped`).join("\n"),
+  );
 };
 
 /** Carries the action out and prints it. Throws USAGE, RUN_UNKNOWN, and the errors of Redis. */
@@ -140,23 +139,18 @@ export const renderPauses = ({ paused }: Fleet): string =>
     .join("");
 
 export const renderQueues = ({ queues }: Fleet, columns: number): string => {
-  const heads = [{ name: "queue" }, ...["waiting", "active", "delayed", "failed", "oldest waits"].map(right)];
+  const heads = ["queue", ...["waiting", "active", "delayed", "failed", "oldest waits"].map(right)];
   const rows = queues.map(({ name, paused, waiting, active, delayed, failed, oldest_waiting_ms }) => [
     `${name}${paused ? " (paused)" : ""}`,
     ...[waiting, active, delayed, failed].map(String),
-    oldest_waiting_ms === null ? "" : formatDuration(oldest_waiting_ms),
+    oldest_waiting_ms === null ? null : formatDuration(oldest_waiting_ms),
   ]);
   return `${renderTable(heads, rows, columns)}\n`;
 };
 
 export const renderMembers = ({ members }: Fleet, columns: number): string => {
   if (members.length === 0) return "No worker is registered.\n";
-  const heads = [
-    ...["version", "host"].map((name) => ({ name })),
-    ...["process", "in flight"].map(right),
-    { name: "since" },
-    { name: "last seen" },
-  ];
+  const heads = ["version", "host", right("process"), right("in flight"), "since", "last seen"];
   const rows = members.map((member) => {
     const { version, host, pid, in_flight, since, silent_ms } = member;
     const seen = silent_ms === null ? "now" : `silent for ${formatDuration(silent_ms)}`;
@@ -177,47 +171,44 @@ export const recorded = async <T>(
   resultOf: (value: T) => Partial<Result>,
 ): Promise<T> => (worker.queues === null ? work() : audited(config, context, deed, work, resultOf));
 
-export const steerInput = z.object({ queue: z.string().optional(), fleet: z.boolean().default(false) });
+type Verb = "pause" | "resume";
 
-/** Adds the options; --profile is one of every command. `verb`: "pause" or "resume". */
-export const addTargets = (cli: Command, verb: string): Command =>
-  cli
-    .option("--queue <name>", `${verb} one queue, as \`duckmirror jobs\` names it`)
-    .option("--fleet", `${verb} the start of all syncs`)
-    .addHelpText(
-      "after",
-      `\n--profile NAME ${verb}s one profile. Several targets may be named at once. Needs Redis (REDIS_URL), which keeps what is paused.`,
-    );
+/** The options; --profile is one of every command. */
+export const targetsInput = (verb: Verb) =>
+  z.object({
+    queue: option("<name>", `${verb} one queue, as \`duckmirror jobs\` names it`),
+    fleet: flag(`${verb} the start of all syncs`),
+  });
+type Targets = z.output<ReturnType<typeof targetsInput>>;
+
+export const explainTargets = (cli: Command, verb: Verb): Command =>
+  cli.addHelpText(
+    "after",
+    `\n--profile NAME ${verb}s one profile. Several targets may be named at once. Needs Redis (REDIS_URL), which keeps what is paused.`,
+  );
 
 type Target = Pick<Pause, "kind" | "name">;
 
 /** Throws USAGE where nothing is named. */
-const targetsOf = ({ queue, fleet }: z.output<typeof steerInput>, profile: string | undefined): readonly Target[] => {
+const targetsOf = ({ queue, fleet }: Targets, profile: string | undefined): readonly Target[] => {
   const targets: Target[] = [];
   if (fleet) targets.push({ kind: "fleet", name: null });
   if (profile !== undefined) targets.push({ kind: "profile", name: profile });
   if (queue !== undefined) targets.push({ kind: "queue", name: queue });
   if (targets.length > 0) return targets;
-  throw new DuckmirrorError("USAGE", { detail: "name a target: --profile NAME, --queue NAME or --fleet" });
+  throw usage("name a target: --profile NAME, --queue NAME or --fleet");
 };
 
 /** Pauses or resumes the targets, and prints what is paused and how many syncs still run. */
-export const steer = async (
-  verb: "pause" | "resume",
-  input: z.output<typeof steerInput>,
-  context: CommandContext,
-): Promise<number> => {
+export const steer = async (verb: Verb, input: Targets, context: CommandContext): Promise<number> => {
   const { shared, terminal } = context;
   const targets = targetsOf(input, shared.profile);
   const profiles = await context.loadProfiles();
   const [config] = profiles;
-  if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
   const worker = await connectWorker(profiles, context);
   const { fleet } = worker;
   try {
-    if (fleet === null) {
-      throw new DuckmirrorError("USAGE", { detail: `\`${verb}\` needs Redis (REDIS_URL), which keeps what is paused` });
-    }
+    if (fleet === null) throw usage(`\`${verb}\` needs Redis (REDIS_URL), which keeps what is paused`);
     const done: (Target & { readonly changed: boolean })[] = [];
     for (const target of targets) {
       const deed = { action: verb, subject: pauseName(target) };

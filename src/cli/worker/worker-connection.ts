@@ -21,7 +21,7 @@ import { errorOf, type ProfileStart, type Triggers } from "../../queue/asking/as
 import type { Steering } from "../../queue/dead-letters/dead-letters.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
 import { PROOF_PATH, proofSchema, provesKey } from "../../server/access/key-store.ts";
-import type { CommandContext } from "../command.ts";
+import type { CommandContext, Profiles } from "../command.ts";
 import { keyForWorker } from "./access-keys.ts";
 
 // One HTTP exchange with a worker. Over TLS the worker shows its certificate; over plain HTTP it proves that it knows the
@@ -252,12 +252,8 @@ export const httpWorker = (place: WorkerPlace): Pick<WorkerConnection, "triggers
 };
 
 /** Opens the connection. Throws REDIS_UNAVAILABLE and the like; without Redis it calls nothing yet. */
-export const connectWorker = async (
-  profiles: readonly Config[],
-  context: CommandContext,
-): Promise<WorkerConnection> => {
+export const connectWorker = async (profiles: Profiles, context: CommandContext): Promise<WorkerConnection> => {
   const [config] = profiles;
-  if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
   if (config.redisUrl === null) {
     const key = await keyForWorker(config);
     if (key !== null) context.scrubber.hide(key);

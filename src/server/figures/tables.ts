@@ -2,24 +2,12 @@
 import { z } from "zod";
 import { catalogTables, type DictionaryTable } from "../../catalog/dictionary.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { describeViews } from "../../warehouse/file/views.ts";
 import { notFound } from "../http/refusals.ts";
 import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
 
 const SAMPLE_ROWS = 20;
 /** Longest part of a value in the sample. */
 const SAMPLE_CHARACTERS = 200;
-
-let described: Promise<readonly DictionaryTable[]> | null = null;
-
-/** Every table and view, with its columns. The same for each snapshot. */
-export const dictionary = (): Promise<readonly DictionaryTable[]> => {
-  described ??= describeViews().then((views) => [...catalogTables(), ...views]);
-  described.catch(() => {
-    described = null;
-  });
-  return described;
-};
 
 export const readFunctions = perSnapshot(async (snapshot) =>
   (await snapshot.query(sqlText("server/functions.sql"), [], z.object({ name: z.string() }))).map(({ name }) => name),

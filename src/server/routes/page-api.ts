@@ -5,6 +5,7 @@ import { z } from "zod";
 import { contentFields } from "../../catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
+import { describedTables } from "../../warehouse/file/views.ts";
 import { allows } from "../access/access-checks.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import { ACCOUNTS_SHOWN, readAccount, readAccounts } from "../figures/accounts.ts";
@@ -17,7 +18,7 @@ import {
   readVerdict,
 } from "../figures/overview.ts";
 import { readRun, readRunRequests } from "../figures/run-detail.ts";
-import { dictionary, readFunctions, readTable } from "../figures/tables.ts";
+import { readFunctions, readTable } from "../figures/tables.ts";
 import { notFound } from "../http/refusals.ts";
 import type { Mirror, ServerContext } from "../http/server-context.ts";
 
@@ -181,7 +182,7 @@ const recordRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const mirrorOf = (query: unknown) => context.mirror(profileSchema.parse(query).profile);
 
   app.get("/api/tables", async (request) => ({
-    tables: await dictionary(),
+    tables: await describedTables(),
     functions: await mirrorOf(request.query).snapshots.use(readFunctions),
   }));
 

@@ -4,8 +4,10 @@
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { catalogTables, commentOf, type DictionaryTable } from "../../catalog/dictionary.ts";
+import { catalogTables, commentOf, type DictionaryTable, sqlName } from "../../catalog/dictionary.ts";
 import { VIEW_NAMES } from "../../catalog/tables.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
@@ -110,4 +112,26 @@ export const describeViews = async (): Promise<readonly DictionaryTable[]> => {
   } finally {
     await database.close();
   }
+};
+
+let described: Promise<readonly DictionaryTable[]> | null = null;
+
+/** Every table and view, with its columns; read once. */
+export const describedTables = (): Promise<readonly DictionaryTable[]> => {
+  described ??= describeViews().then((views) => [...catalogTables(), ...views]);
+  described.catch(() => {
+    described = null;
+  });
+  return described;
+};
+
+/** The table or view that a person named. Throws USAGE. */
+export const describedTable = async (typed: string): Promise<DictionaryTable> => {
+  const tables = await describedTables();
+  const name = typed.replace(/^main\./, "");
+  // A view may be named without its schema, because no table of main has the same name.
+  const found = tables.find((table) => sqlName(table) === name) ?? tables.find((table) => table.name === name);
+  if (found !== undefined) return found;
+  const detail = `there is no table ${typed}.${didYouMean(name, tables.map(sqlName))}`;
+  throw new DuckmirrorError("USAGE", { detail });
 };

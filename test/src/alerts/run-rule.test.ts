@@ -132,7 +132,7 @@ test("a rule begins with the next change; its events are sent once, in batches, 
     { data: { events: [{ n: 5 }] } },
   ]);
   expect(new Set(received.flatMap(({ id, body }) => [id, ...body.data.events.map((event) => event.id)])).size).toBe(5);
-  expect(await state()).toMatchObject({ position: { after: 5, sent: 2 }, waiting: [], dead: [] });
+  expect(await state()).toMatchObject({ after: 5, sent: 2, waiting: 0, dead: [] });
   // Files that a kill left before the position was kept are no messages.
   writeFileSync(join(dataDir, "state/alerts/a/waiting/000000000009.json"), "{ half");
   expect(await pass()).toMatchObject({ sent: 0, waiting: 0 });
@@ -170,10 +170,7 @@ test("the example rules: funding at an account with a score over 70, and a champ
 
 test("a receiver that is away: later events wait behind the first, each wait is longer, ids stay", async () => {
   let fault: Answer = { status: 503 };
-  const { pass, store, received, taken, clock, state, config } = await aRig(
-    { sql: EVERY_SIGNAL, batch: 1 },
-    () => fault,
-  );
+  const { pass, store, received, taken, clock, config } = await aRig({ sql: EVERY_SIGNAL, batch: 1 }, () => fault);
   await store("signals", signals(1));
   await pass();
   await store("signals", signals(2));
@@ -193,7 +190,6 @@ test("a receiver that is away: later events wait behind the first, each wait is 
   fault = { reset: true };
   await clock.sleep(HOUR_MS);
   expect(await pass()).toMatchObject({ waiting: 2, nextAt: clock.now() + 120_000 });
-  expect((await state()).waiting[0]?.message.attempts).toBe(3);
   // A pass that found nothing due made no attempt.
   const figures = { name: "a", sent: 0, failed: 3, waiting: 2, dead: 0, works: true };
   expect(await alertFigures(config)).toEqual([figures]);
@@ -226,10 +222,7 @@ test("what is refused is a dead letter and holds up nothing; replay sends it und
   await pass();
   await store("signals", signals(2, 3));
   expect(await pass()).toMatchObject({ sent: 1, dead: 1, waiting: 0, error: { code: "ALERT_UNDELIVERED" } });
-  const { dead } = await state();
-  expect(dead).toMatchObject([
-    { message: { attempts: 1, error: "it answered 400", body: { data: { events: [{ n: 2 }] } } } },
-  ]);
+  expect((await state()).dead).toMatchObject([{ attempts: 1, error: "it answered 400", events: 1 }]);
   answer = () => ({});
   expect(await replayAlert(config, { name: "a", after: null }, context)).toMatchObject({
     sent: 1,
@@ -267,7 +260,7 @@ test("410 turns the rule off, with a notice and without a loss; replay turns it 
   await store("signals", signals(3));
   expect(await pass()).toMatchObject({ waiting: 1, error: { code: "ALERT_OFF" } });
   expect(received).toHaveLength(1);
-  expect((await state()).position.off).toMatchObject({ detail: "it answered 410" });
+  expect((await state()).off).toMatchObject({ detail: "it answered 410" });
   status = 204;
   expect(await replayAlert(config, { name: "a", after: null }, context)).toMatchObject({ sent: 2, waiting: 0 });
   expect(received.flatMap(({ body }) => body.data.events.map(({ n }) => n))).toEqual([2, 2, 3]);
@@ -280,9 +273,9 @@ test("a query that fails is an error of its rule, which goes on where it was onc
   await store("signals", signals(2));
   const wrong = { ...config, alerts: config.alerts.map((rule) => ({ ...rule, sql: "SELECT nothing FROM changes" })) };
   expect(await alertsJob(wrong, [], context)).toMatchObject([{ sent: 0, error: { code: "QUERY_FAILED" } }]);
-  expect((await state()).position).toMatchObject({ after: 1, problem: { code: "QUERY_FAILED" } });
+  expect(await state()).toMatchObject({ after: 1, problem: { code: "QUERY_FAILED" } });
   expect(await pass()).toMatchObject({ sent: 1, error: null });
-  expect((await state()).position.problem).toBeNull();
+  expect((await state()).problem).toBeNull();
   expect(received).toHaveLength(1);
 });
 
@@ -294,7 +287,7 @@ test("a feed that is behind the position gives one notice, and the rule goes on 
   expect(received.map(({ body }) => body.data.events)).toMatchObject([
     [{ type: "feed.gap", row: { after: 99, continues_after: 1 } }],
   ]);
-  expect((await state()).position.after).toBe(1);
+  expect((await state()).after).toBe(1);
 });
 
 test("another feed that has passed the position gives the notice too: a mirror that was restored and synced since", async () => {
@@ -317,7 +310,7 @@ test("another feed that has passed the position gives the notice too: a mirror t
   await store("signals", signals(16));
   await pass();
   expect(received.at(-1)?.body.data.events).toMatchObject([{ n: 6, row: { id: 16 } }]);
-  expect((await state()).position.after).toBe(6);
+  expect((await state()).after).toBe(6);
 });
 
 test("a test sends a few events, marked as a test, and changes nothing of the rule", async () => {
@@ -325,7 +318,7 @@ test("a test sends a few events, marked as a test, and changes nothing of the ru
   await store("signals", signals(1, 2, 3, 4));
   expect(await testAlert(config, "a", context)).toMatchObject({ found: { length: 4 }, taken: true, error: null });
   expect(received.map(({ body }) => [body.type, body.data.events.length])).toEqual([["duckmirror.test", 3]]);
-  expect((await state()).position.after).toBeNull();
+  expect((await state()).after).toBeNull();
   expect(readdirSync(join(dataDir, "state"))).not.toContain("alerts");
 });
 

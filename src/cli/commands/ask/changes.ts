@@ -1,7 +1,7 @@
 // duckmirror changes: prints every insert, update and delete of the mirror in commit order, from the snapshot.
 import { z } from "zod";
 import { snapshotPath } from "../../../core/data-dir.ts";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { EXIT } from "../../../core/errors.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { momentBefore } from "../../../core/time.ts";
 import { type Change, changeInWords, changeTables } from "../../../warehouse/read/changes/change.ts";
@@ -10,32 +10,32 @@ import { jsonText } from "../../../warehouse/record/json-text.ts";
 import { rowWriter } from "../../../warehouse/user-sql/query-output.ts";
 import { assertReadable } from "../../../warehouse/user-sql/readable.ts";
 import { audited } from "../../audited.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { type CommandContext, defineCommand, flag, listOf, option, usage } from "../../command.ts";
 import { sayCopy } from "../../home-copy.ts";
 
 const inputSchema = z.object({
-  after: z.string().optional(),
-  since: z.string().optional(),
-  limit: z.string().optional(),
-  tables: z.string().optional(),
-  follow: z.boolean().default(false),
-  csv: z.boolean().default(false),
+  after: option("<n>", "begin after the change with this number (default: with the oldest kept change)"),
+  since: option("<when>", "begin with the first change since then: a date, a time, 24h, 7d or yesterday"),
+  tables: option("<list>", "changes of these tables only, e.g. contacts,signals"),
+  limit: option("<n>", "end after this many changes"),
+  follow: flag("wait for later changes until stopped"),
+  csv: flag("CSV; key, before and after as JSON"),
 });
 type Input = z.output<typeof inputSchema>;
 
 /** A whole number of an option. Throws USAGE. */
-const wholeOf = (option: string, text: string | undefined, least: number): number | null => {
+const wholeOf = (name: string, text: string | undefined, least: number): number | null => {
   if (text === undefined) return null;
   const value = /^\d{1,15}$/.test(text) ? Number(text) : -1;
   if (value >= least) return value;
-  throw new DuckmirrorError("USAGE", { detail: `${option}: "${text}" is not a whole number from ${least} on` });
+  throw usage(`${name}: "${text}" is not a whole number from ${least} on`);
 };
 
 const requestOf = ({ after, since, limit, tables, follow }: Input, now: number) => ({
   after: wholeOf("--after", after, 0),
   ...(since === undefined ? {} : { since: momentBefore("--since", since, now) }),
   limit: wholeOf("--limit", limit, 1),
-  tables: changeTables((tables ?? "").split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]))),
+  tables: changeTables(listOf(tables)),
   follow,
 });
 
@@ -63,16 +63,14 @@ const plainRow = (one: Change): string => {
 
 /** Line of a change, and what comes before the first one. */
 const writerOf = ({ csv: asCsv }: Input, { shared }: CommandContext) => {
-  if (asCsv && shared.json) throw new DuckmirrorError("USAGE", { detail: "give either --csv or --json" });
+  if (asCsv && shared.json) throw usage("give either --csv or --json");
   if (asCsv) return { head: csv.head, row: csvRow };
   return { head: "", row: shared.json ? (change: Change) => `${json(change)}\n` : plainRow };
 };
 
 const run = async (input: Input, context: CommandContext): Promise<number> => {
   const { terminal, clock, signal } = context;
-  if (input.after !== undefined && input.since !== undefined) {
-    throw new DuckmirrorError("USAGE", { detail: "give either --after or --since" });
-  }
+  if (input.after !== undefined && input.since !== undefined) throw usage("give either --after or --since");
   const request = requestOf(input, clock.now());
   const { head, row } = writerOf(input, context);
   const config = await context.loadConfig();
@@ -106,14 +104,6 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .option("--after <n>", "begin after the change with this number (default: with the oldest kept change)")
-      .option("--since <when>", "begin with the first change since then: a date, a time, 24h, 7d or yesterday")
-      .option("--tables <list>", "changes of these tables only, e.g. contacts,signals")
-      .option("--limit <n>", "end after this many changes")
-      .option("--follow", "wait for later changes until stopped")
-      .option("--csv", "CSV; key, before and after as JSON"),
   examples: {
     "duckmirror changes": "one line per change, the oldest first",
     "duckmirror changes --since yesterday --tables accounts,contacts": "the last 24 hours in words",

@@ -6,43 +6,39 @@ import { type LookupResult, lookupAtService, lookupInMirror } from "../../../../
 import { planJob, planJson } from "../../../../jobs/plan.ts";
 import { syncJob } from "../../../../jobs/sync.ts";
 import type { Config } from "../../../core/config/config.ts";
-import { resolveToken } from "../../../core/config/secrets/token.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { EXIT } from "../../../core/errors.ts";
 import { orBroken } from "../../../core/report/sync-report.ts";
 import type { Bought, MirrorDoor } from "../../../mcp/door.ts";
 import { createMcpServer, openPurse, parsePurse } from "../../../mcp/server.ts";
+import type { LookupQuestion } from "../../../sync/rows/lookup-outcome.ts";
 import { openSnapshot } from "../../../warehouse/read/read-run.ts";
 import { createQueryProcesses } from "../../../warehouse/user-sql/user-query.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { type CommandContext, defineCommand, option } from "../../command.ts";
 import { withError } from "../../problem.ts";
-import { recordedJob, withSharedLimits } from "../../recorded-job.ts";
+import { recordedJob, serviceContext, withSharedLimits } from "../../recorded-job.ts";
 import { lookupJson } from "../../terminal/lookup-json.ts";
-
-const inputSchema = z.object({ http: z.string().optional(), purse: z.string().optional() });
 
 const SQL_LIMITS = { timeMs: 30_000, memoryMiB: 512, rowCharacters: 1_000_000 };
 
 /** Lookups and syncs of an assistant, with their lines in the audit trail. */
 const purchases = (config: Config, context: CommandContext) => {
-  const { clock, scrubber, signal, version } = context;
+  const { clock, scrubber } = context;
   const bought = (result: LookupResult): Bought => ({
     value: { ...withError(lookupJson(result), result.error, scrubber) },
     credits: result.credits,
   });
   return {
-    lookup: async (question: { readonly kind: "company" | "account"; readonly input: string }) => {
-      if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-      const token = await resolveToken(config);
-      scrubber.hide(token);
+    lookup: async (question: LookupQuestion) => {
+      const service = await serviceContext(config, context);
       const request = { ...question, maxAgeMs: null };
       return bought(
         await withSharedLimits(config, context, (limits) =>
-          lookupAtService(config, request, { ...limits, clock, random: Math.random, signal, version, token }),
+          lookupAtService(config, request, { ...limits, ...service }),
         ),
       );
     },
-    known: async (question: { readonly kind: "company" | "account"; readonly input: string }) => {
+    known: async (question: LookupQuestion) => {
       const found = await lookupInMirror(config, { ...question, maxAgeMs: null }, { clock });
       return found === null ? null : bought(found);
     },
@@ -78,23 +74,16 @@ const doorOf = (config: Config, context: CommandContext): MirrorDoor & { close()
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .option(
-        "--http <address>",
-        "serve over HTTP at /mcp of this address, behind the keys of `serve` (default: stdio)",
-      )
-      .option(
-        "--purse <credits>",
-        "credits that an assistant may spend, e.g. 5/session or 1/call,20/day (default: none)",
-      ),
   examples: {
     "duckmirror mcp": "for an assistant that starts it: reads the mirror, spends nothing",
     "duckmirror mcp --purse 5/session": "lookup and sync, too, for at most five credits",
     "duckmirror mcp --http 127.0.0.1:8738": "for assistants that connect to http://127.0.0.1:8738/mcp",
     "claude mcp add duckmirror -- npx duckmirror mcp --data-dir /srv/mirror": "add it to an assistant",
   },
-  input: inputSchema,
+  input: z.object({
+    http: option("<address>", "serve over HTTP at /mcp of this address, behind the keys of `serve` (default: stdio)"),
+    purse: option("<credits>", "credits that an assistant may spend, e.g. 5/session or 1/call,20/day (default: none)"),
+  }),
   run: async (input, context) => {
     const { clock, version, signal } = context;
     const limits = input.purse === undefined ? null : parsePurse(input.purse);

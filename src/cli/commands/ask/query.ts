@@ -9,7 +9,7 @@ import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
 import { readGiven } from "../../../core/files/given-files.ts";
 import { visible } from "../../../core/text/forms.ts";
-import { counted, parseBytes, parseDuration } from "../../../core/text/units.ts";
+import { counted, parseBytes } from "../../../core/text/units.ts";
 import { queryDestination } from "../../../deliver/open-destination.ts";
 import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts";
 import {
@@ -23,9 +23,18 @@ import {
 import { assertReadable } from "../../../warehouse/user-sql/readable.ts";
 import { createQueryProcesses, type SqlSource } from "../../../warehouse/user-sql/user-query.ts";
 import { audited } from "../../audited.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import {
+  anyArguments,
+  type CommandContext,
+  defineCommand,
+  durationOf,
+  flag,
+  option,
+  optionOf,
+  usage,
+} from "../../command.ts";
 import { sayCopy } from "../../home-copy.ts";
-import { renderTable } from "../../terminal/table.ts";
+import { renderTable, right } from "../../terminal/table.ts";
 
 /** Most rows of a table on a terminal; other outputs get all rows. */
 const MOST_ROWS_SHOWN = 1000;
@@ -37,14 +46,17 @@ const DEFAULT_TIMEOUT = "10m";
 const DEFAULT_MEMORY = "2GiB";
 
 const inputSchema = z.object({
-  args: z.array(z.string()).default([]),
-  file: z.string().optional(),
-  saved: z.string().optional(),
-  list: z.boolean().default(false),
-  from: z.string().optional(),
-  timeout: z.string().default(DEFAULT_TIMEOUT),
-  memory: z.string().default(DEFAULT_MEMORY),
-  format: z.enum(["table", "csv", "json", "ndjson"]).optional(),
+  args: anyArguments,
+  file: optionOf(z.string().optional(), { flags: "-f, --file <path>", summary: "read the query from a file" }),
+  saved: option("<name>", "run a saved query of duckmirror"),
+  list: flag("list the saved queries; with --json also their SQL"),
+  from: option("<name>", "query the lake of this destination instead of the mirror"),
+  format: optionOf(z.enum(["table", "csv", "json", "ndjson"]).optional(), {
+    value: "<format>",
+    summary: "table, csv, json or ndjson (default: table; json with --json)",
+  }),
+  timeout: option("<d>", `end the query after this time (default: ${DEFAULT_TIMEOUT})`),
+  memory: option("<size>", `memory the query may use (default: ${DEFAULT_MEMORY})`),
 });
 type Input = z.output<typeof inputSchema>;
 
@@ -52,44 +64,36 @@ const fileText = (file: string, cwd: string): string => {
   try {
     return readGiven(resolve(cwd, file));
   } catch (cause) {
-    throw new DuckmirrorError("USAGE", { detail: `${file} cannot be read: ${detailOf(cause)}` }, { cause });
+    throw usage(`${file} cannot be read: ${detailOf(cause)}`, cause);
   }
 };
 
 const sqlOf = async ({ args, file, saved }: Input, context: CommandContext): Promise<string> => {
   if ([args.length > 0, file !== undefined, saved !== undefined].filter(Boolean).length > 1)
-    throw new DuckmirrorError("USAGE", { detail: "give one of SQL, --file and --saved" });
+    throw usage("give one of SQL, --file and --saved");
   if (saved !== undefined) return savedSql(saved);
   if (file !== undefined && file !== "-") return fileText(file, context.cwd);
   const sql = file === "-" || args.join(" ") === "-" ? await context.terminal.readInput() : args.join(" ");
-  if (sql.trim() === "") throw new DuckmirrorError("USAGE", { detail: "no SQL was given" });
+  if (sql.trim() === "") throw usage("no SQL was given");
   return sql;
 };
 
 /** Prints the saved queries. */
-const list = async ({ terminal, shared, printJson }: CommandContext): Promise<number> => {
+const list = ({ terminal, show }: CommandContext): Promise<number> => {
   const queries = savedQueries();
-  if (shared.json) await printJson(queries);
-  else {
-    const heads = [{ name: "name" }, { name: "question" }];
-    const rows = queries.map(({ name, question }) => [name, question]);
-    await terminal.out(`${renderTable(heads, rows, terminal.columns)}\n`);
-  }
-  return EXIT.done;
+  const rows = queries.map(({ name, question }) => [name, question]);
+  return show(
+    () => queries,
+    () => renderTable(["name", "question"], rows, terminal.columns),
+  );
 };
 
 /** Limits of the statement. Throws USAGE. */
-const limitsOf = ({ timeout, memory }: Input) => {
-  const timeMs = parseDuration(timeout);
-  if (timeMs === null || timeMs === 0) {
-    throw new DuckmirrorError("USAGE", { detail: `--timeout: "${timeout}" is not a duration like 90s, 15m or 2h` });
-  }
+const limitsOf = ({ timeout = DEFAULT_TIMEOUT, memory = DEFAULT_MEMORY }: Input) => {
+  const timeMs = durationOf("--timeout", timeout, "90s, 15m or 2h") ?? 0;
   const bytes = parseBytes(memory);
-  if (bytes === null || bytes < 64 * MIB) {
-    throw new DuckmirrorError("USAGE", {
-      detail: `--memory: "${memory}" is not a size from 64MiB on, like 512MiB or 4GiB`,
-    });
-  }
+  if (bytes === null || bytes < 64 * MIB)
+    throw usage(`--memory: "${memory}" is not a size from 64MiB on, like 512MiB or 4GiB`);
   return { timeMs, memoryMiB: Math.floor(bytes / MIB) };
 };
 
@@ -113,7 +117,7 @@ const writeTable = async ({ columns, batches }: QueryCursor, context: CommandCon
   }
   context.signal.throwIfAborted();
   const { dim } = terminal.outColours;
-  const heads = columns.map(({ name, type }) => ({ name, align: isNumeric(type) ? "right" : "left" }) as const);
+  const heads = columns.map(({ name, type }) => (isNumeric(type) ? right(name) : name));
   const text = renderTable(
     heads,
     rows.map((row) => row.map(tableCell)),
@@ -215,16 +219,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .argument("[sql...]", "the query; - reads it from stdin")
-      .option("-f, --file <path>", "read the query from a file")
-      .option("--saved <name>", "run a saved query of duckmirror")
-      .option("--list", "list the saved queries; with --json also their SQL")
-      .option("--from <name>", "query the lake of this destination instead of the mirror")
-      .option("--format <format>", "table, csv, json or ndjson (default: table; json with --json)")
-      .option("--timeout <d>", `end the query after this time (default: ${DEFAULT_TIMEOUT})`)
-      .option("--memory <size>", `memory the query may use (default: ${DEFAULT_MEMORY})`),
+  configure: (cli) => cli.argument("[sql...]", "the query; - reads it from stdin"),
   examples: {
     'duckmirror query "show tables"': "what is there",
     'duckmirror query "select name, main_score from accounts order by main_score desc limit 10"':

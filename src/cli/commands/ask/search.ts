@@ -2,32 +2,34 @@
 import { z } from "zod";
 import { SEARCHED_TABLES } from "../../../catalog/tables.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { EXIT } from "../../../core/errors.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { momentBefore } from "../../../core/time.ts";
 import { openSnapshot } from "../../../warehouse/read/read-run.ts";
 import { type Found, MOST_FOUND, search } from "../../../warehouse/read/search/search.ts";
 import { jsonText } from "../../../warehouse/record/json-text.ts";
 import { audited } from "../../audited.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { anyArguments, type CommandContext, defineCommand, listOf, option, optionOf, usage } from "../../command.ts";
 import { sayCopy } from "../../home-copy.ts";
 
 const inputSchema = z.object({
-  args: z.array(z.string()).default([]),
-  in: z.string().optional(),
-  since: z.string().optional(),
-  limit: z.string().default("20"),
+  args: anyArguments,
+  in: option("<tables>", `search only in these: ${SEARCHED_TABLES.join(", ")}`),
+  since: option("<when>", "records dated since then: a date, a time, 24h, 7d or yesterday"),
+  limit: optionOf(z.string(), {
+    value: "<n>",
+    summary: `most records, up to ${MOST_FOUND}`,
+    adapt: (one) => one.default("20"),
+  }),
 });
 type Input = z.output<typeof inputSchema>;
 
 const requestOf = ({ args, in: tables, since, limit }: Input, now: number) => {
   const most = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
-  if (most < 1 || most > MOST_FOUND) {
-    throw new DuckmirrorError("USAGE", { detail: `--limit: "${limit}" is not a whole number from 1 to ${MOST_FOUND}` });
-  }
+  if (most < 1 || most > MOST_FOUND) throw usage(`--limit: "${limit}" is not a whole number from 1 to ${MOST_FOUND}`);
   return {
     words: args.join(" "),
-    tables: (tables ?? "").split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()])),
+    tables: listOf(tables),
     ...(since === undefined ? {} : { since: momentBefore("--since", since, now) }),
     limit: most,
   };
@@ -63,11 +65,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
 
 export const command = defineCommand({
   configure: (cli) =>
-    cli
-      .argument("<words...>", "words to find; hiring also finds hires, engin* every word that begins so")
-      .option("--in <tables>", `search only in these: ${SEARCHED_TABLES.join(", ")}`)
-      .option("--since <when>", "records dated since then: a date, a time, 24h, 7d or yesterday")
-      .option("--limit <n>", `most records, up to ${MOST_FOUND}`, "20"),
+    cli.argument("<words...>", "words to find; hiring also finds hires, engin* every word that begins so"),
   examples: {
     "duckmirror search series b funding": "records that hold these words, the best match first",
     "duckmirror search hiring engin* --in signals,job_openings --since 30d": "in two tables, of the last 30 days",

@@ -3,17 +3,16 @@ import { z } from "zod";
 import { STREAM_NAMES, streamSpec } from "../../../catalog/streams.ts";
 import type { UserSqlSetting } from "../../../core/config/settings.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import { type Verdict, verdictOf } from "../../../core/report/verdict.ts";
 import { readTier, shownTier } from "../../../core/state/tier.ts";
-import { counted, formatBytes, formatCount, formatDuration, unconfirmedText } from "../../../core/text/units.ts";
+import { counted, formatBytes, formatDuration, unconfirmedText } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
 import { type HomeStatus, homeStatus } from "../../../deliver/home/mirror-home.ts";
 import { type DeliveryFigures, deliveryFigures, deliveryStates } from "../../../deliver/notes.ts";
 import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usage.ts";
 import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
 import { type Box, offeredBox } from "../../../warehouse/user-sql/process-pool.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { type CommandContext, defineCommand, option, usage } from "../../command.ts";
 import {
   creditJson,
   creditLines,
@@ -26,7 +25,7 @@ import {
 } from "../../terminal/status/credit-account.ts";
 import { renderTable, right } from "../../terminal/table.ts";
 
-const inputSchema = z.object({ runs: z.string().default("5") });
+const inputSchema = z.object({ runs: option("<n>", "how many of the last runs to show (default: 5)") });
 
 /** What the command shows: the published state, and files of the data directory. */
 interface Shown extends MirrorStatus {
@@ -176,27 +175,17 @@ const settingLines = (status: Shown): readonly string[] => [
 
 const runTable = (status: MirrorStatus, columns: number, ago: (ms: number | null) => string): string =>
   renderTable(
-    [
-      { name: "run" },
-      { name: "mode" },
-      { name: "status" },
-      { name: "started" },
-      right("took"),
-      right("requests"),
-      right("foreseen"),
-      right("credits"),
-      { name: "error" },
-    ],
+    ["run", "mode", "status", "started", ...["took", "requests", "foreseen", "credits"].map(right), "error"],
     status.runs.map((run) => [
       run.runId,
       run.mode,
       run.status,
       ago(run.startedAt),
-      run.finishedAt === null ? "" : formatDuration(run.finishedAt - run.startedAt),
-      formatCount(run.requests),
-      run.forecastRequests === null ? "" : formatCount(run.forecastRequests),
-      formatCount(run.credits),
-      run.error ?? "",
+      run.finishedAt === null ? null : formatDuration(run.finishedAt - run.startedAt),
+      run.requests,
+      run.forecastRequests,
+      run.credits,
+      run.error,
     ]),
     columns,
   );
@@ -207,18 +196,11 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
   const ago = (ms: number | null) => (ms === null ? "never" : `${formatDuration(Math.max(0, now - ms))} ago`);
   const { path, bytes, publishedAt } = status.snapshot;
   const streams = renderTable(
-    [
-      { name: "stream" },
-      { name: "state" },
-      right("scopes"),
-      { name: "checked" },
-      { name: "furthest behind" },
-      { name: "walked completely" },
-    ],
+    ["stream", "state", right("scopes"), "checked", "furthest behind", "walked completely"],
     inOrder(status).map(({ stream, state, found }) => [
       stream,
       state,
-      formatCount(found?.scopes ?? 0),
+      found?.scopes ?? 0,
       ago(found?.lastCheckAt ?? null),
       ago(found?.oldestCheckAt ?? null),
       ago(found?.oldestWalkAt ?? null),
@@ -227,8 +209,8 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
     (text, column) => (column === 1 && text.includes("failed") ? colours.red(text) : text),
   );
   const tables = renderTable(
-    [{ name: "table" }, right("rows"), { name: "last change" }],
-    status.tables.map(({ table, rows, lastChangeAt }) => [table, formatCount(rows), ago(lastChangeAt)]),
+    ["table", right("rows"), "last change"],
+    status.tables.map(({ table, rows, lastChangeAt }) => [table, rows, ago(lastChangeAt)]),
     columns,
   );
   const errors = inOrder(status).flatMap(({ stream, found }) =>
@@ -260,9 +242,8 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
   ].join("\n");
 };
 
-const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandContext): Promise<number> => {
-  if (!/^\d{1,4}$/.test(runs))
-    throw new DuckmirrorError("USAGE", { detail: `--runs: "${runs}" is not a number of runs` });
+const run = async ({ runs = "5" }: z.output<typeof inputSchema>, context: CommandContext): Promise<number> => {
+  if (!/^\d{1,4}$/.test(runs)) throw usage(`--runs: "${runs}" is not a number of runs`);
   const config = await context.loadConfig();
   const box = offeredBox();
   const published = await readStatus(snapshotPath(config.dataDir), { runs: Number(runs) });
@@ -276,13 +257,13 @@ const run = async ({ runs }: z.output<typeof inputSchema>, context: CommandConte
   const userSql = { setting: config.userSql, ...(await box) };
   const home = await homeStatus(config.dataDir, config.home);
   const status = { ...published, tier, isClosed, deliveries, home, disk, userSql };
-  if (context.shared.json) await context.printJson(toJson(status, context.clock.now()));
-  else await context.terminal.out(`${render(status, context)}\n`);
-  return EXIT.done;
+  return context.show(
+    () => toJson(status, context.clock.now()),
+    () => render(status, context),
+  );
 };
 
 export const command = defineCommand({
-  configure: (cli) => cli.option("--runs <n>", "how many of the last runs to show (default: 5)"),
   examples: {
     "duckmirror status": "rows, freshness, credits and the last runs",
     "duckmirror status --json": "the same for a monitor",

@@ -3,19 +3,22 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { forgetJob } from "../../../../jobs/forget.ts";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { EXIT } from "../../../core/errors.ts";
 import { counted, formatBytes } from "../../../core/text/units.ts";
 import type { ForgetReport } from "../../../warehouse/forget/forget.ts";
 import type { Hit } from "../../../warehouse/forget/scan.ts";
 import { audited } from "../../audited.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { anyArguments, type CommandContext, defineCommand, flag, optionOf, usage } from "../../command.ts";
 
 const inputSchema = z.object({
-  args: z.array(z.string()).default([]),
-  all: z.boolean().default(false),
-  resume: z.boolean().default(false),
-  yes: z.boolean().default(false),
-  exportDir: z.array(z.string()).default([]),
+  args: anyArguments,
+  all: flag("forget every contact that has the e-mail address"),
+  resume: flag("finish an erasure that was interrupted"),
+  exportDir: optionOf(z.array(z.string()).default([]), {
+    value: "<dir...>",
+    summary: "folders to which you copied or moved exports: clean these, too",
+  }),
+  yes: flag("do not ask"),
 });
 type Input = z.output<typeof inputSchema>;
 
@@ -37,15 +40,7 @@ const toJson = (
   removed_files: removed,
   /** Destinations from which the next delivery removes the contacts. */
   destinations_to_deliver: destinations,
-  scan: {
-    files: scan.files,
-    bytes: scan.bytes,
-    tables: scan.tables,
-    rows: scan.rows,
-    texts: scan.texts,
-    left: scan.left,
-    mentions: scan.mentions,
-  },
+  scan,
 });
 
 /** Most hashes in a line of the audit trail; state/archive/forgotten.json has all of them. */
@@ -91,14 +86,13 @@ const render = (report: ForgetReport, destinations: readonly string[]): string =
     ...(scan.mentions.length === 0 ? [] : ["the same texts in records that are not the contact's:"]),
     ...scan.mentions.slice(0, 20).map(mention),
   ];
-  return `${lines.join("\n")}\n`;
+  return lines.join("\n");
 };
 
 const confirmed = async ({ args, yes }: Input, { terminal, ask }: CommandContext): Promise<boolean> => {
   if (yes) return true;
-  if (!terminal.isTty.in || !terminal.isTty.err) {
-    throw new DuckmirrorError("USAGE", { detail: "an erased contact cannot be restored: confirm with --yes" });
-  }
+  if (!terminal.isTty.in || !terminal.isTty.err)
+    throw usage("an erased contact cannot be restored: confirm with --yes");
   const answer = await ask.choice({
     message: `Forget ${args.join(", ")} for good?`,
     choices: [
@@ -110,41 +104,28 @@ const confirmed = async ({ args, yes }: Input, { terminal, ask }: CommandContext
 };
 
 const run = async (input: Input, context: CommandContext): Promise<number> => {
-  const { shared, clock, terminal, cwd } = context;
-  if (input.args.length === 0 && !input.resume) {
-    throw new DuckmirrorError("USAGE", { detail: "give the id or e-mail address of a contact, or --resume" });
-  }
+  const { clock, cwd } = context;
+  if (input.args.length === 0 && !input.resume) throw usage("give the id or e-mail address of a contact, or --resume");
   const config = await context.loadConfig();
   // What was begun was confirmed then.
   if (input.args.length > 0 && !(await confirmed(input, context))) return EXIT.done;
-  const progress = await context.progress(config);
-  try {
-    const request = {
-      contacts: input.args,
-      all: input.all,
-      exportDirs: input.exportDir.map((dir) => resolve(cwd, dir)),
-    };
-    const forgetThem = () => forgetJob(config, request, { clock, emit: progress.sink });
-    const report = await audited(config, context, { action: "forget" }, forgetThem, auditResult);
-    progress.end();
-    const destinations = config.destinations.map(({ name }) => name);
-    if (shared.json) await context.printJson(toJson(report, destinations));
-    else await terminal.out(render(report, destinations));
-    return EXIT.done;
-  } catch (error) {
-    progress.end();
-    throw error;
-  }
+  const request = {
+    contacts: input.args,
+    all: input.all,
+    exportDirs: input.exportDir.map((dir) => resolve(cwd, dir)),
+  };
+  const report = await context.withProgress(config, (emit) =>
+    audited(config, context, { action: "forget" }, () => forgetJob(config, request, { clock, emit }), auditResult),
+  );
+  const destinations = config.destinations.map(({ name }) => name);
+  return context.show(
+    () => toJson(report, destinations),
+    () => render(report, destinations),
+  );
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .argument("[contacts...]", "ids or e-mail addresses of contacts")
-      .option("--all", "forget every contact that has the e-mail address")
-      .option("--resume", "finish an erasure that was interrupted")
-      .option("--export-dir <dir...>", "folders to which you copied or moved exports: clean these, too")
-      .option("--yes", "do not ask"),
+  configure: (cli) => cli.argument("[contacts...]", "ids or e-mail addresses of contacts"),
   examples: {
     "duckmirror forget 8a6e0804-2bd0-4672-b79d-d97027f9071a": "erase a contact from everything, after asking",
     "duckmirror forget ada@example.com --yes --json":

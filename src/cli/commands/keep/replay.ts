@@ -1,12 +1,9 @@
 // duckmirror replay: rebuilds the working database from the archive, without a request or the old file.
 import { z } from "zod";
 import { type ReplayReport, replayJob } from "../../../../jobs/replay.ts";
-import { EXIT } from "../../../core/errors.ts";
 import { counted, formatDuration } from "../../../core/text/units.ts";
 import { audited } from "../../audited.ts";
-import { defineCommand } from "../../command.ts";
-
-const inputSchema = z.object({ partial: z.boolean().default(false), fromStart: z.boolean().default(false) });
+import { defineCommand, flag } from "../../command.ts";
 
 const renderReport = (report: ReplayReport): string => {
   const mirrored = Object.values(report.tables).reduce((sum, rows) => sum + rows, 0);
@@ -20,47 +17,34 @@ const renderReport = (report: ReplayReport): string => {
     report.missing.length === 0 ? null : "the next sync walks every list again",
     `published ${report.warehouse}`,
   ];
-  return `${lines.filter((line) => line !== null).join("\n")}\n`;
+  return lines.filter((line) => line !== null).join("\n");
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .option("--partial", "rebuild what the archive holds even if something is missing; the next sync reads it again")
-      .option(
-        "--from-start",
-        "ignore the baseline and read the whole archive, e.g. to fill a column that was added later",
-      ),
   examples: {
     "duckmirror replay": "rebuild the working database, e.g. when it is damaged; costs no credit",
     "duckmirror replay --from-start": "from the first archived response on, as far as the archive still has it",
     "duckmirror replay --json": "the same, the result as JSON",
   },
-  input: inputSchema,
+  input: z.object({
+    partial: flag("rebuild what the archive holds even if something is missing; the next sync reads it again"),
+    fromStart: flag("ignore the baseline and read the whole archive, e.g. to fill a column that was added later"),
+  }),
   run: async (input, context) => {
-    const { shared, clock, signal, terminal } = context;
+    const { clock, signal } = context;
     const config = await context.loadConfig();
-    const progress = await context.progress(config);
-    try {
-      const report = await audited(
+    const report = await context.withProgress(config, (emit) =>
+      audited(
         config,
         context,
         { action: "replay" },
-        () =>
-          replayJob(
-            config,
-            { partial: input.partial, fromStart: input.fromStart },
-            { clock, emit: progress.sink, signal },
-          ),
+        () => replayJob(config, input, { clock, emit, signal }),
         ({ rows }) => ({ rows }),
-      );
-      progress.end();
-      if (shared.json) await context.printJson(report);
-      else await terminal.out(renderReport(report));
-      return EXIT.done;
-    } catch (error) {
-      progress.end();
-      throw error;
-    }
+      ),
+    );
+    return context.show(
+      () => report,
+      () => renderReport(report),
+    );
   },
 });

@@ -3,41 +3,32 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { restoreJob } from "../../../../jobs/backup.ts";
 import { withoutSecrets } from "../../../core/config/destinations/secrets-in.ts";
-import { EXIT } from "../../../core/errors.ts";
 import { isStored } from "../../../deliver/stored-backup.ts";
 import { audited } from "../../audited.ts";
-import { defineCommand } from "../../command.ts";
-import { bucketInput, bucketOf, withBucketOptions } from "../../options/streams-argument.ts";
-
-const inputSchema = z.object({
-  args: z.tuple([z.string().min(1)], { error: "name the folder or address of the backup" }),
-  withKeys: z.boolean().default(false),
-  backupKey: z.string().min(1).optional(),
-  trust: z.boolean().default(false),
-  ...bucketInput,
-});
+import { defineCommand, flag, optionOf } from "../../command.ts";
+import { bucketOf, bucketOptions } from "../../options/streams-argument.ts";
 
 export const command = defineCommand({
   configure: (cli) =>
-    withBucketOptions(
-      cli
-        .argument("<source>", "folder of a backup, or s3://bucket/prefix, gs://…, az://container/prefix")
-        .option("--with-keys", "take over the keys of its server, too: whoever wrote the backup may know them")
-        .option("--backup-key <file>", "key that signed the backup: state/backup.key of its mirror")
-        .option(
-          "--trust",
-          "do without a signature: whoever may write to the place of the backup decides what the mirror holds",
-        ),
-    ),
+    cli.argument("<source>", "folder of a backup, or s3://bucket/prefix, gs://…, az://container/prefix"),
   examples: {
     "duckmirror restore /backups/2026-11-23": "into the configured data directory, which must hold no mirror",
     "duckmirror restore /backups/2026-11-23 --data-dir ./trial": "into another one, e.g. to try the backup",
     "duckmirror restore s3://backups/mirror --backup-key ./backup.key": "from object storage, on a new machine",
     "duckmirror restore /backups/2025 --trust": "a backup of a version before signatures",
   },
-  input: inputSchema,
+  input: z.object({
+    args: z.tuple([z.string().min(1)], { error: "name the folder or address of the backup" }),
+    withKeys: flag("take over the keys of its server, too: whoever wrote the backup may know them"),
+    backupKey: optionOf(z.string().min(1).optional(), {
+      value: "<file>",
+      summary: "key that signed the backup: state/backup.key of its mirror",
+    }),
+    trust: flag("do without a signature: whoever may write to the place of the backup decides what the mirror holds"),
+    ...bucketOptions,
+  }),
   run: async (input, context) => {
-    const { shared, clock, terminal, cwd, signal } = context;
+    const { cwd } = context;
     const config = await context.loadConfig();
     const [typed] = input.args;
     const source = isStored(typed) ? typed : resolve(cwd, typed);
@@ -48,12 +39,12 @@ export const command = defineCommand({
       config,
       context,
       { action: "restore", subject: withoutSecrets(source) },
-      () => restoreJob(config, { ...request, bucket: bucketOf(input) }, { clock, signal }),
+      () => restoreJob(config, { ...request, bucket: bucketOf(input) }, context),
       ({ bytes }) => ({ bytes }),
     );
-    if (shared.json) await context.printJson(report);
-    else
-      await terminal.out(`${report.warehouse} is the mirror of ${report.made_at}; the next sync reads what is new\n`);
-    return EXIT.done;
+    return context.show(
+      () => report,
+      () => `${report.warehouse} is the mirror of ${report.made_at}; the next sync reads what is new`,
+    );
   },
 });

@@ -1,22 +1,14 @@
 // duckmirror plan: forecasts the next sync's requests with reasons, in requests, credits and time. Sends nothing.
 import { z } from "zod";
 import { type PlanReport, planJob, planJson } from "../../../../jobs/plan.ts";
-import { EXIT } from "../../../core/errors.ts";
 import { counted, formatCount, formatDuration } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
 import { DEFAULT_PAGE } from "../../../sync/plan/candidate.ts";
 import { priceText } from "../../../sync/plan/forecast/content-prices.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { anyArguments, type CommandContext, defineCommand, flag, listOf, option } from "../../command.ts";
 import { addStreams, streamsOf } from "../../options/streams-argument.ts";
 import { creditLinesOf, projectionOf, unknownLinesOf, waitingLines } from "../../terminal/plan/outlook-lines.ts";
-import { renderTable } from "../../terminal/table.ts";
-
-const inputSchema = z.object({
-  args: z.array(z.string()).default([]),
-  full: z.boolean().default(false),
-  maxCredits: z.string().optional(),
-  with: z.string().optional(),
-});
+import { renderTable, right } from "../../terminal/table.ts";
 
 const MOST_REASONS = 2;
 
@@ -91,7 +83,7 @@ const render = (report: PlanReport, { terminal }: CommandContext): string => {
     return `${report.cuts.length === 0 ? first : "Nothing fits the budgets."}\n${notes}`;
   }
   const table = renderTable(
-    [{ name: "stream" }, { name: "reads", align: "right" }, { name: "credits", align: "right" }, { name: "because" }],
+    ["stream", right("reads"), right("credits"), "because"],
     forecast.streams.map((stream) => [
       stream.stream,
       readsText(stream),
@@ -111,25 +103,27 @@ const render = (report: PlanReport, { terminal }: CommandContext): string => {
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    addStreams(cli, "plan for")
-      .option("--full", "plan a sync that walks every list completely")
-      .option("--max-credits <n>", "plan for this allowance")
-      .option("--with <fields>", "plan with opt-in content, e.g. signals.fullContent, and show its price"),
+  configure: (cli) => addStreams(cli, "plan for"),
   examples: {
     "duckmirror plan": "what the next sync would cost, and why",
     "duckmirror plan --with signals.fullContent": "what the full text of signals would cost",
     "duckmirror plan --full --json": "a complete comparison, for scripts",
   },
-  input: inputSchema,
+  input: z.object({
+    args: anyArguments,
+    full: flag("plan a sync that walks every list completely"),
+    maxCredits: option("<n>", "plan for this allowance"),
+    with: option("<fields>", "plan with opt-in content, e.g. signals.fullContent, and show its price"),
+  }),
   run: async (input, context) => {
     const config = await context.loadConfig({ max_credits: input.maxCredits });
     const streams = streamsOf(input.args);
-    const withContent = (input.with ?? "").split(",").filter((name) => name !== "");
+    const withContent = listOf(input.with);
     const request = { streams, full: input.full, maxDurationMs: null, allowMassDelete: false, withContent };
     const report = await planJob(config, request, context.clock);
-    if (context.shared.json) await context.printJson(planJson(report));
-    else await context.terminal.out(render(report, context));
-    return EXIT.done;
+    return context.show(
+      () => planJson(report),
+      () => render(report, context),
+    );
   },
 });

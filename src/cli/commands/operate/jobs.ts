@@ -4,7 +4,7 @@ import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { AskedSync } from "../../../core/report/triggers.ts";
 import { isoTime } from "../../../core/time.ts";
 import type { DeadLetter } from "../../../queue/dead-letters/dead-letters.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { anyArguments, type CommandContext, defineCommand, flag, option, usage } from "../../command.ts";
 import { renderTable } from "../../terminal/table.ts";
 import {
   actOnLetters,
@@ -18,15 +18,6 @@ import {
 import { connectWorker, type WorkerConnection } from "../../worker/worker-connection.ts";
 
 const ACTIONS: readonly LetterAction[] = ["retry", "drop"];
-
-const inputSchema = z.object({
-  args: z.array(z.string()).default([]),
-  all: z.boolean().default(false),
-  queue: z.string().optional(),
-  failed: z.boolean().default(false),
-  retry: z.string().optional(),
-  cancel: z.string().optional(),
-});
 
 const activeJson = ({ runId, askedAt, profile, state, paused = false }: AskedSync) => ({
   run_id: runId,
@@ -81,8 +72,7 @@ const show = async (onlyFailed: boolean, worker: WorkerConnection, { shared, ter
   }
   if (active.length > 0) {
     const rows = active.map((sync) => [sync.runId, sync.profile, stateOf(sync), isoTime(sync.askedAt)]);
-    const heads = ["run", "profile", "state", "asked at"].map((name) => ({ name }));
-    await terminal.out(`${renderTable(heads, rows, columns)}\n`);
+    await terminal.out(`${renderTable(["run", "profile", "state", "asked at"], rows, columns)}\n`);
   } else if (!onlyFailed) await terminal.out("Nothing is queued or under way.\n");
   if (fleet !== null) await terminal.out(renderQueues(fleet, columns) + renderMembers(fleet, columns));
   if (list.length === 0) {
@@ -93,22 +83,16 @@ const show = async (onlyFailed: boolean, worker: WorkerConnection, { shared, ter
     id,
     profile ?? "?",
     isoTime(failedAt),
-    problem === null ? "" : `${problem.code}: ${problem.message}`,
+    problem === null ? null : `${problem.code}: ${problem.message}`,
   ]);
-  const heads = ["failed job", "profile", "failed at", "why"].map((name) => ({ name }));
-  await terminal.out(`${renderTable(heads, rows, columns)}\n`);
+  await terminal.out(`${renderTable(["failed job", "profile", "failed at", "why"], rows, columns)}\n`);
 };
 
 export const command = defineCommand({
   configure: (cli) =>
     cli
       .argument("[action]", "retry or drop, for failed jobs: by id, --queue or --all")
-      .argument("[ids...]", "failed jobs")
-      .option("--all", "retry or drop every failed job")
-      .option("--queue <name>", "retry or drop the failed jobs of one queue")
-      .option("--failed", "only jobs that failed; Redis keeps them for 30 days")
-      .option("--retry <id>", "request the work of a failed job again, and drop the job; `all` for every one")
-      .option("--cancel <run>", "end a sync at its next checkpoint, or before it starts"),
+      .argument("[ids...]", "failed jobs"),
   examples: {
     "duckmirror jobs": "queued, running and failed jobs, queues, workers and pauses",
     "duckmirror jobs --failed --json": "failed jobs, for a monitor",
@@ -117,20 +101,23 @@ export const command = defineCommand({
     "duckmirror jobs drop 20261121T050000Z-k3x9a1.signals": "remove one failed job; `--queue` or `--all` for many",
     "duckmirror jobs --cancel 20261121T050000Z-k3x9a1": "end one sync",
   },
-  input: inputSchema,
+  input: z.object({
+    args: anyArguments,
+    all: flag("retry or drop every failed job"),
+    queue: option("<name>", "retry or drop the failed jobs of one queue"),
+    failed: flag("only jobs that failed; Redis keeps them for 30 days"),
+    retry: option("<id>", "request the work of a failed job again, and drop the job; `all` for every one"),
+    cancel: option("<run>", "end a sync at its next checkpoint, or before it starts"),
+  }),
   run: async (input, context) => {
     const [word, ...ids] = input.args;
     const action = ACTIONS.find((known) => known === word);
-    if (word !== undefined && action === undefined) {
-      throw new DuckmirrorError("USAGE", { detail: `"${word}" is not ${ACTIONS.join(" or ")}` });
-    }
+    if (word !== undefined && action === undefined) throw usage(`"${word}" is not ${ACTIONS.join(" or ")}`);
     const choice = action === undefined ? null : chosenLetters({ ids, all: input.all, queue: input.queue });
-    if (action === undefined && (input.all || input.queue !== undefined)) {
-      throw new DuckmirrorError("USAGE", { detail: "--all and --queue belong to `jobs retry` and `jobs drop`" });
-    }
+    if (action === undefined && (input.all || input.queue !== undefined))
+      throw usage("--all and --queue belong to `jobs retry` and `jobs drop`");
     const profiles = await context.loadProfiles();
     const [config] = profiles;
-    if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
     const worker = await connectWorker(profiles, context);
     try {
       if (action !== undefined && choice !== null) return await actOnLetters(action, choice, worker, config, context);
@@ -149,9 +136,10 @@ export const command = defineCommand({
         if (!(await worker.triggers.cancel(run))) throw new DuckmirrorError("RUN_UNKNOWN", { run });
       };
       await recorded({ action: "cancel" }, worker, config, context, cancel, () => ({ runId: run }));
-      if (context.shared.json) await context.printJson({ run_id: run, cancelling: true });
-      else await context.terminal.out(`${run} is being cancelled\n`);
-      return EXIT.done;
+      return await context.show(
+        () => ({ run_id: run, cancelling: true }),
+        () => `${run} is being cancelled`,
+      );
     } finally {
       await worker.close();
     }

@@ -1,15 +1,15 @@
 // duckmirror pause: lets nothing new start in a profile, a queue or the whole fleet; what runs ends.
 import { defineCommand } from "../../command.ts";
-import { addTargets, steer, steerInput } from "../../worker/steer.ts";
+import { explainTargets, steer, targetsInput } from "../../worker/steer.ts";
 
 export const command = defineCommand({
-  configure: (cli) => addTargets(cli, "pause"),
+  configure: (cli) => explainTargets(cli, "pause"),
   examples: {
     "duckmirror pause --fleet": "quiet before a deploy: no sync starts, running ones end; `duckmirror jobs` shows when",
     "duckmirror pause --profile acme": "syncs of one organization wait; its schedules' ticks become one sync",
     "duckmirror pause --queue export": "exports wait",
     "duckmirror pause --queue deliver --json": "nothing is delivered until `resume`",
   },
-  input: steerInput,
+  input: targetsInput("pause"),
   run: (input, context) => steer("pause", input, context),
 });

@@ -1,14 +1,14 @@
 // duckmirror resume: ends a pause; what waited starts at once.
 import { defineCommand } from "../../command.ts";
-import { addTargets, steer, steerInput } from "../../worker/steer.ts";
+import { explainTargets, steer, targetsInput } from "../../worker/steer.ts";
 
 export const command = defineCommand({
-  configure: (cli) => addTargets(cli, "resume"),
+  configure: (cli) => explainTargets(cli, "resume"),
   examples: {
     "duckmirror resume --fleet": "after the deploy",
     "duckmirror resume --profile acme": "syncs of one organization start again",
     "duckmirror resume --queue export --json": "for a program",
   },
-  input: steerInput,
+  input: targetsInput("resume"),
   run: (input, context) => steer("resume", input, context),
 });

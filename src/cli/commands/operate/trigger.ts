@@ -5,16 +5,22 @@ import { z } from "zod";
 import { callersExtent } from "../../../../jobs/asked-extent.ts";
 import { withParents } from "../../../catalog/streams.ts";
 import { mapAtOnce } from "../../../core/async/map-at-once.ts";
-import type { Config } from "../../../core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Fleet } from "../../../core/report/fleet.ts";
 import { type SyncReport, syncReportSchema } from "../../../core/report/sync-report.ts";
 import type { AskedSync, SyncAsk } from "../../../core/report/triggers.ts";
-import { parseDuration } from "../../../core/text/units.ts";
 import { errorOf, type ProfileStart } from "../../../queue/asking/asks.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
-import { addParts, addStreams, streamsOf } from "../../options/streams-argument.ts";
-import { withError } from "../../problem.ts";
+import {
+  anyArguments,
+  type CommandContext,
+  defineCommand,
+  durationOf,
+  flag,
+  option,
+  type Profiles,
+  usage,
+} from "../../command.ts";
+import { addStreams, partOptions, streamsOf } from "../../options/streams-argument.ts";
 import { renderSummary } from "../../terminal/summary.ts";
 import { renderTable } from "../../terminal/table.ts";
 import { recordedStarts, untilEnded } from "../../worker/asking/await-sync.ts";
@@ -24,23 +30,15 @@ import { connectWorker, type WorkerConnection } from "../../worker/worker-connec
 const AWAITED_AT_ONCE = 16;
 
 const inputSchema = z.object({
-  args: z.array(z.string()).default([]),
-  allProfiles: z.boolean().default(false),
-  full: z.boolean().default(false),
-  reset: z.array(z.string()).default([]),
-  since: z.string().optional(),
-  withParents: z.boolean().default(false),
-  wait: z.boolean().default(false),
-  timeout: z.string().optional(),
+  args: anyArguments,
+  ...partOptions,
+  allProfiles: flag("a sync of every profile of the configuration"),
+  full: flag("walk every list completely, to find deletes and changes without a date"),
+  withParents: flag("also read the accounts, which company lists and insights need first"),
+  wait: flag("wait until the sync ends, print its report and end with its exit code"),
+  timeout: option("<d>", "end the sync after this time, e.g. 15m, waiting included (exit code 4)"),
 });
 type Input = z.output<typeof inputSchema>;
-
-const timeoutOf = ({ timeout }: Input): number | null => {
-  if (timeout === undefined) return null;
-  const ms = parseDuration(timeout);
-  if (ms !== null && ms > 0) return ms;
-  throw new DuckmirrorError("USAGE", { detail: `--timeout: "${timeout}" is not a duration like 90s, 15m or 2h` });
-};
 
 /** Why a sync of the profile does not start, and what changes that. */
 const pausesOf = (profile: string, { paused }: Fleet): readonly string[] => {
@@ -107,64 +105,63 @@ const ended = async (started: ProfileStart, asking: Asking): Promise<Ended> => {
   return { profile: sync.profile, runId: sync.runId, state: sync.state, report, error };
 };
 
-const showOne = async ({ report, error }: Ended, named: boolean, context: CommandContext): Promise<number> => {
-  const { shared, terminal } = context;
+const showOne = async (
+  { report, error }: Ended,
+  named: boolean,
+  { terminal, show }: CommandContext,
+): Promise<number> => {
   if (report === null) throw error ?? new DuckmirrorError("UNEXPECTED", { detail: "a sync ended without a report" });
-  if (shared.json) await context.printJson(withError(report, error, context.scrubber));
-  else await terminal.out(renderSummary(report, terminal, { named }));
-  return error === null ? EXIT.done : context.printProblem(error).exitCode;
+  return show(
+    () => report,
+    () => renderSummary(report, terminal, { named }),
+    error,
+  );
 };
 
 /** Exit code: that of the first profile whose sync is not complete. */
-const showAll = async (all: readonly Ended[], { shared, terminal, printJson }: CommandContext): Promise<number> => {
-  const codeOf = ({ error }: Ended) =>
-    error === null ? null : { code: error.code, message: error.message, hint: error.hint };
-  if (shared.json) {
-    const syncs = all.map((end) => ({
-      profile: end.profile,
-      run_id: end.runId,
-      state: end.state,
-      report: end.report,
-      error: codeOf(end),
-    }));
-    await printJson({ syncs });
-  } else {
-    const rows = all.map(({ profile, runId, state, error }) => [
-      profile,
-      runId,
-      state,
-      error === null ? "" : `${error.code}: ${error.message}`,
-    ]);
-    const heads = ["profile", "run", "state", "why"].map((name) => ({ name }));
-    await terminal.out(`${renderTable(heads, rows, terminal.columns)}\n`);
-  }
+const showAll = async (all: readonly Ended[], { terminal, show }: CommandContext): Promise<number> => {
+  const syncs = all.map(({ profile, runId: run_id, state, report, error }) => ({
+    profile,
+    run_id,
+    state,
+    report,
+    error: error === null ? null : { code: error.code, message: error.message, hint: error.hint },
+  }));
+  const rows = all.map(({ profile, runId, state, error }) => [
+    profile,
+    runId,
+    state,
+    error === null ? null : `${error.code}: ${error.message}`,
+  ]);
+  await show(
+    () => ({ syncs }),
+    () => renderTable(["profile", "run", "state", "why"], rows, terminal.columns),
+  );
   return all.find(({ error }) => error !== null)?.error?.exitCode ?? EXIT.done;
 };
 
 /** Without --wait: the ids. */
 const showStarted = async (started: readonly ProfileStart[], all: boolean, asking: Asking): Promise<number> => {
-  const { shared, terminal, printJson } = asking.context;
   const json = started.map(({ profile, runId, joined }) => ({ profile, run_id: runId, joined }));
   const [first] = json;
   if (!all && started[0] !== undefined && asking.worker.fleet !== null) {
     const asked = await asking.worker.triggers.find(started[0].runId);
     if (asked?.paused === true) await warnIfPaused(asking, asked);
   }
-  if (shared.json) await printJson(all ? { syncs: json } : { run_id: first?.run_id, joined: first?.joined });
-  else for (const { profile, run_id } of json) await terminal.out(all ? `${profile} ${run_id}\n` : `${run_id}\n`);
-  return EXIT.done;
+  return asking.context.show(
+    () => (all ? { syncs: json } : { run_id: first?.run_id, joined: first?.joined }),
+    () => json.map(({ profile, run_id }) => (all ? `${profile} ${run_id}` : run_id)).join("\n"),
+  );
 };
 
 /** The profile to sync; null: the only one. Throws USAGE. */
 const namedProfile = ({ allProfiles }: Input, { shared, env }: CommandContext): string | null => {
   const named = shared.profile ?? (env.DUCKMIRROR_PROFILE?.trim() || undefined) ?? null;
-  if (allProfiles && shared.profile !== undefined) {
-    throw new DuckmirrorError("USAGE", { detail: "--all-profiles and --profile exclude each other" });
-  }
+  if (allProfiles && shared.profile !== undefined) throw usage("--all-profiles and --profile exclude each other");
   return allProfiles ? null : named;
 };
 
-const trigger = async (input: Input, ask: SyncAsk, profiles: readonly Config[], context: CommandContext) => {
+const trigger = async (input: Input, ask: SyncAsk, profiles: Profiles, context: CommandContext) => {
   const { shared, terminal } = context;
   const worker = await connectWorker(profiles, context);
   try {
@@ -186,13 +183,7 @@ const trigger = async (input: Input, ask: SyncAsk, profiles: readonly Config[], 
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    addParts(addStreams(cli, "mirror"))
-      .option("--all-profiles", "a sync of every profile of the configuration")
-      .option("--full", "walk every list completely, to find deletes and changes without a date")
-      .option("--with-parents", "also read the accounts, which company lists and insights need first")
-      .option("--wait", "wait until the sync ends, print its report and end with its exit code")
-      .option("--timeout <d>", "end the sync after this time, e.g. 15m, waiting included (exit code 4)"),
+  configure: (cli) => addStreams(cli, "mirror"),
   examples: {
     "duckmirror trigger": "everything that is due; prints the id of the run",
     "duckmirror trigger signals --wait": "one stream; the same summary and exit code as `sync`",
@@ -214,7 +205,7 @@ export const command = defineCommand({
       profile: namedProfile(input, context),
       // So that a repetition after a lost response is not a second sync.
       idempotencyKey: `trigger ${randomUUID()}`,
-      timeoutMs: timeoutOf(input),
+      timeoutMs: durationOf("--timeout", input.timeout, "90s, 15m or 2h"),
     };
     const profiles = await context.loadProfiles();
     // What no worker could do is refused without one.

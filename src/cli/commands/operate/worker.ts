@@ -2,24 +2,16 @@
 
 import { once } from "node:events";
 import { hostname } from "node:os";
-import { Option } from "commander";
 import { z } from "zod";
-import type { Config } from "../../../core/config/config.ts";
 import type { ListenAddress } from "../../../core/config/setting-parsers.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/log.ts";
 import type { Tracer } from "../../../core/tracing.ts";
 import type { RunningWorker } from "../../../queue/asking/asks.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { type CommandContext, defineCommand, option, optionOf, type Profiles } from "../../command.ts";
 import { listenOf, resolveAccess, type ServerAccess, serverOptions } from "../../worker/access-keys.ts";
 import { createWorkerLog } from "../../worker/log.ts";
 import { nextSyncOf, type ProfileWatch, servedProfile, watchProfiles } from "../../worker/served-profile.ts";
-
-const inputSchema = z.object({
-  /** Of older versions, with fetchers on other machines. */
-  role: z.string().optional(),
-  listen: z.string().optional(),
-});
 
 const logTo =
   (logger: Logger) =>
@@ -28,9 +20,7 @@ const logTo =
 
 /** A worker that syncs, in this process or with others. */
 interface Syncing {
-  readonly profiles: readonly Config[];
-  /** The first profile, whose settings are those of the worker. */
-  readonly config: Config;
+  readonly profiles: Profiles;
   readonly listen: ListenAddress;
   readonly logger: Logger;
   readonly tracer: Tracer;
@@ -41,7 +31,7 @@ type WorkerLog = ReturnType<typeof createWorkerLog>;
 
 /** Starts the worker's jobs: over Redis if configured, else in this process. `signal` ends what only waits for time. */
 const startSyncing = async (
-  { profiles, config: { redisUrl }, logger, tracer, unable }: Syncing,
+  { profiles, logger, tracer, unable }: Syncing,
   emit: WorkerLog["emit"],
   { clock, scrubber, version }: CommandContext,
   signal: AbortSignal,
@@ -49,6 +39,7 @@ const startSyncing = async (
   const { engineRunner, engineVerifier } = await import("../../../queue/worker/run-engine.ts");
   const { watchMirrors } = await import("../../../warehouse/file/empty-mirror.ts");
   const random = Math.random;
+  const [{ redisUrl }] = profiles;
   const dataDirs = profiles.map(({ dataDir }) => dataDir);
   const engine = { clock, random, version, scrubber, tracer, mirrors: watchMirrors(dataDirs, { clock, signal }) };
   const identity = { version, host: hostname(), pid: process.pid };
@@ -71,7 +62,7 @@ const startSyncing = async (
 /** Serves the page and the API of a running worker until it is stopped. */
 const serveUntilStopped = async (
   worker: RunningWorker,
-  { config, profiles, listen, logger, unable }: Syncing,
+  { profiles, listen, logger, unable }: Syncing,
   access: ServerAccess,
   hear: WorkerLog["listen"],
   context: CommandContext,
@@ -82,10 +73,10 @@ const serveUntilStopped = async (
   const server = await startServer(
     {
       profiles: profiles.map((profile) => ({
-        ...servedProfile(profile, { ...context, warn: (text) => logger.warn(text) }),
+        ...servedProfile(profile, context, (text) => logger.warn(text)),
         nextSyncAt: () => nextSyncOf(profile, clock.now()),
       })),
-      ...serverOptions(config, access, context, logger),
+      ...serverOptions(profiles[0], access, context, logger),
       triggers: { ...worker.triggers, listen: hear },
       ...(worker.fleet === undefined ? {} : { fleet: worker.fleet }),
       unable,
@@ -105,7 +96,8 @@ const serveUntilStopped = async (
 };
 
 const syncUntilStopped = async (syncing: Syncing, context: CommandContext, ended: AbortSignal): Promise<void> => {
-  const { config, listen, logger } = syncing;
+  const { profiles, listen, logger } = syncing;
+  const [config] = profiles;
   const access = await resolveAccess(config, listen, context.scrubber);
   const log = createWorkerLog(logger, context.clock, config.logFormat);
   const worker = await startSyncing(syncing, log.emit, context, ended);
@@ -120,31 +112,30 @@ const syncUntilStopped = async (syncing: Syncing, context: CommandContext, ended
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .addOption(new Option("--role <role>").hideHelp())
-      .option("--listen <address>", "address and port of its page and API (default: 127.0.0.1:8737; port 0: any)"),
   examples: {
     "duckmirror worker": "syncs as `schedule` says, and when it is asked to",
     "REDIS_URL=redis://localhost:6379 duckmirror worker": "the same with Redis: queued work survives the process",
   },
-  input: inputSchema,
+  input: z.object({
+    // Refused: fetchers on other machines are gone.
+    role: optionOf(z.string().optional(), { value: "<role>", summary: "", adapt: (one) => one.hideHelp() }),
+    listen: option("<address>", "address and port of its page and API (default: 127.0.0.1:8737; port 0: any)"),
+  }),
   run: async (input, context) => {
     if (input.role !== undefined) throw new DuckmirrorError("ROLE_REMOVED", { role: input.role });
-    const configs = await context.loadProfiles();
-    const [config] = configs;
-    if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
+    const profiles = await context.loadProfiles();
+    const [config] = profiles;
     const logger = await context.logger(config);
     // What only waits for time ends with the command, also when it cannot start.
     const ended = new AbortController();
     const { clock, version, scrubber } = context;
     const watching = { clock, version, scrubber, signal: AbortSignal.any([context.signal, ended.signal]) };
     try {
-      const { unable } = await watchProfiles(configs, logger, watching);
+      const { unable } = await watchProfiles(profiles, logger, watching);
       // Its runs do not belong to the trace of the process that started the worker.
       const tracer = await context.tracer(config, null);
-      const running = { profiles: configs, config, logger, tracer, unable };
-      await syncUntilStopped({ ...running, listen: listenOf(input, config) }, context, watching.signal);
+      const syncing = { profiles, listen: listenOf(input.listen, config), logger, tracer, unable };
+      await syncUntilStopped(syncing, context, watching.signal);
     } finally {
       ended.abort();
     }

@@ -7,11 +7,9 @@ import { formatBytes, formatCount, formatDuration } from "../../../core/text/uni
 import type { LeftOut, Position } from "../../../deliver/destination.ts";
 import { leftOutText } from "../../../deliver/notes.ts";
 import { audited } from "../../audited.ts";
-import { defineCommand } from "../../command.ts";
-import { problemJson } from "../../problem.ts";
+import { anyArguments, defineCommand, flag } from "../../command.ts";
+import { withError } from "../../problem.ts";
 import { renderTable, right } from "../../terminal/table.ts";
-
-const inputSchema = z.object({ args: z.array(z.string()).default([]), takeOver: z.boolean().default(false) });
 
 const sumOf = ({ delivered }: DeliveryReport, of: "written" | "deleted"): number =>
   (delivered?.tables ?? []).reduce((sum, table) => sum + table[of], 0);
@@ -38,15 +36,7 @@ const toJson = (report: DeliveryReport) => {
 
 const render = (reports: readonly DeliveryReport[], columns: number): string =>
   renderTable(
-    [
-      { name: "destination" },
-      { name: "kind" },
-      { name: "changes" },
-      right("written"),
-      right("deleted"),
-      right("size"),
-      right("time"),
-    ],
+    ["destination", "kind", "changes", ...["written", "deleted", "size", "time"].map(right)],
     reports.map((report) => {
       const { name, kind, durationMs, delivered } = report;
       const steps =
@@ -57,9 +47,9 @@ const render = (reports: readonly DeliveryReport[], columns: number): string =>
         name,
         kind,
         steps,
-        formatCount(sumOf(report, "written")),
-        formatCount(sumOf(report, "deleted")),
-        delivered?.bytes == null ? "" : formatBytes(delivered.bytes),
+        sumOf(report, "written"),
+        sumOf(report, "deleted"),
+        delivered?.bytes == null ? null : formatBytes(delivered.bytes),
         formatDuration(durationMs),
       ];
     }),
@@ -80,16 +70,16 @@ const failureOf = (reports: readonly DeliveryReport[]): DuckmirrorError | null =
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .argument("[name...]", "destinations (default: all)")
-      .option("--take-over", "replace what another mirror, or a later state of this one, delivered there"),
+  configure: (cli) => cli.argument("[name...]", "destinations (default: all)"),
   examples: {
     "duckmirror deliver": "bring every destination up to date with the published snapshot",
     "duckmirror deliver crm lake": "these two",
     "duckmirror deliver crm --take-over": "after the mirror was restored from an older copy: replace the tables",
   },
-  input: inputSchema,
+  input: z.object({
+    args: anyArguments,
+    takeOver: flag("replace what another mirror, or a later state of this one, delivered there"),
+  }),
   run: async ({ args: names, takeOver }, context) => {
     const { shared, terminal, signal, clock, scrubber } = context;
     const config = await context.loadConfig();
@@ -108,14 +98,10 @@ export const command = defineCommand({
         outcome: failureOf(all)?.code ?? "ok",
       }),
     );
-    if (shared.json) {
-      await context.printJson({
-        destinations: reports.map((report) => ({
-          ...toJson(report),
-          ...(report.error === null ? {} : problemJson(report.error, scrubber)),
-        })),
-      });
-    } else await terminal.out(`${render(reports, terminal.columns)}\n`);
+    await context.show(
+      () => ({ destinations: reports.map((report) => withError(toJson(report), report.error, scrubber)) }),
+      () => render(reports, terminal.columns),
+    );
     for (const { name, delivered } of reports) {
       for (const one of delivered?.leftOut ?? []) terminal.err(`${scrubber.scrub(visible(leftOutLine(name, one)))}\n`);
     }

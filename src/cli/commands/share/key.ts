@@ -1,7 +1,5 @@
 // duckmirror key: creates, lists and revokes the named keys of page, API and metrics.
 import { z } from "zod";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
-import { parseDuration } from "../../../core/text/units.ts";
 import { isoTimeOrNull } from "../../../core/time.ts";
 import {
   addKey,
@@ -14,19 +12,20 @@ import {
   stateOf,
 } from "../../../server/access/key-store.ts";
 import { audited } from "../../audited.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { type CommandContext, defineCommand, durationOf, option, optionOf, usage } from "../../command.ts";
 import { renderTable } from "../../terminal/table.ts";
 
 const ACTIONS = { error: "say add NAME, list or revoke NAME" };
 
 const inputSchema = z.object({
   args: z.tuple([z.enum(["add", "list", "revoke"], ACTIONS)], z.string(), ACTIONS),
-  role: z.enum(ROLES, { error: `--role is one of ${ROLES.join(", ")}` }).optional(),
-  expires: z.string().optional(),
+  role: optionOf(z.enum(ROLES, { error: `--role is one of ${ROLES.join(", ")}` }).optional(), {
+    value: "<role>",
+    summary: "read (page, /v1, SQL), operate (syncs, verify, feedback as well) or metrics",
+  }),
+  expires: option("<d>", "the key ends after this time, e.g. 90d (default: it does not)"),
 });
 type Input = z.output<typeof inputSchema>;
-
-const usage = (detail: string) => new DuckmirrorError("USAGE", { detail });
 
 const nameOf = ({ args: [action, name, ...rest] }: Input): string => {
   if (name === undefined || rest.length > 0) throw usage(`key ${action} takes one name`);
@@ -37,25 +36,23 @@ const nameOf = ({ args: [action, name, ...rest] }: Input): string => {
   return name;
 };
 
-const add = async (input: Input, path: string, { clock, shared, terminal, printJson }: CommandContext) => {
+const add = async (input: Input, path: string, { clock, show, hint }: CommandContext) => {
   const name = nameOf(input);
   const { role, expires } = input;
   if (role === undefined) throw usage(`key add needs --role: ${ROLES.join(", ")}`);
-  const lastsMs = expires === undefined ? null : parseDuration(expires);
-  if (expires !== undefined && (lastsMs === null || lastsMs <= 0)) {
-    throw usage(`--expires: "${expires}" is not a duration like 12h or 90d`);
-  }
+  const lastsMs = durationOf("--expires", expires, "12h or 90d");
   const now = clock.now();
   const expiresAt = lastsMs === null ? null : now + lastsMs;
   const secret = await addKey(path, { name, role, expiresAt }, now);
-  if (shared.json) await printJson({ name, role, expires_at: isoTimeOrNull(expiresAt), key: secret.reveal() });
-  else await terminal.out(`${secret.reveal()}\n`);
-  if (!shared.quiet && !shared.json) {
-    terminal.err("This is the only time the key is shown. Programs send it as `Authorization: Bearer KEY`.\n");
-  }
+  const code = await show(
+    () => ({ name, role, expires_at: isoTimeOrNull(expiresAt), key: secret.reveal() }),
+    () => secret.reveal(),
+  );
+  hint("This is the only time the key is shown. Programs send it as `Authorization: Bearer KEY`.");
+  return code;
 };
 
-const list = async (path: string, { clock, shared, terminal, printJson }: CommandContext) => {
+const list = async (path: string, { clock, terminal, show }: CommandContext) => {
   const keys = await readKeys(path);
   const now = clock.now();
   const line = (key: StoredKey) => ({
@@ -65,29 +62,25 @@ const list = async (path: string, { clock, shared, terminal, printJson }: Comman
     created_at: isoTimeOrNull(key.created_at),
     expires_at: isoTimeOrNull(key.expires_at),
   });
-  if (shared.json) await printJson(keys.map(line));
-  else if (keys.length === 0) await terminal.out("There is no key.\n");
-  else {
-    const heads = ["name", "role", "state", "created at", "expires at"].map((name) => ({ name }));
-    const rows = keys.map((key) => Object.values(line(key)).map((value) => value ?? "never"));
-    await terminal.out(`${renderTable(heads, rows, terminal.columns)}\n`);
-  }
+  const rows = keys.map((key) => Object.values(line(key)).map((value) => value ?? "never"));
+  const heads = ["name", "role", "state", "created at", "expires at"];
+  return show(
+    () => keys.map(line),
+    () => (keys.length === 0 ? "There is no key." : renderTable(heads, rows, terminal.columns)),
+  );
 };
 
-const revoke = async (input: Input, path: string, { clock, shared, terminal, printJson }: CommandContext) => {
+const revoke = async (input: Input, path: string, { clock, show }: CommandContext) => {
   const name = nameOf(input);
   await revokeKey(path, name, clock.now());
-  if (shared.json) await printJson({ name, revoked: true });
-  else await terminal.out(`${name} is revoked; servers refuse it from now on\n`);
+  return show(
+    () => ({ name, revoked: true }),
+    () => `${name} is revoked; servers refuse it from now on`,
+  );
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .argument("<action>", "add NAME, list, or revoke NAME")
-      .argument("[name]", "name of the key")
-      .option("--role <role>", "read (page, /v1, SQL), operate (syncs, verify, feedback as well) or metrics")
-      .option("--expires <d>", "the key ends after this time, e.g. 90d (default: it does not)"),
+  configure: (cli) => cli.argument("<action>", "add NAME, list, or revoke NAME").argument("[name]", "name of the key"),
   examples: {
     "duckmirror key add grafana --role metrics": "a key for the metrics alone, printed once",
     "duckmirror key add ann --role operate --expires 90d": "a key for a person, for three months",
@@ -98,16 +91,11 @@ export const command = defineCommand({
   run: async (input, context) => {
     // The server reads keys from the data directory of its first profile.
     const [config] = await context.loadProfiles();
-    if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
     const path = keysPath(config.dataDir);
     const [action] = input.args;
-    if (action === "list") {
-      await list(path, context);
-      return EXIT.done;
-    }
+    if (action === "list") return list(path, context);
     const change = () => (action === "add" ? add(input, path, context) : revoke(input, path, context));
     const deed = { action: `key ${action}`, subject: nameOf(input) } as const;
-    await audited(config, context, deed, change, () => ({}));
-    return EXIT.done;
+    return audited(config, context, deed, change);
   },
 });

@@ -2,23 +2,20 @@
 // stopped.
 import { once } from "node:events";
 import { z } from "zod";
-import type { Config } from "../../../core/config/config.ts";
 import type { ListenAddress } from "../../../core/config/setting-parsers.ts";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { EXIT } from "../../../core/errors.ts";
 import { startServer } from "../../../server/http/listen.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { type CommandContext, defineCommand, option, type Profiles } from "../../command.ts";
 import { listenOf, resolveAccess, serverOptions } from "../../worker/access-keys.ts";
 import { servedProfile } from "../../worker/served-profile.ts";
 
-const inputSchema = z.object({ listen: z.string().optional() });
-
 /** Serves the profiles until the program is asked to stop. Throws LISTEN_FAILED and the errors of `resolveAccess`. */
 export const serveProfiles = async (
-  configs: readonly [Config, ...Config[]],
+  configs: Profiles,
   listen: ListenAddress,
   context: CommandContext,
 ): Promise<number> => {
-  const { scrubber, signal, shared, terminal, printJson } = context;
+  const { scrubber, signal, terminal, show, hint } = context;
   const [config] = configs;
   const access = await resolveAccess(config, listen, scrubber);
   const { key, open, madeIn } = access;
@@ -26,10 +23,7 @@ export const serveProfiles = async (
   const server = await startServer(
     {
       profiles: configs.map((profile) => {
-        const { sendFeedback: _spends, ...reading } = servedProfile(profile, {
-          ...context,
-          warn: (text) => logger.warn(text),
-        });
+        const { sendFeedback: _spends, ...reading } = servedProfile(profile, context, (text) => logger.warn(text));
         return reading;
       }),
       ...serverOptions(config, access, context, logger),
@@ -42,14 +36,14 @@ export const serveProfiles = async (
     const login = madeIn === null || !isSeen ? null : `${server.url}/login#key=${key?.reveal() ?? ""}`;
     const places = { url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` };
     const keyIn = madeIn === null ? {} : { key_file: madeIn };
-    if (shared.json) await printJson({ ...places, ...keyIn });
-    else await terminal.out(`${server.url}\n`);
-    if (!shared.quiet && !shared.json) {
-      const whoMay = open ? "only this machine can reach it" : "it asks for a key";
-      terminal.err(`Status page and API run there; ${whoMay}. Ctrl-C ends it.\n`);
-      if (login !== null) terminal.err(`Log in: ${login}\n`);
-      else if (madeIn !== null) terminal.err(`Log in at ${server.url}/login with the key in ${madeIn}\n`);
-    }
+    await show(
+      () => ({ ...places, ...keyIn }),
+      () => server.url,
+    );
+    const whoMay = open ? "only this machine can reach it" : "it asks for a key";
+    hint(`Status page and API run there; ${whoMay}. Ctrl-C ends it.`);
+    if (login !== null) hint(`Log in: ${login}`);
+    else if (madeIn !== null) hint(`Log in at ${server.url}/login with the key in ${madeIn}`);
     if (!signal.aborted) await once(signal, "abort");
   } finally {
     await server.close();
@@ -58,8 +52,6 @@ export const serveProfiles = async (
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli.option("--listen <address>", "address and port (default: 127.0.0.1:8737; port 0: any free one)"),
   examples: {
     "duckmirror serve": "the status page of ./data on http://127.0.0.1:8737",
     "duckmirror serve --data-dir data/demo --listen 127.0.0.1:0": "the demo's, on any free port",
@@ -67,10 +59,9 @@ export const command = defineCommand({
     "duckdb -readonly http://127.0.0.1:8737/warehouse.duckdb": "the snapshot in a DuckDB elsewhere (docs/REMOTE.md)",
     "curl http://127.0.0.1:8737/v1/accounts?perPage=5": "the API of the service, answered from the mirror at no credit",
   },
-  input: inputSchema,
-  run: async (input, context) => {
-    const [config, ...others] = await context.loadProfiles();
-    if (config === undefined) throw new DuckmirrorError("UNEXPECTED", { detail: "there is no profile" });
-    return serveProfiles([config, ...others], listenOf(input, config), context);
+  input: z.object({ listen: option("<address>", "address and port (default: 127.0.0.1:8737; port 0: any free one)") }),
+  run: async ({ listen }, context) => {
+    const profiles = await context.loadProfiles();
+    return serveProfiles(profiles, listenOf(listen, profiles[0]), context);
   },
 });

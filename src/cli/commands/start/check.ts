@@ -8,20 +8,21 @@ import { recordedClient } from "../../../../jobs/recorded-client.ts";
 import { chargeOf } from "../../../api/retry-policy.ts";
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import type { Config } from "../../../core/config/config.ts";
-import { EXIT } from "../../../core/errors.ts";
 import { isJsonObject } from "../../../core/json.ts";
 import { shownTier } from "../../../core/state/tier.ts";
 import { waitingJson } from "../../../core/state/unusable-answers.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { isoTimeOrNull, minuteText } from "../../../core/time.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { type CommandContext, defineCommand, flag } from "../../command.ts";
 import { waitingLines } from "../../terminal/plan/outlook-lines.ts";
 
 const inputSchema = z
   .object({
-    offline: z.boolean().default(false),
-    probe: z.boolean().default(false),
-    totals: z.boolean().default(false),
+    offline: flag("check the configuration only: no request, no credit"),
+    probe: flag("ask for the tier now; every check does, except with --offline"),
+    totals: flag(
+      "also count contacts and signals (and accounts, with a scope), one credit each, so that `plan` knows them",
+    ),
   })
   .refine(({ offline, probe }) => !(offline && probe), "--probe sends a request, --offline does not")
   .refine(({ offline, totals }) => !(offline && totals), "--totals sends requests, --offline does not");
@@ -115,9 +116,9 @@ const render = (report: CheckReport, waiting: CheckResult["waiting"], context: C
     cost: counted(report.credits.spent, "credit"),
   };
   return [
-    ...Object.entries(lines).map(([name, text]) => `${name.padEnd(16)}${text}\n`),
-    ...waitingLines(waiting ?? []).map((line) => `${line}\n`),
-  ].join("");
+    ...Object.entries(lines).map(([name, text]) => `${name.padEnd(16)}${text}`),
+    ...waitingLines(waiting ?? []),
+  ].join("\n");
 };
 
 /** Tests address and token, for one credit, or three with `totals`. Throws what is wrong with them. */
@@ -132,37 +133,27 @@ export const testService = async (config: Config, totals: boolean, context: Comm
     const onWait = (waitMs: number) => terminal.err(`rate limit reached, waiting ${Math.ceil(waitMs / 1000)} s\n`);
     const result = await checkJob(config, client, totals, { clock, signal, onWait });
     const report = reportOf(config, result);
-    return { report, text: render(report, result.waiting, context) };
+    return { report, text: () => render(report, result.waiting, context) };
   } finally {
     await client.close();
   }
 };
 
 const run = async ({ offline, totals }: Input, context: CommandContext): Promise<number> => {
-  const { terminal, shared, clock, version } = context;
+  const { clock, version } = context;
   const config = await context.loadConfig();
   if (offline) {
     await checkProfileJob(config, { clock, version });
-    const found = { ok: true, base_url: config.baseUrl, token_from: tokenSource(config), config_file: config.file };
-    if (shared.json) await context.printJson(found);
-    else await terminal.out(`The configuration is valid (${config.file ?? "no file"}). Nothing was requested.\n`);
-    return EXIT.done;
+    return context.show(
+      () => ({ ok: true, base_url: config.baseUrl, token_from: tokenSource(config), config_file: config.file }),
+      () => `The configuration is valid (${config.file ?? "no file"}). Nothing was requested.`,
+    );
   }
   const { report, text } = await testService(config, totals, context);
-  if (shared.json) await context.printJson(report);
-  else await terminal.out(text);
-  return EXIT.done;
+  return context.show(() => report, text);
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .option("--offline", "check the configuration only: no request, no credit")
-      .option("--probe", "ask for the tier now; every check does, except with --offline")
-      .option(
-        "--totals",
-        "also count contacts and signals (and accounts, with a scope), one credit each, so that `plan` knows them",
-      ),
   examples: {
     "duckmirror check": "configuration, address, token, tier and credits, for one credit",
     "duckmirror check --offline": "the configuration only",

@@ -2,7 +2,6 @@
 import { Command } from "commander";
 import { z } from "zod";
 import { STREAM_NAMES } from "../../../catalog/streams.ts";
-import { EXIT } from "../../../core/errors.ts";
 import { type CommandEntry, defineCommand } from "../../command.ts";
 import { addShared, type CompletedCommand, completionScript, SHELLS } from "../../completion.ts";
 
@@ -39,10 +38,11 @@ export const command = defineCommand({
     "duckmirror completion fish > ~/.config/fish/completions/duckmirror.fish": "once",
   },
   input: inputSchema,
-  run: async ({ args: [shell] }, { terminal, commands, shared, printJson }) => {
+  run: async ({ args: [shell] }, { commands, show }) => {
     const script = completionScript(shell, await Promise.all(commands.map(described)));
-    if (shared.json) await printJson({ shell, script });
-    else await terminal.out(script);
-    return EXIT.done;
+    return show(
+      () => ({ shell, script }),
+      () => script,
+    );
   },
 });

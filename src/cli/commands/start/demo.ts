@@ -17,10 +17,10 @@ import type { SyncResult } from "../../../sync/run/run-sync.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import { runQuery } from "../../../warehouse/read/query.ts";
 import { isNumeric, tableCell } from "../../../warehouse/user-sql/query-output.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { type CommandContext, defineCommand, optionOf, usage } from "../../command.ts";
 import { withError } from "../../problem.ts";
 import { renderSummary } from "../../terminal/summary.ts";
-import { renderTable } from "../../terminal/table.ts";
+import { renderTable, right } from "../../terminal/table.ts";
 import { serveProfiles } from "../share/serve.ts";
 
 /** File that marks a directory as created by the demo, so it may be replaced. */
@@ -32,9 +32,18 @@ const TOUR = ["demo/1-hottest-accounts.sql", "demo/2-moves.sql", "demo/3-score-m
 const CHANGES = 60;
 
 const inputSchema = z.object({
-  accounts: z.coerce.number({ error: "--accounts must be a number" }).int().min(1).max(5000).default(40),
-  seed: z.coerce.number({ error: "--seed must be a number" }).int().min(0).default(1),
-  serve: z.boolean().default(true),
+  accounts: optionOf(z.coerce.number({ error: "--accounts must be a number" }).int().min(1).max(5000).default(40), {
+    value: "<n>",
+    summary: "tracked accounts of the generated organization (default: 40)",
+  }),
+  seed: optionOf(z.coerce.number({ error: "--seed must be a number" }).int().min(0).default(1), {
+    value: "<n>",
+    summary: "another seed gives other data (default: 1)",
+  }),
+  serve: optionOf(z.boolean().default(true), {
+    flags: "--no-serve",
+    summary: "end after the tour; without a terminal, with --json or --quiet the demo always does",
+  }),
 });
 type Input = z.output<typeof inputSchema>;
 
@@ -42,9 +51,7 @@ type Input = z.output<typeof inputSchema>;
 const freshDir = async (dir: string): Promise<void> => {
   if (existsSync(join(dir, MARKER))) rmSync(dir, { recursive: true, force: true });
   if (existsSync(join(dir, "state")) || existsSync(snapshotPath(dir))) {
-    throw new DuckmirrorError("USAGE", {
-      detail: `${dir} holds a mirror that is not the demo's; choose another --data-dir`,
-    });
+    throw usage(`${dir} holds a mirror that is not the demo's; choose another --data-dir`);
   }
   try {
     makeFolders(dir, 0o700);
@@ -59,9 +66,7 @@ const showQuery = async (name: string, dataDir: string, { terminal }: CommandCon
   const sql = sqlText(name);
   const title = /^-- (.+)$/m.exec(sql)?.[1] ?? name;
   const { columns, rows } = await runQuery({ snapshot: snapshotPath(dataDir), sql });
-  const heads = columns.map(
-    (column) => ({ name: column.name, align: isNumeric(column.type) ? "right" : "left" }) as const,
-  );
+  const heads = columns.map(({ name, type }) => (isNumeric(type) ? right(name) : name));
   const table = renderTable(
     heads,
     rows.map((row) => row.map(tableCell)),
@@ -74,12 +79,13 @@ const showQuery = async (name: string, dataDir: string, { terminal }: CommandCon
 const syncOnce = async (config: Config, token: string, context: CommandContext): Promise<SyncResult> => {
   const { clock, version, signal } = context;
   const tracer = await context.tracer(config);
-  const progress = await context.progress(config);
-  return syncJob(
-    config,
-    { streams: [], full: false, maxDurationMs: null, allowMassDelete: false },
-    { clock, random: Math.random, emit: progress.sink, signal, version, token: new Secret(token), tracer },
-  ).finally(() => progress.end());
+  return context.withProgress(config, (emit) =>
+    syncJob(
+      config,
+      { streams: [], full: false, maxDurationMs: null, allowMassDelete: false },
+      { clock, random: Math.random, emit, signal, version, token: new Secret(token), tracer },
+    ),
+  );
 };
 
 /** Mirrors a sandbox, before and after it changed. The result of a sync that failed is the last. */
@@ -151,11 +157,6 @@ const servePage = async (config: Config, context: CommandContext): Promise<numbe
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .option("--accounts <n>", "tracked accounts of the generated organization (default: 40)")
-      .option("--seed <n>", "another seed gives other data (default: 1)")
-      .option("--no-serve", "end after the tour; without a terminal, with --json or --quiet the demo always does"),
   examples: {
     "duckmirror demo": "a mirror of a generated service, its changes, a tour, and the page until Ctrl-C",
     "duckmirror demo --accounts 200 --no-serve": "a larger one, without the page",
@@ -168,7 +169,7 @@ export const command = defineCommand({
     const startedAt = clock.now();
     const { config, results, last } = await syncTwice(input, dataDir, context);
     if (shared.json) await context.printJson(withError(last.report, last.error, context.scrubber));
-    if (last.error !== null) return context.printProblem(last.error).exitCode;
+    if (last.error !== null) return context.printProblem(last.error);
     if (shared.json) return EXIT.done;
     for (const name of TOUR) await showQuery(name, dataDir, context);
     const took = formatDuration(clock.now() - startedAt);

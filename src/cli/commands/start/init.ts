@@ -12,7 +12,7 @@ import { settingList, settingsJsonSchema } from "../../../core/config/settings.t
 import { DuckmirrorError, detailOf, EXIT, hasSystemCode } from "../../../core/errors.ts";
 import { makeFolders, replaceFile, writeNewSync } from "../../../core/files/own-files.ts";
 import { counted } from "../../../core/text/units.ts";
-import { type CommandContext, defineCommand } from "../../command.ts";
+import { type CommandContext, defineCommand, flag, listOf, option, optionOf } from "../../command.ts";
 import { contextFor } from "../../context.ts";
 import { testService } from "./check.ts";
 
@@ -48,16 +48,16 @@ export const configTemplate = (given: FlagValues): string => {
 const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
 const inputSchema = z.object({
-  baseUrl: z.string().optional(),
-  tokenFile: z.string().optional(),
-  tokenCommand: z.string().optional(),
-  follow: z.string().optional(),
-  maxCredits: z.string().optional(),
-  test: z.boolean().default(false),
-  sync: z.boolean().default(false),
-  yes: z.boolean().default(false),
-  force: z.boolean().default(false),
-  printSchema: z.boolean().default(false),
+  baseUrl: option("<url>", "address of the service"),
+  tokenFile: option("<file>", "file that holds the access token"),
+  tokenCommand: option("<command>", "command that prints the access token"),
+  follow: option("<companies>", "companies to follow, comma-separated"),
+  maxCredits: option("<n>", "most credits that one sync may spend"),
+  test: flag("test address and token, for one credit; a failure writes no file"),
+  sync: flag("mirror at once"),
+  yes: optionOf(z.boolean().default(false), { flags: "-y, --yes", summary: "ask nothing" }),
+  force: flag("overwrite an existing file"),
+  printSchema: flag("print the file's JSON Schema instead, for editors"),
 });
 type Input = z.output<typeof inputSchema>;
 
@@ -135,7 +135,7 @@ const gatherLimits = async (input: Input, context: CommandContext): Promise<Flag
   const credits =
     input.maxCredits ??
     (asks ? await asked("max_credits", "Most credits that one sync may spend (empty: no limit)") : "");
-  const list = companies.split(",").flatMap((text) => (text.trim() === "" ? [] : [text.trim()]));
+  const list = listOf(companies);
   return {
     companies: list.length === 0 ? undefined : list,
     max_credits: /^\d+$/.test(credits) ? Number(credits) : credits || undefined,
@@ -155,7 +155,7 @@ const test = async (settings: FlagValues, input: Input, context: CommandContext)
   if (!wanted) return null;
   try {
     const { report, text } = await testService(config, false, context);
-    if (!shared.json) await terminal.out(text);
+    if (!shared.json) await terminal.out(`${text()}\n`);
     return report;
   } catch (error) {
     if (!asks) throw error;
@@ -232,8 +232,10 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   // The text is parsed again, so that a mistake in the template fails here and not in the next command.
   resolveConfig({ flags: {}, env: {}, file: parseConfigFile(text, file), cwd, vocabulary: vocabulary() });
   await write(file, text, input.force);
-  if (shared.json) await context.printJson({ file, settings: inFile, ...(tested === null ? {} : { check: tested }) });
-  else await terminal.out(`wrote ${file}\n`);
+  await context.show(
+    () => ({ file, settings: inFile, ...(tested === null ? {} : { check: tested }) }),
+    () => `wrote ${file}`,
+  );
   const code = await firstSync(file, input, tested !== null, context);
   if (code !== null) return code;
   const steps = nextSteps(settings, tested !== null, context).map((step) => `  ${step}\n`);
@@ -242,18 +244,6 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .option("--base-url <url>", "address of the service")
-      .option("--token-file <file>", "file that holds the access token")
-      .option("--token-command <command>", "command that prints the access token")
-      .option("--follow <companies>", "companies to follow, comma-separated")
-      .option("--max-credits <n>", "most credits that one sync may spend")
-      .option("--test", "test address and token, for one credit; a failure writes no file")
-      .option("--sync", "mirror at once")
-      .option("-y, --yes", "ask nothing")
-      .option("--force", "overwrite an existing file")
-      .option("--print-schema", "print the file's JSON Schema instead, for editors"),
   examples: {
     "duckmirror init": "asks for address and token, tests them for one credit, and offers the first sync",
     "duckmirror init --yes --test --follow example.com,ACME --max-credits 500": "the same without questions",

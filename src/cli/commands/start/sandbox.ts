@@ -9,33 +9,44 @@ import { readGiven } from "../../../core/files/given-files.ts";
 import { type FaultProxyOptions, startFaultProxy } from "../../../sandbox/faults/proxy.ts";
 import { isPlanName, PLANS } from "../../../sandbox/limits/credits.ts";
 import { startSandbox } from "../../../sandbox/sandbox.ts";
-import { defineCommand } from "../../command.ts";
+import { choice, defineCommand, option, optionOf, usage } from "../../command.ts";
 
-const PLAN_NAMES = Object.keys(PLANS);
-
-const number = (what: string) =>
-  z
-    .string()
-    .regex(/^\d+(\.\d+)?$/, { error: `${what} must be a number` })
-    .transform(Number)
-    .optional();
+const number = (name: string, summary: string) =>
+  optionOf(
+    z
+      .string()
+      .regex(/^\d+(\.\d+)?$/, { error: `${name} must be a number` })
+      .transform(Number)
+      .optional(),
+    { value: "<n>", summary },
+  );
 
 const inputSchema = z.object({
-  accounts: number("--accounts"),
-  seed: number("--seed"),
-  plan: z.string().refine(isPlanName).optional(),
-  rate: number("--rate"),
-  credits: number("--credits"),
-  tier: z.enum(["full", "public"]).optional(),
-  host: z.string().min(1).optional(),
-  port: number("--port"),
-  tokenFile: z.string().optional(),
-  token: z.string().min(1, { error: "--token must not be empty" }).optional(),
-  latency: z.string().optional(),
-  evolve: number("--evolve"),
-  maxPageSize: number("--max-page-size"),
-  keep: z.string().optional(),
-  faults: z.string().optional(),
+  accounts: number("--accounts", "tracked accounts; everything else grows with them (default: 40)"),
+  seed: number("--seed", "the same seed and accounts give the same data (default: 1)"),
+  plan: optionOf(z.string().refine(isPlanName).optional(), {
+    value: "<plan>",
+    summary: "rate limit and credits (default: pro)",
+    adapt: (one) => one.choices(Object.keys(PLANS)),
+  }),
+  rate: number("--rate", "requests per minute instead of the plan's"),
+  credits: number("--credits", "credits per month instead of the plan's"),
+  tier: choice("<tier>", "access tier (default: full)", ["full", "public"]),
+  host: optionOf(z.string().min(1).optional(), {
+    value: "<address>",
+    summary: "address to listen on (default: 127.0.0.1, this machine only)",
+  }),
+  port: number("--port", "port to listen on (default: any free one)"),
+  token: optionOf(z.string().min(1, { error: "--token must not be empty" }).optional(), {
+    value: "<token>",
+    summary: "access token to expect (default: made from the seed)",
+  }),
+  tokenFile: option("<file>", "file that holds the access token to expect"),
+  latency: option("<ms>", "time before each answer: 800 or 200-900"),
+  evolve: number("--evolve", "changes per minute while it runs: new signals, promotions, departures, deletions"),
+  maxPageSize: number("--max-page-size", "larger pages are refused (default: 100)"),
+  keep: option("<dir>", "keep the generated data there and use it again"),
+  faults: option("<file>", "cause the faults that a YAML or JSON file lists (example: docs/faults.yaml)"),
 });
 type Input = z.output<typeof inputSchema>;
 
@@ -62,8 +73,7 @@ const optionsOf = (input: Input, cwd: string) => ({
 
 const portError = (cause: unknown, { port }: Input): unknown => {
   if (!hasSystemCode(cause, "EADDRINUSE")) return cause;
-  const detail = `port ${port} is taken; leave --port out to use a free one`;
-  return new DuckmirrorError("USAGE", { detail }, { cause });
+  return usage(`port ${port} is taken; leave --port out to use a free one`, cause);
 };
 
 const start = async (input: Input, cwd: string) => {
@@ -103,23 +113,6 @@ const startWithFaults = async (input: Input, cwd: string, onFault: NonNullable<F
 };
 
 export const command = defineCommand({
-  configure: (cli) =>
-    cli
-      .option("--accounts <n>", "tracked accounts; everything else grows with them (default: 40)")
-      .option("--seed <n>", "the same seed and accounts give the same data (default: 1)")
-      .addOption(cli.createOption("--plan <plan>", "rate limit and credits (default: pro)").choices(PLAN_NAMES))
-      .option("--rate <n>", "requests per minute instead of the plan's")
-      .option("--credits <n>", "credits per month instead of the plan's")
-      .addOption(cli.createOption("--tier <tier>", "access tier (default: full)").choices(["full", "public"]))
-      .option("--host <address>", "address to listen on (default: 127.0.0.1, this machine only)")
-      .option("--port <n>", "port to listen on (default: any free one)")
-      .option("--token <token>", "access token to expect (default: made from the seed)")
-      .option("--token-file <file>", "file that holds the access token to expect")
-      .option("--latency <ms>", "time before each answer: 800 or 200-900")
-      .option("--evolve <n>", "changes per minute while it runs: new signals, promotions, departures, deletions")
-      .option("--max-page-size <n>", "larger pages are refused (default: 100)")
-      .option("--keep <dir>", "keep the generated data there and use it again")
-      .option("--faults <file>", "cause the faults that a YAML or JSON file lists (example: docs/faults.yaml)"),
   examples: {
     "duckmirror sandbox": "prints two lines to paste into another terminal",
     "duckmirror sandbox --accounts 2000 --plan scale --evolve 30": "larger, slower, and changing while it runs",
@@ -128,21 +121,19 @@ export const command = defineCommand({
     "duckmirror sandbox --faults faults.yaml": "a faulty service: broken connections, wrong answers, long waits",
   },
   input: inputSchema,
-  run: async (input, { terminal, shared, signal, cwd, printJson }) => {
+  run: async (input, { signal, cwd, show, hint }) => {
     // Generated rows wait in memory until all are there. Collecting garbage as often as in a sync would look at each of them
     // again and again; 0: as V8 does by itself.
     setFlagsFromString("--heap-growing-percent=0");
-    if (!shared.quiet && !shared.json) terminal.err("Generating data ...\n");
-    const sandbox = await startWithFaults(input, cwd, ({ kind }, url) => {
-      if (!shared.quiet && !shared.json) terminal.err(`fault ${kind} on ${url}\n`);
-    });
+    hint("Generating data ...");
+    const sandbox = await startWithFaults(input, cwd, ({ kind }, url) => hint(`fault ${kind} on ${url}`));
     try {
       const { url, token, organizationId } = sandbox;
-      if (shared.json) await printJson({ url, token, organization_id: organizationId, openapi: `${url}/openapi.json` });
-      else await terminal.out(`export DUCKMIRROR_BASE_URL=${url}\nexport DUCKMIRROR_TOKEN=${token}\n`);
-      if (!shared.quiet && !shared.json) {
-        terminal.err(`The service runs on ${url} (description: ${url}/openapi.json). Ctrl-C ends it.\n`);
-      }
+      await show(
+        () => ({ url, token, organization_id: organizationId, openapi: `${url}/openapi.json` }),
+        () => `export DUCKMIRROR_BASE_URL=${url}\nexport DUCKMIRROR_TOKEN=${token}`,
+      );
+      hint(`The service runs on ${url} (description: ${url}/openapi.json). Ctrl-C ends it.`);
       if (!signal.aborted) await once(signal, "abort");
     } finally {
       await sandbox.close();

@@ -105,11 +105,8 @@ export const projectionOf = ({ outlook, forecast }: PlanReport, columns: number)
   return [
     "Credits a day from then on, while nothing changes, for changes, and in all without and with opt-in content:",
     renderTable(
-      [{ name: "stream" }, right("unchanged"), right("changes"), right("no content"), right("all content")],
-      streams.map((stream) => [
-        stream.stream,
-        ...[stream.creditsPerDay, stream.changesPerDay, stream.withoutContent, stream.withContent].map(formatCount),
-      ]),
+      ["stream", ...["unchanged", "changes", "no content", "all content"].map(right)],
+      streams.map((one) => [one.stream, one.creditsPerDay, one.changesPerDay, one.withoutContent, one.withContent]),
       columns,
     ),
   ];

@@ -48,18 +48,12 @@ export const deliveryLines = (
   red: (text: string) => string,
 ): readonly string[] => {
   if (figures.length === 0) return [];
-  const heads = [
-    { name: "destination" },
-    { name: "kind" },
-    { name: "state" },
-    { name: "behind" },
-    { name: "delivered" },
-  ];
+  const heads = ["destination", "kind", "state", "behind", "delivered"];
   const rows = figures.map((one) => [
     one.name,
     one.kind,
     stateText(one, ago),
-    one.behindMs === null ? "" : one.behindMs === 0 ? "no" : formatDuration(one.behindMs),
+    one.behindMs === null ? null : one.behindMs === 0 ? "no" : formatDuration(one.behindMs),
     ago(one.deliveredAt),
   ]);
   const isFailure = (text: string) => /^(failing|given up)/.test(text);

@@ -2,10 +2,8 @@
 
 import { mapAtOnce } from "../../../core/async/map-at-once.ts";
 import type { Clock } from "../../../core/clock.ts";
-import type { Config } from "../../../core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import type { AskedSync, Started, SyncAsk } from "../../../core/report/triggers.ts";
-import { noTracer } from "../../../core/tracing.ts";
 import {
   type ProfileStart,
   profileOf,
@@ -14,7 +12,7 @@ import {
   tracedTriggers,
 } from "../../../queue/asking/asks.ts";
 import { audited } from "../../audited.ts";
-import type { CommandContext } from "../../command.ts";
+import type { CommandContext, Profiles } from "../../command.ts";
 import type { WorkerConnection } from "../worker-connection.ts";
 
 // Requests for syncs with their lines in the audit trail of their profiles. Over HTTP, the worker's server writes the lines.
@@ -28,11 +26,10 @@ interface RecordedStarts {
 
 export const recordedStarts = async (
   worker: WorkerConnection,
-  profiles: readonly Config[],
+  profiles: Profiles,
   context: CommandContext,
 ): Promise<RecordedStarts> => {
-  const [first] = profiles;
-  const tracer = first === undefined ? noTracer : await context.tracer(first);
+  const tracer = await context.tracer(profiles[0]);
   const triggers = tracedTriggers(worker.triggers, tracer);
 
   const one = async (ask: SyncAsk): Promise<ProfileStart> => {

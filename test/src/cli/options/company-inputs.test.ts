@@ -2,11 +2,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type InputsWish, readInputs } from "../../../../src/cli/options/company-inputs.ts";
+import { readInputs } from "../../../../src/cli/options/company-inputs.ts";
 import { aFolder } from "../../../support/cli.ts";
 
 /** Inputs by arguments and a list; `stdin`: the list comes from there instead of a file. */
-const read = (wish: Partial<InputsWish>, list?: string, from: "file" | "stdin" = "file") => {
+const read = (wish: Partial<Parameters<typeof readInputs>[0]>, list?: string, from: "file" | "stdin" = "file") => {
   const cwd = aFolder();
   if (list !== undefined && from === "file") writeFileSync(join(cwd, "list.txt"), list);
   const file = from === "stdin" ? "-" : "list.txt";

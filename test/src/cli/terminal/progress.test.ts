@@ -4,7 +4,7 @@ import pc from "picocolors";
 import { describe, expect, test } from "vitest";
 import {
   afterEvent,
-  createLoggedProgress,
+  loggedProgress,
   noProgress,
   progressLines,
   requestsPerMinute,
@@ -118,8 +118,8 @@ describe("log lines", () => {
       lines.push(`${level} ${String(text)}`);
     };
     const log = { info: write("info"), warn: write("warn"), error: write("error") };
-    const progress = createLoggedProgress(log, { now: () => now }, format);
-    return { lines, fields, sink: progress.sink, later: (ms: number) => (now += ms) };
+    const sink = loggedProgress(log, { now: () => now }, format);
+    return { lines, fields, sink, later: (ms: number) => (now += ms) };
   };
 
   test("name start, plan, end and publish once, and pages at most every ten seconds a stream", () => {

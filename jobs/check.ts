@@ -2,13 +2,10 @@
 // the list. For plans before the first sync it also counts the other lists, with the filters of the setting `scope`.
 import { existsSync } from "node:fs";
 import type { Client } from "../src/api/client.ts";
-import type { ApiOutcome, OkOutcome } from "../src/api/outcome.ts";
-import { verdictOf } from "../src/api/retry-policy.ts";
+import type { OkOutcome } from "../src/api/outcome.ts";
 import type { ScopedTable } from "../src/catalog/tables.ts";
-import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
-import { DuckmirrorError } from "../src/core/errors.ts";
 import { learnChecked } from "../src/core/state/checked.ts";
 import { type KnownTier, learnTier, readTier, type TierEvidence } from "../src/core/state/tier.ts";
 import { type Waiting, waitingNow } from "../src/core/state/unusable-answers.ts";
@@ -16,21 +13,13 @@ import { unusableIn } from "../src/sync/plan/remembered.ts";
 import { pageShownBy, probeAfterRefusal, probeOf, probeQuery } from "../src/sync/request/page-probe.ts";
 import { filtersOf } from "../src/sync/rows/row-scope.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
+import { type Asking, answerTo } from "./recorded-client.ts";
 
-/** Longest wait for the rate limit, at most once. */
-const LONGEST_WAIT_MS = 90_000;
 const LISTS = {
   accounts: { endpoint: "listAccounts", path: "/v1/accounts" },
   contacts: { endpoint: "listContacts", path: "/v1/contacts" },
   signals: { endpoint: "listSignals", path: "/v1/signals" },
 } as const;
-
-export interface CheckContext {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** Called before a wait for the rate limit. */
-  readonly onWait: (waitMs: number) => void;
-}
 
 type Filters = Readonly<Record<string, string>>;
 
@@ -58,43 +47,22 @@ export interface CheckResult {
   readonly waiting: readonly Waiting[] | null;
 }
 
-/**
- * One usable response, of the largest page that the service grants. Waits once for the rate limit; throws every other failure
- * unchanged.
- */
+/** One usable response, of the largest page that the service grants. Throws as `answerTo`. */
 const ask = async (
   client: Client,
   stream: ScopedTable,
   { largest, filters }: { readonly largest: number; readonly filters: Filters | null },
-  { clock, signal, onWait }: CheckContext,
+  asking: Asking,
 ): Promise<CheckedList> => {
   let probe = probeOf(largest, filters);
-  let waited = false;
-  for (let requests = 1; ; requests++) {
-    const call = { ...LISTS[stream], query: probeQuery(probe) };
-    const outcome: ApiOutcome = await client.send(call, signal);
-    if (outcome.kind === "ok") {
-      return { stream, outcome, filters: probe.filters, requests, page: pageShownBy(probe, outcome) };
-    }
-    if (outcome.kind === "refused") {
-      const next = probeAfterRefusal(probe, outcome.status, outcome.excerpt);
-      if (next !== null) {
-        probe = next;
-        continue;
-      }
-    }
-    const now = clock.now();
-    const verdict = verdictOf(outcome, { attempt: 1, maxAttempts: 1, random: 0.5, now, remainingCredits: null });
-    if (verdict.kind === "wait" && !waited && verdict.untilMs - now <= LONGEST_WAIT_MS) {
-      onWait(verdict.untilMs - now);
-      await clock.sleep(verdict.untilMs - now, signal);
-      waited = true;
-      continue;
-    }
-    if (verdict.kind === "fail" || verdict.kind === "stop") throw new DuckmirrorError(verdict.code, verdict.context);
-    const detail = outcome.kind === "refused" ? `status ${outcome.status} ${outcome.excerpt}`.trim() : outcome.kind;
-    throw new DuckmirrorError("REQUEST_FAILED", { endpoint: `GET ${call.path}`, detail });
-  }
+  const callOf = () => ({ ...LISTS[stream], query: probeQuery(probe) });
+  const { outcome, requests } = await answerTo(client, callOf(), asking, (status, excerpt) => {
+    const next = probeAfterRefusal(probe, status, excerpt);
+    if (next === null) return null;
+    probe = next;
+    return callOf();
+  });
+  return { stream, outcome, filters: probe.filters, requests, page: pageShownBy(probe, outcome) };
 };
 
 /** Rows or a count: accounts are visible. An organization without Full Access gets an empty list. */
@@ -148,7 +116,7 @@ export const checkJob = async (
   config: Config,
   client: Client,
   withTotals: boolean,
-  context: CheckContext,
+  context: Asking,
 ): Promise<CheckResult> => {
   const largest = config.maxPageSize;
   const accounts = await ask(client, "accounts", { largest, filters: null }, context);

@@ -59,10 +59,10 @@ const isLate = (problem: Problem | null): boolean => problem?.code === "DURATION
 const isNoFailure = (problem: Problem | null): boolean =>
   problem === null || problem.code === "INTERRUPTED" || isLate(problem);
 
-const unrun = (stream: StreamName, problem: Problem | null): StreamReport => ({
-  stream,
-  mode: "none",
-  status: isNoFailure(problem) ? "interrupted" : "failed",
+const total = <T>(items: readonly T[], figure: (item: T) => number): number =>
+  items.reduce((sum, item) => sum + figure(item), 0);
+
+const NOTHING = {
   requests: 0,
   credits: 0,
   pages: 0,
@@ -71,13 +71,29 @@ const unrun = (stream: StreamName, problem: Problem | null): StreamReport => ({
   deleted: 0,
   unchanged: 0,
   rejected: 0,
+} as const;
+type Figures = Readonly<Record<keyof typeof NOTHING, number>>;
+
+const sumOf = (parts: readonly Figures[]): Figures => ({
+  requests: total(parts, ({ requests }) => requests),
+  credits: total(parts, ({ credits }) => credits),
+  pages: total(parts, ({ pages }) => pages),
+  inserted: total(parts, ({ inserted }) => inserted),
+  updated: total(parts, ({ updated }) => updated),
+  deleted: total(parts, ({ deleted }) => deleted),
+  unchanged: total(parts, ({ unchanged }) => unchanged),
+  rejected: total(parts, ({ rejected }) => rejected),
+});
+
+const unrun = (stream: StreamName, problem: Problem | null): StreamReport => ({
+  stream,
+  mode: "none",
+  status: isNoFailure(problem) ? "interrupted" : "failed",
+  ...NOTHING,
   complete: false,
   unconfirmed: 0,
   ...(problem === null || isNoFailure(problem) ? {} : { error: problem.message }),
 });
-
-const total = <T>(items: readonly T[], figure: (item: T) => number): number =>
-  items.reduce((sum, item) => sum + figure(item), 0);
 
 /** Report of a stream, including work of runs without a report. Later runs need not repeat that work. */
 const withTraces = (report: StreamReport, traces: readonly RunTrace[]): StreamReport => {
@@ -85,40 +101,22 @@ const withTraces = (report: StreamReport, traces: readonly RunTrace[]): StreamRe
   return {
     ...report,
     status: report.status === "skipped" ? "done" : report.status,
-    requests: report.requests + total(traces, ({ requests }) => requests),
-    credits: report.credits + total(traces, ({ spent }) => spent),
-    pages: report.pages + total(traces, ({ pages }) => pages),
-    inserted: report.inserted + total(traces, ({ inserted }) => inserted),
-    updated: report.updated + total(traces, ({ updated }) => updated),
-    deleted: report.deleted + total(traces, ({ deleted }) => deleted),
-    unchanged: report.unchanged + total(traces, ({ unchanged }) => unchanged),
-    rejected: report.rejected + total(traces, ({ rejected }) => rejected),
+    ...sumOf([report, ...traces.map((trace) => ({ ...trace, credits: trace.spent }))]),
   };
 };
 
-const sumOf = (stream: string, parts: readonly StreamReport[]): StreamReport | null => {
+/** The report of a stream that several runs read: the last one's, with all of their figures. */
+const joined = (parts: readonly StreamReport[]): StreamReport | null => {
   const last = parts.at(-1);
   if (last === undefined) return null;
-  const sum = (figure: (part: StreamReport) => number) => total(parts, figure);
   const modes = new Set(parts.flatMap(({ mode }) => mode.split("+")).filter((mode) => mode !== "none"));
   // If the continued run found nothing left to do, the stream is done, not skipped.
   const done = last.status === "skipped" && parts.some(({ status }) => status !== "skipped");
   return {
-    stream,
+    ...last,
     mode: [...modes].sort().join("+") || "none",
     status: done ? "done" : last.status,
-    requests: sum((part) => part.requests),
-    credits: sum((part) => part.credits),
-    pages: sum((part) => part.pages),
-    inserted: sum((part) => part.inserted),
-    updated: sum((part) => part.updated),
-    deleted: sum((part) => part.deleted),
-    unchanged: sum((part) => part.unchanged),
-    rejected: sum((part) => part.rejected),
-    complete: last.complete,
-    unconfirmed: last.unconfirmed,
-    ...(last.reason === undefined ? {} : { reason: last.reason }),
-    ...(last.error === undefined ? {} : { error: last.error }),
+    ...sumOf(parts),
   };
 };
 
@@ -156,7 +154,7 @@ export const outcomeOf = (
   const isOver = isLate(sync.problem);
   const streams = sync.streams.map((name) => {
     const parts = runs.flatMap((run) => run.streams.filter(({ stream }) => stream === name));
-    const ended = sumOf(name, parts) ?? unrun(name, sync.problem);
+    const ended = joined(parts) ?? unrun(name, sync.problem);
     return withTraces(
       ended.status === "interrupted" && isOver ? { ...ended, status: "stopped" } : ended,
       traces.filter(({ stream }) => stream === name),

@@ -1,12 +1,13 @@
 // A client for commands that send single requests without holding the warehouse (`check`, `feedback`). It notes every
 // call in a call file; the next process that holds the warehouse books them in the ledger.
 import type { Client } from "../src/api/client.ts";
-import type { ApiCall, ApiOutcome } from "../src/api/outcome.ts";
+import type { ApiCall, ApiOutcome, OkOutcome } from "../src/api/outcome.ts";
 import { causeOf } from "../src/api/outcome.ts";
 import { verdictOf } from "../src/api/retry-policy.ts";
 import { type LedgerStream, streamOfRoute } from "../src/catalog/streams.ts";
+import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
-import { detailOf } from "../src/core/errors.ts";
+import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
 import { orderedRow, requestRow } from "../src/sync/request/ledger-rows.ts";
 import { type CallLine, createCallLog } from "../src/warehouse/journal/call-lines.ts";
@@ -86,4 +87,48 @@ export const recordedClient = (
       await client.close();
     },
   };
+};
+
+/** Longest wait of a command for the rate limit, at most once; a longer one fails. ms. */
+const LONGEST_WAIT_MS = 90_000;
+
+export interface Asking {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called before a wait for the rate limit. */
+  readonly onWait?: (waitMs: number) => void;
+}
+
+/**
+ * The usable answer to one call, and the number of requests it took. `otherForm`: the call to send after this refusal; null: none. Throws
+ * every other failure.
+ */
+export const answerTo = async (
+  client: Client,
+  first: ApiCall,
+  { clock, signal, onWait = () => undefined }: Asking,
+  otherForm: (status: number, excerpt: string) => ApiCall | null = () => null,
+): Promise<{ readonly outcome: OkOutcome; readonly requests: number }> => {
+  let call = first;
+  let hasWaited = false;
+  for (let requests = 1; ; requests++) {
+    const outcome = await client.send(call, signal);
+    if (outcome.kind === "ok") return { outcome, requests };
+    const other = outcome.kind === "refused" ? otherForm(outcome.status, outcome.excerpt) : null;
+    if (other !== null) {
+      call = other;
+      continue;
+    }
+    const now = clock.now();
+    const verdict = verdictOf(outcome, { attempt: 1, maxAttempts: 1, random: 0.5, now, remainingCredits: null });
+    if (verdict.kind === "fail" || verdict.kind === "stop") throw new DuckmirrorError(verdict.code, verdict.context);
+    const waitMs = verdict.kind === "wait" ? verdict.untilMs - now : Number.POSITIVE_INFINITY;
+    if (hasWaited || waitMs > LONGEST_WAIT_MS) {
+      const endpoint = `${call.body === undefined ? "GET" : "POST"} ${call.path}`;
+      throw new DuckmirrorError("REQUEST_FAILED", { endpoint, detail: causeOf(outcome) });
+    }
+    hasWaited = true;
+    onWait(waitMs);
+    await clock.sleep(waitMs, signal);
+  }
 };

@@ -114,23 +114,21 @@ export const openPurse = (limits: PurseLimits, dataDir: string, clock: Pick<Cloc
 
 const SPENDS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true } as const;
 
-/** Buys within the purse. An empty purse is an answer, not an error. */
+/** Buys within the purse, unless `known` has the answer already. An empty purse is an answer, not an error. */
 const bought = async (
   door: MirrorDoor,
   purse: Purse,
-  price: { readonly least: number; readonly most: number },
+  { least, most }: { readonly least: number; readonly most: number },
   buy: (credits: number) => Promise<Bought>,
+  known: () => Promise<Bought | null> = async () => null,
 ) => {
   try {
-    const result = await purse.spend(price, buy);
-    const states = await door.read(readTableStates).catch(() => []);
-    const provenance = provenanceOf(states, TABLE_NAMES);
-    if (result === null) {
-      const left = await purse.left();
-      const reason = `This costs ${price.least === price.most ? price.least : `${price.least} to ${price.most}`} credit(s); the purse holds ${left}.`;
-      return answerOf({ ...provenance, status: "out_of_purse", reason, credits: 0, purse_left: left }, false);
-    }
-    return answerOf({ ...provenance, ...result.value, credits: result.credits, purse_left: await purse.left() });
+    const result = (await known()) ?? (await purse.spend({ least, most }, buy));
+    const provenance = provenanceOf(await door.read(readTableStates).catch(() => []), TABLE_NAMES);
+    const left = await purse.left();
+    if (result !== null) return answerOf({ ...provenance, ...result.value, credits: result.credits, purse_left: left });
+    const reason = `This costs ${least === most ? least : `${least} to ${most}`} credit(s); the purse holds ${left}.`;
+    return answerOf({ ...provenance, status: "out_of_purse", reason, credits: 0, purse_left: left }, false);
   } catch (error) {
     return failureOf(error);
   }
@@ -146,24 +144,14 @@ const addPurseTools = (server: McpServer, door: MirrorDoor, purse: Purse): void 
       inputSchema: z.object({ kind: z.enum(["company", "account"]), input: z.string().min(1).max(2_000) }),
       annotations: SPENDS,
     },
-    async ({ kind, input }) => {
-      const question = { kind, input };
-      try {
-        const known = await door.known(question);
-        if (known !== null) {
-          const states = await door.read(readTableStates).catch(() => []);
-          return answerOf({
-            ...provenanceOf(states, TABLE_NAMES),
-            ...known.value,
-            credits: 0,
-            purse_left: await purse.left(),
-          });
-        }
-      } catch (error) {
-        return failureOf(error);
-      }
-      return bought(door, purse, { least: 1, most: 1 }, () => door.lookup(question));
-    },
+    (question) =>
+      bought(
+        door,
+        purse,
+        { least: 1, most: 1 },
+        () => door.lookup(question),
+        () => door.known(question),
+      ),
   );
   server.registerTool(
     "sync",

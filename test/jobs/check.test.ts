@@ -1,6 +1,6 @@
 // Job check: what one page of ids shows of an organization, and what is kept of it.
 import { expect, test } from "vitest";
-import { type CheckContext, checkJob } from "../../jobs/check.ts";
+import { checkJob } from "../../jobs/check.ts";
 import { readChecked } from "../../src/core/state/checked.ts";
 import { readTier } from "../../src/core/state/tier.ts";
 import { aFolder } from "../support/cli.ts";
@@ -21,11 +21,7 @@ const rig = (options: FakeOptions = {}, scope = "", isEmpty = false) => {
   const service = createFakeService(data, options);
   const clock = simulatedClock();
   const waits: number[] = [];
-  const context: CheckContext = {
-    clock,
-    signal: new AbortController().signal,
-    onWait: (ms) => void waits.push(ms),
-  };
+  const context = { clock, signal: new AbortController().signal, onWait: (ms: number) => void waits.push(ms) };
   const dataDir = aFolder();
   const config = configOf(scope === "" ? null : scope, { DUCKMIRROR_DATA_DIR: dataDir });
   const check = (withTotals = false) => checkJob(config, createFakeClient(service, clock), withTotals, context);

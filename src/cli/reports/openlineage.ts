@@ -18,22 +18,19 @@ export interface LineageRun {
 const PRODUCER = "https://www.npmjs.com/package/duckmirror";
 const SPEC = "https://openlineage.io/spec";
 
-const facet = (path: string, fields: object) => ({
-  _producer: PRODUCER,
-  _schemaURL: `${SPEC}/facets/${path}`,
-  ...fields,
-});
+const facet = (path: string, fields: object) => ({ _producer: PRODUCER, _schemaURL: `${SPEC}/${path}`, ...fields });
+const EVENT = "2-0-2/OpenLineage.json#/$defs";
 
 const eventOf = (run: LineageRun, eventType: string, eventTime: string, rest: object) => ({
   eventType,
   eventTime,
   producer: PRODUCER,
-  schemaURL: `${SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent`,
+  schemaURL: `${SPEC}/${EVENT}/RunEvent`,
   job: {
     namespace: "duckmirror",
     name: `sync.${run.profile}`,
     facets: {
-      jobType: facet("2-0-4/JobTypeJobFacet.json", {
+      jobType: facet("facets/2-0-4/JobTypeJobFacet.json", {
         processingType: "BATCH",
         integration: "DUCKMIRROR",
         jobType: "SYNC",
@@ -46,7 +43,7 @@ const eventOf = (run: LineageRun, eventType: string, eventTime: string, rest: ob
 });
 
 const engine = ({ version }: LineageRun) =>
-  facet("1-1-1/ProcessingEngineRunFacet.json", { version, name: "duckmirror" });
+  facet("facets/1-1-1/ProcessingEngineRunFacet.json", { version, name: "duckmirror" });
 
 /** The event before the first request. `at`: ISO 8601. */
 export const startEvent = (run: LineageRun, at: string): object =>
@@ -60,11 +57,11 @@ const columnLineage = (run: LineageRun, table: DictionaryTable) => {
     const transformations = [{ type: "DIRECT", subtype: "IDENTITY" }];
     return [[name, { inputFields: [{ ...inputOf(run, table), field: sourceField, transformations }] }] as const];
   });
-  return facet("1-2-0/ColumnLineageDatasetFacet.json", { fields: Object.fromEntries(fields) });
+  return facet("facets/1-2-0/ColumnLineageDatasetFacet.json", { fields: Object.fromEntries(fields) });
 };
 
 const schemaOf = ({ columns }: DictionaryTable) =>
-  facet("1-2-0/SchemaDatasetFacet.json", {
+  facet("facets/1-2-0/SchemaDatasetFacet.json", {
     fields: columns.map(({ name, type, meaning }) => ({
       name,
       ...(type === null ? {} : { type }),
@@ -87,15 +84,11 @@ const outputOf = (run: LineageRun, table: DictionaryTable, news: TableNews) => {
     facets: {
       schema: schemaOf(table),
       columnLineage: columnLineage(run, table),
-      dataQualityAssertions: facet("1-1-0/DataQualityAssertionsDatasetFacet.json", { assertions: [assertion] }),
-      duckmirror_sync: {
-        _producer: PRODUCER,
-        _schemaURL: `${SPEC}/2-0-2/OpenLineage.json#/$defs/DatasetFacet`,
-        ...figures,
-      },
+      dataQualityAssertions: facet("facets/1-1-0/DataQualityAssertionsDatasetFacet.json", { assertions: [assertion] }),
+      duckmirror_sync: facet(`${EVENT}/DatasetFacet`, figures),
     },
     outputFacets: {
-      outputStatistics: facet("1-0-2/OutputStatisticsOutputDatasetFacet.json", {
+      outputStatistics: facet("facets/1-0-2/OutputStatisticsOutputDatasetFacet.json", {
         rowCount: news.inserted + news.updated + news.deleted,
       }),
     },
@@ -112,7 +105,7 @@ const ENDS: Readonly<Record<SyncNews["status"], "COMPLETE" | "FAIL" | "ABORT">> 
 };
 
 const errorMessage = (message: string) =>
-  facet("1-0-1/ErrorMessageRunFacet.json", { message, programmingLanguage: "SQL" });
+  facet("facets/1-0-1/ErrorMessageRunFacet.json", { message, programmingLanguage: "SQL" });
 
 /** The event after a sync. A snapshot that stays is no output. */
 export const endEvent = (run: LineageRun, news: SyncNews): object => {
@@ -123,13 +116,7 @@ export const endEvent = (run: LineageRun, news: SyncNews): object => {
   const { run_id, requests, credits, error } = news;
   const facets = {
     processing_engine: engine(run),
-    duckmirror_run: {
-      _producer: PRODUCER,
-      _schemaURL: `${SPEC}/2-0-2/OpenLineage.json#/$defs/RunFacet`,
-      run_id,
-      requests,
-      credits,
-    },
+    duckmirror_run: facet(`${EVENT}/RunFacet`, { run_id, requests, credits }),
     ...(error === null ? {} : { errorMessage: errorMessage(`${error.code}: ${error.message}`) }),
   };
   return eventOf(run, ENDS[news.status], news.finished_at, {

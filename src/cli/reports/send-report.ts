@@ -120,14 +120,13 @@ export const githubAnnotations = ({ error, tables, checks }: SyncNews): readonly
 const KINDS = ["dagster", "airflow", "github", "openlineage"] as const;
 type Kind = (typeof KINDS)[number];
 
+/** Reports a sync; what a kind does not report is unset. */
 interface SyncReporter {
-  began(): Promise<void>;
-  ended(result: SyncResult): Promise<void>;
+  readonly began?: () => Promise<void>;
+  readonly ended: (result: SyncResult) => Promise<void>;
   /** The sync threw before it had a report. */
-  failed(error: unknown): Promise<void>;
+  readonly failed?: (error: unknown) => Promise<void>;
 }
-
-const NOBODY: SyncReporter = { began: async () => {}, ended: async () => {}, failed: async () => {} };
 
 interface Wanted {
   readonly kind: Kind;
@@ -172,8 +171,9 @@ const githubWriter = ({ target }: Wanted, { env, terminal, cwd }: Means) => {
   const file = target === null ? env.GITHUB_STEP_SUMMARY : resolve(cwd, target);
   if (file === undefined || file === "")
     throw new DuckmirrorError("USAGE", { detail: "--report github: GITHUB_STEP_SUMMARY is not set; name a file" });
-  return (summary: string, annotations: readonly string[]): void => {
-    appendTo(file, [summary]);
+  return (news: SyncNews): void => {
+    appendTo(file, [githubSummary(news)]);
+    const annotations = githubAnnotations(news);
     // The runner reads commands from stderr as well; stdout carries the result of --json.
     if (annotations.length > 0) terminal.err(`${annotations.join("\n")}\n`);
   };
@@ -228,26 +228,24 @@ const lineageReporter = (wanted: Wanted, config: Config, means: Means): SyncRepo
   };
 };
 
+const airflowWriter =
+  ({ target }: Wanted, { terminal, cwd }: Means) =>
+  (line: string): Promise<void> =>
+    target === null ? terminal.out(`${line}\n`) : replaceFile(resolve(cwd, target), `${line}\n`);
+
 const reporterOf = (wanted: Wanted, config: Config, means: Means): SyncReporter => {
-  const { terminal, cwd } = means;
   switch (wanted.kind) {
     case "dagster": {
       const write = dagsterWriter(wanted, means);
-      return { ...NOBODY, ended: async (result) => write(dagsterLines(await newsOf(result, means))) };
+      return { ended: async (result) => write(dagsterLines(await newsOf(result, means))) };
     }
     case "airflow": {
-      const { target } = wanted;
-      const write = (line: string) =>
-        target === null ? terminal.out(`${line}\n`) : replaceFile(resolve(cwd, target), `${line}\n`);
-      return { ...NOBODY, ended: async (result) => write(airflowLine(await newsOf(result, means))) };
+      const write = airflowWriter(wanted, means);
+      return { ended: async (result) => write(airflowLine(await newsOf(result, means))) };
     }
     case "github": {
       const write = githubWriter(wanted, means);
-      const ended = async (result: SyncResult) => {
-        const found = await newsOf(result, means);
-        write(githubSummary(found), githubAnnotations(found));
-      };
-      return { ...NOBODY, ended };
+      return { ended: async (result) => write(await newsOf(result, means)) };
     }
     case "openlineage":
       return lineageReporter(wanted, config, means);
@@ -269,14 +267,14 @@ export const reporting = async (
   if (text === undefined) return { result: await work(), report: async () => {} };
   const wanted = wantedOf(text);
   const reporter = reporterOf(wanted, config, means);
-  const careful = (sending: Promise<void>): Promise<void> =>
-    sending.catch((error: unknown) => means.terminal.err(`warning: --report ${wanted.kind}: ${detailOf(error)}\n`));
-  await careful(reporter.began());
+  const careful = (sending?: Promise<void>): Promise<void> | undefined =>
+    sending?.catch((error: unknown) => means.terminal.err(`warning: --report ${wanted.kind}: ${detailOf(error)}\n`));
+  await careful(reporter.began?.());
   try {
     const result = await work();
-    return { result, report: () => careful(reporter.ended(result)) };
+    return { result, report: async () => careful(reporter.ended(result)) };
   } catch (error) {
-    await careful(reporter.failed(error));
+    await careful(reporter.failed?.(error));
     throw error;
   }
 };

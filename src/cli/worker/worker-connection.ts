@@ -162,9 +162,8 @@ const runSchema = z
     asked_at: z.number(),
     report: z.unknown(),
     error: problemSchema.nullable(),
-    // Absent from workers of older versions.
-    due_at: z.number().nullable().default(null),
-    progress: syncProgress.nullable().default(null),
+    due_at: z.number().nullable(),
+    progress: syncProgress.nullable(),
     paused: z.boolean().default(false),
   })
   .transform(({ run_id: runId, asked_at: askedAt, due_at: dueAt, report, ...rest }): AskedSync => {
@@ -179,13 +178,7 @@ const callable = ({ host, port }: Config["listen"]) => {
 };
 
 const profilesSchema = z.object({
-  profiles: z.array(
-    z.object({
-      name: z.string(),
-      // Absent from workers of older versions.
-      problem: problemSchema.nullable().default(null),
-    }),
-  ),
+  profiles: z.array(z.object({ name: z.string(), problem: problemSchema.nullable() })),
 });
 
 /** A worker over HTTP. Its functions throw WORKER_UNREACHABLE, WORKER_REFUSED, and the worker's errors. */
@@ -222,13 +215,8 @@ export const httpWorker = (place: WorkerPlace): Pick<WorkerConnection, "triggers
       ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
       ...(typeof traceparent === "string" ? { traceparent } : {}),
     };
-    // Sent only if given, because a worker of an older version refuses unknown members.
-    const given = {
-      ...(typeof timeoutMs === "number" ? { timeout: `${timeoutMs}ms` } : {}),
-      ...(reset.length === 0 ? {} : { reset }),
-      ...(since === undefined ? {} : { since }),
-    };
-    return (await call("POST", "/api/syncs", headers, { streams, full, ...whose, ...given })).body;
+    const timeout = typeof timeoutMs === "number" ? `${timeoutMs}ms` : undefined;
+    return (await call("POST", "/api/syncs", headers, { streams, full, reset, since, timeout, ...whose })).body;
   };
   const triggers: Triggers = {
     start: async (ask) => startedSchema.parse(await post(ask, { profile: ask.profile })),

@@ -6,9 +6,9 @@ import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { expect, inject } from "vitest";
 import { z } from "zod";
-import { systemClock } from "../../src/core/clock.ts";
 import { type RunningServer, startServer } from "../../src/server/http/listen.ts";
 import type { ServerOptions } from "../../src/server/http/server-context.ts";
+import { serving } from "../support/served.ts";
 import { startBrowser } from "./chromium.ts";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -44,13 +44,8 @@ export const startPageRig = async (): Promise<PageRig> => {
     serve: async (options) => {
       const server = await startServer(
         {
-          key: null,
-          clock: systemClock,
-          version: "1.2.3",
+          ...serving(),
           pageFolder,
-          onFault: (error) => {
-            throw error;
-          },
           ...options,
         },
         { host: "127.0.0.1", port: 0 },

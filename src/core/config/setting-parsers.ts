@@ -1,12 +1,11 @@
 // Parsers for the text of settings: single values, lists, pairs, and kinds that several settings share. PURE.
 // Messages do not repeat long values, because they may be a token pasted into the wrong setting.
 import { z } from "zod";
+import { jsonOrNull } from "../json.ts";
 import { didYouMean } from "../text/did-you-mean.ts";
 import { parseDuration } from "../text/units.ts";
 
-// Listen address of the server: parses the setting, and tests whether only this machine can reach an address. PURE.
-
-// Checks server keys that people choose: their length, and how hard they are to guess. PURE.
+// Checks server keys that people choose: their length, and how hard they are to guess.
 
 const LEAST_BITS = 48;
 
@@ -122,6 +121,17 @@ export const pairs = (parse: (name: string, value: string) => number | Flaw) =>
       }
       return parsed;
     });
+
+/** A structure in the file, or its JSON in the environment. Each problem says where in it. */
+export const structure = <T extends z.ZodType>(schema: T) =>
+  z.unknown().transform((value, ctx): z.output<T> => {
+    const parsed = schema.safeParse(typeof value === "string" ? (jsonOrNull(value) ?? value) : value);
+    if (parsed.success) return parsed.data;
+    for (const { path, message } of parsed.error.issues) {
+      ctx.addIssue({ code: "custom", message: path.length === 0 ? message : `${path.join(".")}: ${message}` });
+    }
+    return z.NEVER;
+  });
 
 /** A whole number from `least` to `most`; null for other texts. */
 export const whole = (text: string, least: number, most = Number.MAX_SAFE_INTEGER) => {

@@ -367,7 +367,7 @@ export const settingsSchema = (vocabulary: Vocabulary) => {
     destinations: destinationsSetting(
       (name) => vocabulary.streams.includes(name) || Object.hasOwn(vocabulary.comesWith, name),
     ),
-    alerts: alertsSetting(),
+    alerts: alertsSetting,
     memory: one("a share of the machine like 25%, or a size like 2GiB, at least 512MiB", (value) => parseMemory(value))
       .prefault("25%")
       .meta({

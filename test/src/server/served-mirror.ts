@@ -11,6 +11,7 @@ import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { createServer, type Server } from "../../../src/server/app.ts";
 import type { ServerOptions } from "../../../src/server/http/server-context.ts";
 import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
+import { serving } from "../../support/served.ts";
 
 export interface ServedMirror {
   readonly sandbox: Sandbox;
@@ -66,17 +67,8 @@ export const serveMirror = async (
     config,
     sync,
     server: async (options = {}) => {
-      const server = await createServer({
-        profiles: [{ name: "default", snapshot, ratePerMinute: 300 }],
-        key: null,
-        listenHost: "127.0.0.1",
-        clock: systemClock,
-        version: "1.2.3",
-        onFault: (error) => {
-          throw error;
-        },
-        ...options,
-      });
+      const profiles = [{ name: "default", snapshot, ratePerMinute: 300 }];
+      const server = await createServer({ ...serving(), profiles, ...options });
       servers.push(server);
       return server;
     },

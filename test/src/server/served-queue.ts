@@ -1,11 +1,9 @@
 // A worker with Redis that has done one sync, and the server of `duckmirror worker` over it, on a real socket.
-import { systemClock } from "../../../src/core/clock.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { snapshotPath } from "../../../src/core/data-dir.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import { startServer } from "../../../src/server/http/listen.ts";
-import { afterTest } from "../../support/after-test.ts";
 import type { TestRedis } from "../../support/redis.ts";
+import { aRunningServer, serving } from "../../support/served.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached } from "../queue/worker-rig.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
@@ -29,20 +27,6 @@ export const serveQueue = async (): Promise<ServedQueue> => {
   await reached(worker.triggers, runId);
   const { fleet } = worker;
   if (fleet === undefined) throw new Error("a worker with Redis has queues");
-  const server = await startServer(
-    {
-      profiles: [{ name: "default", snapshot: snapshotPath(org.dataDir), ratePerMinute: null }],
-      key: new Secret(KEY),
-      clock: systemClock,
-      version: "1.2.3",
-      triggers: worker.triggers,
-      fleet,
-      onFault: (error) => {
-        throw error;
-      },
-    },
-    { host: "127.0.0.1", port: 0 },
-  );
-  afterTest(server.close);
-  return { url: server.url, redis, runId, profiles };
+  const options = { ...serving(snapshotPath(org.dataDir)), key: new Secret(KEY), triggers: worker.triggers, fleet };
+  return { url: (await aRunningServer(options)).url, redis, runId, profiles };
 };

@@ -1,6 +1,7 @@
 // The port of spans over OpenTelemetry's SDK, as a collector receives them.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
+import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { createScrubber } from "../../../src/core/secret.ts";
 import { inSpan } from "../../../src/core/tracing.ts";
 import { startTraces, type Traces } from "../../../src/telemetry/traces.ts";
@@ -25,16 +26,8 @@ const start = (traceparent: string | null = null): Promise<Traces> => {
   const scrubber = createScrubber();
   scrubber.hide("hush-hush");
   const warn = (text: string) => void warnings.push(text);
-  const collector = receiver.url;
-  return startTraces({
-    protocol: "http/json",
-    collector,
-    version: "1",
-    clock: systemClock,
-    scrubber,
-    traceparent,
-    warn,
-  });
+  const own = { collector: receiver.url, version: "1", clock: systemClock };
+  return startTraces({ ...own, protocol: "http/json", scrubber, traceparent, warn });
 };
 
 test("spans stand in one another, and in the span that was named", async () => {
@@ -93,15 +86,16 @@ test("attributes are kept as they are, without secrets and without empty ones", 
   });
 });
 
-test("what throws ends its span as failed, with its class and not its words", async () => {
+test.each([
+  ["its class", new TypeError("contact zoe@example.com is wrong"), "TypeError"],
+  ["its code", new DuckmirrorError("REQUEST_FAILED", { endpoint: "e", detail: "zoe@example.com" }), "REQUEST_FAILED"],
+  ["no more than that", "zoe@example.com", "UNEXPECTED"],
+])("what throws ends its span as failed, with %s and not its words", async (_, error, type) => {
   const traces = await start();
-  const failing = inSpan(traces.tracer, "broken", async () => {
-    throw new TypeError("contact zoe@example.com is wrong");
-  });
-  await expect(failing).rejects.toThrow("zoe@example.com");
+  await expect(inSpan(traces.tracer, "broken", () => Promise.reject(error))).rejects.toBe(error);
   await traces.close();
   const [span] = receiver.spans();
-  expect(span).toMatchObject({ attributes: { "error.type": "TypeError" }, status: { code: 2 } });
+  expect(span).toMatchObject({ attributes: { "error.type": type }, status: { code: 2 } });
   expect(receiver.requests.map(({ body }) => body.toString("utf8")).join()).not.toContain("zoe");
 });
 

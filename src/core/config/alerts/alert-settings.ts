@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from "node:path";
 import { z } from "zod";
 import { Secret } from "../../secret.ts";
 import { oneOf, textLike } from "../destinations/secrets-in.ts";
-import { duration, one, whole, yesNo } from "../setting-parsers.ts";
+import { duration, one, structure, whole, yesNo } from "../setting-parsers.ts";
 
 /** What a rule waits for: rows of its query over the changes, or a state of the program. */
 export const ALERT_EVENTS = [
@@ -93,14 +93,6 @@ const listSchema = z
     }
   });
 
-const parsedText = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-};
-
 /** Rules for a start; `init` writes them, docs/ALERTS.md shows them. */
 export const EXAMPLE_RULES = [
   {
@@ -120,24 +112,13 @@ export const EXAMPLE_RULES = [
   { name: "failed", event: "run_failed", url_env: "SLACK_URL", format: "slack" },
 ] as const;
 
-/** A list in the file, or JSON in the environment. */
-export const alertsSetting = () =>
-  z
-    .unknown()
-    .transform((value, ctx): readonly Written[] => {
-      const parsed = listSchema.safeParse(typeof value === "string" ? parsedText(value) : value);
-      if (parsed.success) return parsed.data;
-      for (const { path, message } of parsed.error.issues) {
-        ctx.addIssue({ code: "custom", message: [...path, message].join(": ") });
-      }
-      return z.NEVER;
-    })
-    .prefault([])
-    .meta({
-      description:
-        "Rules that send changes, or how the mirror is doing, to a webhook or a chat: a list of entries with name, event, url and the settings of the event.",
-      examples: [EXAMPLE_RULES],
-    });
+export const alertsSetting = structure(listSchema)
+  .prefault([])
+  .meta({
+    description:
+      "Rules that send changes, or how the mirror is doing, to a webhook or a chat: a list of entries with name, event, url and the settings of the event.",
+    examples: [EXAMPLE_RULES],
+  });
 
 /** The configured rules with their addresses. A variable that is not set is an error of its rule, not of other commands. */
 export const resolveAlerts = (

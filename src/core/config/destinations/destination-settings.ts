@@ -1,7 +1,7 @@
 // Setting `destinations`: where the mirror is delivered to after each publish.
 import { z } from "zod";
 import { Secret } from "../../secret.ts";
-import { duration, keptSnapshots, yesNo } from "../setting-parsers.ts";
+import { duration, keptSnapshots, structure, yesNo } from "../setting-parsers.ts";
 import { answerTimeout, oneOf, sharedParts, textLike } from "./secrets-in.ts";
 
 // Settings of a destination of kind postgres.
@@ -117,39 +117,22 @@ export type DestinationKind = DestinationSettings["kind"];
 /** Settings of one kind. */
 export type SettingsOf<K extends DestinationKind> = Extract<DestinationSettings, { readonly kind: K }>;
 
-const parsedText = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-};
-
-const listSchema = z
-  .array(destinationSchema, { error: "is a list of destinations, each with name, kind and url" })
-  .superRefine((list, ctx) => {
-    for (const [nth, { name, url, url_env: env }] of list.entries()) {
-      const issue = (message: string) => ctx.addIssue({ code: "custom", path: [nth], message });
-      if (list.findIndex((other) => other.name === name) < nth) issue(`${name} is the name of two destinations`);
-      if ((url === undefined) === (env === undefined)) issue(`${name} needs either url or url_env`);
-    }
-  });
-
-/** A list in the file, or JSON in the environment. `known`: names of tables. */
-export const destinationsSetting = (isTable: (name: string) => boolean) =>
+/** `isTable`: whether the mirror has a table of this name. */
+const listSchema = (isTable: (name: string) => boolean) =>
   z
-    .unknown()
-    .transform((value, ctx): readonly Written[] => {
-      const parsed = listSchema.safeParse(typeof value === "string" ? parsedText(value) : value);
-      const problems = parsed.error?.issues.map(({ path, message }) => [...path, message].join(": ")) ?? [];
-      for (const { name, tables } of parsed.data ?? []) {
+    .array(destinationSchema, { error: "is a list of destinations, each with name, kind and url" })
+    .superRefine((list, ctx) => {
+      for (const [nth, { name, url, url_env: env, tables }] of list.entries()) {
+        const issue = (message: string) => ctx.addIssue({ code: "custom", path: [nth], message });
+        if (list.findIndex((other) => other.name === name) < nth) issue(`${name} is the name of two destinations`);
+        if ((url === undefined) === (env === undefined)) issue(`${name} needs either url or url_env`);
         const wrong = tables.find((table) => !isTable(table));
-        if (wrong !== undefined) problems.push(`${name}: ${JSON.stringify(wrong)} is not a table of the mirror`);
+        if (wrong !== undefined) issue(`${name}: ${JSON.stringify(wrong)} is not a table of the mirror`);
       }
-      if (parsed.success && problems.length === 0) return parsed.data;
-      for (const message of problems) ctx.addIssue({ code: "custom", message });
-      return z.NEVER;
-    })
+    });
+
+export const destinationsSetting = (isTable: (name: string) => boolean) =>
+  structure(listSchema(isTable))
     .prefault([])
     .meta({
       description:

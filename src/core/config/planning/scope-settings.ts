@@ -2,7 +2,7 @@
 // full content.
 import { z } from "zod";
 import { timeMs } from "../../time.ts";
-import { plainText, shown, textList } from "../setting-parsers.ts";
+import { plainText, shown, structure, textList } from "../setting-parsers.ts";
 
 /** Values that the API document names (API.md, "Resources and their fields"). */
 const ACCOUNT_TYPES = [
@@ -76,25 +76,7 @@ const scopeSchema = z.strictObject({
 /** Rows to mirror; a part that is absent has no limits. Times are ISO 8601 in UTC. */
 export type RowScope = z.output<typeof scopeSchema>;
 
-const parsedText = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-};
-
-/** A map in the file, or JSON in the environment. */
-export const scopeSetting = z
-  .unknown()
-  .transform((value, ctx): RowScope => {
-    const parsed = scopeSchema.safeParse(typeof value === "string" ? parsedText(value) : value);
-    if (parsed.success) return parsed.data;
-    for (const { path, message } of parsed.error.issues) {
-      ctx.addIssue({ code: "custom", message: `${path.join(".")}${path.length === 0 ? "" : ": "}${message}` });
-    }
-    return z.NEVER;
-  })
+export const scopeSetting = structure(scopeSchema)
   .prefault({})
   .meta({
     description:

@@ -1,13 +1,10 @@
-// Key of the server, from the configuration or a file. Required when other machines can reach the server.
-
+// Certificate and keys from the configuration, or from files that it names: of TLS, of the server, of hashed fields.
 import { createSecureContext } from "node:tls";
 import { DuckmirrorError, detailOf } from "../../errors.ts";
 import { readGiven } from "../../files/given-files.ts";
 import { Secret } from "../../secret.ts";
 import type { Config } from "../config.ts";
 import { isLoopbackHost, keyProblem, listenText } from "../setting-parsers.ts";
-
-// Certificate and key of the server, from the files that the configuration names.
 
 export interface TlsFiles {
   /** PEM: the server's certificate, then those between it and its root. */
@@ -32,38 +29,41 @@ export const resolveTls = async ({ tlsCertFile, tlsKeyFile }: Pick<Config, "tlsC
   }
 };
 
-// Key of hashed fields, from the configuration or a file. Without a key, hashes of known addresses could be compared.
+/** A configured key, or the one in the file that setting `name` names; `problemOf` says what is wrong with the file's text. */
+const keyFrom = (
+  name: string,
+  source: NonNullable<Config["serverKey"]>,
+  problemOf: (text: string) => string | null,
+): Secret => {
+  if (source.kind === "value") return source.value;
+  const { path } = source;
+  let text: string;
+  try {
+    text = readGiven(path).trim();
+  } catch (cause) {
+    throw new DuckmirrorError(
+      "CONFIG_INVALID",
+      { detail: `${name} ${path} cannot be read: ${detailOf(cause)}` },
+      { cause },
+    );
+  }
+  const problem = problemOf(text);
+  if (problem === null) return new Secret(text);
+  throw new DuckmirrorError("CONFIG_INVALID", { detail: `${path} must hold ${problem}` });
+};
 
-/** The key; null where no field is hashed. Throws CONFIG_INVALID. No message contains the key. */
+/**
+ * The key of hashed fields; null where no field is hashed. Without a key, hashes of known addresses could be compared.
+ * Throws CONFIG_INVALID. No message contains the key.
+ */
 export const resolveHashKey = async ({ hashFields, hashKey }: Pick<Config, "hashFields" | "hashKey">) => {
   if (hashFields.length === 0) return null;
   if (hashKey === null) {
     throw new DuckmirrorError("CONFIG_INVALID", { detail: "hash_fields needs hash_key_file (or hash_key)" });
   }
-  if (hashKey.kind === "value") return hashKey.value;
-  let text: string;
-  try {
-    text = readGiven(hashKey.path).trim();
-  } catch (cause) {
-    const detail = `hash_key_file ${hashKey.path} cannot be read: ${detailOf(cause)}`;
-    throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });
-  }
-  if (/^[\x21-\x7e]{16,}$/.test(text)) return new Secret(text);
-  const detail = `${hashKey.path} must hold a key of 16 or more characters without spaces, and nothing else`;
-  throw new DuckmirrorError("CONFIG_INVALID", { detail });
-};
-
-const readKeyFile = async (path: string): Promise<Secret> => {
-  let text: string;
-  try {
-    text = readGiven(path).trim();
-  } catch (cause) {
-    const detail = `server_key_file ${path} cannot be read: ${detailOf(cause)}`;
-    throw new DuckmirrorError("CONFIG_INVALID", { detail }, { cause });
-  }
-  const problem = keyProblem(text);
-  if (problem === null) return new Secret(text);
-  throw new DuckmirrorError("CONFIG_INVALID", { detail: `${path} must hold a key and nothing else: ${problem}` });
+  return keyFrom("hash_key_file", hashKey, (text) =>
+    /^[\x21-\x7e]{16,}$/.test(text) ? null : "a key of 16 or more characters without spaces, and nothing else",
+  );
 };
 
 /**
@@ -74,8 +74,12 @@ export const resolveServerKey = async (
   { listen, serverKey }: Pick<Config, "listen" | "serverKey">,
   hasNamedKeys = false,
 ) => {
-  if (serverKey?.kind === "value") return serverKey.value;
-  if (serverKey?.kind === "file") return readKeyFile(serverKey.path);
+  if (serverKey !== null) {
+    return keyFrom("server_key_file", serverKey, (text) => {
+      const problem = keyProblem(text);
+      return problem === null ? null : `a key and nothing else: ${problem}`;
+    });
+  }
   if (isLoopbackHost(listen.host) || hasNamedKeys) return null;
   throw new DuckmirrorError("SERVER_KEY_MISSING", { listen: listenText(listen) });
 };

@@ -9,26 +9,14 @@ import type { Config } from "../config.ts";
 const COMMAND_TIMEOUT_MS = 30_000;
 const LARGEST_TOKEN_BYTES = 64 * 1024;
 
-/** Program and arguments, which no shell reads; or a text for the system's own shell. */
-export type TokenCommand = string | readonly string[];
-
-/** Effects of reading a token; replaced in tests. */
-export interface TokenIo {
-  readText(path: string): Promise<string>;
-  /** Output of a command. */
-  runCommand(command: TokenCommand): Promise<string>;
-}
-
-const systemIo: TokenIo = {
-  readText: async (path) => readGiven(path, LARGEST_TOKEN_BYTES),
-  runCommand: async (command) => {
-    const options = { timeout: COMMAND_TIMEOUT_MS, maxBuffer: LARGEST_TOKEN_BYTES };
-    const { stdout } =
-      typeof command === "string"
-        ? await promisify(exec)(command, options)
-        : await promisify(execFile)(command[0] ?? "", command.slice(1), options);
-    return stdout;
-  },
+/** Output of a command: program and arguments, which no shell reads; or a text for the system's own shell. */
+const outputOf = async (command: string | readonly string[]): Promise<string> => {
+  const options = { timeout: COMMAND_TIMEOUT_MS, maxBuffer: LARGEST_TOKEN_BYTES };
+  const { stdout } =
+    typeof command === "string"
+      ? await promisify(exec)(command, options)
+      : await promisify(execFile)(command[0] ?? "", command.slice(1), options);
+  return stdout;
 };
 
 const clean = (text: string, where: string): Secret => {
@@ -44,13 +32,12 @@ const clean = (text: string, where: string): Secret => {
  * The token to send. Throws TOKEN_MISSING, TOKEN_FILE_UNREADABLE, TOKEN_COMMAND_FAILED, and CONFIG_INVALID when the
  * value cannot be a token. No message contains the value.
  */
-export const resolveToken = async (config: Pick<Config, "token">, io: TokenIo = systemIo): Promise<Secret> => {
-  const source = config.token;
+export const resolveToken = async ({ token: source }: Pick<Config, "token">): Promise<Secret> => {
   if (source === null) throw new DuckmirrorError("TOKEN_MISSING");
   if (source.kind === "value") return source.value;
   if (source.kind === "file") {
     try {
-      return clean(await io.readText(source.path), `the token file ${source.path}`);
+      return clean(readGiven(source.path, LARGEST_TOKEN_BYTES), `the token file ${source.path}`);
     } catch (cause) {
       if (cause instanceof DuckmirrorError) throw cause;
       throw new DuckmirrorError("TOKEN_FILE_UNREADABLE", { file: source.path, detail: detailOf(cause) }, { cause });
@@ -58,7 +45,7 @@ export const resolveToken = async (config: Pick<Config, "token">, io: TokenIo = 
   }
   let printed: string;
   try {
-    printed = await io.runCommand(source.command);
+    printed = await outputOf(source.command);
   } catch (cause) {
     // The command's text and output may contain secrets, so the message only says how it ended.
     const ending = cause instanceof Error && "code" in cause ? `it ended with ${String(cause.code)}` : "it did not run";

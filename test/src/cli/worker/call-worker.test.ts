@@ -2,29 +2,18 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { callWorker } from "../../../../src/cli/worker/worker-connection.ts";
-import { systemClock } from "../../../../src/core/clock.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { createKeyring, createProver } from "../../../../src/server/access/key-store.ts";
-import { startServer } from "../../../../src/server/http/listen.ts";
 import { afterTest } from "../../../support/after-test.ts";
+import { aRunningServer, serving } from "../../../support/served.ts";
 
 const KEY = new Secret("0123456789abcdef0123456789abcdef");
 const A_CALL = { method: "GET", path: "/api/profiles", headers: {}, body: null };
 const anHour = () => AbortSignal.timeout(60_000);
 
 const aServer = async (key: Secret | null): Promise<number> => {
-  const server = await startServer(
-    {
-      profiles: [{ name: "default", snapshot: "/nonexistent/warehouse.duckdb", ratePerMinute: null }],
-      key,
-      clock: systemClock,
-      version: "0.0.0",
-      onFault: () => undefined,
-    },
-    { host: "127.0.0.1", port: 0 },
-  );
-  afterTest(() => server.close());
-  return Number(new URL(server.url).port);
+  const { url } = await aRunningServer({ ...serving(), key });
+  return Number(new URL(url).port);
 };
 
 const calling = (port: number, key: Secret | null = KEY) =>

@@ -1,9 +1,9 @@
 // Requests for a sync: what is stored of one, what is refused, and its digest.
 import { expect, test } from "vitest";
 import type { SyncAsk } from "../../../../src/core/report/triggers.ts";
-import type { Span, SpanStart, Tracer } from "../../../../src/core/tracing.ts";
 import { askDigest, covers, tracedTriggers } from "../../../../src/queue/asking/asks.ts";
 import { readability } from "../../../../src/queue/asking/payloads.ts";
+import { recordingTracer } from "../../../support/recorded-spans.ts";
 import { anAsk, syncOf } from "./an-ask.ts";
 
 // Spans of requests for syncs: the sync's own spans belong to them.
@@ -16,36 +16,20 @@ const noting = (asked: unknown[]) => ({
     return started;
   },
 });
-const aTracer = (traceparent: string | null) => {
-  const starts: (SpanStart & { readonly name: string })[] = [];
-  const noted: unknown[] = [];
-  const tracer: Tracer = {
-    traceparent: null,
-    start: (name, more = {}) => {
-      starts.push({ name, ...more });
-      const span: Span = {
-        start: tracer.start,
-        traceparent,
-        set: (attributes) => void noted.push(attributes),
-        fail: (errorType) => void noted.push(errorType),
-        end: () => void noted.push("end"),
-      };
-      return span;
-    },
-  };
-  return { tracer, starts, noted };
-};
 
 test("the sync gets the span of its request as parent, and the span gets the caller's", async () => {
-  const { tracer, starts, noted } = aTracer("span");
+  const { tracer, spans } = recordingTracer();
   const asked: unknown[] = [];
   const triggers = tracedTriggers(noting(asked), tracer);
   expect(await triggers.start(anAsk({ profile: "north", traceparent: "caller" }))).toEqual(started);
   expect(asked).toEqual(["span"]);
-  expect(starts).toMatchObject([
-    { kind: "producer", traceparent: "caller", attributes: { "duckmirror.profile": "north" } },
+  expect(spans).toMatchObject([
+    {
+      start: { kind: "producer", traceparent: "caller" },
+      attributes: { "duckmirror.profile": "north", "duckmirror.run.id": "run-1", "duckmirror.joined": true },
+      ended: true,
+    },
   ]);
-  expect(noted).toEqual([{ "duckmirror.run.id": "run-1", "duckmirror.joined": true }, "end"]);
 });
 
 test("without tracing here, the caller's trace goes on to the sync", async () => {
@@ -56,10 +40,10 @@ test("without tracing here, the caller's trace goes on to the sync", async () =>
 });
 
 test("a refused request is a failed span, and its error is the caller's", async () => {
-  const { tracer, noted } = aTracer("span");
+  const { tracer, spans } = recordingTracer();
   const refused = tracedTriggers({ start: (_: SyncAsk) => Promise.reject(new TypeError("no")) }, tracer);
   await expect(refused.start(anAsk({}))).rejects.toThrow("no");
-  expect(noted).toEqual(["TypeError", "end"]);
+  expect(spans).toMatchObject([{ failures: ["TypeError"], ended: true }]);
 });
 
 test("what else the triggers can do stays as it is", () => {

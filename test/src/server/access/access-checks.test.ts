@@ -212,31 +212,6 @@ describe("a real server", () => {
     },
   );
 
-  test("the plan is computed once for a snapshot, and one at a time", async () => {
-    let running = 0;
-    let most = 0;
-    let count = 0;
-    const contents: (readonly string[])[] = [];
-    const plan = async (withContent: readonly string[]) => {
-      contents.push(withContent);
-      count += 1;
-      running += 1;
-      most = Math.max(most, running);
-      await new Promise((resolve) => setImmediate(resolve));
-      running -= 1;
-      return { count };
-    };
-    const profiles = ["a", "b"].map((name) => ({ name, snapshot: mirror.snapshot, ratePerMinute: null, plan }));
-    const { app } = await mirror.server({ profiles });
-    const ask = (name: string) => app.inject({ url: `/api/plan?profile=${name}`, headers: HERE });
-    const answers = await Promise.all([...Array(20).fill("a"), ...Array(20).fill("b")].map(ask));
-    expect(answers.every(({ statusCode }) => statusCode === 200)).toBe(true);
-    expect({ count, most }).toEqual({ count: 2, most: 1 });
-    await app.inject({ url: "/api/plan?profile=a&with=signals.fullContent,insights", headers: HERE });
-    await app.inject({ url: "/api/plan?profile=a&with=signals.fullContent,insights", headers: HERE });
-    expect([count, contents]).toEqual([3, [[], [], ["signals.fullContent", "insights"]]]);
-  });
-
   test("an encoded or doubled slash does not open what is closed", async () => {
     const { app } = await mirror.server({ key });
     for (const url of [

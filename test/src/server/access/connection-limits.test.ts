@@ -1,33 +1,19 @@
 // Limits on connections, over raw sockets: nobody can block the server by holding connections.
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import type { ConnectionLimits } from "../../../../src/server/access/connection-limits.ts";
-import { type RunningServer, startServer } from "../../../../src/server/http/listen.ts";
+import { aRunningServer, serving } from "../../../support/served.ts";
 
 const KEY = new Secret("0123456789abcdef0123456789abcdef");
 const sockets: Socket[] = [];
-let server: RunningServer | null = null;
-afterEach(async () => {
+afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await server?.close();
-  server = null;
 });
 
 const started = async (limits: Partial<ConnectionLimits>): Promise<number> => {
-  server = await startServer(
-    {
-      profiles: [{ name: "default", snapshot: "/nonexistent/warehouse.duckdb", ratePerMinute: null }],
-      key: KEY,
-      clock: systemClock,
-      version: "0.0.0",
-      limits,
-      onFault: () => undefined,
-    },
-    { host: "127.0.0.1", port: 0 },
-  );
-  return Number(new URL(server.url).port);
+  const { url } = await aRunningServer({ ...serving(), key: KEY, limits, onFault: () => undefined });
+  return Number(new URL(url).port);
 };
 
 interface Held {

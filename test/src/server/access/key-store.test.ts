@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { addKey, keysPath, readKeys, revokeKey } from "../../../../src/server/access/key-store.ts";
-import { createServer, type Server } from "../../../../src/server/app.ts";
+import type { Server } from "../../../../src/server/app.ts";
+import { aServer, serving } from "../../../support/served.ts";
 
 let dataDir: string;
 let path: string;
@@ -18,20 +19,14 @@ beforeEach(async () => {
   path = keysPath(dataDir);
   now = Date.now();
   faults.length = 0;
-  server = await createServer({
-    profiles: [{ name: "default", snapshot: join(dataDir, "warehouse.duckdb"), ratePerMinute: null }],
-    key: null,
+  server = await aServer({
+    ...serving(join(dataDir, "warehouse.duckdb")),
     keyFile: path,
-    listenHost: "127.0.0.1",
     clock: { now: () => now, sleep: systemClock.sleep },
-    version: "0.0.0",
     onFault: (error) => void faults.push(error),
   });
 });
-afterEach(async () => {
-  await server.close();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const asked = async (key: string | null, url = "/api/profiles", method: "GET" | "POST" = "GET") => {
   const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
@@ -76,22 +71,6 @@ test.each(["metrics", "read", "operate"] as const)("whoever logs in with a %s ke
   expect((await figures()).statusCode).toBe(200);
   const logout = await server.app.inject({ method: "POST", url: "/logout", headers: withCookie });
   expect([logout.statusCode, (await figures()).statusCode]).toEqual([303, 401]);
-});
-
-test("a session ends with its key", async () => {
-  const key = await made("ann", "read");
-  const login = await server.app.inject({
-    method: "POST",
-    url: "/login",
-    headers: { host: "127.0.0.1:1", "content-type": "application/x-www-form-urlencoded" },
-    payload: `key=${key}`,
-  });
-  const cookie = String(login.headers["set-cookie"]).split(";")[0] ?? "";
-  const status = async () =>
-    (await server.app.inject({ url: "/api/profiles", headers: { host: "127.0.0.1:1", cookie } })).statusCode;
-  expect(await status()).toBe(200);
-  await revokeKey(path, "ann", now);
-  expect(await status()).toBe(401);
 });
 
 test("the file is its owner's and holds no key", async () => {

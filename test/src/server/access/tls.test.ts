@@ -3,12 +3,12 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { callWorker, connectPinned } from "../../../../src/cli/worker/worker-connection.ts";
-import { systemClock } from "../../../../src/core/clock.ts";
 import { resolveTls } from "../../../../src/core/config/secrets/server-key.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { type RunningServer, startServer } from "../../../../src/server/http/listen.ts";
+import { serving } from "../../../support/served.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 const folder = mkdtempSync(join(tmpdir(), "duckmirror-tls-"));
@@ -29,11 +29,9 @@ beforeAll(async () => {
   others = made("others");
   server = await startServer(
     {
-      profiles: [{ name: "default", snapshot: "/nonexistent/warehouse.duckdb", ratePerMinute: null }],
+      ...serving(),
       key: new Secret(KEY),
       tls: await resolveTls(own),
-      clock: systemClock,
-      version: "0.0.0",
       limits: { requestMs: 300, checkMs: 20 },
       onFault: () => undefined,
     },
@@ -94,18 +92,4 @@ test("a request that does not come is given up over TLS, too", async () => {
       .resume()
       .once("close", () => resolve()),
   );
-});
-
-describe("certificate and key", () => {
-  test.each([
-    ["alone", () => ({ ...own, tlsKeyFile: null })],
-    ["of another certificate", () => ({ ...own, tlsKeyFile: others.tlsKeyFile })],
-    ["that is not there", () => ({ ...own, tlsCertFile: join(folder, "nowhere") })],
-  ])("%s: refused at the start", async (_, files) => {
-    await expect(resolveTls(files())).rejects.toMatchObject({ code: "CONFIG_INVALID" });
-  });
-
-  test("neither is plain HTTP", async () => {
-    expect(await resolveTls({ tlsCertFile: null, tlsKeyFile: null })).toBeNull();
-  });
 });

@@ -10,6 +10,7 @@ import { lastOfEach } from "../../../../src/warehouse/audit/audit-line.ts";
 import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
 import { openTrail, trailDir } from "../../../../src/warehouse/audit/trail.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";
+import { serving } from "../../../support/served.ts";
 import { type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 let mirror: ServedMirror;
@@ -32,11 +33,9 @@ const serve = async (required = false, more: Partial<ServerOptions> = {}) => {
   };
   server = await startServer(
     {
+      ...serving(),
       profiles: [{ name: "default", snapshot, ratePerMinute: null, audit: openTrail(trail) }],
-      key: null,
       keyFile: keysPath(dataDir),
-      clock: systemClock,
-      version: "1.2.3",
       triggers: {
         start: async () => ({ runId: "run-1", joined: false }),
         find: async () => null,

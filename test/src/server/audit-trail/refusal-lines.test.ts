@@ -14,12 +14,6 @@ test("the next minute begins with the number of those without a line", () => {
   expect(left()).toEqual([]);
 });
 
-test("other kinds are counted for themselves", () => {
-  const { next } = createLineCounts<null>();
-  for (let nth = 0; nth < 65; nth++) next(KIND, 0, null);
-  expect(next({ name: "denied ann", most: 60 }, 0, null)).toBe(0);
-});
-
 test("many kinds do not fill the memory", () => {
   const { next, left } = createLineCounts<null>();
   for (let nth = 0; nth < 5_000; nth++) next({ name: String(nth), most: 1 }, 0, null);

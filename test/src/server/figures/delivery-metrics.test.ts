@@ -32,30 +32,6 @@ const metricsOf = async (
   };
 };
 
-test("a destination that works shows what it holds, and how far it is behind the snapshot", async () => {
-  const value = await metricsOf(aState(aNote()));
-  expect(value("delivery_works")).toBe(1);
-  expect(value("delivery_position")).toBe(70);
-  expect(value("delivery_changes_behind")).toBe(30);
-  expect(value("delivery_behind_seconds")).toBe(30);
-  expect(value("delivery_timestamp_seconds")).toBe(12);
-  expect(value("delivery_seconds")).toBe(1.5);
-});
-
-test("sums are those of all deliveries", async () => {
-  const value = await metricsOf(aState(aNote()));
-  expect(value("deliveries_total")).toBe(5);
-  expect(value("delivery_failures_total")).toBe(2);
-  expect(value("delivery_seconds_total")).toBe(4.5);
-  expect(value("delivery_rows_written_total")).toBe(30);
-  expect(value("delivery_rows_deleted_total")).toBe(4);
-  expect(value("delivery_bytes_total")).toBe(900);
-});
-
-test("a lake does not count bytes, so it shows none", async () => {
-  expect((await metricsOf(aState(aNote(), "ducklake")))("delivery_bytes_total")).toBeNull();
-});
-
 test("a destination that fails shows it, and whether the worker has given up", async () => {
   const failing = { since: 1, at: 2, code: "DESTINATION_AWAY", attempts: 3, givenUp: false };
   const retried = await metricsOf(aState(aNote({ failing })));

@@ -1,19 +1,13 @@
 // A change feed that cannot be read, because its changes are no longer kept. The command, the API and the library say the same.
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
+import { expect, test } from "vitest";
 import { createMirror } from "../../../../src/library/mirror.ts";
-import { createServer, type Server } from "../../../../src/server/app.ts";
 import { pruneHistory } from "../../../../src/warehouse/file/upkeep/history-retention.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
+import { aServer, serving } from "../../../support/served.ts";
 import { aCheckpoint, aLoad, aSignal, T0 } from "../../warehouse/checkpoints.ts";
 import { HERE } from "../served-mirror.ts";
-
-const servers: Server[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
 
 interface Refusal {
   readonly exitCode: number;
@@ -25,18 +19,8 @@ interface Refusal {
 /** What each way in answers to a reader at `after`. */
 const ask = async (dataDir: string, after: number): Promise<Refusal> => {
   const { code: exitCode, err } = await cli(["changes", "--data-dir", dataDir, "--after", String(after)]);
-  const server = await createServer({
-    profiles: [{ name: "default", snapshot: join(dataDir, "warehouse.duckdb"), ratePerMinute: 300 }],
-    key: null,
-    listenHost: "127.0.0.1",
-    clock: systemClock,
-    version: "1.2.3",
-    onFault: (error) => {
-      throw error;
-    },
-  });
-  servers.push(server);
-  const answer = await server.app.inject({ url: `/api/changes?after=${after}`, headers: HERE });
+  const { app } = await aServer(serving(join(dataDir, "warehouse.duckdb")));
+  const answer = await app.inject({ url: `/api/changes?after=${after}`, headers: HERE });
   const mirror = createMirror({ folder: dataDir, settings: { data_dir: "." } });
   const found = await mirror
     .changes({ after })

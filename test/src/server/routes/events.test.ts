@@ -3,28 +3,21 @@ import { once } from "node:events";
 import { symlinkSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
+import { expect, test } from "vitest";
 import { addKey, keysPath, revokeKey } from "../../../../src/server/access/key-store.ts";
-import { createServer } from "../../../../src/server/app.ts";
+import { aRunningServer, serving } from "../../../support/served.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 
 /** A server without a mirror, and the address of its events. */
-const aServer = async () => {
+const listening = async () => {
   const dataDir = tempDir();
   const snapshot = join(dataDir, "warehouse.duckdb");
   const faults: unknown[] = [];
-  const server = await createServer({
-    profiles: [{ name: "default", snapshot, ratePerMinute: null }],
-    key: null,
+  const { url } = await aRunningServer({
+    ...serving(snapshot),
     keyFile: keysPath(dataDir),
-    listenHost: "127.0.0.1",
-    clock: systemClock,
-    version: "1.2.3",
     onFault: (error) => faults.push(error),
   });
-  onTestFinished(() => server.close());
-  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
   return { dataDir, snapshot, faults, url: `${url}/api/events` };
 };
 
@@ -40,25 +33,25 @@ const readToEnd = async (url: string, headers: Readonly<Record<string, string>>,
 };
 
 test("a key that is revoked ends the streams that were opened with it", async () => {
-  const { dataDir, url } = await aServer();
+  const { dataDir, url } = await listening();
   const key = await addKey(keysPath(dataDir), { name: "ann", role: "read", expiresAt: null }, 1);
   await readToEnd(url, { authorization: `Bearer ${key.reveal()}` }, () => revokeKey(keysPath(dataDir), "ann", 2));
 });
 
 test("a first key ends the streams of those who had none", async () => {
-  const { dataDir, url } = await aServer();
+  const { dataDir, url } = await listening();
   const wish = { name: "ann", role: "read", expiresAt: null } as const;
   await readToEnd(url, {}, () => addKey(keysPath(dataDir), wish, 1));
 });
 
 test("a snapshot that the file system does not let be looked at ends the stream, not the server", async () => {
-  const { snapshot, faults, url } = await aServer();
+  const { snapshot, faults, url } = await listening();
   await readToEnd(url, {}, () => symlinkSync(snapshot, snapshot));
   expect(faults).toEqual([expect.objectContaining({ code: "ELOOP" })]);
 });
 
 test("a HEAD request ends with its headers", async () => {
-  const { url } = await aServer();
+  const { url } = await listening();
   const answer = await fetch(url, { method: "HEAD" });
   expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
   expect(await answer.text()).toBe("");

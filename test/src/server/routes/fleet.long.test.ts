@@ -2,11 +2,9 @@
 
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { systemClock } from "../../../../src/core/clock.ts";
 import { createSteering } from "../../../../src/queue/dead-letters/dead-letters.ts";
-import { startServer } from "../../../../src/server/http/listen.ts";
-import { afterTest } from "../../../support/after-test.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
+import { aRunningServer, serving } from "../../../support/served.ts";
 import { anOrg, someTriggers } from "../../queue/worker-rig.ts";
 import { BEARER, serveQueue } from "../served-queue.ts";
 
@@ -74,17 +72,7 @@ test("the metrics name each queue, count the members, and show what is paused", 
 
 test("a server without Redis has no fleet", async () => {
   const org = await anOrg();
-  const server = await startServer(
-    {
-      profiles: [{ name: "default", snapshot: `${org.dataDir}/warehouse.duckdb`, ratePerMinute: null }],
-      key: null,
-      clock: systemClock,
-      version: "1.2.3",
-      onFault: () => undefined,
-    },
-    { host: "127.0.0.1", port: 0 },
-  );
-  afterTest(server.close);
+  const server = await aRunningServer(serving(`${org.dataDir}/warehouse.duckdb`));
   expect((await fetch(`${server.url}/api/fleet`)).status).toBe(404);
   expect(await (await fetch(`${server.url}/readyz`)).json()).not.toHaveProperty("paused");
 });

@@ -8,6 +8,7 @@ import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { systemClock as clock } from "../../../../src/core/clock.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { createServer, type Server } from "../../../../src/server/app.ts";
+import { serving } from "../../../support/served.ts";
 import { HERE } from "../served-mirror.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-following-"));
@@ -22,6 +23,7 @@ let server: Server;
 beforeAll(async () => {
   const profile = { snapshot: join(dataDir, "warehouse.duckdb"), ratePerMinute: null };
   server = await createServer({
+    ...serving(),
     profiles: [
       {
         ...profile,
@@ -34,13 +36,6 @@ beforeAll(async () => {
       },
       { ...profile, name: "bare" },
     ],
-    key: null,
-    listenHost: "127.0.0.1",
-    clock,
-    version: "0.0.0",
-    onFault: (error) => {
-      throw error;
-    },
   });
 });
 afterAll(async () => {

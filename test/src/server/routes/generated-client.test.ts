@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { createClient } from "@hey-api/openapi-ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { systemClock } from "../../../../src/core/clock.ts";
 import { type RunningServer, startServer } from "../../../../src/server/http/listen.ts";
+import { serving } from "../../../support/served.ts";
 import { type ServedMirror, serveMirror } from "../served-mirror.ts";
 
 const result = z.object({
@@ -48,10 +48,7 @@ const folder = mkdtempSync(join(tmpdir(), "duckmirror-client-"));
 beforeAll(async () => {
   // So many that some companies are listed: the others file nothing.
   mirror = await serveMirror(8);
-  const { snapshot } = mirror;
-  const profiles = [{ name: "default", snapshot, ratePerMinute: null }];
-  const options = { profiles, key: null, clock: systemClock, version: "1", onFault: () => undefined };
-  server = await startServer(options, { host: "127.0.0.1", port: 0 });
+  server = await startServer(serving(mirror.snapshot), { host: "127.0.0.1", port: 0 });
   await createClient({ input: `${mirror.sandbox.url}/openapi.json`, output: folder, logs: { level: "silent" } });
 });
 afterAll(async () => {

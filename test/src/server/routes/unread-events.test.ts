@@ -1,19 +1,15 @@
 // GET /api/events: a page that listens gets the events of its profile; one that stops reading does not fill the memory.
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
+import { expect, test } from "vitest";
 import type { SyncTriggers } from "../../../../src/core/report/triggers.ts";
-import { createServer } from "../../../../src/server/app.ts";
+import { aRunningServer, serving } from "../../../support/served.ts";
 
 type Listener = Parameters<NonNullable<SyncTriggers["listen"]>>[0];
 
 /** A server without a snapshot; `tell` is an event of a run. */
-const aServer = async () => {
+const listened = async () => {
   const listeners = new Set<Listener>();
   const triggers: SyncTriggers = {
     start: async () => ({ runId: "run_1", joined: false }),
@@ -24,24 +20,9 @@ const aServer = async () => {
       return () => void listeners.delete(listener);
     },
   };
-  const { app, close } = await createServer({
-    profiles: [
-      { name: "default", snapshot: join(tmpdir(), "duckmirror-nothing", "warehouse.duckdb"), ratePerMinute: 300 },
-    ],
-    key: null,
-    listenHost: "127.0.0.1",
-    clock: systemClock,
-    version: "1.2.3",
-    onFault: (error) => {
-      throw error;
-    },
-    triggers,
-  });
-  onTestFinished(close);
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  const { port } = app.server.address() as AddressInfo;
+  const { url } = await aRunningServer({ ...serving(), triggers });
   const page = async (): Promise<IncomingMessage> => {
-    const request = get({ host: "127.0.0.1", port, path: "/api/events" });
+    const request = get(`${url}/api/events`);
     request.on("error", () => undefined);
     const [response] = (await once(request, "response")) as [IncomingMessage];
     response.on("error", () => undefined);
@@ -55,7 +36,7 @@ const aServer = async () => {
 };
 
 test("events of the page's profile arrive, those of others do not", async () => {
-  const { page, tell } = await aServer();
+  const { page, tell } = await listened();
   const response = await page();
   let text = "";
   response.setEncoding("utf8").on("data", (part: string) => {
@@ -70,7 +51,7 @@ test("events of the page's profile arrive, those of others do not", async () => 
 });
 
 test("a page that reads nothing is cut off, and its place is free", async () => {
-  const { page, tell, listening } = await aServer();
+  const { page, tell, listening } = await listened();
   const own = listening();
   const response = await page();
   expect(listening()).toBe(own + 1);

@@ -7,12 +7,11 @@ import { z } from "zod";
 import type { Clock } from "../../../../src/core/clock.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { addKey, keysPath, type Role } from "../../../../src/server/access/key-store.ts";
-import { startServer } from "../../../../src/server/http/listen.ts";
 import type { ServerOptions } from "../../../../src/server/http/server-context.ts";
 import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
 import { openTrail } from "../../../../src/warehouse/audit/trail.ts";
-import { afterTest } from "../../../support/after-test.ts";
 import { change } from "../../../support/change-mirror.ts";
+import { aRunningServer, serving } from "../../../support/served.ts";
 import { aCheckpoint, aLoad, aSignal } from "../../warehouse/builders.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 
@@ -37,21 +36,13 @@ const start = async (
   const warn = () => undefined;
   const audit = openTrail({ dataDir, enabled: true, required: false, clock, warn });
   await publish(1);
-  const running = await startServer(
-    {
-      profiles: [{ name: "default", snapshot, ratePerMinute: null, audit }, ...others],
-      key: null,
-      keyFile: keysPath(dataDir),
-      clock,
-      version: "1.2.3",
-      onFault: (error) => {
-        throw error;
-      },
-      ...more,
-    },
-    { host: "127.0.0.1", port: 0 },
-  );
-  afterTest(() => running.close());
+  const running = await aRunningServer({
+    ...serving(),
+    profiles: [{ name: "default", snapshot, ratePerMinute: null, audit }, ...others],
+    keyFile: keysPath(dataDir),
+    clock,
+    ...more,
+  });
   const ask = (path: string, headers: Record<string, string> = {}, method = "GET") =>
     fetch(`${running.url}${path}`, { method, headers });
   const list = async () => listSchema.parse(await (await ask("/snapshots")).json()).data;

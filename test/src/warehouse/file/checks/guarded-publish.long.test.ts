@@ -6,11 +6,10 @@ import { alertsJob } from "../../../../../jobs/alerts.ts";
 import { systemClock } from "../../../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../../../src/core/errors.ts";
 import { verdictOf } from "../../../../../src/core/report/verdict.ts";
-import { createServer } from "../../../../../src/server/app.ts";
 import { runQuery } from "../../../../../src/warehouse/read/query.ts";
 import { readStatus } from "../../../../../src/warehouse/read/read-status.ts";
-import { afterTest } from "../../../../support/after-test.ts";
 import { cli } from "../../../../support/cli.ts";
+import { aServer, serving } from "../../../../support/served.ts";
 import { aReceiver, SECRET } from "../../../alerts/a-receiver.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached } from "../../../queue/worker-rig.ts";
 import { HERE } from "../../../server/served-mirror.ts";
@@ -66,14 +65,7 @@ test("a sync of a worker that a check keeps back is partial, and page, metrics a
   const { triggers } = await aWorker(redis, [config]);
   const synced = async () => reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
   expect(await synced()).toMatchObject({ state: "done" });
-  const server = await createServer({
-    profiles: [{ name: "default", snapshot: join(org.dataDir, "warehouse.duckdb"), ratePerMinute: 300 }],
-    ...{ key: null, listenHost: "127.0.0.1", clock: systemClock, version: "1.2.3" },
-    onFault: (error) => {
-      throw error;
-    },
-  });
-  afterTest(() => server.close());
+  const server = await aServer(serving(join(org.dataDir, "warehouse.duckdb")));
   const get = (url: string) => server.app.inject({ url, headers: HERE });
   const passes = 'duckmirror_check_passes{profile="default",check="too-high",severity="error"}';
   expect((await get("/metrics")).body).toContain(`${passes} 1`);

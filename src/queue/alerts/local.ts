@@ -5,7 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { detailOf } from "../../core/errors.ts";
 import { counted } from "../../core/text/units.ts";
-import { createRounds } from "../asking/rounds.ts";
+import { createLocalWork, type LocalWork } from "../asking/rounds.ts";
 
 /** Most time between two passes of a rule, ms: data gets old while no sync runs. */
 export const CHECK_MS = 60_000;
@@ -45,27 +45,15 @@ export const passOf = async (
   return waitMs < CHECK_MS ? waitMs : null;
 };
 
-export interface LocalAlerts {
-  /** Asks for a pass of every rule of a profile; returns at once. */
-  ask(config: Config): void;
-  /** Ends what runs. */
-  stop(): Promise<void>;
-}
-
-export const createLocalAlerts = (deps: AlertingDeps & { readonly clock: Clock }): LocalAlerts => {
-  const rounds = createRounds(deps.clock);
+export const createLocalAlerts = (deps: AlertingDeps & { readonly clock: Clock }): LocalWork => {
   const logged: Logged = new Map();
-  return {
-    ask: (config) => {
-      for (const { name } of config.alerts) {
-        rounds.ask(`${config.profile}.${name}`, (_attempt, signal) =>
-          passOf(config, name, signal, deps, logged).catch((error: unknown) => {
-            if (!signal.aborted) deps.log("error", `alert ${name}: ${detailOf(error)}`);
-            return null;
-          }),
-        );
-      }
-    },
-    stop: rounds.stop,
-  };
+  return createLocalWork(
+    deps.clock,
+    ({ alerts }) => alerts,
+    (config, name) => (_attempt, signal) =>
+      passOf(config, name, signal, deps, logged).catch((error: unknown) => {
+        if (!signal.aborted) deps.log("error", `alert ${name}: ${detailOf(error)}`);
+        return null;
+      }),
+  );
 };

@@ -15,7 +15,7 @@ export const askAlert = async (
 ): Promise<void> => {
   await alert.add(
     "alert",
-    { ...WRITTEN.ask, profile, alert: name },
+    { ...WRITTEN, profile, alert: name },
     { ...JOB_OPTIONS, deduplication: { id: `${profile}.${name}`, keepLastIfActive: true } },
   );
 };

@@ -106,7 +106,7 @@ export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () 
   const wanted = extent.streams.length > 0 ? extent.streams : (config.streams ?? STREAM_NAMES);
   const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
   return {
-    ...WRITTEN.sync,
+    ...WRITTEN,
     syncId: newRunId(now, random),
     profile: config.profile,
     streams,
@@ -133,13 +133,12 @@ export const laterOf = (one: number | null, other: number | null): number | null
 /** A key of any length and content in a form for names. */
 export const keyDigest = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 32);
 
+const sorted = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
+
 /** Digest of the request behind an idempotency key. The same key with another digest is a mistake of the caller. */
 export const askDigest = (ask: Pick<SyncAsk, "streams" | "full" | "timeoutMs" | "reset" | "since">): string => {
-  const { streams, full, timeoutMs, reset = [], since } = ask;
-  // What is not given is left out, as earlier versions wrote it, so that their keys stay valid during an upgrade.
-  const timed = typeof timeoutMs === "number" ? [timeoutMs] : [];
-  const part = reset.length > 0 || since !== undefined ? [{ reset: [...new Set(reset)].sort(), since }] : [];
-  return keyDigest(JSON.stringify([[...new Set(streams)].sort(), full, ...timed, ...part]));
+  const { streams, full, timeoutMs = null, reset = [], since = null } = ask;
+  return keyDigest(JSON.stringify([sorted(streams), full, timeoutMs, sorted(reset), since]));
 };
 
 /** State of an ended sync. */

@@ -10,24 +10,13 @@ import { syncReportSchema } from "../../core/report/sync-report.ts";
 import { runIdSchema } from "../../core/text/run-id.ts";
 
 /** Counts the changes of what this program writes. */
-export const VERSION = 3;
-/** Payloads of older versions are not readable. */
-const OLDEST = 1;
+export const VERSION = 1;
 /**
- * The versions of each kind, as a payload has them: `since` is the first version that can read it. A change that older
- * programs can ignore raises only VERSION.
+ * What every payload says of itself: the version that wrote it, and the first one that can read it. A change that older programs
+ * can ignore raises only VERSION.
  */
-export const WRITTEN = {
-  /** Syncs, and what is kept of them while they run. */
-  sync: { v: VERSION, since: 3 },
-  /** Exports, deliveries, alerts, verifications and ticks. */
-  ask: { v: VERSION, since: 1 },
-  /** How jobs ended. */
-  result: { v: VERSION, since: 1 },
-} as const;
-const version = z.int();
-/** What every payload says of itself. */
-export const versions = z.object({ v: version, since: version.optional() });
+export const WRITTEN = { v: VERSION, since: 1 } as const;
+export const versions = z.object({ v: z.int(), since: z.int() });
 const streamName = z.string().refine(isStreamName, { error: "is not a stream" });
 
 /** A sync: its organization and streams. */
@@ -94,10 +83,10 @@ export const keptSync = z.object({
   outcome: syncOutcome.nullable(),
 });
 
-/** End of a verification. `done` with a problem: it found something wrong. */
+/** End of a verification. `partial`: it found something wrong. */
 export const verifyOutcome = z.object({
   ...versions.shape,
-  state: z.enum(["done", "stopped", "failed", "cancelled"]),
+  state: z.enum(["done", "partial", "stopped", "failed", "cancelled"]),
   report: z.unknown(),
   problem: problemSchema.nullable(),
 });
@@ -106,22 +95,18 @@ export type VerifyOutcome = z.output<typeof verifyOutcome>;
 /** What every version says of a sync that is asked for. */
 export const syncHead = syncPayload.pick({ syncId: true, profile: true, askedAt: true });
 
-/** Whether this program can read a payload. `newer` and `older` are for other programs, `none` is for nobody. */
-export const readability = (payload: unknown): "readable" | "newer" | "older" | "none" => {
-  const { v = 0, since = v } = versions.safeParse(payload).data ?? {};
+/** Whether this program can read a payload. `newer` is for other programs, `none` is for nobody. */
+export const readability = (payload: unknown): "readable" | "newer" | "none" => {
+  const { v = 0, since = 0 } = versions.safeParse(payload).data ?? {};
   if (v < 1) return "none";
-  if (since > VERSION) return "newer";
-  return v < OLDEST ? "older" : "readable";
+  return since > VERSION ? "newer" : "readable";
 };
 
 /** The first version that can read a payload; 0: it says none. */
-export const firstReader = (payload: unknown): number => {
-  const { v = 0, since = v } = versions.safeParse(payload).data ?? {};
-  return since;
-};
+export const firstReader = (payload: unknown): number => versions.safeParse(payload).data?.since ?? 0;
 
-/** True for what only a program of another version reads. */
-export const isForOthers = (payload: unknown): boolean => ["newer", "older"].includes(readability(payload));
+/** True for what only a newer program reads. */
+export const isForOthers = (payload: unknown): boolean => readability(payload) === "newer";
 
 const SHOWN_CHARACTERS = 200;
 

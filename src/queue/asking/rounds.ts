@@ -5,6 +5,7 @@
 //                │     ▲
 //                └ ms ─▶ waiting               an ask adds nothing: the next round takes what is new by then
 import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 
 /** One round. `attempt`: 1-based since the last round that named no time. Returns ms until the next one; null: none is needed. */
@@ -49,6 +50,29 @@ export const createRounds = (clock: Clock): Rounds => {
       stopping.abort(new DuckmirrorError("INTERRUPTED"));
       await Promise.all([...running.values()].map(({ ended }) => ended));
     },
+  };
+};
+
+/** Work by key that a worker without Redis does for a profile. */
+export interface LocalWork {
+  /** Asks for a round of every key of the profile; returns at once. */
+  ask(config: Config): void;
+  /** Ends what runs. */
+  stop(): Promise<void>;
+}
+
+/** `keysOf`: names of the keys in a profile. */
+export const createLocalWork = (
+  clock: Clock,
+  keysOf: (config: Config) => readonly { readonly name: string }[],
+  roundOf: (config: Config, name: string) => Round,
+): LocalWork => {
+  const rounds = createRounds(clock);
+  return {
+    ask: (config) => {
+      for (const { name } of keysOf(config)) rounds.ask(`${config.profile}.${name}`, roundOf(config, name));
+    },
+    stop: rounds.stop,
   };
 };
 

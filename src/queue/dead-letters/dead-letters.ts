@@ -2,6 +2,7 @@
 // of a delivery, an alert pass or a verification, that work anew. Dropping removes them.
 import type { Job, Queue } from "bullmq";
 import type { Redis } from "ioredis";
+import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Problem } from "../../core/report/problem.ts";
 import type { Started } from "../../core/report/triggers.ts";
@@ -89,10 +90,7 @@ const QUEUES: readonly QueueName[] = ["sync", "export", "deliver", "alert", "sch
 /** Most letters listed, retried or dropped per queue at once; as many are kept. */
 const MOST = 5_000;
 
-const profileIn = (payload: unknown): string | null =>
-  typeof payload === "object" && payload !== null && "profile" in payload && typeof payload.profile === "string"
-    ? payload.profile
-    : null;
+const profiled = z.object({ profile: z.string() });
 
 /** The sync of a job; its id begins with it, but for deliveries. */
 const runIdOf = (queue: QueueName, { id = "", data }: Job): string =>
@@ -105,7 +103,7 @@ const letterOf = (queue: QueueName, job: Job): DeadLetter => {
     id,
     queue,
     name: job.name,
-    profile: profileIn(job.data),
+    profile: profiled.safeParse(job.data).data?.profile ?? null,
     runId: queue === "schedule" || queue === "alert" ? null : runIdOf(queue, job),
     failedAt: job.finishedOn ?? job.timestamp,
     problem: queue === "verify" ? storedVerifyProblem(failure, id) : storedProblem(failure),

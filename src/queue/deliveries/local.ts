@@ -7,7 +7,7 @@ import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { counted, formatDuration } from "../../core/text/units.ts";
 import type { openDestination } from "../../deliver/open-destination.ts";
 import { isWorthRepeating } from "../asking/failures.ts";
-import { createRounds } from "../asking/rounds.ts";
+import { createLocalWork, type LocalWork } from "../asking/rounds.ts";
 
 /** Attempts until a delivery is given up; the next publish asks for it again. */
 export const ATTEMPTS = 10;
@@ -44,31 +44,19 @@ export const deliverTo = async (
     log("info", `delivered to ${name}: ${counted(rows, "row")} (${formatDuration(report?.durationMs ?? 0)})`);
 };
 
-export interface LocalDeliveries {
-  /** Asks for a delivery to every destination of a profile; returns at once. */
-  ask(config: Config): void;
-  /** Ends what runs. */
-  stop(): Promise<void>;
-}
-
-export const createLocalDeliveries = (deps: DeliveryDeps & { readonly clock: Clock }): LocalDeliveries => {
-  const rounds = createRounds(deps.clock);
-  return {
-    ask: (config) => {
-      for (const { name } of config.destinations) {
-        rounds.ask(`${config.profile}.${name}`, async (attempt, signal) => {
-          try {
-            await deliverTo(config, { name, attempt }, signal, deps);
-          } catch (error) {
-            if (signal.aborted) return null;
-            const isLast = attempt === ATTEMPTS || (error instanceof DuckmirrorError && !isWorthRepeating(error));
-            deps.log(isLast ? "error" : "warn", `delivery to ${name}: ${detailOf(error)}`);
-            if (!isLast) return waitAfter(attempt);
-          }
-          return null;
-        });
+export const createLocalDeliveries = (deps: DeliveryDeps & { readonly clock: Clock }): LocalWork =>
+  createLocalWork(
+    deps.clock,
+    ({ destinations }) => destinations,
+    (config, name) => async (attempt, signal) => {
+      try {
+        await deliverTo(config, { name, attempt }, signal, deps);
+      } catch (error) {
+        if (signal.aborted) return null;
+        const isLast = attempt === ATTEMPTS || (error instanceof DuckmirrorError && !isWorthRepeating(error));
+        deps.log(isLast ? "error" : "warn", `delivery to ${name}: ${detailOf(error)}`);
+        if (!isLast) return waitAfter(attempt);
       }
+      return null;
     },
-    stop: rounds.stop,
-  };
-};
+  );

@@ -17,7 +17,7 @@ export const askDelivery = async (
 ) => {
   await deliver.add(
     "deliver",
-    { ...WRITTEN.ask, syncId, profile, destination },
+    { ...WRITTEN, syncId, profile, destination },
     {
       ...JOB_OPTIONS,
       attempts: ATTEMPTS,

@@ -2,7 +2,6 @@
 import type { Job, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { z } from "zod";
-import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import { endsWithin } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import {
@@ -17,7 +16,7 @@ import {
 } from "../../core/report/fleet.ts";
 import { VERSION } from "../asking/payloads.ts";
 import { every } from "../asking/rounds.ts";
-import { atRedis, redisNow } from "../redis/queue-connections.ts";
+import { redisNow } from "../redis/queue-connections.ts";
 import { keyOf, type Queues } from "../redis/queues.ts";
 
 // The register of the fleet: each worker process has a key in Redis that it renews every few seconds and that expires
@@ -41,12 +40,8 @@ const entry = z.object({
   since: z.number(),
   seen_at: z.number(),
   in_flight: z.number(),
-  // Absent from workers of versions 1 and 2.
-  reads: z.int().default(2),
-  // Absent from workers of older versions.
-  unable: z
-    .array(z.object({ profile: z.string(), code: z.string(), message: z.string(), hint: z.string() }))
-    .default([]),
+  reads: z.int(),
+  unable: z.array(z.object({ profile: z.string(), code: z.string(), message: z.string(), hint: z.string() })),
 });
 
 const parsed = (text: string | null) => {
@@ -215,25 +210,5 @@ export const readFleet = async (redis: Redis, opened: Queues): Promise<Fleet> =>
     queues,
     members: members.map((member) => asSeen(member, now)),
     paused: await readPauses(redis, pausedQueues),
-  };
-};
-
-export interface InFleet {
-  /** Throws REDIS_UNAVAILABLE. */
-  read(): Promise<Fleet>;
-  /** Removes this process from the register. */
-  leave(): Promise<void>;
-}
-
-/** Registers this process. */
-export const enterFleet = (
-  connection: RedisConnection,
-  queues: Queues,
-  membership: Omit<MembershipDeps, "redis">,
-): InFleet => {
-  const { redis } = connection;
-  return {
-    read: () => atRedis(connection, () => readFleet(redis, queues)),
-    leave: joinFleet({ ...membership, redis }),
   };
 };

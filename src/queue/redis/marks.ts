@@ -112,9 +112,9 @@ const markStarted = async (redis: Redis, syncId: string): Promise<void> => {
 export const settingDue = (syncId: string, dueAt: number | null): RedisCommand =>
   dueAt === null ? ["del", markOf("due", syncId)] : ["set", markOf("due", syncId), dueAt, "EX", LASTS_S];
 
-/** An older program marks a start without its time; it then counts from now. */
-const momentIn = (text: string | null | undefined, now: number): number | null =>
-  text == null ? null : Number(text) > 1 ? Number(text) : now;
+/** null: there is none, or another program wrote it. */
+const momentIn = (text: string | null | undefined): number | null =>
+  text == null || Number.isNaN(Number(text)) ? null : Number(text);
 
 /** Times of several syncs, in their order, by one reading of the clock. */
 export const timesOfAll = async (redis: Redis, syncIds: readonly string[]): Promise<readonly SyncTimes[]> => {
@@ -123,8 +123,8 @@ export const timesOfAll = async (redis: Redis, syncIds: readonly string[]): Prom
   const [now, marks] = await Promise.all([redisNow(redis), redis.mget(keys)]);
   return syncIds.map((_, nth) => ({
     now,
-    startedAt: momentIn(marks[2 * nth], now),
-    dueAt: momentIn(marks[2 * nth + 1], now),
+    startedAt: momentIn(marks[2 * nth]),
+    dueAt: momentIn(marks[2 * nth + 1]),
   }));
 };
 

@@ -64,14 +64,14 @@ const offerAgainMs = (ageMs: number): number =>
   Math.min(OFFER_AGAIN.most, Math.max(OFFER_AGAIN.least, Math.round(ageMs * OFFER_AGAIN.share)));
 
 /** Postpones a job by `ms`. Never returns. */
-export const putOff = async ({ job, token }: Taken, ms: number, now: number): Promise<never> => {
+export const putOff = async ({ job, token }: Pick<Taken, "job" | "token">, ms: number, now: number): Promise<never> => {
   await job.moveToDelayed(now + ms, token);
   throw new DelayedError();
 };
 
-/** Leaves a job to another worker, with a delay of at most `mostMs`. Never returns. */
-export const leaveToOthers = (taken: Taken, now: number, mostMs = OFFER_AGAIN.most): Promise<never> =>
-  putOff(taken, Math.min(mostMs, offerAgainMs(now - taken.job.timestamp)), now);
+/** Leaves a job to another worker. Never returns. */
+export const leaveToOthers = (taken: Taken, now: number): Promise<never> =>
+  putOff(taken, offerAgainMs(now - taken.job.timestamp), now);
 
 /**
  * Leaves a job to another worker, because of something that only a program of another version reads. Throws JOB_VERSION where
@@ -197,7 +197,7 @@ interface TakingDeps {
 
 export interface Taking {
   /** Starts taking jobs of a queue, `concurrency` at once, after the worker's own `run`. */
-  from<T>(name: QueueName | "publish", concurrency: number, process: (taken: Taken<Job>) => Promise<T>): Worker;
+  from<T>(name: QueueName, concurrency: number, process: (taken: Taken<Job>) => Promise<T>): Worker;
   /** Ids of running jobs. */
   readonly underWay: ReadonlySet<string>;
 }
@@ -208,12 +208,6 @@ const SPANNED: readonly string[] = ["export", "deliver"];
 export const createTaking = (deps: TakingDeps): Taking => {
   const { asking, working, tracer, stopping, times, clock, log, scrubber, newestReader, complain } = deps;
   const underWay = new Set<string>();
-
-  /** Redis was away, which is no failure of the job. If it still is, the lock expires and the job is delivered again. */
-  const putOff = async (job: Job, token: string | undefined): Promise<never> => {
-    await job.moveToDelayed(clock.now() + BUSY_MS, token);
-    throw new DelayedError();
-  };
 
   return {
     underWay,
@@ -234,7 +228,8 @@ export const createTaking = (deps: TakingDeps): Taking => {
             return await inJobSpan(tracer, job, () => process(taken));
           } catch (error) {
             if (error instanceof DelayedError) throw error;
-            if (isCode(error, "REDIS_UNAVAILABLE")) return await putOff(job, token);
+            // That Redis was away is no failure of the job. If it still is, the lock expires and the job is delivered again.
+            if (isCode(error, "REDIS_UNAVAILABLE")) return await putOff({ job, token }, BUSY_MS, clock.now());
             const kept = failureToKeep(error, scrubber);
             if (isTakenAway(error)) complain(error);
             // A stored one was logged with the end of its sync.

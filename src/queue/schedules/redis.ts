@@ -17,7 +17,7 @@ const TICK_PATIENCE_MS = 600_000;
 
 const templateOf = (id: string, profile: string, { streams, full, jitterMs }: Schedule) => ({
   name: "tick",
-  data: { ...WRITTEN.ask, profile, schedule: id, streams, full, jitterMs, putOff: false },
+  data: { ...WRITTEN, profile, schedule: id, streams, full, jitterMs, putOff: false },
   opts: JOB_OPTIONS,
 });
 

@@ -39,7 +39,7 @@ interface VerificationRun extends VerificationRunDeps {
 }
 
 /** State of a verification that ended with this error. One that found something wrong did its work, but is no success. */
-export const verifiedState = (error: DuckmirrorError | null): VerifyOutcome["state"] | "partial" => {
+export const verifiedState = (error: DuckmirrorError | null): VerifyOutcome["state"] => {
   if (error === null) return "done";
   if (error.code === "VERIFY_DIFFERS") return "partial";
   if (error.code === "INTERRUPTED") return "cancelled";
@@ -72,99 +72,74 @@ export interface VerificationDeps extends VerificationRunDeps {
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
 }
 
-export interface Verifications {
-  /** Throws PROFILE_UNKNOWN, or INTERRUPTED once stopped. */
-  start(profile: string | null): Started;
-  find(runId: string): AskedSync | null;
-  /** Returns false when it is unknown or finished. */
-  cancel(runId: string): boolean;
-  active(): readonly AskedSync[];
-  /** Ends running verifications; resolves when they have ended. */
-  stop(): Promise<void>;
-}
-
 /** Delay before trying again while other work uses the mirror, ms. */
 const BUSY_MS = 500;
 /** Number of finished ones that are kept. */
 const REMEMBERED = 100;
 
-const OVER: readonly AskedState[] = ["done", "partial", "stopped", "failed", "cancelled"];
-
 interface Entry {
   asked: AskedSync;
   readonly cancel: AbortController;
-  readonly ended: Promise<void>;
+  ended: Promise<void>;
 }
 
-const isOver = ({ asked }: Entry) => OVER.includes(asked.state);
-
-type Note = (more: Pick<AskedSync, "state"> & Partial<AskedSync>) => void;
+const isOver = ({ asked: { state } }: Entry) => state !== "queued" && state !== "running";
 
 /** Runs a verification once no other work uses the mirror, and notes how far it is and how it ends. */
-const carryOut = async (
-  config: Config,
-  { runId, signal, note }: { readonly runId: string; readonly signal: AbortSignal; readonly note: Note },
-  deps: VerificationDeps,
-): Promise<void> => {
-  const run = { ...deps, signal, onRunning: () => note({ state: "running" }) };
+const carryOut = async (config: Config, entry: Entry, deps: VerificationDeps): Promise<void> => {
+  const { runId } = entry.asked;
+  const { signal } = entry.cancel;
+  const note = (state: AskedState, error: unknown = null, report: unknown = null) => {
+    entry.asked = { ...entry.asked, state, report, error: error === null ? null : problemOf(error) };
+  };
+  const run = { ...deps, signal, onRunning: () => note("running") };
   const free = { clock: deps.clock, busyMs: BUSY_MS, signal };
   try {
     const { report, error } = await whenFree(() => runVerification(config, runId, run), free);
-    note({ state: verifiedState(error), report, error: error === null ? null : problemOf(error) });
+    note(verifiedState(error), error, report);
   } catch (error) {
     const interrupted = isCode(error, "INTERRUPTED");
     if (!interrupted) deps.log(levelOf(error), `verification ${runId}: ${detailOf(error)}`);
-    note({ state: interrupted ? "cancelled" : "failed", error: problemOf(error) });
+    note(interrupted ? "cancelled" : "failed", error);
   }
 };
 
-/** A verification that starts in the next turn, when the entry for its notes exists. */
-const startEntry = (config: Config, runId: string, deps: VerificationDeps): Entry => {
-  const cancel = new AbortController();
-  const base = { runId, profile: config.profile, askedAt: deps.clock.now(), report: null, error: null };
-  const note: Note = (more) => {
-    entry.asked = { ...base, ...more };
-  };
-  const ended = Promise.resolve().then(() => carryOut(config, { runId, signal: cancel.signal, note }, deps));
-  const entry: Entry = { asked: { ...base, state: "queued" }, cancel, ended };
-  return entry;
-};
-
-/** Drops the oldest finished ones beyond the number that is kept. */
-const dropOldest = (entries: Map<string, Entry>): void => {
-  const ended = [...entries].filter(([, entry]) => isOver(entry)).map(([id]) => id);
-  for (const id of ended.slice(0, Math.max(0, ended.length - REMEMBERED))) entries.delete(id);
-};
-
-export const createVerifications = (deps: VerificationDeps): Verifications => {
+export const createVerifications = (deps: VerificationDeps) => {
   const { profiles, clock, random } = deps;
   const entries = new Map<string, Entry>();
   let stopped = false;
-
-  const start = (name: string | null): Started => {
-    const config = profileOf(profiles, name);
-    const there = [...entries.values()].find(
-      (entry) => entry.asked.profile === config.profile && !isOver(entry) && !entry.cancel.signal.aborted,
-    );
-    if (there !== undefined) return { runId: there.asked.runId, joined: true };
-    if (stopped) throw new DuckmirrorError("INTERRUPTED");
-    dropOldest(entries);
-    const runId = newRunId(clock.now(), random);
-    entries.set(runId, startEntry(config, runId, deps));
-    return { runId, joined: false };
+  const open = () => [...entries.values()].filter((entry) => !isOver(entry));
+  const dropOldest = () => {
+    const over = [...entries].filter(([, entry]) => isOver(entry));
+    for (const [id] of over.slice(0, Math.max(0, over.length - REMEMBERED))) entries.delete(id);
   };
-
   return {
-    start,
-    find: (runId) => entries.get(runId)?.asked ?? null,
-    cancel: (runId) => {
+    /** Throws PROFILE_UNKNOWN, or INTERRUPTED once stopped. */
+    start: (name: string | null): Started => {
+      const config = profileOf(profiles, name);
+      const { profile } = config;
+      const there = open().find(({ asked, cancel }) => asked.profile === profile && !cancel.signal.aborted);
+      if (there !== undefined) return { runId: there.asked.runId, joined: true };
+      if (stopped) throw new DuckmirrorError("INTERRUPTED");
+      dropOldest();
+      const runId = newRunId(clock.now(), random);
+      const asked: AskedSync = { runId, profile, askedAt: clock.now(), state: "queued", report: null, error: null };
+      const entry: Entry = { asked, cancel: new AbortController(), ended: Promise.resolve() };
+      entries.set(runId, entry);
+      entry.ended = carryOut(config, entry, deps);
+      return { runId, joined: false };
+    },
+    find: (runId: string): AskedSync | null => entries.get(runId)?.asked ?? null,
+    /** Returns false when it is unknown or finished. */
+    cancel: (runId: string): boolean => {
       const entry = entries.get(runId);
       if (entry === undefined || isOver(entry)) return false;
       entry.cancel.abort(new DuckmirrorError("INTERRUPTED"));
       return true;
     },
-    active: () => [...entries.values()].filter((entry) => !isOver(entry)).map(({ asked }) => asked),
-    stop: async () => {
+    active: (): readonly AskedSync[] => open().map(({ asked }) => asked),
+    /** Ends running verifications; resolves when they have ended. */
+    stop: async (): Promise<void> => {
       stopped = true;
       for (const { cancel } of entries.values()) cancel.abort(new DuckmirrorError("INTERRUPTED"));
       await Promise.all([...entries.values()].map(({ ended }) => ended));
@@ -173,7 +148,10 @@ export const createVerifications = (deps: VerificationDeps): Verifications => {
 };
 
 /** Triggers that also start, find and cancel verifications. */
-export const withVerifications = (triggers: Triggers, verifications: Verifications | null): Triggers =>
+export const withVerifications = (
+  triggers: Triggers,
+  verifications: ReturnType<typeof createVerifications> | null,
+): Triggers =>
   verifications === null
     ? triggers
     : {

@@ -56,7 +56,7 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
     const base = { runId, profile, askedAt, report: null, error: null };
     if (state === "completed") {
       const { state: ended, report, problem } = parsePayload(verifyOutcome, runId, job.returnvalue);
-      return { ...base, state: problem?.code === "VERIFY_DIFFERS" ? "partial" : ended, report, error: problem };
+      return { ...base, state: ended, report, error: problem };
     }
     if (state === "failed") return { ...base, state, error: storedVerifyProblem(job.failedReason, runId) };
     const { startedAt } = await timesOf(redis, runId);
@@ -81,7 +81,7 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
       const { profile } = profileOf(profiles, name);
       const askedAt = clock.now();
       const runId = newRunId(askedAt, random);
-      const payload: VerifyPayload = { ...WRITTEN.ask, syncId: runId, profile, askedAt };
+      const payload: VerifyPayload = { ...WRITTEN, syncId: runId, profile, askedAt };
       const job = await queue.add("verify", payload, { ...JOB_OPTIONS, jobId: runId, deduplication: { id: profile } });
       return { runId: job.id ?? runId, joined: job.id !== runId };
     },
@@ -135,7 +135,7 @@ export const processVerify = async (taken: Taken, deps: VerifyDeps): Promise<Ver
   const isCancelled = async () => signal.reason === ABORT.cancelled || (await deps.marks.isCancelled(runId));
   const ended = (state: VerifyOutcome["state"], error: unknown, report: unknown = null) => {
     const problem = error === null ? null : problemOf(error);
-    return scrubbed(verifyOutcome, { ...WRITTEN.result, state, report, problem }, deps);
+    return scrubbed(verifyOutcome, { ...WRITTEN, state, report, problem }, deps);
   };
   const cancelled = () => ended("cancelled", new DuckmirrorError("INTERRUPTED"));
 
@@ -146,9 +146,7 @@ export const processVerify = async (taken: Taken, deps: VerifyDeps): Promise<Ver
     try {
       const { report, error } = await runVerification(profile, runId, { ...deps, signal, onRunning });
       if (error?.code === "INTERRUPTED" && !(await isCancelled())) return HANDED_ON_MS;
-      // Older programs read no result that is partial: `done` with its problem says the same (`described`).
-      const state = verifiedState(error);
-      return ended(state === "partial" ? "done" : state, error, withoutValues(report));
+      return ended(verifiedState(error), error, withoutValues(report));
     } catch (error) {
       if (isCode(error, "REDIS_UNAVAILABLE")) throw error;
       if (isCode(error, "WRITER_BUSY")) return BUSY_MS;

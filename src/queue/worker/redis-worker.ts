@@ -9,7 +9,7 @@ import { askAlerts } from "../alerts/redis.ts";
 import type { RunningWorker } from "../asking/asks.ts";
 import { ABORT } from "../asking/failures.ts";
 import { every } from "../asking/rounds.ts";
-import { enterFleet, newestReader } from "../fleet/fleet.ts";
+import { joinFleet, newestReader, readFleet } from "../fleet/fleet.ts";
 import { cancelledOf, keepProgress } from "../redis/marks.ts";
 import { atRedis } from "../redis/queue-connections.ts";
 import { createTaking, endTaking, type Taking, takeAtOnce } from "../redis/take-jobs.ts";
@@ -104,7 +104,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     throw error;
   }
   const chores = startChores(deps, opened, { taking, taken, book, stopping: stopping.signal });
-  const fleet = enterFleet(asking, queues, {
+  const leave = joinFleet({
+    redis: asking.redis,
     clock,
     identity: deps.identity,
     id: opened.workerId,
@@ -119,8 +120,8 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const stop = async (): Promise<void> => {
     stopping.abort();
     await endTaking(taken.all, { clock, mostMs: times.stop, onError: complain });
-    await endsWithin(Promise.all([...chores, fleet.leave()]), CLOSING_MS, clock).catch(complain);
+    await endsWithin(Promise.all([...chores, leave()]), CLOSING_MS, clock).catch(complain);
     await release();
   };
-  return { triggers, fleet: fleet.read, stop };
+  return { triggers, fleet: () => atRedis(asking, () => readFleet(asking.redis, queues)), stop };
 };

@@ -74,11 +74,7 @@ const askExport = async (
 ): Promise<void> => {
   if (exportFormats.length === 0) return;
   const traced = traceparent === undefined ? {} : { traceparent };
-  await queue.add(
-    "export",
-    { ...WRITTEN.ask, syncId, profile, ...traced },
-    { ...JOB_OPTIONS, jobId: `${syncId}.export` },
-  );
+  await queue.add("export", { ...WRITTEN, syncId, profile, ...traced }, { ...JOB_OPTIONS, jobId: `${syncId}.export` });
 };
 
 interface ExportDeps extends KnownProfiles {

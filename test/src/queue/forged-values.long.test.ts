@@ -29,7 +29,7 @@ const FORGED: readonly string[] = [
 const PATIENCE = { timeout: 60_000, interval: 50 };
 
 const payloadOf = (syncId: string) => ({
-  ...WRITTEN.sync,
+  ...WRITTEN,
   ...{ syncId, profile: "default", streams: ["accounts"], full: true, named: true, askedAt: Date.now() },
   ...{ destination: syncId, alert: syncId },
 });
@@ -41,7 +41,7 @@ const forgeJobs = async (queues: readonly Queue[], id: string): Promise<number> 
 };
 
 const forgeKeys = async (redis: Redis, id: string): Promise<void> => {
-  const extent = JSON.stringify({ ...WRITTEN.sync, streams: ["accounts"], full: true, scheduled: true });
+  const extent = JSON.stringify({ ...WRITTEN, streams: ["accounts"], full: true, scheduled: true });
   const member = { version: id, host: id, pid: 1, since: 1, seen_at: 1, in_flight: 1, unable: [] };
   await redis.hset("{duckmirror}:open:default", id, extent);
   await redis.set(`{duckmirror}:asked:default:${keyDigest("nightly")}`, `${id} ${id}`);

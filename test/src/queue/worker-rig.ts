@@ -171,7 +171,7 @@ export const aWorker = async (
 };
 
 /** What a payload of the next version says of itself. */
-export const NEWER = { v: WRITTEN.ask.v + 1, since: WRITTEN.ask.v + 1 };
+export const NEWER = { v: WRITTEN.v + 1, since: WRITTEN.v + 1 };
 
 export const anAsk = (more: Partial<SyncAsk> = {}): SyncAsk => ({
   streams: [],

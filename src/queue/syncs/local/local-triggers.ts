@@ -12,7 +12,6 @@ import { endLine, levelOf, type Problem, problemOf, withCode } from "../../../co
 import type { SyncProgress } from "../../../core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../../core/report/triggers.ts";
 import { inSpan, type Tracer } from "../../../core/tracing.ts";
-import type { LocalAlerts } from "../../alerts/local.ts";
 import {
   askDigest,
   endedState,
@@ -25,8 +24,8 @@ import {
 } from "../../asking/asks.ts";
 import { findStored } from "../../asking/failures.ts";
 import type { SyncPayload } from "../../asking/payloads.ts";
-import type { LocalDeliveries } from "../../deliveries/local.ts";
-import { endEvent, LATE, type Life, shownState, step, timeLeftOf } from "../sync-life.ts";
+import type { LocalWork } from "../../asking/rounds.ts";
+import { LATE, timeLeftOf } from "../sync-life.ts";
 
 // Carries out one sync of the local worker: runs its streams, publishes, exports.
 
@@ -54,8 +53,8 @@ interface CarrierDeps {
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
   readonly emit: SessionDeps["emit"];
   readonly tracer: Tracer;
-  readonly deliveries: Pick<LocalDeliveries, "ask">;
-  readonly alerts: Pick<LocalAlerts, "ask">;
+  readonly deliveries: Pick<LocalWork, "ask">;
+  readonly alerts: Pick<LocalWork, "ask">;
 }
 
 const free = ({ cancel }: Entry, { clock }: CarrierDeps) => ({ clock, busyMs: BUSY_MS, signal: cancel.signal });
@@ -116,25 +115,19 @@ const exportFormats = async (entry: Entry, deps: CarrierDeps): Promise<void> => 
   });
 };
 
-const endAs = (entry: Entry, outcome: SyncOutcome): void => {
-  entry.outcome = outcome;
-  entry.life = step(entry.life, endEvent(outcome));
-};
-
 export const createCarrier = (deps: CarrierDeps): Carrier => ({
   carryOut: async (entry) => {
     const { sync, config, cancel } = entry;
     if (hasEnded(entry)) return;
-    entry.life = step(entry.life, "start");
+    entry.isStarted = true;
     const outcome = await publish(entry, await runStreams(entry, deps), deps);
-    endAs(entry, outcome);
+    entry.outcome = outcome;
     const { level, text } = endLine(sync.profile, outcome);
     deps.log(level, text);
     if (!cancel.signal.aborted && config.exportFormats.length > 0) await exportFormats(entry, deps);
   },
   endWith: (entry, problem) => {
-    if (hasEnded(entry)) return;
-    endAs(entry, unpublished(entry, { ...entry.sync, results: [], problem }, deps));
+    entry.outcome ??= unpublished(entry, { ...entry.sync, results: [], problem }, deps);
   },
 });
 
@@ -146,8 +139,7 @@ export interface Entry {
   readonly sync: SyncPayload;
   readonly config: Config;
   readonly cancel: AbortController;
-  /** See sync-life.ts. */
-  life: Life;
+  isStarted: boolean;
   /** Deadline set by its callers, ms since the epoch; null: none. */
   dueAt: number | null;
   /** Start of its run, ms since the epoch. */
@@ -203,7 +195,7 @@ export const createKnownSyncs = ({ now }: Pick<Clock, "now">) => {
           !hasEnded(entry) &&
           entry.sync.profile === sync.profile &&
           !entry.cancel.signal.aborted &&
-          joins(ask, sync, { ...entry.sync, started: entry.life !== "waiting" }),
+          joins(ask, sync, { ...entry.sync, started: entry.isStarted }),
       ),
   };
 };
@@ -221,7 +213,7 @@ export const createOrder = (
 
   /** A sync that still waits at its deadline never starts; a running one is ended by its session. */
   const watchDeadline = async (entry: Entry): Promise<void> => {
-    while (entry.dueAt !== null && entry.life === "waiting" && !stopping.aborted) {
+    while (entry.dueAt !== null && !entry.isStarted && entry.outcome === null && !stopping.aborted) {
       if (entry.cancel.signal.aborted) return;
       const leftMs = entry.dueAt - clock.now();
       if (leftMs <= 0) return endWith(entry, LATE);
@@ -255,14 +247,14 @@ interface TriggerDeps {
 }
 
 const describeEntry = (entry: Entry, { clock, book }: Pick<TriggerDeps, "clock" | "book">): AskedSync => {
-  const { sync, life, outcome, cancel } = entry;
+  const { sync, isStarted, outcome, cancel } = entry;
   const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
   if (outcome === null) {
-    const shown = life === "waiting" && cancel.signal.aborted ? step(life, "cancel") : life;
+    const state = isStarted ? "running" : cancel.signal.aborted ? "cancelled" : "queued";
     const { leftMs } = timeLeft(entry, clock.now());
     const dueAt = leftMs === null ? null : clock.now() + leftMs;
     const progress = book.all().get(sync.syncId) ?? null;
-    return { ...base, state: shownState(shown), report: null, error: null, dueAt, progress };
+    return { ...base, state, report: null, error: null, dueAt, progress };
   }
   const { report, problem } = outcome;
   return { ...base, state: endedState(report.status), report, error: problem };
@@ -280,11 +272,11 @@ export const createLocalTriggers = (deps: TriggerDeps): Triggers => {
     const runId = joined?.sync.syncId ?? sync.syncId;
     known.keepKey(ask, config.profile, runId);
     const dueAt = typeof ask.timeoutMs === "number" ? clock.now() + ask.timeoutMs : null;
-    if (joined?.life === "waiting") joined.dueAt = laterOf(joined.dueAt, dueAt);
+    if (joined?.isStarted === false) joined.dueAt = laterOf(joined.dueAt, dueAt);
     if (joined !== undefined) return { runId, joined: true };
     if (stopping.aborted) throw new DuckmirrorError("INTERRUPTED");
-    const life = step("asked", "queue");
-    const entry: Entry = { sync, config, cancel: new AbortController(), life, dueAt, startedAt: null, outcome: null };
+    const cancel = new AbortController();
+    const entry: Entry = { sync, config, cancel, isStarted: false, dueAt, startedAt: null, outcome: null };
     known.add(entry);
     order.add(entry);
     return { runId, joined: false };

@@ -107,7 +107,7 @@ const isCancelled = async ({ taken: { signal }, sync, deps }: Work): Promise<boo
   signal.reason === ABORT.cancelled || (await deps.marks.isCancelled(sync.syncId));
 
 const keep = ({ taken: { job }, deps }: Work, results: readonly RunResult[], outcome: StoredOutcome | null) =>
-  job.updateProgress(scrubbed(keptSync, { ...WRITTEN.sync, results: [...results], outcome }, deps));
+  job.updateProgress(scrubbed(keptSync, { ...WRITTEN, results: [...results], outcome }, deps));
 
 /** Runs what earlier runs left open. Returns all runs, and what follows from them. */
 const runOpen = async (
@@ -150,7 +150,7 @@ const publishEnd = async (work: Work, results: readonly RunResult[], problem: Pr
       attributes,
     });
     await askNext?.(sync, profile);
-    const outcome = { ...WRITTEN.result, ...end, cancelled: cancelled && end.report.status === "interrupted" };
+    const outcome = { ...WRITTEN, ...end, cancelled: cancelled && end.report.status === "interrupted" };
     return scrubbed(syncOutcome, outcome, deps);
   } catch (error) {
     if (isCode(error, "WRITER_BUSY") || isCode(error, "INTERRUPTED")) return putOff(taken, BUSY_MS, clock.now());

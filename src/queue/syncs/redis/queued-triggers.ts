@@ -17,7 +17,7 @@ import { cancelledOf, markCancelled, readProgress, timesOf } from "../../redis/m
 import { atRedis } from "../../redis/queue-connections.ts";
 import type { Queues } from "../../redis/queues.ts";
 import { createQueuedVerifications } from "../../verifications/redis.ts";
-import { LATE, lifeOf, shownState, timeLeftOf } from "../sync-life.ts";
+import { LATE, openState, timeLeftOf } from "../sync-life.ts";
 import { isLive, openSyncs } from "./live-syncs.ts";
 import { bringForward, createStart, LOCK_MS } from "./start-sync.ts";
 
@@ -43,11 +43,11 @@ const describedLive = async (
   ]);
   const timeoutMs = profiles.find((config) => config.profile === profile)?.syncTimeoutMs ?? null;
   const { leftMs } = timeLeftOf(times, timeoutMs);
-  const life = lifeOf({ times, timeoutMs, held: true, cancelled: cancelled.has(syncId) });
-  const error = life === "expired" ? LATE : null;
+  const state = openState(times, cancelled.has(syncId));
+  const error = state === "stopped" ? LATE : null;
   const dueAt = leftMs === null ? null : clock.now() + leftMs;
-  const paused = life === "waiting" && held.includes(true);
-  return { runId: syncId, state: shownState(life), profile, askedAt, report: null, error, dueAt, progress, paused };
+  const paused = state === "queued" && held.includes(true);
+  return { runId: syncId, state, profile, askedAt, report: null, error, dueAt, progress, paused };
 };
 
 /** Null: of a profile that is not among those of this process, whose keys and sessions say nothing about it. */

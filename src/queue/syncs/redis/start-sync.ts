@@ -74,37 +74,19 @@ const createProfileLock =
     }
   };
 
-// Idempotency keys of requests for syncs. Redis keeps each for a day, with the sync that it started. This file makes the Redis
-// commands; start-sync.ts sends them.
-
 const remembered = z.string().transform((text) => {
   const [runId = "", digest = ""] = text.split(" ");
   return { runId: runIdSchema.safeParse(runId).data ?? null, digest };
 });
 
-const keyFor = (profile: string, idempotencyKey: string) => keyOf("asked", profile, keyDigest(idempotencyKey));
-
-/** Commands that read the idempotency key of a request, for `askedBefore`; empty: the request has no key. */
-export const keyReads = (profile: string, { idempotencyKey }: SyncAsk): readonly RedisCommand[] =>
-  idempotencyKey === null ? [] : [["get", keyFor(profile, idempotencyKey)]];
-
-/**
- * The sync that an earlier request with this key started; null: none. `found`: result of `keyReads`. Throws
- * IDEMPOTENCY_REUSED.
- */
-export const askedBefore = (found: unknown, ask: SyncAsk): string | null => {
+/** The sync that an earlier request with this idempotency key started; null: none. Throws IDEMPOTENCY_REUSED. */
+const askedBefore = (found: unknown, ask: SyncAsk): string | null => {
   if (found === null || found === undefined) return null;
   const { runId, digest } = remembered.parse(found);
   if (runId === null) return null;
   if (digest !== askDigest(ask)) throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: runId });
   return runId;
 };
-
-/** Commands that store the sync of a request under its key; empty: the request has no key. */
-export const keyWrites = (profile: string, ask: SyncAsk, runId: string): readonly RedisCommand[] =>
-  ask.idempotencyKey === null
-    ? []
-    : [["set", keyFor(profile, ask.idempotencyKey), `${runId} ${askDigest(ask)}`, "EX", KEY_LASTS_S]];
 
 interface StartDeps {
   readonly connection: { readonly redis: Redis };
@@ -151,27 +133,28 @@ export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started
   };
 
   const startOne = async (wanted: Wanted, live: readonly LiveSync[]): Promise<Started> => {
-    const { ask, config, sync } = wanted;
+    const { ask, sync } = wanted;
     const joined = live.find((other) => other.readable && joins(ask, sync, other));
     const dueAt = typeof ask.timeoutMs === "number" ? (await redisNow(redis)) + ask.timeoutMs : null;
     if (joined === undefined) await add(wanted, dueAt);
     else await join(joined, wanted, dueAt);
-    const runId = joined?.syncId ?? sync.syncId;
-    const writes = keyWrites(config.profile, ask, runId);
-    if (writes.length > 0) await send(writes);
-    return { runId, joined: joined !== undefined };
+    return { runId: joined?.syncId ?? sync.syncId, joined: joined !== undefined };
   };
 
   return async (ask) => {
     const config = profileOf(profiles, ask.profile);
     const { profile } = config;
     const sync = payloadOf(ask, config, clock.now(), random);
-    const reads = [readingEntries(profile), ...keyReads(profile, ask)];
-    return underLock(profile, reads, async ([entries, key]) => {
-      const earlier = askedBefore(key, ask);
+    // Redis keeps the key for a day, with the sync that it started.
+    const key = ask.idempotencyKey === null ? null : keyOf("asked", profile, keyDigest(ask.idempotencyKey));
+    const reads: RedisCommand[] = [readingEntries(profile), ...(key === null ? [] : [["get", key] as const])];
+    return underLock(profile, reads, async ([entries, found]) => {
+      const earlier = askedBefore(found, ask);
       // An earlier sync that is no longer stored would be waited for in vain.
       if (earlier !== null && (await isKnown(earlier))) return { runId: earlier, joined: true };
-      return startOne({ ask, config, sync }, await liveAmong(entries, redis, queues, profile));
+      const started = await startOne({ ask, config, sync }, await liveAmong(entries, redis, queues, profile));
+      if (key !== null) await send([["set", key, `${started.runId} ${askDigest(ask)}`, "EX", KEY_LASTS_S]]);
+      return started;
     });
   };
 };

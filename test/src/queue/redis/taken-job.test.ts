@@ -30,7 +30,7 @@ const aJob = ({ ageMs = 0, leftMs = 0, data = {} }: { ageMs?: number; leftMs?: n
   };
   return { taken, delays };
 };
-const newer = { ...WRITTEN.ask, v: WRITTEN.ask.v + 1, since: WRITTEN.ask.v + 1, profile: "north" };
+const newer = { ...WRITTEN, v: WRITTEN.v + 1, since: WRITTEN.v + 1, profile: "north" };
 
 test("a postponed job goes back to the queue under its lock, and its worker does nothing more", async () => {
   const { taken, delays } = aJob();
@@ -39,9 +39,9 @@ test("a postponed job goes back to the queue under its lock, and its worker does
 });
 
 test("a job is offered to others soon while it is young, and ever less often, but every ten seconds", async () => {
-  const delayAt = async (ageMs: number, mostMs?: number) => {
+  const delayAt = async (ageMs: number) => {
     const { taken, delays } = aJob({ ageMs });
-    await expect(leaveToOthers(taken, NOW, mostMs)).rejects.toBeInstanceOf(DelayedError);
+    await expect(leaveToOthers(taken, NOW)).rejects.toBeInstanceOf(DelayedError);
     return delays[0] ?? Number.NaN;
   };
   const [young, older, old] = [await delayAt(0), await delayAt(40_000), await delayAt(86_400_000)];
@@ -49,11 +49,10 @@ test("a job is offered to others soon while it is young, and ever less often, bu
   expect(young).toBeLessThan(1_000);
   expect(older).toBeGreaterThan(young);
   expect(old).toBe(10_000);
-  expect(await delayAt(86_400_000, 2_000)).toBe(2_000);
 });
 
 test("the payload of a job that this program reads is returned", async () => {
-  const { taken, delays } = aJob({ data: { ...WRITTEN.ask, profile: "north" } });
+  const { taken, delays } = aJob({ data: { ...WRITTEN, profile: "north" } });
   expect(await readPayload(schema, taken, { clock })).toMatchObject({ profile: "north" });
   expect(delays).toEqual([]);
 });

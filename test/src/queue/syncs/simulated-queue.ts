@@ -3,11 +3,11 @@
 import type { Clock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { AskedSync, SyncAsk } from "../../../../src/core/report/triggers.ts";
+import type { AskedState, AskedSync, SyncAsk } from "../../../../src/core/report/triggers.ts";
 import { endedState, joins, laterOf, payloadOf, type Triggers } from "../../../../src/queue/asking/asks.ts";
 import { keptSync, type SyncPayload, syncOutcome } from "../../../../src/queue/asking/payloads.ts";
 import type { SyncMarks, SyncTimes } from "../../../../src/queue/redis/marks.ts";
-import { LATE, type Life, lifeOf, shownState, timeLeftOf } from "../../../../src/queue/syncs/sync-life.ts";
+import { LATE, openState, timeLeftOf } from "../../../../src/queue/syncs/sync-life.ts";
 
 export const LOCK_MS = 15_000;
 
@@ -108,10 +108,8 @@ export class SimQueue {
     return job !== undefined && !ENDED.includes(job.state);
   }
 
-  lifeOf(syncId: string): Life {
-    const held = this.jobs.get(syncId)?.state === "active";
-    const cancelled = this.marks.has(`cancelled ${syncId}`);
-    return lifeOf({ times: this.timesOf(syncId), timeoutMs: null, held, cancelled });
+  stateOf(syncId: string): AskedState {
+    return openState(this.timesOf(syncId), this.marks.has(`cancelled ${syncId}`));
   }
 
   timesOf(syncId: string): SyncTimes {
@@ -141,10 +139,10 @@ export class SimQueue {
       if (sync === undefined || job === undefined) return this.stored.get(runId) ?? null;
       const base = { runId, profile: config.profile, askedAt: sync.askedAt, report: null, error: null };
       if (this.isLive(runId)) {
-        const life = this.lifeOf(runId);
+        const state = this.stateOf(runId);
         const { leftMs } = timeLeftOf(this.timesOf(runId), config.syncTimeoutMs);
         const dueAt = leftMs === null ? null : this.clock.now() + leftMs;
-        return { ...base, state: shownState(life), error: life === "expired" ? LATE : null, dueAt, progress: null };
+        return { ...base, state, error: state === "stopped" ? LATE : null, dueAt, progress: null };
       }
       const kept = job.state === "failed" ? keptSync.safeParse(job.progress).data?.outcome : undefined;
       if (job.state === "failed" && kept == null) return { ...base, state: "failed" };

@@ -89,6 +89,11 @@ describe("a sync that was asked for", () => {
     await reached(triggers, both[0].runId);
     expect(await triggers.start(ask)).toEqual({ runId: both[0].runId, joined: true });
     expect(both[0].runId).toBe(both[1].runId);
+    // It lasts a day, and its text, which could be anything, is not in Redis.
+    const { redis: client } = await someTriggers(redis, []);
+    const [key = ""] = await client.keys("{duckmirror}:asked:*");
+    expect(key).not.toContain("nightly");
+    expect(await client.ttl(key)).toBeGreaterThan(86_000);
   });
 
   test("again with the same key but another extent or timeout is refused, and the first one is not disturbed", async () => {

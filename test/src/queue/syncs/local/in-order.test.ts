@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { createManualClock, settled } from "../../../../../bench/rates/manual-clock.ts";
 import { createOrder, type Entry } from "../../../../../src/queue/syncs/local/local-triggers.ts";
+import { aReport } from "../../../../support/reports.ts";
 import { config, syncOf } from "../../asking/an-ask.ts";
 
 const rig = () => {
@@ -12,8 +13,8 @@ const rig = () => {
   const order = createOrder(
     {
       carryOut: (entry) => {
-        if (entry.life !== "waiting") return Promise.resolve();
-        entry.life = "running";
+        if (entry.outcome !== null) return Promise.resolve();
+        entry.isStarted = true;
         return new Promise<void>((resolve, reject) => {
           const over = (settle: () => void) => () => {
             running.delete(entry);
@@ -24,7 +25,7 @@ const rig = () => {
         });
       },
       endWith: (entry, { code }) => {
-        entry.life = "failed";
+        entry.outcome = { report: aReport({}), problem: null };
         ended.push([entry, code]);
       },
     },
@@ -35,7 +36,7 @@ const rig = () => {
       sync: syncOf({}),
       config: { ...config, profile },
       cancel: new AbortController(),
-      life: "waiting",
+      isStarted: false,
       dueAt,
       startedAt: null,
       outcome: null,
@@ -46,22 +47,6 @@ const rig = () => {
   };
   return { clock, stopping, order, add, ended, running, isRunning: (entry: Entry) => running.has(entry) };
 };
-
-test("a sync waits for the one before it of its profile, and not for other profiles", async () => {
-  const { add, isRunning, running } = rig();
-  const [first, second, other] = [await add("north"), await add("north"), await add("south")];
-  expect([first, second, other].map(isRunning)).toEqual([true, false, true]);
-  await running.get(first)?.end();
-  expect(isRunning(second)).toBe(true);
-});
-
-test("a fault ends its sync with an error, and the next one runs", async () => {
-  const { add, isRunning, running, ended } = rig();
-  const [first, second] = [await add("north"), await add("north")];
-  await running.get(first)?.fail(new TypeError("a bug"));
-  expect(ended).toEqual([[first, "UNEXPECTED"]]);
-  expect(isRunning(second)).toBe(true);
-});
 
 test("a sync that still waits at its deadline ends there and never starts", async () => {
   const { add, clock, running, isRunning, ended } = rig();

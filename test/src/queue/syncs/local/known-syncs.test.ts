@@ -12,7 +12,7 @@ const anEntry = (more: Partial<Entry> = {}, ask: Partial<SyncAsk> = {}): Entry =
   sync: syncOf(ask),
   config,
   cancel: new AbortController(),
-  life: "waiting",
+  isStarted: false,
   dueAt: null,
   startedAt: null,
   outcome: null,
@@ -30,38 +30,6 @@ test("a key means the same run for a day, and a new one after that", () => {
   now = DAY_MS;
   known.dropOld();
   expect(known.runOfKey(ask, null)).toBeNull();
-});
-
-test("a key belongs to its profile, and a request without one has none", () => {
-  const known = createKnownSyncs({ now: () => 0 });
-  const ask = anAsk({ idempotencyKey: "k" });
-  known.keepKey(ask, "north", "run-1");
-  known.keepKey(anAsk({}), null, "run-2");
-  expect(known.runOfKey(ask, "south")).toBeNull();
-  expect(known.runOfKey(anAsk({}), null)).toBeNull();
-});
-
-test("a key that is used for something else is refused", () => {
-  const known = createKnownSyncs({ now: () => 0 });
-  known.keepKey(anAsk({ idempotencyKey: "k" }), null, "run-1");
-  expect(() => known.runOfKey(anAsk({ idempotencyKey: "k", full: true }), null)).toThrow(
-    expect.objectContaining({ code: "IDEMPOTENCY_REUSED" }),
-  );
-});
-
-test("a request joins a sync under way that covers it, but none that has ended or is being cancelled", () => {
-  const joinedBy = (entry: Entry) => {
-    const known = createKnownSyncs({ now: () => 0 });
-    known.add(entry);
-    return known.joinedBy(anAsk({}), syncOf({}));
-  };
-  const waiting = anEntry();
-  expect(joinedBy(waiting)).toBe(waiting);
-  const cancelled = anEntry();
-  cancelled.cancel.abort();
-  expect(joinedBy(cancelled)).toBeUndefined();
-  expect(joinedBy(anEntry({ outcome: OUTCOME }))).toBeUndefined();
-  expect(joinedBy(anEntry({}, { streams: ["signals"] }))).toBeUndefined();
 });
 
 test("the last thousand ended syncs are remembered, and every sync under way", () => {

@@ -21,7 +21,7 @@ test("how a sync ended is known after thousands of others have ended", async () 
   const worker = new Worker(
     QUEUE.sync,
     async (job) => ({
-      ...WRITTEN.result,
+      ...WRITTEN,
       report: { ...report, status: "done", run_id: job.id },
       problem,
       cancelled: false,

@@ -30,9 +30,6 @@ const codingsIn = (header: string): string[] =>
     .map((name) => name.trim())
     .filter((name) => name !== "" && name !== "identity");
 
-/** True if a Content-Encoding names none. */
-export const isBare = (header: string): boolean => codingsIn(header).length === 0;
-
 /** Bytes 1f 8b begin every gzip stream, and no JSON text. */
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 /** A zlib stream begins with 78, and its first two bytes are a multiple of 31; no JSON text begins so. */
@@ -114,19 +111,6 @@ const textIn = (charset: string, bytes: Buffer): string | null => {
   }
 };
 
-/**
- * The unpacked body as UTF-8 if its Content-Type names another charset and its bytes are no UTF-8; else null. JSON is UTF-8,
- * and services that name another charset mostly send UTF-8 all the same. Throws nothing.
- */
-export const asUtf8 = async (wire: Buffer, header: string, contentType: string, limit: number) => {
-  const charset = otherCharset(contentType);
-  if (charset === null) return null;
-  const unpacked = await unpack(wire, header, limit);
-  if (unpacked.kind !== "plain" || isUtf8(unpacked.bytes)) return null;
-  const text = textIn(charset, unpacked.bytes);
-  return text === null ? null : Buffer.from(text);
-};
-
 export type WireReading =
   | { readonly kind: "whole"; readonly bytes: Buffer }
   | { readonly kind: "too_large"; readonly bytes: Buffer }
@@ -156,27 +140,32 @@ export type TextReading =
   | { readonly kind: "text"; readonly text: string; readonly bytes: number; readonly wire: Encoding | null }
   | Exclude<Unpacked, { kind: "plain" }>;
 
-/** UTF-16 with a byte order mark, which some services send without naming it, else UTF-8. */
-const textOf = (bytes: Buffer): string => {
-  const mark = bytes.length < 2 ? 0 : bytes.readUInt16BE(0);
-  if (mark !== 0xfffe && mark !== 0xfeff) return bytes.toString("utf8");
-  return new TextDecoder(mark === 0xfffe ? "utf-16le" : "utf-16be").decode(bytes);
+/**
+ * The text of a body that is no UTF-8: in the charset that its Content-Type names, or in UTF-16 with a byte order mark, which some
+ * services send without naming it. null: it is UTF-8, which JSON is, and which services that name another charset mostly send.
+ */
+const otherText = (bytes: Buffer, contentType: string): string | null => {
+  if (isUtf8(bytes)) return null;
+  const charset = otherCharset(contentType);
+  const text = charset === null ? null : textIn(charset, bytes);
+  if (text !== null || bytes.length < 2) return text;
+  const mark = bytes.readUInt16BE(0);
+  return mark === 0xfffe ? textIn("utf-16le", bytes) : mark === 0xfeff ? textIn("utf-16be", bytes) : null;
 };
 
 /**
  * Unpacks a received body to text of at most `limit` bytes; one without encoding is as long as `readWire` let it. `wire` is
  * the encoding of the body as received; null: it must be kept as this text. Throws nothing.
  */
-export const decode = async (wire: Buffer, header: string, limit: number): Promise<TextReading> => {
-  const unpacked = await unpack(wire, header, limit);
+export const decode = async (
+  wire: Buffer,
+  { encoding, contentType = "" }: { readonly encoding: string; readonly contentType?: string },
+  limit: number,
+): Promise<TextReading> => {
+  const unpacked = await unpack(wire, encoding, limit);
   if (unpacked.kind !== "plain") return unpacked;
   const { bytes } = unpacked;
-  const text = textOf(bytes);
-  const isWide = bytes[0] === 0xff || bytes[0] === 0xfe;
-  return {
-    kind: "text",
-    text,
-    bytes: isWide ? Buffer.byteLength(text) : bytes.length,
-    wire: isWide ? null : unpacked.wire,
-  };
+  const text = otherText(bytes, contentType);
+  if (text === null) return { kind: "text", text: bytes.toString("utf8"), bytes: bytes.length, wire: unpacked.wire };
+  return { kind: "text", text, bytes: Buffer.byteLength(text), wire: null };
 };

@@ -7,13 +7,13 @@ import { type Clock, timerMs } from "../core/clock.ts";
 import { detailOf } from "../core/errors.ts";
 import { createScrubber, type Secret } from "../core/secret.ts";
 import { exactJson } from "../core/text/exact-json.ts";
-import { asUtf8, decode, readWire } from "./body.ts";
+import { decode, readWire } from "./body.ts";
 import { readAnswerId, readQuota } from "./envelope.ts";
 import { JsonSyntaxError, parseJson } from "./json/lossless-json.ts";
 import { parseRateHeaders } from "./limits/rate-headers.ts";
 import type { AnswerId, ApiCall, ApiOutcome, BrokenOutcome, Quota } from "./outcome.ts";
 import { createTransport, parseBase, parseToken, type Timeouts, type Transport, targetOf } from "./transport.ts";
-import { type RawAnswer, readWireAnswer, tooLarge } from "./wire-answer.ts";
+import { readWireAnswer, tooLarge } from "./wire-answer.ts";
 
 // Reads responses other than 200: enough of the body to show it and to detect a spent quota. They cost nothing, and a
 // body that breaks off does not matter, because the status suffices.
@@ -51,6 +51,8 @@ const saidIn = (text: string): Pick<Refusal, "usage" | "id"> => {
   }
 };
 
+const headerOf = ({ headers }: Dispatcher.ResponseData, name: string): string => String(headers[name] ?? "");
+
 /** Of another server only the origin: path and query may contain a session. Of the service itself also the path. */
 const readRedirect = (location: string, base: URL, scrub: (text: string) => string): Refusal => {
   if (!URL.canParse(location, base.href)) return { ...UNREAD, excerpt: "redirect to an address that cannot be read" };
@@ -70,7 +72,7 @@ const readRefusal = async (
   if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === "string") {
     return readRedirect(location, base, scrub);
   }
-  const text = await decode(wire.bytes, String(response.headers["content-encoding"] ?? ""), MAX_READ_BYTES);
+  const text = await decode(wire.bytes, { encoding: headerOf(response, "content-encoding") }, MAX_READ_BYTES);
   if (text.kind !== "text") return UNREAD;
   // Scrub before cutting, so that no half token remains at the end.
   const { usage, id } = saidIn(scrub(text.text));
@@ -268,12 +270,12 @@ const request = (connection: Connection, { call, deadline }: Exchange): Promise<
 const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 
-/** The body of a 200, as received. */
+/** Reads the body of a 200. */
 const readOk = async (
   connection: Connection,
   exchange: Exchange,
   response: Dispatcher.ResponseData,
-): Promise<RawAnswer> => {
+): Promise<ApiOutcome> => {
   const { call, sentAt } = exchange;
   const beyond = () => tooLarge({ call, sentAt, durationMs: exchange.elapsed() }, connection.limit);
   if (Number(response.headers["content-length"] ?? 0) > connection.limit) {
@@ -283,25 +285,25 @@ const readOk = async (
   const wire = await readWire(response.body, connection.limit);
   if (wire.kind === "too_large") return beyond();
   if (wire.kind === "broken") return failure(connection, exchange, wire.error, 200);
-  const header = String(response.headers["content-encoding"] ?? "").slice(0, 100);
-  const text = await asUtf8(wire.bytes, header, String(response.headers["content-type"] ?? ""), connection.limit);
-  return {
-    kind: "wire",
+  const received = {
     call,
     status: 200,
     sentAt,
     durationMs: exchange.elapsed(),
     rate: parseRateHeaders(response.headers, connection.clock.now()),
-    contentEncoding: text === null ? connection.scrub(header) : "",
-    bytes: text ?? wire.bytes,
-  };
+    contentEncoding: connection.scrub(headerOf(response, "content-encoding").slice(0, 100)),
+    contentType: headerOf(response, "content-type"),
+    bytes: wire.bytes,
+  } as const;
+  const { limit: limitBytes, mostValues, scrub } = connection;
+  return readWireAnswer(received, { limitBytes, mostValues, scrub });
 };
 
 const readRefused = async (
   connection: Connection,
   exchange: Exchange,
   response: Dispatcher.ResponseData,
-): Promise<RawAnswer> => {
+): Promise<ApiOutcome> => {
   const { excerpt, usage, id, bytes, movedTo } = await readRefusal(response, connection.base, connection.scrub);
   return {
     kind: "refused",
@@ -318,7 +320,7 @@ const readRefused = async (
   };
 };
 
-const exchange = async (connection: Connection, call: ApiCall, signal?: AbortSignal): Promise<RawAnswer> => {
+const exchange = async (connection: Connection, call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome> => {
   const begun = begin(connection, call, signal);
   try {
     if (signal?.aborted) return broken(connection, begun, { reached: "unsent", reason: "aborted", detail: "aborted" });
@@ -348,21 +350,12 @@ const exchange = async (connection: Connection, call: ApiCall, signal?: AbortSig
  */
 export const createClient = (options: ClientOptions): Client => {
   const connection = openConnection(options);
-  const inFlight = new Set<Promise<RawAnswer>>();
-  const track = async (call: ApiCall, signal?: AbortSignal): Promise<RawAnswer> => {
-    const answer = exchange(connection, call, signal);
-    inFlight.add(answer);
-    return await answer.finally(() => inFlight.delete(answer));
-  };
+  const inFlight = new Set<Promise<ApiOutcome>>();
   return {
     send: async (call, signal) => {
-      const answer = await track(call, signal);
-      if (answer.kind !== "wire") return answer;
-      return readWireAnswer(answer, {
-        limitBytes: connection.limit,
-        mostValues: connection.mostValues,
-        scrub: connection.scrub,
-      });
+      const answer = exchange(connection, call, signal);
+      inFlight.add(answer);
+      return await answer.finally(() => inFlight.delete(answer));
     },
     close: async () => {
       await Promise.allSettled(inFlight);

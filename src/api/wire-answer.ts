@@ -1,13 +1,12 @@
-// A 200 as received, and its parser.
+// Reads a 200 as received: decodes and parses its body.
 import { constants } from "node:buffer";
 import { hasMoreValues } from "../core/json.ts";
 import { decode } from "./body.ts";
 import { readEnvelope } from "./envelope.ts";
-import type { ApiCall, ApiOutcome, BrokenOutcome, RateInfo, RefusedOutcome } from "./outcome.ts";
+import type { ApiCall, ApiOutcome, BrokenOutcome, RateInfo } from "./outcome.ts";
 
 /** HTTP 200 with a completely received, unparsed body. */
 export interface WireAnswer {
-  readonly kind: "wire";
   readonly call: ApiCall;
   readonly status: 200;
   /** When the request was sent, ms since the epoch. */
@@ -16,12 +15,10 @@ export interface WireAnswer {
   readonly rate: RateInfo | null;
   /** The Content-Encoding header, at most 100 characters and without the token; empty: none. */
   readonly contentEncoding: string;
+  readonly contentType: string;
   /** The body as received. */
   readonly bytes: Buffer;
 }
-
-/** Outcome of one request before a body is parsed. */
-export type RawAnswer = WireAnswer | RefusedOutcome | BrokenOutcome;
 
 export interface ReadingOptions {
   /** Largest body accepted when decoded, in bytes. */
@@ -54,9 +51,9 @@ export const readWireAnswer = async (
   answer: WireAnswer,
   { limitBytes, mostValues, scrub }: ReadingOptions,
 ): Promise<ApiOutcome> => {
-  const { kind: _, contentEncoding, bytes: received, ...common } = answer;
+  const { contentEncoding: encoding, contentType, bytes: received, ...common } = answer;
   // A longer body would not fit into a string.
-  const text = await decode(received, contentEncoding, Math.min(limitBytes, constants.MAX_STRING_LENGTH));
+  const text = await decode(received, { encoding, contentType }, Math.min(limitBytes, constants.MAX_STRING_LENGTH));
   if (text.kind === "too_large") return tooLarge(answer, limitBytes);
   if (text.kind === "foreign") {
     return { kind: "invalid", ...common, bytes: received.length, detail: text.detail, wire: null };

@@ -36,7 +36,7 @@ const ledgerSchema = z.object({
     paced: figure,
     baseline: z.object({ remaining: z.number(), spent: z.number() }).nullable(),
   }),
-  open: z.array(z.object({ id: z.string(), owner: z.string(), leaseMs: z.number(), until: z.number() })),
+  open: z.array(z.object({ id: z.string(), leaseMs: z.number(), until: z.number() })),
   lapsed: z.array(z.object({ id: z.string(), at: z.number() })),
   figureAt: figure,
 });

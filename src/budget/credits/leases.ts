@@ -18,8 +18,6 @@ import {
 /** A credit reserved for a request. */
 export interface Lease {
   readonly id: string;
-  /** Process or job that renews it. */
-  readonly owner: string;
   readonly leaseMs: number;
   /** Time of expiry, ms since the epoch. */
   readonly until: number;
@@ -156,17 +154,11 @@ export const settleLease = (state: SharedLedger, id: string, charge: Charge, now
 };
 
 /** Applies figures of the service; see `observe` of the ledger. A new period starts at zero. */
-export const observeLedger = (
-  state: SharedLedger,
-  quota: Quota,
-  sentAt: number,
-  now: number,
-  settled = false,
-): SharedLedger => {
+export const observeLedger = (state: SharedLedger, quota: Quota, sentAt: number, now: number): SharedLedger => {
   const { period } = state.ledger;
   const begins = period !== null && remainingIn(quota) !== null && periodOf(period, quota.resetsAt) === "later";
   const fresh = begins ? { ...state.ledger, spent: 0, ambiguous: [] } : state.ledger;
-  const ledger = observe(fresh, quota, sentAt, now, settled);
+  const ledger = observe(fresh, quota, sentAt, now);
   const figureAt = remainingIn(quota) === null ? state.figureAt : now;
   return { ...state, ledger, figureAt, lapsed: state.lapsed.filter((each) => isKept(ledger, each)) };
 };

@@ -202,15 +202,6 @@ const settleAmbiguous = (state: LedgerState, remaining: number, sentAt: number):
 };
 
 /**
- * Charges without that of a request sent at `sentAt`. Which of them is its own is not known, so the earliest possible
- * one is taken out: the later ones wait longer for a figure.
- */
-const withoutOwn = (unseen: readonly number[], sentAt: number): readonly number[] => {
-  const own = unseen.findIndex((at) => at >= sentAt);
-  return own === -1 ? unseen : unseen.toSpliced(own, 1);
-};
-
-/**
  * With a figure of a period that ended long ago by this clock, which may be ahead, the run leaves the reserve alone: nothing
  * else says what is left.
  */
@@ -224,21 +215,13 @@ const keptReserve = (state: LedgerState, sentAt: number): LedgerState => {
 
 /**
  * Applies figures from a response to a request sent at `sentAt`. Settle that request first, because its credit is
- * part of the figure. `settled`: it was, maybe by another process and not last. The service's figure always wins; of
- * several in one period, the lowest.
+ * part of the figure. The service's figure always wins; of several in one period, the lowest.
  */
-export const observe = (
-  state: LedgerState,
-  quota: Quota,
-  sentAt: number,
-  now: number,
-  settled = false,
-): LedgerState => {
+export const observe = (state: LedgerState, quota: Quota, sentAt: number, now: number): LedgerState => {
   const remaining = remainingIn(quota);
   const relation = periodOf(state.period, quota.resetsAt);
   if (remaining === null || relation === "earlier") return { ...state, reporting: false };
-  const others = settled ? withoutOwn(state.unseen, sentAt) : state.unseen;
-  const reported = state.reporting ? state.unseen.slice(0, -1) : others;
+  const reported = state.reporting ? state.unseen.slice(0, -1) : state.unseen;
   const seen: LedgerState = {
     ...state,
     reporting: false,

@@ -1,6 +1,5 @@
 // Ledger of an organization, shared by all processes that spend its credits: remaining and reserved credits. A run's
 // own allowance is in another ledger (local-ledger.ts).
-import { randomUUID } from "node:crypto";
 import type { Quota } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { StateStore } from "../store/state-store.ts";
@@ -23,21 +22,8 @@ import { type Charge, type Denial, type LedgerSnapshot, type Limits, snapshotOf 
 export const LEASE_MS = 20_000;
 export const RENEW_MS = LEASE_MS / 4;
 
-export interface ReservationAsk {
-  /** Process or job that renews the reservation. */
-  readonly owner: string;
-  /** Life of the reservation without renewal, ms. After that its request counts as one without a response. */
-  readonly leaseMs: number;
-  readonly signal?: AbortSignal;
-  /**
-   * Start of the requesting run, ms since the epoch by this machine's clock: credits may have been bought since an
-   * earlier figure of zero. Unset: the figure is trusted for a while.
-   */
-  readonly since?: number | undefined;
-}
-
 export type SharedReservation =
-  | { readonly ok: true; readonly id: string }
+  | { readonly ok: true }
   | {
       readonly ok: false;
       readonly code: Denial;
@@ -55,23 +41,21 @@ export interface Report {
 
 /** Every method rejects with REDIS_UNAVAILABLE or REDIS_FULL when the shared store is not reachable. */
 export interface OrganizationLedger {
-  /** Reserves one credit for one request. */
-  reserve(ask: ReservationAsk): Promise<SharedReservation>;
+  /**
+   * Reserves one credit for a request. `since`: start of the requesting run, ms since the epoch by this machine's clock: credits may
+   * have been bought since an earlier figure of zero. Unset: the figure is trusted for a while.
+   */
+  reserve(
+    requestId: string,
+    options?: { readonly signal?: AbortSignal; readonly since?: number },
+  ): Promise<SharedReservation>;
   /**
    * Settles a reservation, also an expired one; `report`: figures in its response. Unknown or settled ones stay
    * unchanged. If it rejects, the reservation expires.
    */
-  settle(id: string, charge: Charge, report?: Report): Promise<void>;
-  /**
-   * Applies figures of a response to a request sent at `sentAt`. `settled`: its own charge was settled before, maybe by
-   * another process, and the figures include it.
-   */
-  observe(quota: Quota, sentAt: number, settled: boolean): Promise<void>;
-  /**
-   * Renews the reservations of `owner` that this process made and has not settled; call it while its requests wait or are
-   * in flight.
-   */
-  renew(owner: string): Promise<void>;
+  settle(requestId: string, charge: Charge, report?: Report): Promise<void>;
+  /** Renews the reservations that this process has not settled; call it while its requests wait or are in flight. */
+  renew(): Promise<void>;
   snapshot(): Promise<LedgerSnapshot>;
 }
 
@@ -79,9 +63,12 @@ export interface OrganizationLedgerOptions {
   readonly clock: Clock;
   readonly store: StateStore<SharedLedger>;
   readonly limits: Limits;
+  /** Life of a reservation without renewal, ms; the default is for production. */
+  readonly leaseMs?: number;
 }
 
-export const createOrganizationLedger = ({ clock, store, limits }: OrganizationLedgerOptions): OrganizationLedger => {
+export const createOrganizationLedger = (options: OrganizationLedgerOptions): OrganizationLedger => {
+  const { clock, store, limits, leaseMs = LEASE_MS } = options;
   /** Open reservations of this process, in case the store loses its memory. */
   const held = new Map<string, Omit<Lease, "until">>();
 
@@ -98,13 +85,13 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
     }));
 
   return {
-    reserve: async ({ owner, leaseMs, signal, since = -Infinity }) => {
-      const lease = { id: randomUUID(), owner, leaseMs };
+    reserve: async (requestId, { signal, since = -Infinity } = {}) => {
+      const lease = { id: requestId, leaseMs };
       const reservation = await store.update<SharedReservation>(
         (stored, now) => {
           const skewMs = now - clock.now();
           const result = reserveLease(currentOf(stored, now), lease, now, since + skewMs);
-          if (result.ok) return { state: result.state, result: { ok: true, id: lease.id } };
+          if (result.ok) return { state: result.state, result: { ok: true } };
           const { code, settling } = result;
           const resetsAt = result.state.ledger.period?.resetsAt ?? null;
           // A denial is not written, unless a reservation expired.
@@ -113,25 +100,20 @@ export const createOrganizationLedger = ({ clock, store, limits }: OrganizationL
         },
         { signal },
       );
-      if (reservation.ok) held.set(lease.id, lease);
+      if (reservation.ok) held.set(requestId, lease);
       return reservation;
     },
-    settle: (id, charge, report) => {
-      held.delete(id);
+    settle: (requestId, charge, report) => {
+      held.delete(requestId);
       return change((state, now, skewMs) => {
-        const settled = settleLease(state, id, charge, now);
+        const settled = settleLease(state, requestId, charge, now);
         return report === undefined ? settled : observeLedger(settled, report.quota, report.sentAt + skewMs, now);
       });
     },
-    observe: (quota, sentAt, settled) =>
-      change((state, now, skewMs) => {
-        // Another process may have settled last, so `reporting` does not mean this request.
-        const ledger = { ...state.ledger, reporting: false };
-        return observeLedger({ ...state, ledger }, quota, sentAt + skewMs, now, settled);
-      }),
-    renew: (owner) => {
-      const ids = [...held.values()].filter((lease) => lease.owner === owner).map(({ id }) => id);
-      return change((state, now) => renewLeases(state, new Set(ids), now));
+    renew: async () => {
+      if (held.size === 0) return;
+      const ids = new Set(held.keys());
+      await change((state, now) => renewLeases(state, ids, now));
     },
     snapshot: () =>
       store.update((stored, now) => {

@@ -5,7 +5,6 @@ import { clientOf, type OpenAccess } from "../../../jobs/service-access.ts";
 import type { ApiOutcome } from "../../api/outcome.ts";
 import {
   createOrganizationLedger,
-  LEASE_MS,
   type OrganizationLedger,
   RENEW_MS,
   type SharedReservation,
@@ -63,19 +62,19 @@ interface OpenCredits extends SharedCredits {
 /** Credits of an organization from its ledger in Redis. A settlement that Redis does not receive expires. */
 export const organizationCredits = (ledger: OrganizationLedger, clock: Clock): OpenCredits => {
   const since = clock.now();
-  const reserved = new Map<string, string>();
   const settling = new Set<Promise<void>>();
-  // Each request owns its reservation, so that one whose settlement Redis did not receive is renewed no more.
-  const renewing = setInterval(() => {
-    for (const requestId of reserved.keys()) ledger.renew(requestId).catch(() => undefined);
-  }, RENEW_MS);
+  const renewing = setInterval(() => void ledger.renew().catch(() => undefined), RENEW_MS);
 
-  const settle = (id: string, outcome: ApiOutcome | null, charge: "spent" | "free" | "ambiguous"): Promise<void> => {
+  const settle = (
+    requestId: string,
+    outcome: ApiOutcome | null,
+    charge: "spent" | "free" | "ambiguous",
+  ): Promise<void> => {
     const quota = outcome === null ? null : quotaIn(outcome);
     const report = quota === null || outcome === null ? [] : [{ quota, sentAt: outcome.sentAt }];
     // The response is paid for and must be kept, even if Redis fails.
     const settled = ledger
-      .settle(id, charge, ...report)
+      .settle(requestId, charge, ...report)
       .catch(() => undefined)
       .finally(() => settling.delete(settled));
     settling.add(settled);
@@ -84,10 +83,10 @@ export const organizationCredits = (ledger: OrganizationLedger, clock: Clock): O
 
   /** Requests one credit; refunds it if the run has ended meanwhile. */
   const ask = (requestId: string, signal: AbortSignal) => {
-    const asked = ledger.reserve({ owner: requestId, leaseMs: LEASE_MS, signal, since });
+    const asked = ledger.reserve(requestId, { signal, since });
     asked.then(
       (reservation) => {
-        if (reservation.ok && signal.aborted) void settle(reservation.id, null, "free");
+        if (reservation.ok && signal.aborted) void settle(requestId, null, "free");
       },
       () => undefined,
     );
@@ -98,19 +97,12 @@ export const organizationCredits = (ledger: OrganizationLedger, clock: Clock): O
     reserve: async (requestId, signal) => {
       for (;;) {
         const reservation = await ask(requestId, signal);
-        if (reservation.ok) {
-          reserved.set(requestId, reservation.id);
-          return null;
-        }
+        if (reservation.ok) return null;
         if (!reservation.settling) return denialOf(reservation);
         await clock.sleep(SETTLING_MS, signal);
       }
     },
-    settle: async (requestId, outcome, charge) => {
-      const id = reserved.get(requestId);
-      reserved.delete(requestId);
-      if (id !== undefined) await settle(id, outcome, charge);
-    },
+    settle,
     close: async () => {
       clearInterval(renewing);
       await endsWithin(Promise.all(settling), CLOSING_MS, clock);

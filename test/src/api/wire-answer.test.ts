@@ -1,4 +1,4 @@
-// A 200 as received becomes an outcome, here or on another machine; the token never comes along.
+// A 200 as received becomes an outcome; the token never comes along.
 import { deflateSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { readWireAnswer, type WireAnswer } from "../../../src/api/wire-answer.ts";
@@ -19,13 +19,13 @@ test("a text that breaks off, or has few characters, has no more", () => {
 });
 
 const answer = (body: string | Buffer, contentEncoding = ""): WireAnswer => ({
-  kind: "wire",
   call: { endpoint: "listSignals", path: "/v1/signals", query: {} },
   status: 200,
   sentAt: 1,
   durationMs: 2,
   rate: null,
   contentEncoding,
+  contentType: "application/json",
   bytes: Buffer.isBuffer(body) ? body : Buffer.from(body),
 });
 const scrub = (text: string) => text.replaceAll("t0ken", "***");

@@ -22,9 +22,9 @@ const TERM = 10_000;
 
 const quota = (remaining: number, resetsAt = RESET) => ({ limit: 1_000, used: null, remaining, resetsAt });
 const known = (remaining: number): SharedLedger => observeLedger(openSharedLedger(LIMITS), quota(remaining), T0, T0);
-const lease = (id: string, owner = "a") => ({ id, owner, leaseMs: TERM });
-const take = (state: SharedLedger, id: string, now = T0, owner = "a"): SharedLedger => {
-  const result = reserveLease(state, lease(id, owner), now);
+const lease = (id: string) => ({ id, leaseMs: TERM });
+const take = (state: SharedLedger, id: string, now = T0): SharedLedger => {
+  const result = reserveLease(state, lease(id), now);
   if (!result.ok) throw new Error(`denied: ${result.code}`);
   return result.state;
 };
@@ -98,8 +98,8 @@ test("whatever dies, ends late or is forgotten: what is set aside and what is op
   );
 });
 
-test("a reservation runs out at its term, not before, and a renewal of its owner moves that", () => {
-  const state = take(take(known(10), "1", T0, "dead"), "2", T0, "alive");
+test("a reservation runs out at its term, not before, and a renewal moves that", () => {
+  const state = take(take(known(10), "1"), "2");
   expect(lapse(state, T0 + TERM - 1)).toBe(state);
   const later = lapse(renewLeases(state, new Set(["2"]), T0 + TERM - 1), T0 + TERM);
   expect(later.open.map(({ id }) => id)).toEqual(["2"]);
@@ -137,11 +137,11 @@ describe("credits that were bought after the last figure said zero", () => {
 
   test("a fresh zero refuses everybody, an old one lets one request ask anew", () => {
     const empty = known(0);
-    const soon = reserveLease(empty, { id: "a", owner: "a", leaseMs: MINUTE }, T0 + 9 * MINUTE);
+    const soon = reserveLease(empty, lease("a"), T0 + 9 * MINUTE);
     expect(soon).toMatchObject({ ok: false, code: "QUOTA_SPENT" });
-    const later = reserveLease(empty, { id: "a", owner: "a", leaseMs: MINUTE }, T0 + 11 * MINUTE);
+    const later = reserveLease(empty, lease("a"), T0 + 11 * MINUTE);
     expect(later.ok).toBe(true);
-    const second = reserveLease(later.state, { id: "b", owner: "b", leaseMs: MINUTE }, T0 + 11 * MINUTE);
+    const second = reserveLease(later.state, lease("b"), T0 + 11 * MINUTE);
     expect(second).toMatchObject({ ok: false, settling: true });
   });
 
@@ -151,7 +151,7 @@ describe("credits that were bought after the last figure said zero", () => {
     const bought = observeLedger(settleLease(asked, "a", "spent", now), quota(499), T0 + 11 * MINUTE, now);
     expect(snapshotOf(bought.ledger, now).remaining).toBe(499);
     const none = observeLedger(settleLease(asked, "a", "free", now), quota(0), T0 + 11 * MINUTE, now);
-    expect(reserveLease(none, { id: "c", owner: "c", leaseMs: MINUTE }, now)).toMatchObject({
+    expect(reserveLease(none, lease("c"), now)).toMatchObject({
       ok: false,
       code: "QUOTA_SPENT",
     });

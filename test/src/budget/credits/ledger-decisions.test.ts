@@ -66,20 +66,6 @@ describe("what is left upstream", () => {
   });
 });
 
-describe("a figure of a request that was settled before", () => {
-  const state: LedgerState = {
-    ...openLedger(limits()),
-    unseen: [T0 - 5, T0, T0 + 3, T0 + 9],
-    period: { limit: 100, remaining: 60, resetsAt: RESET },
-  };
-
-  test("holds its own charge, the earliest that may be it; later ones wait for another figure", () => {
-    expect(observe(state, quota(50), T0, T0 + 20, true).unseen).toEqual([T0 + 3, T0 + 9]);
-    expect(observe(state, quota(50), T0, T0 + 20).unseen).toEqual([T0, T0 + 3, T0 + 9]);
-    expect(observe(state, quota(50), T0 + 10, T0 + 20, true).unseen).toEqual([]);
-  });
-});
-
 describe("the reserve stays although a period still lasts that ended an hour ago by this clock", () => {
   const END = RESET + HOUR;
   const keeping = openLedger(limits({ reserve: 50 }));

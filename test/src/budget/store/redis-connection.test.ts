@@ -1,5 +1,6 @@
 // What may happen to Redis, and what limits and reservations make of it: nothing leaves without a slot, none is taken
 // twice, and a clear error ends it where Redis stays away.
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -188,8 +189,7 @@ test("a restart with empty memory makes no burst, forgets no rate and no reserva
   const rate = { limit: 20, windowMs: 1_000, remaining: null, resetsAt: null, retryAt: null };
   await throttle.acquire();
   await throttle.observe(rate);
-  const ask = { owner: "a job", leaseMs: 60_000 };
-  const reservation = await ledger.reserve(ask);
+  expect(await ledger.reserve("first")).toEqual({ ok: true });
   for (let n = 0; n < 40; n += 1) {
     if (n % 8 === 7) await redis.restart();
     await throttle.acquire();
@@ -198,13 +198,12 @@ test("a restart with empty memory makes no burst, forgets no rate and no reserva
   expect(mostWithin(taken, 1_000)).toBeLessThanOrEqual(20);
   expect(throttle.state().ratePerMinute).toBeCloseTo(60 * 20);
   // Nobody knows what is left any more: the one in flight goes ahead.
-  expect(await ledger.reserve(ask)).toMatchObject({ ok: false, settling: true });
+  expect(await ledger.reserve("second")).toMatchObject({ ok: false, settling: true });
   expect(await ledger.snapshot()).toMatchObject({ reserved: 1, remaining: null });
-  if (!reservation.ok) throw new Error(reservation.code);
   const quota = { limit: 100, used: null, remaining: 1, resetsAt: Date.now() + 86_400_000 };
-  await ledger.settle(reservation.id, "spent", { quota, sentAt: Date.now() });
-  expect(await ledger.reserve(ask)).toMatchObject({ ok: true });
-  expect(await ledger.reserve(ask)).toMatchObject({ ok: false, code: "QUOTA_SPENT", resetsAt: quota.resetsAt });
+  await ledger.settle("first", "spent", { quota, sentAt: Date.now() });
+  expect(await ledger.reserve("second")).toEqual({ ok: true });
+  expect(await ledger.reserve("third")).toMatchObject({ ok: false, code: "QUOTA_SPENT", resetsAt: quota.resetsAt });
 });
 
 test("a process that is alone changes credits in one round trip, and one that finds them changed in two", async () => {
@@ -220,19 +219,19 @@ test("a process that is alone changes credits in one round trip, and one that fi
     return scripts.mock.calls.length - before;
   };
   const quota = { limit: 100, used: null, remaining: 2, resetsAt: Date.now() + 86_400_000 };
-  const ask = { owner: "a job", leaseMs: 60_000 };
   const spend = async (ledger: typeof one) => {
-    const reservation = await ledger.reserve(ask);
-    if (!reservation.ok) throw new Error(reservation.code);
-    await ledger.settle(reservation.id, "spent");
+    const id = randomUUID();
+    expect(await ledger.reserve(id)).toEqual({ ok: true });
+    await ledger.settle(id, "spent");
   };
-  await one.observe(quota, Date.now(), true);
+  await one.reserve("first");
+  await one.settle("first", "free", { quota, sentAt: Date.now() });
   expect(await during(() => spend(one))).toBe(2);
   // The first change reads, for `other` has no reply yet; then it is alone.
   expect(await during(() => spend(other))).toBe(3);
   // What `one` remembers is outdated: its change is refused with the present state, which denies. A denial is read.
-  expect(await during(() => one.reserve(ask))).toBeLessThanOrEqual(2);
-  expect(await one.reserve(ask)).toMatchObject({ ok: false, code: "QUOTA_SPENT" });
+  expect(await during(() => one.reserve("late"))).toBeLessThanOrEqual(2);
+  expect(await one.reserve("later")).toMatchObject({ ok: false, code: "QUOTA_SPENT" });
   expect(await one.snapshot()).toMatchObject({ reserved: 0, remaining: 0 });
 });
 

@@ -28,15 +28,20 @@ test("a request of several minutes keeps its credit reserved", async () => {
 });
 
 test("a settlement that Redis did not receive expires, also while other requests last", async () => {
-  const store = createMemoryState(systemClock, openSharedLedger({ ...LIMITS }));
-  const ledger = createOrganizationLedger({ clock: systemClock, store, limits: LIMITS });
-  const deaf = { ...ledger, settle: () => Promise.reject(new Error("away")) };
-  const credits = organizationCredits(deaf, systemClock);
+  const memory = createMemoryState(systemClock, openSharedLedger(LIMITS));
+  let away = false;
+  const update: typeof memory.update = (...step) => (away ? Promise.reject(new Error("away")) : memory.update(...step));
+  const ledger = createOrganizationLedger({ clock: systemClock, store: { ...memory, update }, limits: LIMITS });
+  const credits = organizationCredits(ledger, systemClock);
   const { signal } = new AbortController();
-  await ledger.observe({ limit: 100, used: 0, remaining: 100, resetsAt: null }, Date.now(), false);
+  const quota = { limit: 100, used: 0, remaining: 100, resetsAt: null };
+  await ledger.reserve("first");
+  await ledger.settle("first", "free", { quota, sentAt: Date.now() });
   for (const id of ["settled", "slow"]) expect(await credits.reserve(id, signal)).toBeNull();
   const outcome = { kind: "broken", sentAt: Date.now() } as Parameters<typeof credits.settle>[1];
+  away = true;
   await credits.settle("settled", outcome, "free");
+  away = false;
   await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
   expect(await ledger.snapshot()).toMatchObject({ reserved: 1, ambiguous: 1 });
   await credits.close();

@@ -81,7 +81,7 @@ const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
     const connection = await aConnection(redis);
     const config = configOf(url, dataDir, { ...FAST, REDIS_URL: redis.url });
     // The held request takes the last one.
-    await ledgerOf(connection, config, clock).observe(left(2), clock.now(), false);
+    await ledgerOf(connection, config, clock).settle("none", "free", { quota: left(2), sentAt: clock.now() });
     const connect = sharedAccess(connection);
     return { clock, config, connect, waits: () => arrived.then(() => clock.stands((ms) => ms === 200)), goesOn: true };
   },
@@ -128,7 +128,7 @@ for (const [wait, connectOf] of Object.entries(BUDGET)) {
     onTestFinished(() => server.close());
     const config = configOf(server.url, await aMirror(), { ...FAST, REDIS_URL: redis.url });
     const ledger = ledgerOf(await aConnection(redis), config, systemClock);
-    await ledger.observe(left(1), Date.now(), false);
+    await ledger.settle("none", "free", { quota: left(1), sentAt: Date.now() });
     const running = syncJob(config, SYNC, {
       ...contextOf(standingClock(SHORT_MS)),
       clock: systemClock,
@@ -137,7 +137,7 @@ for (const [wait, connectOf] of Object.entries(BUDGET)) {
     });
     await asked.promise;
     // Said again after the run began: it is believed.
-    await ledger.observe(left(1), Date.now(), false);
+    await ledger.settle("none", "free", { quota: left(1), sentAt: Date.now() });
     release.resolve();
     const { error } = await running;
     expect(error).toMatchObject({ exitCode: EXIT.budget });

@@ -8,7 +8,7 @@ import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { type Look, type LookCredits, looksFile, looksHead } from "../../../../src/warehouse/read/looks.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { aFolder } from "../../../support/cli.ts";
-import { aCheckpoint, aState, T0 } from "../../warehouse/checkpoints.ts";
+import { aCheckpoint, T0 } from "../../warehouse/checkpoints.ts";
 
 // States that rules wait for: said when they begin and when they are over. Read from a real snapshot.
 
@@ -38,39 +38,6 @@ test("a state is said once when it begins and once when it is over; a new beginn
   expect(new Set(ids).size).toBe(4);
   // The same moment again, as after a kill: the same id.
   expect(stateEvents({}, [old("a")], of(T0)).events[0]?.id).toBe(first.events[0]?.id);
-});
-
-test("a run that failed, and the one after it", async () => {
-  const { dataDir, snapshot } = aDataDir();
-  const failed = () => readConditions({ event: "run_failed", afterMs: 0 }, snapshot, T0);
-  const run = (runId: string, status: "failed" | "done" | "stopped" | "partial", startedAt: number) =>
-    change(dataDir, async (warehouse) => {
-      await warehouse.startRun({ runId, mode: "full", startedAt });
-      await warehouse.finishRun(runId, { status, finishedAt: startedAt + 1, summary: null, error: null });
-      // A run that has not ended does not count.
-      await warehouse.startRun({ runId: "running", mode: "full", startedAt: startedAt + 2 });
-    });
-  await run("a", "failed", 1);
-  expect(await failed()).toMatchObject([{ key: "runs", row: { run_id: "a", status: "failed" } }]);
-  await run("b", "stopped", 10);
-  expect(await failed()).toEqual([]);
-  await run("c", "partial", 20);
-  expect(await failed()).toMatchObject([{ key: "runs", row: { run_id: "c" } }]);
-  await run("d", "done", 30);
-  expect(await failed()).toEqual([]);
-});
-
-test("data that is older than its limit by more than the rule grants", async () => {
-  const { dataDir, snapshot } = aDataDir();
-  await change(dataDir, async (warehouse) => {
-    await warehouse.setCapability("wanted", JSON.stringify({ max_age_ms: { signals: DAY_MS } }), T0);
-    await warehouse.commit(aCheckpoint([], { scopes: [aState({ status: "idle", checkedAt: T0, walkedAt: T0 })] }));
-  });
-  const old = (now: number) => readConditions({ event: "data_old", afterMs: DAY_MS }, snapshot, now);
-  expect(await old(T0 + 2 * DAY_MS)).toEqual([]);
-  expect(await old(T0 + 2 * DAY_MS + 1)).toEqual([
-    { key: "signals", row: { stream: "signals", due_at: new Date(T0 + DAY_MS).toISOString(), sql: SHOWN } },
-  ]);
 });
 
 test("credits that end before the reset, until the reset", async () => {

@@ -27,16 +27,6 @@ test("a rule that is new has considered nothing and holds nothing, and asking cr
   expect(readdirSync(dataDir)).toEqual([]);
 });
 
-test("position and messages are kept together, in order, and another process finds them", async () => {
-  const { store, keys, dataDir } = rig();
-  await store.commit({ ...(await store.position()), after: 7 }, messages("a", "b"));
-  await store.commit({ ...(await store.position()), after: 9 }, messages("c"));
-  expect(await keys()).toEqual(["a", "b", "c"]);
-  const other = openRuleStore(dataDir, "hot");
-  expect((await other.position()).after).toBe(9);
-  expect(await other.messages("waiting")).toEqual(await store.messages("waiting"));
-});
-
 test("messages that were written before a kill, without their position, do not exist, and are written anew", async () => {
   const { store, keys } = rig();
   await store.commit(await store.position(), messages("a"));
@@ -48,39 +38,6 @@ test("messages that were written before a kill, without their position, do not e
   expect(await keys()).toEqual(["a", "b"]);
   await store.commit(await store.position(), messages("c", "d"));
   expect(await keys()).toEqual(["a", "b", "c", "d"]);
-});
-
-test("a message leaves when it was taken; one that was given up can come back, at its old place", async () => {
-  const { store, keys } = rig();
-  await store.commit(await store.position(), messages("a", "b", "c"));
-  const [a, b] = await store.messages("waiting");
-  if (a === undefined || b === undefined) throw new Error("no messages");
-  await store.remove(a);
-  await store.move({ ...b, message: { ...b.message, error: "404" } }, "dead");
-  expect([await keys(), await keys("dead")]).toEqual([["c"], ["b"]]);
-  const [dead] = await store.messages("dead");
-  expect(dead?.message.error).toBe("404");
-  if (dead !== undefined) await store.move(dead, "waiting");
-  expect([await keys(), await store.count("dead")]).toEqual([["b", "c"], 0]);
-});
-
-test("a failed attempt is noted in the message, whose id stays", async () => {
-  const { store } = rig();
-  await store.commit(await store.position(), messages("a"));
-  const [a] = await store.messages("waiting");
-  if (a === undefined) throw new Error("no message");
-  await store.note({ ...a, message: { ...a.message, attempts: 2, nextAt: 99, error: "503" } });
-  expect(await store.messages("waiting")).toEqual([
-    { seq: a.seq, message: { ...a.message, attempts: 2, nextAt: 99, error: "503" } },
-  ]);
-});
-
-test("files of another name are no messages", async () => {
-  const { store, keys, folder } = rig();
-  await store.commit(await store.position(), messages("a"));
-  for (const name of ["000000000002.json.new", "notes.txt", "2.json"])
-    writeFileSync(join(folder, "waiting", name), "x");
-  expect(await keys()).toEqual(["a"]);
 });
 
 test("a damaged file is an error that names it, and nothing is sent or forgotten because of it", async () => {

@@ -43,7 +43,7 @@ const pair = (text: string): { readonly key: string | null; readonly value: stri
 };
 
 /** Items of a header, in order, without malformed ones. Throws nothing. */
-export const parseItems = (text: string): StructuredItem[] =>
+const parseItems = (text: string): StructuredItem[] =>
   split(text, ",").flatMap((entry) => {
     const [head, ...tail] = split(entry, ";");
     if (head === undefined) return [];

@@ -1,7 +1,6 @@
 // The client over real sockets: every way an answer can be right or wrong ends in exactly one typed outcome.
-import { gunzipSync, gzipSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import type { ClientOptions } from "../../../src/api/client.ts";
 import type { ApiCall } from "../../../src/api/outcome.ts";
 import * as play from "../../support/scripted-server.ts";
 import { client, LIST, PADDED, PAGE, server, TOKEN, useService } from "./client-harness.ts";
@@ -32,45 +31,6 @@ describe("a complete answer", () => {
     if (outcome.kind !== "ok") throw new Error("not ok");
     expect(outcome.wire.encoding).toBe("gzip");
     expect(gunzipSync(outcome.wire.bytes).toString()).toBe(body);
-  });
-
-  test("brotli and plain bodies are read too", async () => {
-    server.play(play.brotli(JSON.stringify(PAGE)), play.json(PAGE));
-    const sender = client();
-    expect(await sender.send(LIST)).toMatchObject({ kind: "ok", data: PAGE.data, wire: { encoding: "br" } });
-    expect(await sender.send(LIST)).toMatchObject({ kind: "ok", data: PAGE.data, wire: { encoding: "identity" } });
-  });
-
-  test("bytes decide where a header is wrong: gzip without a name, and what is called gzip and is not", async () => {
-    const text = JSON.stringify(PAGE);
-    server.play(
-      play.gzipped(text, { headers: { "content-encoding": "identity" } }),
-      play.answer(` ${text}`, { headers: { "content-encoding": "gzip" } }),
-      play.answer(`\uFEFF${text}`, { headers: { "content-encoding": "x-gzip" } }),
-    );
-    const sender = client();
-    for (const encoding of ["gzip", "identity", "identity"])
-      expect(await sender.send(LIST)).toMatchObject({ kind: "ok", data: PAGE.data, wire: { encoding } });
-  });
-
-  test("another charset counts only for bytes that are no UTF-8, compressed or not; the archive then gets UTF-8", async () => {
-    const named = { data: [{ id: 1, name: "Café Müller" }], meta: PAGE.meta };
-    const text = JSON.stringify(named);
-    const latin = Buffer.from(text, "latin1");
-    const headers = { "content-type": "application/json; charset=ISO-8859-1" };
-    server.play(
-      play.answer(latin, { headers }),
-      play.answer(gzipSync(latin), { headers: { ...headers, "content-encoding": "gzip" } }),
-      play.answer(text, { headers }),
-      play.answer(text, { headers: { "content-type": "application/json;charset=no-such-thing" } }),
-    );
-    const sender = client();
-    for (let sent = 0; sent < 4; sent++)
-      expect(await sender.send(LIST)).toMatchObject({
-        kind: "ok",
-        data: named.data,
-        wire: { bytes: Buffer.from(text), encoding: "identity" },
-      });
   });
 
   test("integers beyond 2^53 arrive exactly", async () => {
@@ -130,56 +90,5 @@ describe("the request", () => {
     for (let n = 0; n < 12; n += 1) await sender.send(LIST);
     // The pool may open a second one when the first is still being tidied up.
     expect(Math.max(...server.seen.map((request) => request.connection))).toBeLessThanOrEqual(2);
-  });
-});
-
-describe("a 200 that is no envelope", () => {
-  const cases: readonly (readonly [string, play.Script, RegExp])[] = [
-    ["an HTML page", play.answer("<!doctype html><title>Sign in</title>"), /HTML.*Sign in/],
-    [
-      "a title that steers terminals",
-      play.answer("<html><title>A\u001b]0;x\u0007\u009bB</title>"),
-      /titled "A \]0;x B"/,
-    ],
-    ["an empty body", play.answer(""), /empty/],
-    ["an array", play.answer("[]"), /an array/],
-    ["no data", play.json({ meta: {} }), /no data/],
-    ["an object where the list should be", play.json({ data: {} }), /not an array/],
-    ["half a JSON text", play.answer('{"data":['), /not valid JSON/],
-    ["brackets without end", play.answer("[".repeat(1_000_000)), /levels deep/],
-  ];
-  test.each(cases)("%s is invalid and keeps its bytes", async (_, script, detail) => {
-    server.play(script);
-    const outcome = await client().send(LIST);
-    expect(outcome).toMatchObject({ kind: "invalid", status: 200, detail: expect.stringMatching(detail) });
-    if (outcome.kind === "invalid") expect(outcome.wire?.encoding).toBe("identity");
-  });
-
-  test("an encoding that was not asked for is invalid and has no readable bytes", async () => {
-    server.play(play.answer(Buffer.from("28b52ffd", "hex"), { headers: { "content-encoding": "zstd" } }));
-    expect(await client().send(LIST)).toMatchObject({ kind: "invalid", wire: null, detail: /zstd/ });
-  });
-});
-
-describe("creation", () => {
-  const create = (options: Partial<ClientOptions>) => () => client(options);
-
-  test("the token crosses no network unencrypted unless that is allowed", () => {
-    expect(create({ baseUrl: "http://api.example.com" })).toThrow(
-      expect.objectContaining({ code: "TOKEN_OVER_PLAIN_HTTP" }),
-    );
-    expect(create({ baseUrl: "http://127.0.0.1.example.com" })).toThrow(/unencrypted/);
-    expect(create({ baseUrl: "http://api.example.com", allowPlainHttp: true })).not.toThrow();
-    for (const host of ["localhost:1", "127.0.0.1:1", "[::1]:1", "sandbox.localhost"]) {
-      expect(create({ baseUrl: `http://${host}` })).not.toThrow();
-    }
-  });
-
-  test("an address or token that cannot work is refused without repeating the token", () => {
-    for (const baseUrl of ["api.example.com", "ftp://api.example.com", "https://u:p@api.example.com"]) {
-      expect(create({ baseUrl })).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
-    }
-    expect(create({ token: " " })).toThrow(expect.objectContaining({ code: "TOKEN_MISSING" }));
-    expect(create({ token: "two\r\nlines" })).toThrow(expect.not.objectContaining({ message: /two/ }));
   });
 });

@@ -48,6 +48,24 @@ test("a token that the service repeats is neither kept nor stored", async () => 
   expect(outcome.kind === "ok" && outcome.wire.bytes.toString()).not.toContain("t0ken");
 });
 
+test.each([
+  ["an HTML page", "<!doctype html><title>Sign in</title>", /HTML.*Sign in/],
+  ["a title that steers terminals", "<html><title>A\u001b]0;x\u0007\u009bB</title>", /titled "A \]0;x B"/],
+  ["an empty body", "", /empty/],
+  ["an array", "[]", /an array/],
+  ["no data", '{"meta":{}}', /no data/],
+  ["an object where the list should be", '{"data":{}}', /not an array/],
+  ["half a JSON text", '{"data":[', /not valid JSON/],
+])("%s is invalid and keeps its bytes", async (_, body, detail) => {
+  const invalid = {
+    kind: "invalid",
+    status: 200,
+    detail: expect.stringMatching(detail),
+    wire: { encoding: "identity" },
+  };
+  expect(await read(answer(body))).toMatchObject(invalid);
+});
+
 test("a paid body that is no envelope is kept, too", async () => {
   expect(await read(answer("<html>t0ken"))).toMatchObject({ kind: "invalid", wire: { encoding: "identity" } });
   expect(JSON.stringify(await read(answer("<html>t0ken")))).not.toContain("t0ken");

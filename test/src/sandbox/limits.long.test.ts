@@ -112,24 +112,6 @@ describe("credits", () => {
     },
   );
 
-  test("unused credits roll over for three cycles and no longer, the oldest are spent first", async () => {
-    const clock = fakeClock(Date.UTC(2026, 0, 15));
-    await withSandbox({ credits: 10, clock }, async (sandbox) => {
-      const inMonth = async (month: number) => {
-        clock.advance(Date.UTC(2026, month, 15) - clock.now());
-        return sandbox.stats().credits;
-      };
-      expect((await inMonth(1)).limit).toBe(20);
-      expect((await inMonth(2)).limit).toBe(30);
-      expect((await inMonth(3)).limit).toBe(40);
-      await get(sandbox, "/v1/accounts");
-      expect(await inMonth(3)).toMatchObject({ limit: 40, used: 1, remaining: 39 });
-      // January's rest is gone; the credit spent in April was January's.
-      expect(await inMonth(4)).toMatchObject({ limit: 40, used: 0, remaining: 40 });
-      expect((await inMonth(11)).limit).toBe(40);
-    });
-  });
-
   test("requests at the same time never spend more than there is", async () => {
     await withSandbox({ credits: 5, latencyMs: "1-20" }, async (sandbox) => {
       const replies = await Promise.all(Array.from({ length: 20 }, () => send(sandbox, "/v1/accounts")));

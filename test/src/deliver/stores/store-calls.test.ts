@@ -1,7 +1,7 @@
 // What stores of object storage have in common.
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { loadPackages, pieceBytes, smallText, storeCalls } from "../../../../src/deliver/stores/object-store.ts";
+import { pieceBytes, smallText, storeCalls } from "../../../../src/deliver/stores/object-store.ts";
 
 const MIB = 2 ** 20;
 
@@ -42,16 +42,6 @@ test("an abort is its own reason, whatever the service's library makes of it", a
   });
   await expect(later).rejects.toBe(reason);
   expect(called).toBe(false);
-});
-
-test("packages that are not installed are named with what to install; a fault in one stays a fault", async () => {
-  const missing = Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
-  await expect(loadPackages("lake", "@aws-sdk/client-s3", () => Promise.reject(missing))).rejects.toMatchObject({
-    code: "DESTINATION_PACKAGE_MISSING",
-    context: { name: "lake", packages: "@aws-sdk/client-s3" },
-  });
-  const fault = new TypeError("a bug");
-  await expect(loadPackages("lake", "x", () => Promise.reject(fault))).rejects.toBe(fault);
 });
 
 test("a list without an end is refused after 64 MiB, and its reading ends", async () => {

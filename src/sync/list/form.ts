@@ -2,55 +2,48 @@
 // Pure. Stored in sync.capabilities, so it is learned once. Source: API.md, which shows no maximum perPage.
 import { z } from "zod";
 import type { EmbedSpec, StreamSpec } from "../../catalog/streams.ts";
-import { FEW_RECORDS } from "../rows/granted-fields.ts";
 import type { Proof } from "./coverage/contract.ts";
 
 export const listShapeSchema = z.object({
   perPage: z.number().int().positive(),
-  /** The service takes pages of that size only. Missing in older versions. */
-  fixed: z.boolean().default(false),
+  /** The service takes pages of that size only. */
+  fixed: z.boolean(),
   /** The order of walks is sent. */
   sort: z.boolean(),
   /** The service sorts by the stream's change date. */
   changeOrder: z.boolean(),
   /** The service takes the stream's filter by change date. */
-  changeFilter: z.boolean().default(true),
+  changeFilter: z.boolean(),
   /** `include` is sent. */
   include: z.boolean(),
   /** Values of `include` that the service refused. */
-  without: z.array(z.string()).readonly().default([]),
+  without: z.array(z.string()).readonly(),
   /** `onlyWithFields` with opt-in fields is sent. */
   content: z.boolean(),
   /** They are not sent in this run only, because the organization may not read them: its plan may change. */
-  contentForbidden: z.boolean().default(false),
+  contentForbidden: z.boolean(),
   /** `onlyWithFields` is sent for light fields that the default response may lack. */
-  names: z.boolean().default(true),
+  names: z.boolean(),
   /** Filters of the setting `scope` are sent. */
-  filters: z.boolean().default(true),
+  filters: z.boolean(),
   /** Optional fields that the list returns on request, and those that it does not (rows/granted-fields.ts). */
-  grants: z.array(z.string()).readonly().default([]),
-  lacks: z.array(z.string()).readonly().default([]),
+  grants: z.array(z.string()).readonly(),
+  lacks: z.array(z.string()).readonly(),
   /** Values of `include` whose embedded records lack fields that the record's own route returns; null: not compared yet. */
-  partial: z.array(z.string()).readonly().nullable().default(null),
-  /**
-   * What default responses hold, what only named fields bring (rows/field-choice.ts). Missing in shapes of older
-   * versions.
-   */
-  inDefault: z.array(z.string()).readonly().default([]),
-  byName: z.array(z.string()).readonly().default([]),
-  namedInVain: z.number().int().default(FEW_RECORDS),
-  unknown: z.array(z.string()).readonly().nullable().default([]),
+  partial: z.array(z.string()).readonly().nullable(),
+  /** What default responses hold, what only named fields bring (rows/field-choice.ts). */
+  inDefault: z.array(z.string()).readonly(),
+  byName: z.array(z.string()).readonly(),
+  namedInVain: z.number().int(),
+  unknown: z.array(z.string()).readonly().nullable(),
   /** Heavy fields that every row of the list was read with. */
-  walkedWith: z.array(z.string()).readonly().default([]),
+  walkedWith: z.array(z.string()).readonly(),
   /** A page was returned in this shape. */
   settled: z.boolean(),
-  /** Pages of this size failed, and smaller ones are asked for since (smaller-pages.ts). Missing in older versions. */
-  failed: z.object({ perPage: z.number(), at: z.number() }).nullable().default(null),
-  /** The list ends before its count (list/window.ts). Missing in older versions. */
-  window: z
-    .object({ rows: z.number(), walks: z.number(), notBefore: z.number(), spread: z.number().default(0) })
-    .nullable()
-    .default(null),
+  /** Pages of this size failed, and smaller ones are asked for since (smaller-pages.ts). */
+  failed: z.object({ perPage: z.number(), at: z.number() }).nullable(),
+  /** The list ends before its count (list/window.ts). */
+  window: z.object({ rows: z.number(), walks: z.number(), notBefore: z.number(), spread: z.number() }).nullable(),
 });
 export type ListShape = z.infer<typeof listShapeSchema>;
 

@@ -81,14 +81,14 @@ export const expectedFollowUps = (rates: Rates, stream: StreamName, days: Readon
 const storedForecast = z.object({
   atLeast: z.boolean(),
   days: z.record(z.string(), z.number()),
-  streams: z.array(z.object({ stream: z.string(), due: z.number(), once: z.number().default(0) })),
+  streams: z.array(z.object({ stream: z.string(), due: z.number(), once: z.number() })),
 });
 const storedReport = z.object({
   streams: z.array(z.object({ stream: z.string(), credits: z.number(), inserted: z.number(), updated: z.number() })),
 });
 const runRow = z.object({ forecast: z.string(), summary: z.string() });
 
-/** The latest finished syncs, newest first. Runs whose forecast an older version stored are left out. */
+/** The latest finished syncs, newest first. */
 export const readPastRuns = async (database: Database): Promise<readonly PastRun[]> => {
   const rows = await database.query(sqlText("plan/past-runs.sql"), [LEARN_FROM], runRow);
   return rows.flatMap((row): readonly PastRun[] => {

@@ -4,7 +4,6 @@ import { streamSpec } from "../../../../src/catalog/streams.ts";
 import { initialShape } from "../../../../src/sync/list/form.ts";
 import {
   age,
-  type Context,
   type DueOptions,
   dueAge,
   expectedPageSize,
@@ -13,15 +12,12 @@ import {
   staleness,
   walkAge,
 } from "../../../../src/sync/plan/candidate.ts";
-import { dueOptions, viewOf } from "./planning-input.ts";
+import { contextOf } from "./planning-input.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const NOW = Date.UTC(2026, 10, 21);
-const aContext = (options: Partial<DueOptions> = {}): Context => ({
-  view: viewOf(NOW, []),
-  options: dueOptions(options),
-});
+const aContext = contextOf.bind(null, NOW, []);
 const aShape = (perPage: number, settled: boolean) => ({ ...initialShape(perPage), settled });
 
 test.each([

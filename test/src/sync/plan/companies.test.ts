@@ -16,7 +16,7 @@ import {
 } from "../../../../src/sync/plan/companies.ts";
 import { withoutStates } from "../../../../src/sync/plan/reset.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
-import { dueOptions, idleState, viewOf } from "./planning-input.ts";
+import { contextOf, dueOptions, idleState } from "./planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -35,10 +35,7 @@ const aState = (stream: ScopeState["stream"], scope: string, days: number, more:
 const aContext = (
   { states = [], ...view }: Partial<Omit<MirrorView, "states">> & { readonly states?: readonly ScopeState[] },
   options: Partial<DueOptions> = {},
-): Context => ({
-  view: viewOf(NOW, states, view),
-  options: dueOptions(options),
-});
+): Context => contextOf(NOW, states, options, view);
 const input = (name: string, companyId: string | null, days: number) => ({
   input: name,
   companyId,

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import type { StreamName } from "../../../../src/catalog/streams.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import type { Candidate, MirrorView } from "../../../../src/sync/plan/candidate.ts";
 import { stateKey } from "../../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../../src/sync/plan/due.ts";
@@ -82,77 +81,10 @@ test("a hint refreshes the list it is about, before anything that is merely old"
   expect(shown(due)).toEqual([["job_openings", "c_1", "known", "hinted by 3 new hiring-alert signals"]]);
 });
 
-test("lists older than their age are due, and those walked long ago are walked again with overlapping pages", () => {
-  const states = complete().map((state) =>
-    state.stream === "news_articles" && state.scope === "c_1" ? { ...state, checkedAt: NOW - 8 * DAY } : state,
-  );
-  const walked = states.map((state) => (state.stream === "contacts" ? { ...state, walkedAt: NOW - 9 * DAY } : state));
-  const due = dueCandidates(aView(walked), OPTIONS);
-  expect(shown(due)).toContainEqual(["news_articles", "c_1", "known", "older than 7 days"]);
-  expect(due.find(({ stream }) => stream === "contacts")).toMatchObject({
-    mode: "walk",
-    overlap: true,
-    because: "reconciled more than 7 days ago",
-  });
-});
-
 test("--full walks every list and fetches every record again", () => {
   const due = dueCandidates(aView(complete()), { ...OPTIONS, full: true });
   expect(due.filter(({ mode }) => mode === "walk")).toHaveLength(3 + 8);
   expect(due.every(({ because }) => because === "--full")).toBe(true);
-});
-
-test("an interrupted walk goes on before new ones start", () => {
-  const states = complete().map((state) =>
-    state.stream === "filings" && state.scope === "c_1" ? { ...state, status: "walking" as const } : state,
-  );
-  const due = dueCandidates(aView(states), OPTIONS);
-  expect(shown(due)).toContainEqual(["filings", "c_1", "walk", "resumes where it was interrupted"]);
-});
-
-test("a service that does not sort by change date has its lists walked, contacts filtered and counted", () => {
-  const shape = { ...initialShape(100), changeOrder: false, settled: true };
-  const shapes = new Map<StreamName, ListShape>([
-    ["accounts", shape],
-    ["contacts", shape],
-  ]);
-  const dueWith = (contacts: number | null) => {
-    const states = complete().map((state) =>
-      state.stream === "contacts" ? { ...state, totalCount: contacts } : state,
-    );
-    return dueCandidates(aView(states), { ...OPTIONS, shapes })
-      .filter(({ stream }) => stream === "accounts" || stream === "contacts")
-      .map(({ stream, mode, requests }) => [stream, mode, requests]);
-  };
-  const accounts = ["accounts", "walk", 1];
-  expect(dueWith(250)).toEqual([accounts, ["contacts", "filter", 2]]);
-  // Nothing is counted; a page holds the whole list.
-  expect(dueWith(null)).toEqual([accounts, ["contacts", "filter", 1]]);
-  expect(dueWith(100)).toEqual([accounts, ["contacts", "walk", 1]]);
-});
-
-test("each input is resolved once; one the service does not know is asked for again after a week", () => {
-  const inputs = [
-    { input: "a.example", companyId: "c_9", resolvedAt: NOW - 300 * DAY },
-    { input: "b.example", companyId: null, resolvedAt: NOW - DAY },
-    { input: "d.example", companyId: null, resolvedAt: NOW - 8 * DAY },
-  ];
-  const due = dueCandidates(aView(complete(), { inputs }), {
-    ...OPTIONS,
-    companies: ["a.example", "b.example", "d.example", "e.example"],
-  });
-  expect(due.filter(({ mode }) => mode === "resolve").map(({ scope }) => scope)).toEqual([
-    "input:d.example",
-    "input:e.example",
-  ]);
-  expect(due.some(({ stream, scope }) => stream === "job_openings" && scope === "c_9")).toBe(true);
-});
-
-test("an insight is fetched again when its account changed", () => {
-  const view = aView(complete());
-  const accounts = view.accounts.map((account) => (account.id === "2" ? { ...account, changedAt: NOW } : account));
-  const due = dueCandidates({ ...view, accounts }, OPTIONS);
-  expect(shown(due)).toContainEqual(["account_insights", "2", "on-change", "the account changed"]);
 });
 
 test.each([

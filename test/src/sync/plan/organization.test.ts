@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
 import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
-import type { Context, DueOptions, MirrorView } from "../../../../src/sync/plan/candidate.ts";
+import type { DueOptions, MirrorView } from "../../../../src/sync/plan/candidate.ts";
 import {
   capture,
   insights,
@@ -11,7 +11,7 @@ import {
   unreadContent,
 } from "../../../../src/sync/plan/organization.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
-import { dueOptions, idleState, viewOf } from "./planning-input.ts";
+import { contextOf, dueOptions, idleState } from "./planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -25,7 +25,7 @@ const listedAs = (
 ) => {
   const states = state === null ? [] : [idleState({ stream: "contacts", scope: "", at: NOW - DAY }, state)];
   const shapes = new Map([["contacts", aShape(shape)]] as const);
-  return organizationList({ view: viewOf(NOW, states), options: dueOptions({ shapes, ...options }) }, contacts)[0];
+  return organizationList(contextOf(NOW, states, { shapes, ...options }), contacts)[0];
 };
 
 describe("a list of the organization", () => {
@@ -44,7 +44,8 @@ describe("a list of the organization", () => {
 
   test("that it does not sort is read by the filter, and walked where that is refused, too", () => {
     expect(listedAs({ totalCount: 250 }, { changeOrder: false })).toMatchObject({ mode: "filter", requests: 2 });
-    // A page that holds the whole list needs no filter.
+    // Nothing is counted; a page that holds the whole list needs no filter.
+    expect(listedAs({ totalCount: null }, { changeOrder: false })).toMatchObject({ mode: "filter", requests: 1 });
     expect(listedAs({}, { changeOrder: false })).toMatchObject({ mode: "walk", requests: 1 });
     expect(listedAs({}, { changeOrder: false, changeFilter: false })).toMatchObject({
       mode: "walk",
@@ -79,8 +80,7 @@ test("a reading of figures is due by age, or because it is named on the command 
   const counts = streamSpec("signal_counts");
   const reading = (at: number | null, named: boolean) => {
     const states = at === null ? [] : [idleState({ stream: "signal_counts", scope: "", at })];
-    const context = { view: viewOf(NOW, states), options: dueOptions({ named }) };
-    return capture(context, counts, "", "capture").map(({ because }) => because);
+    return capture(contextOf(NOW, states, { named }), counts, "", "capture").map(({ because }) => because);
   };
   expect(reading(null, false)).toEqual(["never synced"]);
   expect(reading(NOW, false)).toEqual([]);
@@ -89,14 +89,8 @@ test("a reading of figures is due by age, or because it is named on the command 
 });
 
 const anAccount = (id: string, changedAt: number) => ({ id, companyId: `c${id}`, priority: 1, score: 50, changedAt });
-const withView = (
-  more: Partial<MirrorView>,
-  states: readonly ScopeState[],
-  options: Partial<DueOptions> = {},
-): Context => ({
-  view: viewOf(NOW, states, more),
-  options: dueOptions(options),
-});
+const withView = (more: Partial<MirrorView>, states: readonly ScopeState[], options: Partial<DueOptions> = {}) =>
+  contextOf(NOW, states, options, more);
 
 test("an insight is read if it never was, if its account changed since, or by age", () => {
   const aged = streamSpec("account_insights").maxAgeMs;

@@ -1,6 +1,12 @@
 // What a plan is made from, for tests: options as a plain `sync` has them, the state of a list, a view of a mirror.
 import { STREAM_NAMES, type StreamName } from "../../../../src/catalog/streams.ts";
-import { type DueOptions, type MirrorView, stateKey } from "../../../../src/sync/plan/candidate.ts";
+import {
+  type Candidate,
+  type Context,
+  type DueOptions,
+  type MirrorView,
+  stateKey,
+} from "../../../../src/sync/plan/candidate.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 
 const DAY = 86_400_000;
@@ -52,5 +58,25 @@ export const viewOf = (now: number, states: readonly ScopeState[], more: Partial
   sameAccounts: new Set(),
   hints: new Map(),
   signalsWithoutContent: [],
+  ...more,
+});
+
+/** What a plan of this mirror is made from. */
+export const contextOf = (
+  now: number,
+  states: readonly ScopeState[],
+  options: Partial<DueOptions> = {},
+  view: Partial<MirrorView> = {},
+): Context => ({ view: viewOf(now, states, view), options: dueOptions(options) });
+
+/** One request of a list, unless it says otherwise. */
+export const due = (stream: StreamName, mode: Candidate["mode"], more: Partial<Candidate> = {}): Candidate => ({
+  stream,
+  scope: "",
+  mode,
+  overlap: false,
+  because: "",
+  requests: 1,
+  worth: 0,
   ...more,
 });

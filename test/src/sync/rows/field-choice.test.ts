@@ -2,7 +2,7 @@
 // (docs/decisions/fields.md).
 import { expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
-import { initialShape, listShapeSchema } from "../../../../src/sync/list/form.ts";
+import { initialShape } from "../../../../src/sync/list/form.ts";
 import { choiceAfter } from "../../../../src/sync/rows/field-choice.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAccount, aSignal } from "../../../support/fake-data.ts";
@@ -123,16 +123,6 @@ test("few records without a value are no proof: more of them are asked for by na
   expect(vain).toMatchObject({ again: false, choice: { byName: [], namedInVain: 3 } });
   const later = (length: number) => choiceAfter(vain.choice, signals, page(length, {}, { lacks: ["sources"] })).again;
   expect([later(4), later(6)]).toEqual([false, true]);
-});
-
-test("a mirror of an earlier version asks for the default response next, and believes what it holds", () => {
-  const { inDefault, byName, namedInVain, unknown, ...older } = { ...initialShape(100), grants: ["sources"] };
-  const shape = listShapeSchema.parse(older);
-  const { choice, again } = choiceAfter(shape, signals, page(3, { sources: ["a"], mood: 1 }));
-  expect(again).toBe(false);
-  expect(choice).toMatchObject({ inDefault: ["sources"], byName: [], unknown: ["mood"] });
-  // Granted by name says nothing of the default response.
-  expect(choiceAfter(shape, signals, page(3, {})).again).toBe(true);
 });
 
 test("a list of one record a page is asked by name from its second page on: one record without a value proves little", () => {

@@ -4,18 +4,10 @@ import { describe, expect, test } from "vitest";
 import type { Budget } from "../../../../../src/core/config/planning/budget-settings.ts";
 import { type Spent, withinBudgets } from "../../../../../src/sync/plan/budgets/caps.ts";
 import type { Candidate } from "../../../../../src/sync/plan/candidate.ts";
+import { due } from "../planning-input.ts";
 
 const aBudget = (more: Partial<Budget>): Budget => ({ perDay: null, perPeriod: null, minIntervalMs: 0, ...more });
-const work = (more: Partial<Candidate>): Candidate => ({
-  stream: "job_openings",
-  scope: "c1",
-  mode: "walk",
-  overlap: false,
-  because: "",
-  requests: 1,
-  worth: 1,
-  ...more,
-});
+const work = (more: Partial<Candidate>) => due("job_openings", "walk", { scope: "c1", ...more });
 const credits = (count: number) => ({ credits: count });
 const NOTHING: readonly Spent[] = [];
 

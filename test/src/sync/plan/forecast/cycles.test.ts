@@ -9,7 +9,7 @@ import {
   detailsPerSignal,
 } from "../../../../../src/sync/plan/forecast/cycles.ts";
 import type { ScopeState } from "../../../../../src/warehouse/record/checkpoint.ts";
-import { dueOptions, idleState, viewOf } from "../planning-input.ts";
+import { contextOf, due, idleState } from "../planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -18,27 +18,14 @@ const aContext = (
   states: readonly ScopeState[],
   options: Partial<DueOptions> = {},
   view: Partial<MirrorView> = {},
-): Context => ({
-  view: viewOf(NOW, states, {
-    accounts: [{ id: "1", companyId: "c_1", priority: 1, score: 50, changedAt: NOW }],
-    companies: new Set(["c_1"]),
-    ...view,
-  }),
-  options: dueOptions(options),
-});
-const cyclesIn = (context: Context, stream: StreamName, due: readonly Candidate[] = []) =>
-  cyclesOf({ context, due, syncEveryMs: DAY }).flatMap(({ stream: name, ...cycle }) =>
+): Context => {
+  const accounts = [{ id: "1", companyId: "c_1", priority: 1, score: 50, changedAt: NOW }];
+  return contextOf(NOW, states, options, { accounts, companies: new Set(["c_1"]), ...view });
+};
+const cyclesIn = (context: Context, stream: StreamName, planned: readonly Candidate[] = []) =>
+  cyclesOf({ context, due: planned, syncEveryMs: DAY }).flatMap(({ stream: name, ...cycle }) =>
     name === stream ? [cycle] : [],
   );
-const walk = (stream: StreamName, scope: string): Candidate => ({
-  stream,
-  scope,
-  mode: "walk",
-  overlap: false,
-  because: "",
-  requests: 1,
-  worth: 0,
-});
 const state = (stream: StreamName, scope: string, days: number, totalCount: number | null) =>
   idleState({ stream, scope, at: NOW - days * DAY }, { totalCount });
 
@@ -53,7 +40,7 @@ describe("an organization's list", () => {
   });
 
   test("that this sync walks is walked again a whole period later; an overdue walk waits for the next sync", () => {
-    const [, walkedNow] = cyclesIn(aContext([accounts]), "accounts", [walk("accounts", "")]);
+    const [, walkedNow] = cyclesIn(aContext([accounts]), "accounts", [due("accounts", "walk")]);
     expect(walkedNow?.nextAt).toBe(NOW + 7 * DAY);
     const [, overdue] = cyclesIn(aContext([state("accounts", "", 30, 250)]), "accounts");
     expect(overdue?.nextAt).toBe(NOW + DAY);

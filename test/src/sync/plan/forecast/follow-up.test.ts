@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { COMPANY_LISTS } from "../../../../../src/catalog/streams.ts";
 import { initialShape } from "../../../../../src/sync/list/form.ts";
-import type {
-  AccountFact,
-  Candidate,
-  Context,
-  DueOptions,
-  MirrorView,
-} from "../../../../../src/sync/plan/candidate.ts";
+import type { AccountFact, Candidate, Context } from "../../../../../src/sync/plan/candidate.ts";
 import {
   followUpsOf,
   readsProfiles,
@@ -16,7 +10,7 @@ import {
 } from "../../../../../src/sync/plan/forecast/follow-up.ts";
 import { NO_RATES } from "../../../../../src/sync/plan/forecast/past-runs.ts";
 import type { ScopeState } from "../../../../../src/warehouse/record/checkpoint.ts";
-import { dueOptions, idleState, viewOf } from "../planning-input.ts";
+import { contextOf, due, idleState } from "../planning-input.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -28,24 +22,7 @@ const anAccount = (id: string, companyId: string | null): AccountFact => ({
   score: null,
   changedAt: NOW,
 });
-const aContext = (
-  states: readonly ScopeState[],
-  options: Partial<DueOptions> = {},
-  view: Partial<MirrorView> = {},
-): Context => ({
-  view: viewOf(NOW, states, view),
-  options: dueOptions(options),
-});
-const due = (stream: Candidate["stream"], mode: Candidate["mode"], more: Partial<Candidate> = {}): Candidate => ({
-  stream,
-  scope: "",
-  mode,
-  overlap: false,
-  because: "",
-  requests: 1,
-  worth: 0,
-  ...more,
-});
+const aContext = contextOf.bind(null, NOW);
 /** Streams and expected credits, by reason. */
 const following = (context: Context, candidates: readonly Candidate[], because: RegExp) =>
   Object.fromEntries(

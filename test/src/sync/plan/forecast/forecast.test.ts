@@ -3,22 +3,14 @@ import { describe, expect, test } from "vitest";
 import { initialShape } from "../../../../../src/sync/list/form.ts";
 import type { Candidate, DueOptions } from "../../../../../src/sync/plan/candidate.ts";
 import { forecastJson, forecastOf, isRange } from "../../../../../src/sync/plan/forecast/forecast.ts";
-import { dueOptions, viewOf } from "../planning-input.ts";
+import { contextOf, due } from "../planning-input.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
-const aCandidate = (more: Partial<Candidate>): Candidate => ({
-  stream: "filings",
-  scope: "c_1",
-  mode: "walk",
-  overlap: false,
-  because: "never synced",
-  requests: 1,
-  worth: 1,
-  ...more,
-});
+const aCandidate = (more: Partial<Candidate>) =>
+  due("filings", "walk", { scope: "c_1", because: "never synced", ...more });
 const settled = { ...initialShape(50), settled: true };
 const forecast = (candidates: readonly Candidate[], options: Partial<DueOptions> = {}) =>
-  forecastOf({ view: viewOf(NOW, []), options: dueOptions({ streams: ["filings"], ...options }) }, candidates);
+  forecastOf(contextOf(NOW, [], { streams: ["filings"], ...options }), candidates);
 const known = { shapes: new Map([["filings", settled]] as const) };
 
 test("requests are added up per stream, and reasons by their number", () => {

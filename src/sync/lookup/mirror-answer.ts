@@ -9,7 +9,6 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { rowJson } from "../../warehouse/read/record-text.ts";
 import type { LookupQuestion, LookupStatus } from "../rows/lookup-outcome.ts";
 
-/** What a lookup shows. */
 export interface LookupFound {
   readonly status: LookupStatus;
   /** When the service last showed it, ms since the epoch. */
@@ -22,7 +21,6 @@ export interface LookupFound {
   readonly bestMatch: JsonValue;
 }
 
-/** A result without any record. */
 export const nothingFound = (asOf: number, status: LookupStatus = "not_found"): LookupFound => ({
   status,
   asOf,

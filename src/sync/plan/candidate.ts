@@ -14,7 +14,6 @@ export interface Candidate extends ReadingOrder {
   readonly because: string;
   /** Number of requests; null while the list's length is unknown. */
   readonly requests: number | null;
-  /** What a credit spent here is worth (worth.ts). */
   readonly worth: number;
   /** The service refused this list, or one of this company, with 403 the last time. */
   readonly forbidden?: true;
@@ -41,7 +40,6 @@ export interface AccountFact {
   readonly changedAt: number;
 }
 
-/** The part of the mirror's state that planning needs. */
 export interface MirrorView {
   /** ms since the epoch. */
   readonly now: number;
@@ -53,7 +51,6 @@ export interface MirrorView {
   readonly accounts: readonly AccountFact[];
   /** Accounts that differ in no documented field from the version of which their insight is. */
   readonly sameAccounts: ReadonlySet<string>;
-  /** Ids of mirrored companies. */
   readonly companies: ReadonlySet<string>;
   /** Fields without a value in all companies that only accounts brought; unset: none. */
   readonly unfilled?: readonly string[];

@@ -60,7 +60,6 @@ const resolvesElsewhere = ({ view }: Context, { companyId, resolvedAt }: KnownIn
   return readAt !== null && readAt > (resolvedAt ?? 0);
 };
 
-/** Reason why an input is due; null when it is not. */
 const inputDue = (context: Context, known: KnownInput | undefined): string | null => {
   if (known === undefined) return "followed, not yet resolved";
   if (known.resolvedAt === null) return "--reset: the input may name another company now";
@@ -89,7 +88,6 @@ export const inputsToResolve = (context: Context): readonly Candidate[] => {
   );
 };
 
-/** The later of two times; null when both are unknown. */
 const later = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b);
 

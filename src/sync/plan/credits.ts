@@ -25,7 +25,6 @@ const quotaRow = z
   })
   .transform(({ credit_limit: limit, resets_at: resetsAt, ...row }) => ({ ...row, limit, resetsAt }));
 
-/** Latest quota reading; null if there is none. */
 export const readLastQuota = async (database: Database): Promise<Quota | null> =>
   (await database.query(sqlText("plan/last-quota.sql"), [], quotaRow))[0] ?? null;
 
@@ -48,7 +47,6 @@ const periodRow = z
     lastAt: row.last_at,
   }));
 
-/** What the resets so far have shown. */
 export const readRollOver = async (database: Database): Promise<RollOver> =>
   rollOverOf(await database.query(sqlText("plan/period-readings.sql"), [], periodRow));
 

@@ -21,7 +21,6 @@ const refusedLast = (candidates: readonly Candidate[], known: readonly Unusable[
   );
 };
 
-/** The part of the configuration that planning needs. */
 export interface PlanOptions extends Omit<DueOptions, "shapes" | "access" | "suspected"> {
   /** Read these lists anew, and nothing else; empty: everything that is due. */
   readonly reset: readonly ResetList[];
@@ -36,13 +35,10 @@ export interface Plan {
   readonly candidates: readonly Candidate[];
   /** Due work that waits, because earlier answers could not be used. */
   readonly waiting: readonly Waiting[];
-  /** The state of the mirror that the plan is based on. */
   readonly view: MirrorView;
-  /** The same state with the options of the plan. */
   readonly context: Context;
 }
 
-/** What is known about the service. */
 export interface Known extends Pick<DueOptions, "shapes" | "access" | "suspected"> {
   /** Lists and records whose answers could not be used; unset: what the mirror remembers. */
   readonly unusable?: readonly Unusable[];

@@ -33,14 +33,11 @@ export const unreadContent = ({ options }: Pick<Context, "options">, stream: Str
   );
 };
 
-/** Why a list is read, in which way, and for how many credits. */
 interface Reason {
   readonly mode: ScopeMode;
   readonly because: string;
   readonly requests: number | null;
-  /** Pages share rows. */
   readonly overlap?: true;
-  /** The list is not complete. */
   readonly unfinished?: true;
 }
 
@@ -71,7 +68,6 @@ const walkReason = (
   return isOld ? sharing(`reconciled more than ${age(reconcileMs)} ago`) : null;
 };
 
-/** How the changes of the list are read. */
 const changesReason = (context: Context, stream: StreamSpec, total: number | null): Reason => {
   const shape = context.options.shapes.get(stream.name);
   const because = "changes since the last sync";

@@ -19,7 +19,6 @@ const shapeName = (stream: StreamName) => `shape.${stream}`;
 const withContentAgain = (shape: ListShape): ListShape =>
   shape.contentForbidden ? { ...shape, content: true, contentForbidden: false } : shape;
 
-/** Shapes of lists learned by earlier runs. */
 export const shapesIn = (capabilities: ReadonlyMap<string, string>): Map<StreamName, ListShape> => {
   const shapes = new Map<StreamName, ListShape>();
   for (const stream of STREAM_NAMES) {
@@ -34,7 +33,6 @@ export const shapesIn = (capabilities: ReadonlyMap<string, string>): Map<StreamN
 export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamName, ListShape>> =>
   shapesIn(await warehouse.capabilities());
 
-/** Stores the shape that this run learned for a list. */
 export const rememberShape = (warehouse: Warehouse, stream: StreamName, shape: ListShape, now: number): Promise<void> =>
   warehouse.setCapability(shapeName(stream), JSON.stringify(shape), now);
 
@@ -46,7 +44,6 @@ export const unusableIn = (capabilities: ReadonlyMap<string, string>): readonly 
   return success ? data : [];
 };
 
-/** Stores them for later runs. */
 export const rememberUnusable = async (
   warehouse: Warehouse,
   unusable: readonly Unusable[],
@@ -91,7 +88,6 @@ const scopeName = (table: ScopedTable) => `scope.${table}`;
 export const changedScopes = (capabilities: ReadonlyMap<string, string>, rowScope: RowScope): readonly ScopedTable[] =>
   SCOPED_TABLES.filter((table) => (capabilities.get(scopeName(table)) ?? "{}") !== scopeText(rowScope, table));
 
-/** Stores the scope that the list is read with from now on. */
 export const rememberScope = (
   warehouse: Warehouse,
   rowScope: RowScope,

@@ -12,7 +12,6 @@ import { listWorth } from "./worth.ts";
 // rows, and conclude nothing about the rest of the list: no watermark moves, no row is deleted, no list becomes
 // complete. Pure.
 
-/** Streams whose list the service filters by a date. */
 export const DATED_STREAMS: readonly StreamName[] = STREAM_NAMES.filter((name) => streamSpec(name).since !== undefined);
 
 /** One reading of each of these lists. `since`: ms since the epoch. */

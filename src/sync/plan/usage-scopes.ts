@@ -1,9 +1,7 @@
 // Scopes of the stream `usage`: the quota with its breakdowns, the contracted limits, the request history. Pure.
 /** Scope of the quota, with the first breakdown. */
 export const QUOTA_SCOPE = "usage";
-/** Scope of the contracted limits. */
 export const LIMITS_SCOPE = "limits";
-/** Scope of the request history. */
 export const HISTORY_SCOPE = "requests";
 /** Prefix of a scope that is a further breakdown. */
 const BREAKDOWN_SCOPE = "usage:";

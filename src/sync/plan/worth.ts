@@ -40,7 +40,6 @@ export const listWorth = (
   return streamSpec(stream).worth * Math.min(1, Math.max(0, due.sinceCheckMs ?? FULL_AFTER_MS) / FULL_AFTER_MS);
 };
 
-/** A followed input that is resolved to a company. */
 export const inputWorth = (): number => streamSpec("companies").worth + INPUT;
 
 /** A record or list of one account or of its company, by why it is due. */
@@ -53,7 +52,6 @@ export const accountReadWorth = (
   return streamSpec(stream).worth + accountWorth(account) + more;
 };
 
-/** The full content of one signal. */
 export const contentWorth = (account: AccountFact | undefined): number => CONTENT + accountWorth(account) / 10;
 
 /** Worth of the lists of a company that the service last refused with 403: that ends a run, so all else comes before. */

@@ -41,7 +41,6 @@ async function* redactedResponses(responses: AsyncIterable<ArchivedResponse>, re
 export const redactingArchive = (archive: ArchiveStore, redact: Redactor | null): ArchiveStore =>
   redact === null ? archive : { ...archive, responses: (runId) => redactedResponses(archive.responses(runId), redact) };
 
-/** True when the name is an endpoint's. */
 export const isEndpoint = (name: string): name is EndpointName => Object.hasOwn(ENDPOINTS, name);
 
 const queryOf = (url: string): Record<string, string> => {

@@ -54,13 +54,11 @@ export const correctFutureStamps = async (
 export interface Recovery {
   /** Number of runs that were killed or ended by a fault. */
   readonly runs: number;
-  /** Number of responses loaded from the archive. */
   readonly answers: number;
   /** Number of requests without a response; each may have cost a credit. */
   readonly ambiguous: number;
 }
 
-/** Ledger row of an archived response. */
 export const archivedRequest = (
   header: ArchiveHeader,
   stream: StreamName,

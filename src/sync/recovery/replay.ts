@@ -50,7 +50,6 @@ const createAnswers = (archiveDir: string, runId: string, redact: Redactor | nul
 
 type Answers = ReturnType<typeof createAnswers>;
 
-/** The responses of every run that is being replayed. */
 export const createRunAnswers = (archiveDir: string, redact: Redactor | null) => {
   const open = new Map<string, Answers>();
   const close = async (runId: string): Promise<void> => {
@@ -100,7 +99,6 @@ const createTally = (emit: ProgressSink) => {
   const total = { responses: 0, rows: 0 };
   return {
     total,
-    /** Adds the loads of one response. */
     add: (loads: readonly TableLoad[]): void => {
       const [main] = loads;
       if (main === undefined) return;

@@ -23,7 +23,6 @@ export const archivedDetail = z.object({
   read: readRequest.nullable(),
   /** Whether the pages of its walk share rows; null: it belongs to no walk. */
   overlap: z.boolean().nullable(),
-  /** Fields that the list was known to return. */
   granted: z.array(z.string()).readonly(),
   /** Heavy fields that are taken from records that come along. */
   along: z.array(z.string()).readonly(),
@@ -35,13 +34,11 @@ export type ArchivedDetail = z.infer<typeof archivedDetail>;
 /** Detail of a response that is no page, and of which nothing else is said. */
 export const NO_DETAIL: ArchivedDetail = { read: null, overlap: null, granted: [], along: [], work: null };
 
-/** Configuration that shapes requests. */
 export interface CallOptions {
   readonly content: readonly string[];
   readonly view: "default" | "export";
   /** Fields that must not be stored (`table.field`); not requested where the service allows a choice. */
   readonly excludeFields?: readonly string[];
-  /** Rows that lists are to return. */
   readonly rowScope: RowScope;
   /** Organization whose usage is read; null or unset: that of the token. */
   readonly organizationId?: string | null;
@@ -53,7 +50,6 @@ const viewed = (endpoint: EndpointName, options: CallOptions): Record<string, st
 const ofOrganization = (endpoint: EndpointName, { organizationId }: CallOptions): Record<string, string> =>
   organizationId && takes(endpoint, "organizationId") ? { organizationId } : {};
 
-/** True for a field that is excluded completely. */
 const excludes = (options: Pick<CallOptions, "excludeFields">, table: TableName) => {
   const names = new Set(options.excludeFields);
   return (field: { readonly name: string }) => names.has(`${table}.${field.name}`);
@@ -182,7 +178,6 @@ export const partCall = (
   return { ...call, query: { ...call.query, ...sorting, ...(part.day === null ? {} : { [part.before]: part.day }) } };
 };
 
-/** The detail of one record. */
 export const detailCall = (
   { name, table, detail: endpoint }: StreamSpec,
   id: string,

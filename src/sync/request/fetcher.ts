@@ -90,7 +90,6 @@ export interface Wanted {
 export interface Fetcher {
   /** Never rejects, except for faults of duckmirror. */
   fetch(wanted: Wanted): Promise<Fetched>;
-  /** The latest requests of the stream failed for good. */
   isFailing(stream: LedgerStream): boolean;
   /** Several requests got the same answer, paid and of no use: send one request at a time. */
   isDoubtful(): boolean;
@@ -117,7 +116,6 @@ const isDefinite = (outcome: ApiOutcome): boolean =>
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 
-/** Archives the body of a 200. */
 const keep = async ({ archive }: FetcherDeps, turn: Answered, requestId: string, receivedAt: number) => {
   const { order, outcome } = turn;
   if ((outcome.kind !== "ok" && outcome.kind !== "invalid") || outcome.wire === null) return;
@@ -242,7 +240,6 @@ const waitOf = ({ outcome }: Answered, verdict: Verdict, { random }: FetcherDeps
   return Math.max(0, Math.round((verdict.untilMs - now) * random()));
 };
 
-/** What a fetcher has seen of the service. */
 interface Watch {
   readonly deps: FetcherDeps;
   readonly outage: Outage;

@@ -9,7 +9,6 @@ import type { FetchOrder } from "./turn.ts";
 
 type Ordered = Pick<FetchOrder, "runId" | "stream" | "scope" | "call" | "work">;
 
-/** An attempt with its outcome. */
 interface Answered {
   readonly order: Ordered;
   readonly outcome: ApiOutcome;

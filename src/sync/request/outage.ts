@@ -56,7 +56,6 @@ export interface Outage {
   isDoubtful(): boolean;
   /** An answer of the stream was paid and cannot be used. `same`: the request and what it got; unset: the body broke off. */
   wasted(stream: LedgerStream, same?: SameAnswer): void;
-  /** A request of the stream showed a sign of life. */
   alive(stream: LedgerStream): void;
   /** A request of the stream failed for good. Returns the reason to end the run, or null. */
   failed(stream: LedgerStream, why: FailureSign, scope: string): OutageEnd | null;

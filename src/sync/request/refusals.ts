@@ -49,7 +49,6 @@ interface AddressCheck {
   /** The service has used a request of this run. */
   hasAnswered(): boolean;
   note(outcome: ApiOutcome): void;
-  /** Checks a 404 to a route that names a company or record. */
   check(absent: Answered): Promise<Checked>;
 }
 

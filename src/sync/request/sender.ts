@@ -9,7 +9,6 @@ import type { Throttle } from "../../budget/rate/throttle.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 
-/** One request to send. */
 export interface Parcel {
   /** Unique id of this attempt, also in archive and ledger. */
   readonly requestId: string;
@@ -27,7 +26,6 @@ export type Sending =
   /** Not sent, because the run is ending. */
   | { readonly kind: "unsent" };
 
-/** Signals that end the sending of a request. */
 export interface SendEnds {
   /** The run ends: an unsent request is not sent. */
   readonly signal: AbortSignal;
@@ -77,7 +75,6 @@ export interface SharedCredits {
   settle(requestId: string, outcome: ApiOutcome, charge: ReturnType<typeof chargeOf>): Promise<void>;
 }
 
-/** Reason why no credit could be reserved; null: reserved. */
 const refusedCredit = async (
   credits: SharedCredits,
   requestId: string,

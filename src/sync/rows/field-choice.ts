@@ -45,7 +45,6 @@ const unknownAfter = (known: readonly string[], stream: StreamSpec, records: rea
 /** One page, and the wanted fields that a default response may lack. */
 export interface ChosenPage {
   readonly wanted: readonly string[];
-  /** The request named its fields. */
   readonly named: boolean;
   readonly records: readonly JsonValue[];
   /** Fields that the list is known not to return, even by name. */

@@ -76,19 +76,19 @@ const withoutEmptyDetails = (record: JsonValue, absent: readonly string[]): Json
 };
 
 const load = (
-  answer: Answer,
+  { stream, requestId, receivedAt }: Pick<Answer, "stream" | "requestId" | "receivedAt">,
   table: TableName,
   records: readonly JsonValue[],
   more: Partial<Pick<TableLoad, "asked" | "chosen" | "fromPath" | "walkId" | "knownOnly">> = {},
 ): TableLoad => ({
-  stream: answer.stream,
+  stream,
   table,
   records,
   asked: NOTHING,
   fromPath: {},
   walkId: null,
-  requestId: answer.requestId,
-  receivedAt: answer.receivedAt,
+  requestId,
+  receivedAt,
   ...more,
 });
 
@@ -237,16 +237,24 @@ const usageLoads = (answer: Answer): readonly TableLoad[] => {
   return [load(answer, "usage_snapshots", [snapshot]), load(answer, "usage_breakdown", groups)];
 };
 
+type InputAnswer = Pick<Answer, "scope" | "requestId" | "receivedAt">;
+
+/** What a followed input resolved to. */
+const inputLoad = (
+  { scope, requestId, receivedAt }: InputAnswer,
+  companyId: JsonValue,
+  status: "found" | "not_found",
+): TableLoad => {
+  const resolvedAt = new Date(receivedAt).toISOString();
+  const record = { input: scope.slice(INPUT_SCOPE.length), companyId, status, resolvedAt };
+  const about = { stream: "companies", requestId, receivedAt } as const;
+  return load(about, "company_inputs", [record], { asked: new Set(["companyId"]) });
+};
+
 const companyLoads = (answer: Answer): readonly TableLoad[] => {
   const loads = [listLoad(withLooseAnalysis(answer), "companies"), ...embeds(answer)];
   if (!answer.scope.startsWith(INPUT_SCOPE) || !isJsonObject(answer.data)) return loads;
-  const input = {
-    input: answer.scope.slice(INPUT_SCOPE.length),
-    companyId: answer.data.id ?? null,
-    status: "found",
-    resolvedAt: new Date(answer.receivedAt).toISOString(),
-  };
-  return [...loads, load(answer, "company_inputs", [input], { asked: new Set(["companyId"]) })];
+  return [...loads, inputLoad(answer, answer.data.id ?? null, "found")];
 };
 
 /** Every row load of one answered request. An empty `data` loads nothing. */
@@ -270,23 +278,7 @@ export const loadsOf = (answer: Answer): readonly TableLoad[] => {
 };
 
 /** An input unknown to the service. It is stored, so that not every sync requests it again. */
-export const unknownInputLoad = (answer: Pick<Answer, "scope" | "requestId" | "receivedAt">): TableLoad => ({
-  stream: "companies",
-  table: "company_inputs",
-  records: [
-    {
-      input: answer.scope.slice(INPUT_SCOPE.length),
-      companyId: null,
-      status: "not_found",
-      resolvedAt: new Date(answer.receivedAt).toISOString(),
-    },
-  ],
-  asked: NOTHING,
-  fromPath: {},
-  walkId: null,
-  requestId: answer.requestId,
-  receivedAt: answer.receivedAt,
-});
+export const unknownInputLoad = (answer: InputAnswer): TableLoad => inputLoad(answer, null, "not_found");
 
 /** Id of a record as text; null when it has no usable id. */
 export const idOf = (record: JsonValue): string | null => {

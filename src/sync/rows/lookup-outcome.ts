@@ -15,7 +15,6 @@ export interface LookupOutcome extends LookupQuestion {
   readonly status: LookupStatus;
   /** Company or account that was found. */
   readonly id: JsonValue;
-  /** Accounts that match, where several do. */
   readonly candidates: readonly JsonValue[];
   readonly bestMatch: JsonValue;
 }
@@ -33,7 +32,6 @@ const statusOf = (envelope: JsonObject, id: JsonValue): LookupStatus => {
   return id === null ? "not_found" : "found";
 };
 
-/** Outcome of a 200. */
 export const lookupOutcome = (question: LookupQuestion, envelope: JsonObject): LookupOutcome => {
   const data = envelope.data ?? null;
   const company = isJsonObject(data) ? (data.id ?? null) : null;

@@ -15,13 +15,11 @@ const DAY_MS = 86_400_000;
 
 const earliestOf = (since: string): number => (timeMs(since) ?? 0) - DAY_MS;
 
-/** One condition: values that a field may have. */
 interface Condition {
   readonly field: string;
   readonly column: string;
   readonly values: readonly string[];
   readonly param: string;
-  /** Most values of the parameter. */
   readonly most: number;
 }
 
@@ -38,7 +36,6 @@ const dated = (param: string, time: string | undefined): Readonly<Record<string,
   return ms === null ? {} : { [param]: filterDate(ms) };
 };
 
-/** What the setting says about the rows of one table. */
 interface RowChoice {
   readonly conditions: readonly Condition[];
   /** Filters without a test of single rows. */
@@ -80,7 +77,6 @@ const CHOICES: Readonly<Record<ScopedTable, (scope: RowScope) => RowChoice>> = {
 const choiceOf = (scope: RowScope, stream: StreamName): RowChoice =>
   isScopedTable(stream) && scope[stream] !== undefined ? CHOICES[stream](scope) : NOTHING;
 
-/** True when the setting limits the rows of this stream. */
 export const isScoped = (scope: RowScope, stream: StreamName): stream is ScopedTable => {
   const { conditions, filters } = choiceOf(scope, stream);
   return Object.keys(filters).length > 0 || conditions.length > 0;

@@ -148,7 +148,6 @@ const checkCount = async (
   return { ...gone, differences: [...gone.differences, count] };
 };
 
-/** Compares a page of a list with the mirror. */
 export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "page" }>): Promise<Finding> => {
   const { scope, page } = check;
   const stream = streamSpec(check.stream);

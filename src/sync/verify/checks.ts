@@ -13,19 +13,15 @@ export type Check =
   | { readonly kind: "page"; readonly stream: StreamName; readonly scope: string; readonly page: number }
   /** Counts of parts of a list; several requests: this share of the credits that are left. */
   | { readonly kind: "parts"; readonly stream: ScopedTable; readonly share: number }
-  /** Counts per signal type. */
   | { readonly kind: "signal-counts"; readonly stream: "signals" }
   | { readonly kind: "detail"; readonly stream: RecordStream; readonly id: string }
   | { readonly kind: "company"; readonly stream: "companies"; readonly id: string }
   | { readonly kind: "insight"; readonly stream: "account_insights"; readonly id: string };
 
-/** Facts about the mirror. */
 export interface VerifyFacts {
   /** Lists read so far: mirrored rows by stream and scope. */
   readonly lists: readonly { readonly stream: StreamName; readonly scope: string; readonly rows: number }[];
-  /** Rows per page, by stream. */
   readonly pageSize: (stream: StreamName) => number;
-  /** Randomly chosen ids. */
   readonly contacts: readonly string[];
   readonly signals: readonly string[];
   readonly companies: readonly string[];

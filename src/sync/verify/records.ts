@@ -26,7 +26,6 @@ const questionOf = (run: VerifyRun, check: Extract<Check, { kind: "detail" | "co
   }
 };
 
-/** Compares one record by its id. */
 export const checkRecord = async (
   run: VerifyRun,
   check: Extract<Check, { kind: "detail" | "company" | "insight" }>,

@@ -11,7 +11,6 @@ import type { Difference } from "./report.ts";
 
 const isOpen = ({ repaired, kind }: Difference): boolean => !repaired && (kind === "count" || kind === "vanished");
 
-/** Lists to walk. */
 export const suspectsOf = (differences: readonly Difference[]) =>
   differences.filter(isOpen).flatMap(({ stream, scope }) => {
     return isStreamName(stream) && streamSpec(stream).list !== undefined ? [{ stream, scope }] : [];
@@ -57,7 +56,6 @@ export const recount = async (deps: SyncDeps, differences: readonly Difference[]
   return counted;
 };
 
-/** Credits to walk the differing lists. */
 export const walkCredits = (
   differences: readonly Difference[],
   { lists, pageSize }: Pick<VerifyFacts, "lists" | "pageSize">,

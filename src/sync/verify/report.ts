@@ -4,7 +4,6 @@ import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { Ending } from "../run/state/ending.ts";
 import type { Check } from "./checks.ts";
 
-/** One request and its result. */
 export interface CheckReport {
   /** `page`, `parts`, `signal-counts`, `detail`, `company` or `insight`. */
   readonly check: string;
@@ -13,13 +12,11 @@ export interface CheckReport {
   readonly scope: string;
   /** `newer`: all of its differences are. `skipped`: no result; `note` gives the reason. */
   readonly status: "equal" | "newer" | "differs" | "skipped" | "failed";
-  /** Number of compared records. */
   readonly records: number;
   readonly credits: number;
   readonly note: string | null;
 }
 
-/** One difference between mirror and service. */
 export interface Difference {
   readonly stream: string;
   /** Company; empty for the organization. */
@@ -53,7 +50,6 @@ export interface VerifyReport {
   readonly differences: readonly Difference[];
 }
 
-/** Result of one check. */
 export interface Finding {
   readonly status: CheckReport["status"] | "stopped";
   readonly records: number;
@@ -65,7 +61,6 @@ export interface Finding {
 const MOST_FAILURES = 3;
 
 export interface Findings {
-  /** Checks that were made. */
   readonly reports: readonly CheckReport[];
   readonly differences: readonly Difference[];
 }

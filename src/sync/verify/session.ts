@@ -49,7 +49,6 @@ export type Reply =
   | {
       readonly kind: "answer";
       readonly outcome: OkOutcome;
-      /** Rows of the response. */
       readonly loads: readonly TableLoad[];
       readonly requests: readonly RequestRecord[];
     }

@@ -53,11 +53,9 @@ export interface BudgetBook {
   room(purpose: Purpose): "some" | "full" | "spent";
   /** A request is about to be sent. */
   launch(purpose: Purpose): void;
-  /** It is answered: `credits` it cost, retries included. */
   settle(purpose: Purpose, credits: number): void;
   /** Work was left out because a budget is spent. */
   leaveOut(purpose: Purpose): void;
-  /** Budgets that left work out. */
   cut(): readonly string[];
 }
 

@@ -28,7 +28,6 @@ export interface Spent extends Purpose {
 
 /** A cap, and the credits of due work that it leaves out. */
 export interface Cut {
-  /** Name of the cap. */
   readonly budget: string;
   /** Credits that it allows per day or period. */
   readonly allowed: number;
@@ -56,10 +55,8 @@ const WORK_OF_MODE: Readonly<Record<ScopeMode, Work>> = {
   detail: "content",
 };
 
-/** The kind of work that a scope's mode is. */
 export const workOf = (mode: ScopeMode): Work => WORK_OF_MODE[mode];
 
-/** The configured limits. */
 export const capsOf = (budgets: Budgets): readonly Cap[] =>
   Object.entries(budgets).flatMap(([name, { perDay, perPeriod }]): readonly Cap[] => {
     const of = isBudgetedWork(name) ? { work: WORK_OF_BUDGET[name] } : { stream: name };
@@ -78,7 +75,6 @@ export const allowedBy = ({ allowed }: Cap, limit: number | null): number => {
   return limit === null ? Number.POSITIVE_INFINITY : Math.floor(allowed.share * limit);
 };
 
-/** Credits that were spent under a cap before. */
 export const spentUnder = (cap: Cap, spent: readonly Spent[]): number =>
   spent
     .filter((part) => covers(cap, part))

@@ -6,7 +6,6 @@ import { askable } from "../due.ts";
 import { usageScopes } from "../usage-scopes.ts";
 import { readsProfiles, totalOf, unreadAccounts } from "./follow-up.ts";
 
-/** Work that comes again and again. */
 export interface Cycle {
   readonly stream: StreamName;
   /** Credits each time. */
@@ -21,7 +20,6 @@ const WALKS_ARE_RARER = 4;
 
 interface CycleInput {
   readonly context: Context;
-  /** Work of the plan. */
   readonly due: readonly Candidate[];
   readonly syncEveryMs: number;
 }
@@ -74,7 +72,6 @@ const agedCycles = (
   return [...cycles, { stream: stream.name, credits: unread, everyMs, nextAt: view.now + everyMs }];
 };
 
-/** Everything that recurs. */
 export const cyclesOf = (input: CycleInput): readonly Cycle[] => {
   const { context } = input;
   const { view, options } = context;
@@ -108,7 +105,6 @@ export const cyclesOf = (input: CycleInput): readonly Cycle[] => {
   });
 };
 
-/** Credits a day of each stream. */
 export const creditsPerDay = (cycles: readonly Cycle[]): ReadonlyMap<StreamName, number> => {
   const days = new Map<StreamName, number>();
   for (const { stream, credits, everyMs } of cycles) {

@@ -12,7 +12,6 @@ const LEARN_FROM = 20;
 /** A rate per day is taken from this time at least: what two syncs within a minute find says little about a day. */
 const LEAST_DAYS = 1 / 24;
 
-/** One finished sync. */
 export interface PastRun {
   /** Some lists were of unknown length, so the forecast was none. */
   readonly atLeast: boolean;
@@ -25,7 +24,6 @@ export interface PastRun {
   readonly changed: ReadonlyMap<string, number>;
 }
 
-/** Averages of past syncs, by stream. */
 export interface Rates {
   /** Credits a day beyond the work that was due: changes, and what follows from them. */
   readonly followUpsPerDay: ReadonlyMap<StreamName, number>;
@@ -54,7 +52,6 @@ export const daysSinceRead = ({ states, now }: Pick<MirrorView, "states" | "now"
   return new Map(read);
 };
 
-/** Rates of past syncs. */
 export const ratesOf = (runs: readonly PastRun[], streams: readonly StreamName[]): Rates => {
   const followUps = new Map<StreamName, number>();
   const changes = new Map<StreamName, number>();

@@ -17,8 +17,8 @@ SELECT
   CASE
     WHEN try_cast(last_runs.forecast ->> '$.atLeast' AS BOOLEAN) IS NOT TRUE THEN try_cast(last_runs.forecast ->> '$.requests' AS BIGINT)
   END AS forecast_requests,
-  count(requests.request_id) AS request_count,
-  count(*) FILTER (requests.charge = 'spent') AS spent,
+  count(requests.request_id) AS requests,
+  count(*) FILTER (requests.charge = 'spent') AS credits,
   count(*) FILTER (requests.charge = 'ambiguous') AS ambiguous
 FROM last_runs
 LEFT JOIN sync.requests AS requests ON requests.run_id = last_runs.run_id

@@ -16,7 +16,7 @@ SELECT
   any_value(error) AS error,
   bool_and(complete) AS complete,
   CASE WHEN bool_and(complete) THEN 0 ELSE any_value(unconfirmed) FILTER (NOT complete) END AS unconfirmed,
-  any_value(unconfirmed_because) AS unconfirmed_because
+  any_value(unconfirmed_because) AS because
 FROM marts.freshness
 GROUP BY stream
 ORDER BY stream;

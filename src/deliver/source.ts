@@ -17,8 +17,7 @@ import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import { warehousePaths } from "../warehouse/file/working-file.ts";
 import { type FeedBounds, readFeedBounds } from "../warehouse/read/changes/read-changes.ts";
 import { readPublishedAt } from "../warehouse/read/looks.ts";
-import { assertOwnCatalog } from "../warehouse/user-sql/own-snapshot.ts";
-import { assertReadable } from "../warehouse/user-sql/readable.ts";
+import { assertOwnSnapshot } from "../warehouse/user-sql/own-snapshot.ts";
 import type { DeliveredTable, DeliverySource, Position } from "./destination.ts";
 import { changeAt, changedRows, type Facts, factsOfSnapshot, type Mark, markText, readMark } from "./marks.ts";
 
@@ -47,8 +46,7 @@ const removeLeft = async (folder: string, now: number): Promise<void> => {
  * SNAPSHOT_MISSING.
  */
 const pinSnapshot = async (dataDir: string, snapshot: string, now: number): Promise<PinnedSnapshot> => {
-  assertReadable(snapshot);
-  await assertOwnCatalog(snapshot);
+  await assertOwnSnapshot(snapshot);
   const folder = join(dataDir, "state", DELIVERING);
   makeOwnFolder(folder);
   await removeLeft(folder, now);

@@ -5,13 +5,12 @@ import { z } from "zod";
 import type { AlertSettings, StateEventKind } from "../../core/config/alerts/alert-settings.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { isoTime } from "../../core/time.ts";
-import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
+import type { Database } from "../../warehouse/duckdb/database.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { readCheckResults } from "../../warehouse/read/check-results.ts";
 import { type Look, looksSince } from "../../warehouse/read/looks.ts";
-import { assertOwnCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
-import { assertReadable } from "../../warehouse/user-sql/readable.ts";
+import { onSnapshot } from "../../warehouse/read/mirror-reader.ts";
 import { type AlertEvent, eventId } from "../message.ts";
 import type { Position } from "../store/rule-store.ts";
 
@@ -212,17 +211,9 @@ const lateDeliveries = (deliveries: readonly DeliveryState[], limitMs: number): 
       return { key: name, row: { destination: name, state, behind_hours } };
     });
 
-/** Opens the snapshot for the statements of a rule. Throws SNAPSHOT_MISSING and the errors of reading it. */
-export const inSnapshot = async <T>(snapshot: string, read: (database: Database) => Promise<T>): Promise<T> => {
-  assertReadable(snapshot);
-  await assertOwnCatalog(snapshot);
-  const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true, threads: 1 });
-  try {
-    return await read(database);
-  } finally {
-    await database.close();
-  }
-};
+/** `read` on the snapshot, for the statements of a rule. Throws SNAPSHOT_MISSING and the errors of reading it. */
+export const inSnapshot = <T>(snapshot: string, read: (database: Database) => Promise<T>): Promise<T> =>
+  onSnapshot(snapshot, read, { threads: 1 });
 
 /** What is true now. Throws as `inSnapshot`. */
 export const readConditions = async (

@@ -8,8 +8,7 @@ import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
 import { createFairLanes } from "../../warehouse/duckdb/gate.ts";
 import { type Look, looksFile, looksSince } from "../../warehouse/read/looks.ts";
-import { assertOwnCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
-import { assertReadable } from "../../warehouse/user-sql/readable.ts";
+import { assertOwnSnapshot } from "../../warehouse/user-sql/own-snapshot.ts";
 
 /** One version of the mirror. Valid during the `use` call that provided it. */
 export interface Snapshot {
@@ -87,8 +86,7 @@ const statOf = (path: string) => {
 };
 
 const openFile = async (path: string): Promise<Database> => {
-  assertReadable(path);
-  await assertOwnCatalog(path);
+  await assertOwnSnapshot(path);
   return openDatabase(path, {
     readOnly: true,
     lockedDown: true,

@@ -1,6 +1,7 @@
 // Statements on one connection: rows parsed by a schema, values bound, columns appended.
 import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBType } from "@duckdb/node-api";
 import { z } from "zod";
+import { snakeCase } from "../../catalog/fields.ts";
 import { appendChunks, type ColumnChunk } from "./append.ts";
 import { fromDuck, type SqlValue, toDuck } from "./duck-values.ts";
 import type { OutValue } from "./out-values.ts";
@@ -27,6 +28,15 @@ export interface Sql {
 
 /** The part of `Sql` that reads rows. */
 export type ReadSql = Pick<Sql, "query">;
+
+const isRow = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** Schema of a row whose columns have the names of `shape` in snake case: `last_check_at` is read as `lastCheckAt`. */
+export const rowOf = <Shape extends z.ZodRawShape>(shape: Shape) => {
+  const names = new Map(Object.keys(shape).map((name) => [snakeCase(name), name]));
+  const renamed = (row: object) => Object.entries(row).map(([column, cell]) => [names.get(column) ?? column, cell]);
+  return z.preprocess((row) => (isRow(row) ? Object.fromEntries(renamed(row)) : row), z.object(shape));
+};
 
 const bind = (params: readonly SqlValue[]) => {
   const bound = params.map(toDuck);

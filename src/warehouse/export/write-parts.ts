@@ -13,8 +13,7 @@ import { snapshotError } from "../duckdb/duck-errors.ts";
 import type { Instant } from "../duckdb/duck-values.ts";
 import { createLanes } from "../duckdb/gate.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
-import { assertReadable } from "../user-sql/readable.ts";
+import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
 import type { Part } from "./manifest.ts";
 import { copySql, type ExportFormat } from "./tables.ts";
 
@@ -50,8 +49,7 @@ export const openSnapshot = async (
   options: { readonly spill: string; readonly memory?: MemoryPlan | undefined },
 ): Promise<Database> => {
   const { spill, memory } = options;
-  assertReadable(snapshot);
-  await assertOwnCatalog(snapshot);
+  await assertOwnSnapshot(snapshot);
   return openDatabase(snapshot, {
     readOnly: true,
     tempDir: join(dir, spill),

@@ -14,7 +14,7 @@ import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { CHUNK_ROWS } from "../duckdb/append.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import type { Sql } from "../duckdb/statements.ts";
+import { rowOf, type Sql } from "../duckdb/statements.ts";
 
 // Assigns the next numbers of the change feed. While a replay repeats the past, it skips the numbers of erased
 // contacts' changes, because the archive holds these changes no longer. Pure.
@@ -182,18 +182,15 @@ export interface ChangeLog {
   end(): Promise<void>;
 }
 
-export interface FeedState {
+const stateRow = rowOf({
   /** Number of the last change. */
-  readonly last: number;
+  last: z.number(),
   /** Latest time of a change, ms since the epoch; 0: there was none. */
-  readonly lastAt: number;
+  lastAt: z.number(),
   /** The feed still has to start. */
-  readonly pending: boolean;
-}
-
-const stateRow = z
-  .object({ last: z.number(), last_at: z.number(), pending: z.boolean() })
-  .transform(({ last, last_at: lastAt, pending }): FeedState => ({ last, lastAt, pending }));
+  pending: z.boolean(),
+});
+export type FeedState = Readonly<z.output<typeof stateRow>>;
 
 /** How far the feed of this file has come. */
 export const readFeedState = async (sql: Sql): Promise<FeedState> => {

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type ScopedTable, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { instant } from "../duckdb/duck-values.ts";
-import type { Sql } from "../duckdb/statements.ts";
+import { rowOf, type Sql } from "../duckdb/statements.ts";
 
 export interface SuspectSearch {
   readonly table: ScopedTable;
@@ -16,19 +16,17 @@ export interface SuspectSearch {
   readonly limit: number;
 }
 
-export interface Suspect {
-  readonly id: string;
+const suspectRow = rowOf({
+  id: z.string(),
   /** The walk returned the row, so it was deleted later, if at all. */
-  readonly met: boolean;
+  met: z.boolean(),
   /** Its account is no longer mirrored. */
-  readonly orphan: boolean;
+  orphan: z.boolean(),
   /** Neither this walk nor the previous one returned the row. */
-  readonly missedTwice: boolean;
-}
+  missedTwice: z.boolean(),
+});
+export type Suspect = Readonly<z.output<typeof suspectRow>>;
 
-const suspectRow = z
-  .object({ id: z.string(), met: z.boolean(), orphan: z.boolean(), missed_twice: z.boolean() })
-  .transform(({ missed_twice: missedTwice, ...row }): Suspect => ({ ...row, missedTwice }));
 const idRow = z.object({ id: z.string() });
 
 const metBy =
@@ -105,13 +103,14 @@ export interface DateField {
 }
 
 /** Rows of one day. */
-export interface RowsOfDay {
+const dayRow = rowOf({
   /** Midnight UTC, ms since the epoch. */
-  readonly day: number;
-  readonly rows: number;
+  day: z.number(),
+  rows: z.number(),
   /** Those of them that are dated exactly at midnight. */
-  readonly atMidnight: number;
-}
+  atMidnight: z.number(),
+});
+export type RowsOfDay = Readonly<z.output<typeof dayRow>>;
 
 /** A point in time, ms since the epoch, and whether rows of exactly that time lie before it. */
 export interface DateBound {
@@ -128,10 +127,6 @@ export interface RowsBetween extends DateField {
   readonly besides: readonly string[];
   readonly limit: number;
 }
-
-const dayRow = z
-  .object({ day: z.number(), rows: z.number(), at_midnight: z.number() })
-  .transform(({ day, rows, at_midnight: atMidnight }): RowsOfDay => ({ day, rows, atMidnight }));
 
 const columnOf = ({ table, field }: DateField): string => {
   const column = tableSpec(table).fields.find(({ name }) => name === field)?.column;

@@ -1,14 +1,16 @@
 // State of the mirror as planning reads it, from the working database or from the published snapshot.
 import { z } from "zod";
-import { isStreamName, type StreamName } from "../../catalog/streams.ts";
+import type { StreamName } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
+import { readError } from "../duckdb/duck-errors.ts";
+import type { DatabaseOptions } from "../duckdb/instance.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { rowOf } from "../duckdb/statements.ts";
 import { type DateField, type RowsOfDay, readRowsPerDay } from "../load/suspects.ts";
 import { countRows } from "../load/walks.ts";
-import type { ChangeCounts, ScopeState } from "../record/checkpoint.ts";
-import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
-import { assertReadable } from "../user-sql/readable.ts";
+import { type ChangeCounts, type ScopeState, scopeSchema } from "../record/checkpoint.ts";
+import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
 
 export interface MirrorReader extends ChangeCounts {
   readonly database: Database;
@@ -21,41 +23,16 @@ export interface MirrorReader extends ChangeCounts {
   rowsPerDay(field: DateField): Promise<readonly RowsOfDay[]>;
 }
 
-const stateRow = z
-  .object({
-    stream: z.string().refine(isStreamName),
-    scope: z.string(),
-    status: z.enum(["idle", "walking", "failed"]),
-    walk_id: z.string().nullable(),
-    cursor: z.string().nullable(),
-    watermark: z.number().nullable(),
-    total_count: z.number().nullable(),
-    rows_at_walk: z.number().nullable(),
-    checked_at: z.number().nullable(),
-    walked_at: z.number().nullable(),
-    error: z.string().nullable(),
-    run_id: z.string(),
-    unconfirmed: z.number().nullable(),
-    unconfirmed_because: z.string().nullable(),
-  })
-  .transform(
-    (row): ScopeState => ({
-      stream: row.stream,
-      scope: row.scope,
-      status: row.status,
-      walkId: row.walk_id,
-      cursor: row.cursor,
-      watermark: row.watermark,
-      totalCount: row.total_count,
-      rowsAtWalk: row.rows_at_walk,
-      checkedAt: row.checked_at,
-      walkedAt: row.walked_at,
-      unconfirmed:
-        row.unconfirmed_because === null ? null : { rows: row.unconfirmed ?? 0, because: row.unconfirmed_because },
-      error: row.error,
-      runId: row.run_id,
-    }),
-  );
+const stateRow = rowOf({
+  ...scopeSchema.shape,
+  unconfirmed: z.number().nullable(),
+  unconfirmedBecause: z.string().nullable(),
+}).transform(
+  ({ unconfirmed, unconfirmedBecause: because, ...state }): ScopeState => ({
+    ...state,
+    unconfirmed: because === null ? null : { rows: unconfirmed ?? 0, because },
+  }),
+);
 const capabilityRow = z.object({ name: z.string(), value: z.string() });
 
 export const mirrorReader = (database: Database): MirrorReader => ({
@@ -71,14 +48,31 @@ export const mirrorReader = (database: Database): MirrorReader => ({
   rowsPerDay: (field) => readRowsPerDay(database, field),
 });
 
-/** Runs `work` on a snapshot, without a lock and without blocking writers. Throws the error of opening it. */
-export const readSnapshot = async <T>(snapshot: string, work: (reader: MirrorReader) => Promise<T>): Promise<T> => {
-  assertReadable(snapshot);
-  await assertOwnCatalog(snapshot);
-  const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
+/**
+ * Opens a published snapshot for the program's own statements: read-only, in this process, without a lock. Throws SNAPSHOT_MISSING,
+ * SNAPSHOT_DAMAGED, CATALOG_REFUSED, QUERY_FAILED. The caller closes it.
+ */
+export const openSnapshot = async (snapshot: string, options: DatabaseOptions = {}): Promise<Database> => {
+  await assertOwnSnapshot(snapshot);
+  return openDatabase(snapshot, { ...options, readOnly: true, lockedDown: true }).catch((error: unknown) => {
+    throw readError(error, snapshot);
+  });
+};
+
+/** Runs `work` on a snapshot. Throws as `openSnapshot`. */
+export const onSnapshot = async <T>(
+  snapshot: string,
+  work: (database: Database) => Promise<T>,
+  options: DatabaseOptions = {},
+): Promise<T> => {
+  const database = await openSnapshot(snapshot, options);
   try {
-    return await work(mirrorReader(database));
+    return await work(database);
   } finally {
     await database.close();
   }
 };
+
+/** The same with a reader of the mirror's state. */
+export const readSnapshot = <T>(snapshot: string, work: (reader: MirrorReader) => Promise<T>): Promise<T> =>
+  onSnapshot(snapshot, (database) => work(mirrorReader(database)));

@@ -1,15 +1,13 @@
 // Runs the program's own read-only SQL on the snapshot, in process. SQL of users runs in a separate process
 // (warehouse/user-sql).
-import { DuckDBInstance } from "@duckdb/node-api";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { fileError } from "../duckdb/duck-errors.ts";
 import { fromDuck } from "../duckdb/duck-values.ts";
-import { lockDown, threadsFor } from "../duckdb/instance.ts";
+import { openInstance } from "../duckdb/instance.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
 import { assertWhole } from "../duckdb/row-answers.ts";
-import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
+import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
 import type { QueryCursor, QueryResult } from "../user-sql/query-output.ts";
-import { assertReadable } from "../user-sql/readable.ts";
 import { withOurGuess } from "../user-sql/unknown-table.ts";
 
 export interface QueryRequest {
@@ -36,22 +34,19 @@ const failedOn =
  * SNAPSHOT_DAMAGED, QUERY_FAILED, or the error of `use`.
  */
 export const streamQuery = async <T>(request: QueryRequest, use: (cursor: QueryCursor) => Promise<T>): Promise<T> => {
-  const { snapshot, sql, signal } = request;
+  const { snapshot, sql, signal, memoryLimit } = request;
   const failed = failedOn(snapshot);
-  assertReadable(snapshot);
-  await assertOwnCatalog(snapshot);
-  const instance = await DuckDBInstance.create(snapshot, {
-    access_mode: "READ_ONLY",
-    threads: String(threadsFor(snapshot)),
-    autoinstall_known_extensions: "false",
-    ...(request.memoryLimit === undefined ? {} : { memory_limit: request.memoryLimit }),
+  await assertOwnSnapshot(snapshot);
+  const instance = await openInstance(snapshot, {
+    readOnly: true,
+    lockedDown: true,
+    ...(memoryLimit === undefined ? {} : { memoryLimit }),
   }).catch((error: unknown) => {
     throw failed(error);
   });
   const connection = await instance.connect();
   const stop = () => connection.interrupt();
   try {
-    await lockDown(connection);
     signal?.addEventListener("abort", stop, { once: true });
     if (signal?.aborted) throw signal.reason;
     const result = await connection.stream(sql).catch((error: unknown) => {

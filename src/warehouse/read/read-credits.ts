@@ -3,28 +3,20 @@
 import { z } from "zod";
 import type { Database } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { rowOf } from "../duckdb/statements.ts";
 import { readCallFiles } from "../journal/journal.ts";
 import { type LookCredits, lookCreditsRow } from "./looks.ts";
 
 const count = z.number();
 
-const undecidedRow = z
-  .object({
-    request_id: z.string(),
-    run_id: z.string(),
-    endpoint: z.string(),
-    url: z.string(),
-    started_at: count,
-    error: z.string().nullable(),
-  })
-  .transform((row) => ({
-    requestId: row.request_id,
-    runId: row.run_id,
-    endpoint: row.endpoint,
-    url: row.url,
-    startedAt: row.started_at,
-    error: row.error,
-  }));
+const undecidedRow = rowOf({
+  requestId: z.string(),
+  runId: z.string(),
+  endpoint: z.string(),
+  url: z.string(),
+  startedAt: count,
+  error: z.string().nullable(),
+});
 
 /** A request of `check`, `lookup` or `feedback` that is not in the snapshot's ledger yet. */
 interface PendingCall {

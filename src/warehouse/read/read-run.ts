@@ -1,15 +1,13 @@
 // Reads one run from the published snapshot: its status and its report. Needs no network and no lock.
 import { statSync } from "node:fs";
 import { z } from "zod";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type SyncReport, syncReportSchema } from "../../core/report/sync-report.ts";
-import { type Database, openDatabase } from "../duckdb/database.ts";
-import { fileError, readError } from "../duckdb/duck-errors.ts";
+import type { Database } from "../duckdb/database.ts";
+import { readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { ReadSql } from "../duckdb/statements.ts";
-import { assertOwnCatalog } from "../user-sql/own-snapshot.ts";
-import { assertReadable } from "../user-sql/readable.ts";
 import { looksSince } from "./looks.ts";
+import { onSnapshot } from "./mirror-reader.ts";
 
 // When a file was begun. A replay fills a new one, whose rows may hold other values under the same times and runs: by new
 // field rules, or by a program that reads a response another way.
@@ -20,22 +18,6 @@ const begunRow = z.object({ begun_at: z.number().nullable() });
 export const readBegunAt = async (sql: ReadSql): Promise<number | null> => {
   const [row] = await sql.query(sqlText("warehouse/begun-at.sql"), [], begunRow);
   return row?.begun_at ?? null;
-};
-
-// Opens the published snapshot for the program's own statements.
-
-const MEMORY_LIMIT = "1GB";
-
-/** Opens the snapshot for statements of the program itself, read-only, in this process. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, QUERY_FAILED. The caller closes it. */
-export const openSnapshot = async (snapshot: string): Promise<Database> => {
-  assertReadable(snapshot);
-  await assertOwnCatalog(snapshot);
-  return openDatabase(snapshot, { readOnly: true, lockedDown: true, memoryLimit: MEMORY_LIMIT }).catch(
-    (raw: unknown) => {
-      const error = fileError(raw, snapshot, true);
-      throw error instanceof DuckmirrorError ? error : new DuckmirrorError("QUERY_FAILED", { detail: detailOf(error) });
-    },
-  );
 };
 
 export interface StoredRun {
@@ -87,18 +69,9 @@ export interface RunTrace extends z.output<typeof rowsRow> {
 /** Result of `work` on the snapshot; null when there is no snapshot. Throws QUERY_FAILED. */
 const reading = async <T>(snapshot: string, work: (database: Database) => Promise<T>): Promise<T | null> => {
   if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) return null;
-  assertReadable(snapshot);
-  await assertOwnCatalog(snapshot);
-  try {
-    const database = await openDatabase(snapshot, { readOnly: true, lockedDown: true });
-    try {
-      return await work(database);
-    } finally {
-      await database.close();
-    }
-  } catch (cause) {
+  return onSnapshot(snapshot, work).catch((cause: unknown) => {
     throw readError(cause, snapshot);
-  }
+  });
 };
 
 /** A run that found nothing new and so published no snapshot. */

@@ -109,6 +109,25 @@ export const assertOwnCatalog = async (snapshot: string): Promise<void> => {
   if (noted?.trim() !== identityOf(snapshot)) await assertForeign(snapshot, true);
 };
 
+/**
+ * Publishing leaves no `<snapshot>.wal`. If one exists, something else wrote it, and it would change what readers
+ * see. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED.
+ */
+export const assertReadable = (snapshot: string): void => {
+  if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) {
+    throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
+  }
+  if (statSync(`${snapshot}.wal`, { throwIfNoEntry: false }) === undefined) return;
+  const detail = `${snapshot}.wal lies beside it, which duckmirror never writes`;
+  throw new DuckmirrorError("SNAPSHOT_DAMAGED", { file: snapshot, detail });
+};
+
+/** A snapshot that may be opened and whose views may be bound. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CATALOG_REFUSED. */
+export const assertOwnSnapshot = async (snapshot: string): Promise<void> => {
+  assertReadable(snapshot);
+  await assertOwnCatalog(snapshot);
+};
+
 /** A working file with its WAL, which changes the catalog, too. */
 const workingIdentity = (working: string): string =>
   [working, `${working}.wal`]

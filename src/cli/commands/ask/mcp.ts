@@ -12,7 +12,7 @@ import { orBroken } from "../../../core/report/sync-report.ts";
 import type { Bought, MirrorDoor } from "../../../mcp/door.ts";
 import { createMcpServer, openPurse, parsePurse } from "../../../mcp/server.ts";
 import type { LookupQuestion } from "../../../sync/rows/lookup-outcome.ts";
-import { openSnapshot } from "../../../warehouse/read/read-run.ts";
+import { openSnapshot } from "../../../warehouse/read/mirror-reader.ts";
 import { createQueryProcesses } from "../../../warehouse/user-sql/user-query.ts";
 import { type CommandContext, defineCommand, option } from "../../command.ts";
 import { withError } from "../../problem.ts";
@@ -60,7 +60,7 @@ const doorOf = (config: Config, context: CommandContext): MirrorDoor & { close()
   return {
     dataDir: config.dataDir,
     read: async (work) => {
-      const database = await openSnapshot(path);
+      const database = await openSnapshot(path, { memoryLimit: "1GB" });
       return work(database, path).finally(() => database.close());
     },
     query: (sql, signal, use) => processes.stream({ snapshot: path, sql, signal }, use),

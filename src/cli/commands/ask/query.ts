@@ -12,6 +12,7 @@ import { visible } from "../../../core/text/forms.ts";
 import { counted, parseBytes } from "../../../core/text/units.ts";
 import { queryDestination } from "../../../deliver/open-destination.ts";
 import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts";
+import { assertReadable } from "../../../warehouse/user-sql/own-snapshot.ts";
 import {
   type Cell,
   isNumeric,
@@ -20,7 +21,6 @@ import {
   rowWriter,
   tableCell,
 } from "../../../warehouse/user-sql/query-output.ts";
-import { assertReadable } from "../../../warehouse/user-sql/readable.ts";
 import { createQueryProcesses, type SqlSource } from "../../../warehouse/user-sql/user-query.ts";
 import { audited } from "../../audited.ts";
 import {

@@ -1,7 +1,7 @@
 // Streams the change feed page by page from the published snapshot, and on request waits for the next snapshot.
 import { statSync } from "node:fs";
 import type { Clock } from "../../../core/clock.ts";
-import { openSnapshot } from "../read-run.ts";
+import { openSnapshot } from "../mirror-reader.ts";
 import type { Change, ChangePage } from "./change.ts";
 import { type ChangesRequest, readChanges } from "./read-changes.ts";
 
@@ -29,7 +29,7 @@ const versionOf = (snapshot: string): string | null => {
 
 /** The pages of one snapshot. */
 async function* pagesOf(request: StreamRequest, limit: number): AsyncGenerator<ChangePage, void> {
-  const database = await openSnapshot(request.snapshot);
+  const database = await openSnapshot(request.snapshot, { memoryLimit: "1GB" });
   let { after } = request;
   let left = limit;
   try {

@@ -6,7 +6,7 @@ import { openSnapshot } from "../../../../src/warehouse/export/write-parts.ts";
 import { writeBackup } from "../../../../src/warehouse/file/baseline/backup.ts";
 import { readRun } from "../../../../src/warehouse/read/read-run.ts";
 import { readStatus } from "../../../../src/warehouse/read/read-status.ts";
-import { assertReadable } from "../../../../src/warehouse/user-sql/readable.ts";
+import { assertReadable } from "../../../../src/warehouse/user-sql/own-snapshot.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const refused = (code: string) => expect.objectContaining({ code });

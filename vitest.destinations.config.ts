@@ -2,7 +2,7 @@
 // installs what they need (docs/DESTINATIONS.md). KILLS=200 for more kills.
 import { defineConfig } from "vitest/config";
 
-const KILLS = Number(process.env.KILLS ?? "6");
+const KILLS = Number(process.env.KILLS ?? "4");
 
 export default defineConfig({
   test: {

@@ -22,8 +22,8 @@ export default defineConfig({
     env: {
       SECOND_SEEDS: env.SECOND_SEEDS ?? "120",
       SECOND_FILES: env.SECOND_FILES ?? "4",
-      FEED_CASES: env.FEED_CASES ?? "24",
-      LOAD_CASES: env.LOAD_CASES ?? "60",
+      FEED_CASES: env.FEED_CASES ?? "12",
+      LOAD_CASES: env.LOAD_CASES ?? "40",
       SIMULATIONS: env.SIMULATIONS ?? "400",
       DUCKMIRROR_PROPERTY_RUNS: env.DUCKMIRROR_PROPERTY_RUNS ?? "2000",
     },

@@ -21,7 +21,7 @@ const NOT_HERE = [
   "ignored_auth",
 ];
 
-test.each([1, 2])("every check of schemathesis passes (seed %i)", async (seed) => {
+test("every check of schemathesis passes", async () => {
   const folder = tempFolder();
   const keyFile = join(folder, "key");
   writeFileSync(keyFile, KEY, { mode: 0o600 });
@@ -30,7 +30,7 @@ test.each([1, 2])("every check of schemathesis passes (seed %i)", async (seed) =
   await expect.poll(server.out, { timeout: 60_000 }).toContain("\n");
   const { url } = z.object({ url: z.string() }).parse(JSON.parse(server.out()));
   const argv = ["run", `${url}/openapi.json`, "--checks", "all", "--exclude-checks", NOT_HERE.join(",")];
-  const drawing = ["--seed", `${seed}`, "--max-examples", "25", "--generation-database", "none", "--workers", "1"];
+  const drawing = ["--seed", "1", "--max-examples", "25", "--generation-database", "none", "--workers", "1"];
   const scan = await run(inject("scanner"), [...argv, ...drawing, "--header", `Authorization: Bearer ${KEY}`], {
     cwd: folder,
     env: { NO_COLOR: "1" },

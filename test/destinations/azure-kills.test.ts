@@ -11,7 +11,7 @@ import { createTally, killDelivery, NEVER } from "./killed-delivery.ts";
 import { move } from "./moving-mirror.ts";
 import { aMovingMirror, strikeAtRequest } from "./strikes.ts";
 
-const KILLS = Number(process.env.KILLS ?? 6);
+const KILLS = Number(process.env.KILLS ?? 4);
 
 let azure: AzureServer;
 let container: TestContainer;

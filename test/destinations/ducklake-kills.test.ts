@@ -10,7 +10,7 @@ import { aFolder, type Catalog, catalogUrl, deliver, differences } from "./a-lak
 import { aMoment, createTally, killDelivery } from "./killed-delivery.ts";
 import { move } from "./moving-mirror.ts";
 
-const KILLS = Number(process.env.KILLS ?? "6");
+const KILLS = Number(process.env.KILLS ?? "4");
 /** Each kind of catalog gets a third. */
 const EACH = Math.ceil(KILLS / 3);
 

@@ -24,7 +24,7 @@ test.each(CATALOGS)(
     const at = aFolder();
     const url = catalogUrl(catalog);
     const random = seededRandom(7);
-    for (let step = 0; step < 12; step += 1) {
+    for (let step = 0; step < 7; step += 1) {
       await move(dataDir, random);
       await deliver({ dataDir, at, url });
       expect(await differences(dataDir, at, url)).toEqual({});

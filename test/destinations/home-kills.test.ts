@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => s3?.stop());
 
-const KILLS = Number(process.env.KILLS ?? "6");
+const KILLS = Number(process.env.KILLS ?? "4");
 const WORKERS = 3;
 
 test(`after ${KILLS} kills of workers and of the S3 server the mirror equals its source, whoever goes on with it`, async () => {

@@ -23,7 +23,7 @@ import { aMoment, createTally, killDelivery, NEVER } from "./killed-delivery.ts"
 import { type S3Server, startS3 } from "./s3-server.ts";
 import { aMovingMirror, strikeAtRequest } from "./strikes.ts";
 
-const KILLS = Number(process.env.KILLS ?? 6);
+const KILLS = Number(process.env.KILLS ?? 4);
 
 let s3: S3Server;
 let bucket = "";

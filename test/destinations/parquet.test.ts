@@ -109,7 +109,7 @@ test("a mirror that moves: after each delivery the set equals the snapshot, and 
   const dataDir = tempDir();
   const random = seededRandom(21);
   let now = Date.now();
-  for (let step = 0; step < 8; step += 1) {
+  for (let step = 0; step < 6; step += 1) {
     await move(dataDir, random);
     now += 8 * 3_600_000;
     await delivered(dataDir, setting(), () => now);

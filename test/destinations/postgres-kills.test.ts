@@ -10,7 +10,7 @@ import { aMoment, createTally, killDelivery, NEVER } from "./killed-delivery.ts"
 import { commitSignals, type Dump, dumpOf, move } from "./moving-mirror.ts";
 import { dumpPostgres } from "./read-postgres.ts";
 
-const KILLS = Number(process.env.KILLS ?? 6);
+const KILLS = Number(process.env.KILLS ?? 4);
 
 /** Statements of a delivery, in their order. */
 const STEPS = [

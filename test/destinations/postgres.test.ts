@@ -81,7 +81,7 @@ const expectCurrent = async (dataDir: string): Promise<void> => {
 test("a first load, then changes with deletes, erased contacts, rows out of scope and feeds that begin anew", async () => {
   const dataDir = aDataDir();
   const random = seededRandom(7);
-  for (let step = 0; step < 12; step += 1) {
+  for (let step = 0; step < 7; step += 1) {
     await move(dataDir, random);
     await delivered(dataDir);
     await expectCurrent(dataDir);

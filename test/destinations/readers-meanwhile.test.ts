@@ -11,7 +11,7 @@ import { addContacts } from "./erasing.ts";
 import { commitSignals } from "./moving-mirror.ts";
 
 const READERS = Number(process.env.LAKE_READERS ?? "5");
-const DELIVERIES = Number(process.env.LAKE_DELIVERIES ?? "8");
+const DELIVERIES = Number(process.env.LAKE_DELIVERIES ?? "5");
 const READS = Number(process.env.LAKE_READS ?? "Infinity");
 
 /** Lets readers wait for the next delivery. */

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { backupJob, restoreJob } from "../../jobs/backup.ts";
 import { followJob } from "../../jobs/following.ts";
 import { replayJob } from "../../jobs/replay.ts";
@@ -26,7 +26,7 @@ import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
-import { startSyncRig } from "../support/sync-rig.ts";
+import { useMirrored } from "../support/mirrored-rig.ts";
 
 const configOf = (dataDir: string) =>
   resolveConfig({
@@ -39,12 +39,12 @@ const configOf = (dataDir: string) =>
 const clock = { clock: systemClock, signal: new AbortController().signal };
 const STREAMS = ["accounts", "contacts", "signals"];
 
+const aMirror = useMirrored((log) => createFakeService(anOrganization(4), {}, log), {
+  env: { DUCKMIRROR_STREAMS: STREAMS.join(",") },
+});
+
 const start = async (at: { readonly target?: string } = {}) => {
-  const service = createFakeService(anOrganization(4));
-  const rig = await startSyncRig(service);
-  onTestFinished(() => rig.close());
-  await rig.sync({ streams: STREAMS });
-  await rig.sync({ streams: STREAMS });
+  const { service, rig } = await aMirror();
   const places = tempDir();
   const target = at.target ?? join(places, "backup");
   const write = (force = false) => backupJob(configOf(rig.dataDir), { target, force, version: "1.0.0" }, clock);

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { exportJob } from "../../jobs/export.ts";
 import { forgetJob } from "../../jobs/forget.ts";
 import { replayJob } from "../../jobs/replay.ts";
@@ -18,7 +18,8 @@ import { aFolder } from "../support/cli.ts";
 import { aContact, anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
-import { type SyncRig, startSyncRig } from "../support/sync-rig.ts";
+import { useMirrored } from "../support/mirrored-rig.ts";
+import type { SyncRig } from "../support/sync-rig.ts";
 
 const ID = "7f3a1c52-person";
 const TRACES = [
@@ -28,12 +29,6 @@ const TRACES = [
   "+44 20 7946 0101",
   "Augusta Kingsley",
 ];
-
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
 
 const configOf = (dataDir: string, env: Record<string, string> = {}) =>
   resolveConfig({
@@ -68,17 +63,22 @@ const person = () =>
     lastChangeDetectedOn: "2026-11-19T00:00:00.000Z",
   });
 
+const useMirror = (maxPerPage: number) =>
+  useMirrored(
+    (log) => {
+      const data = anOrganization(6);
+      data.contacts.push(person());
+      return createFakeService(data, { maxPerPage }, log);
+    },
+    { env: { DUCKMIRROR_STREAMS: "accounts,contacts" } },
+  );
+const MIRRORS = { 100: useMirror(100), 7: useMirror(7) };
+
 /** A mirror of 24 contacts and one more, who has changed her address since, and exports of it in two places. */
-const aMirror = async (maxPerPage = 100) => {
-  const data = anOrganization(6);
-  const ada = person();
-  data.contacts.push(ada);
-  const service = createFakeService(data, { maxPerPage });
-  rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts" });
-  const mirror = rig;
-  expect((await mirror.sync()).error).toBeNull();
-  ada.email = "ada.king@lovelace.example";
-  ada.lastChangeDetectedOn = "2026-11-20T00:00:00.000Z";
+const aMirror = async (maxPerPage: 100 | 7 = 100) => {
+  const { service, rig: mirror } = await MIRRORS[maxPerPage]();
+  const changed = { email: "ada.king@lovelace.example", lastChangeDetectedOn: "2026-11-20T00:00:00.000Z" };
+  Object.assign(service.data.contacts.at(-1) ?? {}, changed);
   expect((await mirror.sync()).error).toBeNull();
   const elsewhere = join(aFolder(), "lake");
   const config = configOf(mirror.dataDir);
@@ -87,7 +87,7 @@ const aMirror = async (maxPerPage = 100) => {
   const signal = new AbortController().signal;
   await exportJob(config, { ...request, tables, dir: null, format: "parquet" }, { signal });
   await exportJob(config, { ...request, tables, dir: elsewhere, format: "csv" }, { signal });
-  return { service, mirror, elsewhere, ada };
+  return { service, mirror, elsewhere };
 };
 
 const creditsOf = async (mirror: SyncRig, service: { spent(): number }) => {
@@ -130,7 +130,7 @@ test("a forgotten contact is gone from the baseline, too, from which replay then
   expect(filesWith(mirror.dataDir, TRACES)).toEqual([]);
 });
 
-test.each([100, 7])(
+test.each([100, 7] as const)(
   "no later sync brings a forgotten contact back, and an unchanged one costs what it cost before (pages of %i)",
   async (maxPerPage) => {
     const { mirror, service } = await aMirror(maxPerPage);

@@ -51,33 +51,29 @@ const endsWell = async (asked: ReturnType<typeof trigger>, dataDir: string, work
   return snapshot;
 };
 
-const LOGINS = { "without a user": "", "with a user of its own": "duckmirror:secret@" };
-
-for (const [how, login] of Object.entries(LOGINS))
-  test(`Sentinel promotes the replica during a sync of two workers, ${how}`, async () => {
-    const redis = await startPromoted();
-    await redis.onBoth("ACL", "SETUSER", "duckmirror", ...USER);
-    const dataDir = tempFolder();
-    const env = envOf(`redis://${login}${redis.host}`, dataDir);
-    const workers = [startWorker(env), startWorker(env)];
-    try {
-      const underWay = log.afterRequests(6);
-      const asked = trigger(env);
-      await underWay;
-      await redis.failOver();
-      await endsWell(asked, dataDir, workers);
-      // And the promoted one serves the next.
-      await endsWell(trigger(env, "--full"), dataDir, workers);
-    } finally {
-      await Promise.all(workers.map((worker) => worker.kill()));
-      await redis.end();
-    }
-  }, 300_000);
+test("Sentinel promotes the replica during a sync of two workers, which have a user of their own", async () => {
+  const redis = await startPromoted();
+  await redis.onBoth("ACL", "SETUSER", "duckmirror", ...USER);
+  const dataDir = tempFolder();
+  const env = envOf(`redis://duckmirror:secret@${redis.host}`, dataDir);
+  const workers = [startWorker(env), startWorker(env)];
+  try {
+    const underWay = log.afterRequests(6);
+    const asked = trigger(env);
+    await underWay;
+    await redis.failOver();
+    await endsWell(asked, dataDir, workers);
+    // And the promoted one serves the next.
+    await endsWell(trigger(env, "--full"), dataDir, workers);
+  } finally {
+    await Promise.all(workers.map((worker) => worker.kill()));
+    await redis.end();
+  }
+}, 300_000);
 
 const CLOCKS: readonly (readonly [what: string, clocks: readonly number[]])[] = [
   ["a worker a day ahead", [DAY_MS]],
   ["a worker a day behind", [-DAY_MS]],
-  ["two workers, one a day ahead", [DAY_MS, 0]],
   ["two workers, a day ahead and a day behind", [DAY_MS, -DAY_MS]],
 ];
 

@@ -25,7 +25,7 @@ import { dumpMirror } from "../support/mirror-dump.ts";
 import { startRedis } from "../support/redis.ts";
 import { seededRandom } from "../support/sync-rig.ts";
 
-const KILLS = Number(process.env.KILLS ?? "6");
+const KILLS = Number(process.env.KILLS ?? "4");
 const SEED = Number(process.env.SEED ?? "453895");
 const WORKERS = 3;
 const MIRRORS = 6;

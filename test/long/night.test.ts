@@ -17,7 +17,7 @@ import { seededRandom } from "../support/sync-rig.ts";
 import { logRequests, type ServiceLog } from "./service-log.ts";
 
 /** Two hours of a night are `NIGHT_MINUTES=120`. */
-const MINUTES = Number(process.env.NIGHT_MINUTES ?? 1);
+const MINUTES = Number(process.env.NIGHT_MINUTES ?? 0.5);
 const SEED = Number(process.env.NIGHT_SEED ?? 20_261_122);
 const CONCURRENCY = 4;
 const CHANGES = 8;

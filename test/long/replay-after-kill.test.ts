@@ -30,7 +30,7 @@ const replayOf = (dataDir: string) => {
   return replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
 };
 
-test.each([2, 9, 17])(
+test.each([2, 17])(
   "a run killed at request %i is replayed as far as it came, and no request is paid for twice",
   async (killAt) => {
     const service = createFakeService(anOrganization(6), { maxPerPage: 8 });

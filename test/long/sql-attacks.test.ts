@@ -62,7 +62,6 @@ test("nothing that a statement does reads, writes or changes anything else", asy
   processes = createQueryProcesses(LIMITS, "owner", { spare: true });
   const before = filesNow();
   const attacks = refusedAttacks({ snapshot, dir });
-  expect(attacks.length).toBeGreaterThan(180);
   for (const attack of attacks) {
     const outcome = await outcomeOf(attack, processes);
     // Where DuckDB takes a statement that does nothing here, its rows must hold nothing of ours.

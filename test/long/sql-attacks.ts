@@ -7,7 +7,7 @@ export interface Attack {
 
 type Places = { readonly snapshot: string; readonly dir: string };
 
-const TARGETS = (at: Places) => [at.snapshot, `${at.snapshot}.wal`, `${at.snapshot}.tmp/x`, `${at.dir}/new.txt`];
+const TARGETS = (at: Places) => [at.snapshot, `${at.dir}/new.txt`];
 
 /** Every way of writing, to every place that DuckDB has ever let through. */
 const writing = (at: Places): readonly Attack[] => {
@@ -40,7 +40,7 @@ const writing = (at: Places): readonly Attack[] => {
 };
 
 const reading = (at: Places): readonly Attack[] =>
-  [`${at.dir}/secret.txt`, "/etc/passwd", "/proc/self/environ", at.snapshot, `${at.dir}/*`].flatMap((path, place) =>
+  [`${at.dir}/secret.txt`, "/proc/self/environ", `${at.dir}/*`].flatMap((path, place) =>
     [
       `SELECT * FROM read_text('${path}')`,
       `SELECT * FROM read_blob('${path}')`,
@@ -113,26 +113,18 @@ export const refusedAttacks = (at: Places): readonly Attack[] => [
 
 /** Want more memory than there is: the statement ends, nothing else does. */
 export const GREEDY: readonly Attack[] = [
-  { name: "a list of a billion numbers", sql: "SELECT range(1000000000)" },
   { name: "a text of two billion characters", sql: "SELECT printf('%2000000000d', 1)" },
-  { name: "a text of 400 MB, many times", sql: "SELECT repeat('x', 400000000) FROM range(20)" },
-  { name: "rows of long lists", sql: "SELECT range(40000) AS l FROM range(3000000)" },
   { name: "a sort of everything", sql: "SELECT * FROM range(2000000000) ORDER BY hash(range)" },
   { name: "a hash table of everything", sql: "SELECT range, count(*) FROM range(4000000000) GROUP BY range" },
   { name: "a list of all there is", sql: "SELECT list(range) FROM range(4000000000)" },
-  { name: "a text of all there is", sql: "SELECT string_agg(range::VARCHAR, ',') FROM range(4000000000)" },
   {
     name: "a cross join kept",
     sql: "CREATE TEMP TABLE x AS SELECT a.range FROM range(1000000) a, range(100000) b; FROM x",
   },
-  { name: "a map of much", sql: "SELECT map(range(100000000), range(100000000))" },
   {
     name: "a text doubled and doubled",
     sql: "WITH RECURSIVE r(s) AS (SELECT 'x' UNION ALL SELECT s || s FROM r) SELECT max(length(s)) FROM r",
   },
-  { name: "a bit string", sql: "SELECT bitstring('1', 2000000000)" },
-  { name: "padding", sql: "SELECT lpad('x', 2000000000, 'y')" },
-  { name: "a JSON array", sql: "SELECT to_json(range(300000000))" },
   {
     name: "a window over everything",
     sql: "SELECT max(s) FROM (SELECT sum(range) OVER (ORDER BY hash(range)) AS s FROM range(1000000000))",
@@ -143,22 +135,10 @@ export const GREEDY: readonly Attack[] = [
 export const ENDLESS: readonly Attack[] = [
   { name: "levenshtein", sql: "SELECT levenshtein(repeat('a', 1000000), repeat('b', 1000000))" },
   {
-    name: "damerau_levenshtein",
-    sql: "SELECT damerau_levenshtein(repeat('a', 20000), repeat('b', 20000)) FROM range(1000)",
-  },
-  {
-    name: "jaccard and jaro",
-    sql: "SELECT sum(jaro_winkler_similarity(repeat('ab', 20000 + range), repeat('ba', 20000))) FROM range(100000)",
-  },
-  {
     name: "a regular expression",
     sql: "SELECT count(*) FROM range(1000000000000) WHERE regexp_matches(range::VARCHAR, '^(1|2|3)*4$')",
   },
   { name: "a count to no end", sql: "SELECT count(*) FROM range(1000000000000000)" },
-  {
-    name: "a cross join",
-    sql: "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range = -1",
-  },
   {
     name: "a recursion without an end",
     sql: "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT (n + 1) % 1000 FROM r) SELECT count(*) FROM r",
@@ -173,12 +153,8 @@ const nested = (open: string, inner: string, close: string, depth: number) =>
 export const HEAVY_PLANS: readonly Attack[] = [
   { name: "brackets", sql: `SELECT ${nested("(", "1", ")", 20_000)}` },
   { name: "subqueries", sql: nested("SELECT * FROM (", "SELECT 1", ")", 3000) },
-  { name: "NOT", sql: `SELECT ${"NOT ".repeat(20_000)}true` },
-  { name: "a sum of many", sql: `SELECT ${"1+".repeat(20_000)}1` },
   { name: "a list of many", sql: `SELECT 1 IN (${Array.from({ length: 20_000 }, (_, i) => i).join()})` },
   { name: "unions", sql: Array.from({ length: 3000 }, () => "SELECT 1").join(" UNION ALL ") },
   { name: "joins", sql: `SELECT count(*) FROM ${Array.from({ length: 60 }, (_, i) => `t t${i}`).join(", ")}` },
-  { name: "casts", sql: `SELECT 1${"::INTEGER".repeat(20_000)}` },
   { name: "CASE", sql: `SELECT ${nested("CASE WHEN true THEN ", "1", " END", 2000)}` },
-  { name: "names", sql: `SELECT 1 AS "${"x".repeat(90_000)}"` },
 ];

@@ -13,7 +13,7 @@ const HANG_UP_MS = 3_000;
 const MOST_STOP_MS = 5_000;
 
 const LARGE_VALUES = [
-  ...[7, 9, 50, 100, 150, 400, 600].map((millions) => ({
+  ...[9, 150, 600].map((millions) => ({
     name: `a value of ${millions} million characters`,
     sql: `SELECT repeat('x', ${millions}000000)`,
   })),
@@ -91,7 +91,7 @@ describe("while a statement runs, others are answered, and afterwards the server
   });
 });
 
-test.each(ENDLESS.slice(0, 3))("$name: SIGTERM ends the server within five seconds", async ({ sql }) => {
+test.each(ENDLESS.slice(0, 1))("$name: SIGTERM ends the server within five seconds", async ({ sql }) => {
   const server = await serving(dataDir, {});
   const asked = ask(server, sql).then(
     (response) => response.status,

@@ -4,8 +4,8 @@
 export type Target = "file" | "database" | "folder" | "nothing";
 
 export interface Plant {
-  /** Path below the data directory; `DAY`: today, `MONTH`: this month, both UTC. */
-  readonly path: string;
+  /** Paths below the data directory, planted at once; `DAY`: today, `MONTH`: this month, both UTC. */
+  readonly paths: readonly string[];
   /** `pipe`: no link, but a pipe that nobody writes to. */
   readonly to: Target | "pipe";
   /** The command; `CONTACT` becomes an id of the mirror. */
@@ -30,18 +30,18 @@ const ALERTS = ["alerts", "send"];
 const RULE =
   "alerts: [{ name: rule, event: run_failed, url: 'http://127.0.0.1:9/', format: slack, allow_private: true }]\n";
 
+/** A command for each path. */
 const at = (paths: readonly string[], to: Plant["to"], argv: readonly string[], refuses = false): Plant[] =>
-  paths.map((path) => ({ path, to, argv, refuses }));
+  paths.map((path) => ({ paths: [path], to, argv, refuses }));
+
+/** One command that meets all of them and does its work. */
+const together = (paths: readonly string[], to: Plant["to"], argv: readonly string[]): Plant => ({ paths, to, argv });
 
 export const PLANTS: readonly Plant[] = [
   // Beside the snapshot.
-  ...at([".warehouse.duckdb.new"], "file", SYNC),
-  ...at([".warehouse.duckdb.new"], "nothing", SYNC),
-  ...at([".warehouse.duckdb.new"], "database", REPLAY),
-  ...at(["warehouse.duckdb"], "file", SYNC),
-  ...at(["warehouse.duckdb"], "nothing", SYNC),
-  ...at(["warehouse.duckdb.wal"], "file", SYNC),
-  ...at(["warehouse.duckdb.wal"], "nothing", SYNC),
+  together([".warehouse.duckdb.new", "warehouse.duckdb", "warehouse.duckdb.wal", "state/closed"], "file", SYNC),
+  together([".warehouse.duckdb.new", "warehouse.duckdb", "warehouse.duckdb.wal"], "nothing", SYNC),
+  together([".warehouse.duckdb.new"], "database", REPLAY),
   // Folders of the state.
   ...at(["state", "state/archive", "state/archive/MONTH", "state/tmp"], "folder", SYNC, true),
   ...at(["state", "state/audit"], "folder", QUERY),
@@ -54,13 +54,12 @@ export const PLANTS: readonly Plant[] = [
   ...at(["state/working.duckdb.new", "state/working.duckdb.new.wal"], "nothing", REPLAY, true),
   ...at(["state/working.duckdb.new"], "database", FORGET, true),
   ...at(["state/forget.key"], "file", FORGET, true),
-  ...at(["state/closed"], "file", SYNC),
   ...at(["state/backup.key"], "file", ["backup", "ELSEWHERE"], true),
   ...at(["state/backup.key"], "pipe", ["backup", "ELSEWHERE"], true),
-  ...at(["state/forget.key.new", "state/archive/forgotten.json.new"], "file", FORGET),
+  together(["state/forget.key.new", "state/archive/forgotten.json.new"], "file", FORGET),
   // The audit trail.
-  ...at(["state/audit/DAY.jsonl", "state/audit/key"], "file", QUERY),
-  ...at(["state/audit/DAY.jsonl", "state/audit/key"], "nothing", QUERY),
+  together(["state/audit/DAY.jsonl", "state/audit/key"], "file", QUERY),
+  together(["state/audit/DAY.jsonl", "state/audit/key"], "nothing", QUERY),
   ...at(["state/audit/DAY.jsonl"], "pipe", QUERY),
   ...at(["state/audit/2020-01-01.jsonl"], "file", SYNC),
   // Keys.
@@ -75,7 +74,7 @@ export const PLANTS: readonly Plant[] = [
   ...at(["export", "export/.staging", "export/accounts"], "folder", EXPORT, true),
   ...at(["export/.lock"], "nothing", EXPORT, true),
   ...at(["export/.lock"], "database", EXPORT, true),
-  ...at(["export/_manifest.json.new", "export/accounts/accounts.parquet"], "file", [
+  together(["export/_manifest.json.new", "export/accounts/accounts.parquet"], "file", [
     "export",
     "--tables",
     "main,history",
@@ -93,14 +92,12 @@ export const PLANTS: readonly Plant[] = [
     config: RULE,
   })),
   // A pipe or link in place of any other file of the state.
-  ...["following.json", "tier.json", "checked.json", "field-rules.json", "looks.ndjson", "writer.lock"].flatMap(
-    (name) => at([`state/${name}`], "pipe", SYNC, true),
-  ),
+  ...["following.json", "looks.ndjson", "writer.lock"].flatMap((name) => at([`state/${name}`], "pipe", SYNC, true)),
   ...at(["state/archive/forgotten.json", "state/forget.key"], "pipe", SYNC, true),
   ...at(["state/archive/MONTH/000000000001.journal.ndjson"], "pipe", SYNC, true),
   ...at(["state/calls"], "folder", SYNC, true),
   ...at(["state/history-id"], "pipe", SYNC),
-  ...at(["state/delivering", "state/deliveries", "state/baseline"], "folder", SYNC),
+  together(["state/delivering", "state/deliveries", "state/baseline"], "folder", SYNC),
   ...at(["state/exports.ndjson"], "pipe", FORGET, true),
   // The configuration.
   ...at(["duckmirror.yaml"], "pipe", ["status"], true),
@@ -108,7 +105,7 @@ export const PLANTS: readonly Plant[] = [
     ...plant,
     env: { DUCKMIRROR_TOKEN: "", DUCKMIRROR_TOKEN_FILE: "token" },
   })),
-  ...at(["duckmirror.yaml.new", "duckmirror.yaml"], "file", INIT),
+  together(["duckmirror.yaml.new", "duckmirror.yaml"], "file", INIT),
   ...at(["duckmirror.yaml.new"], "nothing", INIT),
 ];
 

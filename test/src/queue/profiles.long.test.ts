@@ -1,24 +1,9 @@
-// Several organizations on one Redis, exports after a sync, and syncs that the queue has forgotten.
+// A worker that does not know a profile, exports after a sync, and syncs that the queue has forgotten.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
-
-test("an organization that hangs holds up no other, and each has its own mirror", async () => {
-  const redis = await aRedis();
-  const [slow, quick] = [await anOrg("slow"), await anOrg("quick", 2)];
-  const { triggers } = await aWorker(redis, [slow.config(redis), quick.config(redis)]);
-  const release = slow.hold();
-  const hanging = await triggers.start(anAsk({ profile: "slow" }));
-  const { runId } = await triggers.start(anAsk({ profile: "quick" }));
-  expect(await reached(triggers, runId)).toMatchObject({ state: "done", profile: "quick" });
-  expect(await triggers.find(hanging.runId)).toMatchObject({ state: "running", profile: "slow" });
-  release();
-  expect((await reached(triggers, hanging.runId)).state).toBe("done");
-  const accounts = "SELECT count(*)::INTEGER FROM accounts";
-  expect([await slow.rows(accounts), await quick.rows(accounts)]).toEqual([[[3]], [[2]]]);
-});
 
 test("a job of a profile that a worker does not know is left to one that does", async () => {
   const redis = await aRedis();

@@ -6,7 +6,7 @@ import { startReaderChild } from "./child.ts";
 
 const headlines = z.object({ headline: z.string() });
 
-test("fifty publishes under twenty readers and one that stays: no error, no wait, every read of one version", async () => {
+test("fifteen publishes under twenty readers and one that stays: no error, no wait, every read of one version", async () => {
   const warehouse = await aWarehouse();
   const commit = (version: number) =>
     warehouse.commit(
@@ -23,7 +23,7 @@ test("fifty publishes under twenty readers and one that stays: no error, no wait
   onTestFinished(() => stays.close());
   const readers = startReaderChild(warehouse.snapshot);
   expect(await readers.next()).toBe("reading");
-  for (let version = 1; version <= 50; version++) {
+  for (let version = 1; version <= 15; version++) {
     await commit(version);
     readers.say("read");
     await warehouse.publish();
@@ -32,7 +32,7 @@ test("fifty publishes under twenty readers and one that stays: no error, no wait
   }
   await readers.end();
   const [reads = 0, versions = 0] = ((await readers.next()) ?? "").split(" ").map(Number);
-  // Readers that waited for the writer would have met few of the fifty versions.
-  expect(reads).toBeGreaterThan(100);
-  expect(versions).toBeGreaterThan(10);
+  // Readers that waited for the writer would have met few of the versions.
+  expect(reads).toBeGreaterThan(40);
+  expect(versions).toBeGreaterThan(4);
 });

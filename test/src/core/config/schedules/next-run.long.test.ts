@@ -1,13 +1,13 @@
-// The meaning of a schedule: next runs over four years in four zones equal those of a reference that looks at each minute.
+// The meaning of a schedule: next runs over two years in four zones equal those of a reference that looks at each minute.
 import { describe, expect, test } from "vitest";
 import { type Cron, nextRun, parseCron } from "../../../../../src/core/config/schedules/cron.ts";
 
 const ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"];
 const MINUTE = 60_000;
 const START = Date.UTC(2024, 0, 1);
-const END = Date.UTC(2028, 0, 1);
+const END = Date.UTC(2026, 0, 1);
 
-/** Local times of each minute of four years, as if they were UTC: a zone changes its offset at a quarter of an hour. */
+/** Local times of each minute, as if they were UTC: a zone changes its offset at a quarter of an hour. */
 const localMinutes = (timeZone: string): Float64Array => {
   const format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" });
   const minutes = new Float64Array((END - START) / MINUTE);
@@ -66,7 +66,7 @@ const EXPRESSIONS = [
 
 describe.each(ZONES)("in %s", (timeZone) => {
   const minutes = localMinutes(timeZone);
-  test.each(EXPRESSIONS)("%s runs when the reference does, over four years", (text) => {
+  test.each(EXPRESSIONS)("%s runs when the reference does, over two years", (text) => {
     const cron = parseCron(text);
     const runs: number[] = [];
     for (let at = nextRun(cron, timeZone, START - 1); at !== null && at < END; at = nextRun(cron, timeZone, at)) {

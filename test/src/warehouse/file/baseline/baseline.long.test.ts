@@ -16,7 +16,8 @@ import { tempDir } from "../../temp-dir.ts";
 let rig: SyncRig;
 afterEach(() => rig.close());
 
-const DAY_MS = 86_400_000;
+/** Time between two syncs: long, so that few of them make an archive grow old. */
+const STEP_MS = 3 * 86_400_000;
 const STREAMS = ["accounts", "contacts", "signals"];
 
 const start = async (env: Record<string, string> = { DUCKMIRROR_ARCHIVE_RETENTION_DAYS: "5" }) => {
@@ -40,9 +41,9 @@ const start = async (env: Record<string, string> = { DUCKMIRROR_ARCHIVE_RETENTIO
   const replay = (request: { partial?: boolean; fromStart?: boolean } = {}, more: Record<string, string> = {}) =>
     replayJob(configOf(more), { partial: false, ...request }, { clock, emit: () => undefined });
   let changes = 0;
-  /** A day with a change, then a sync. */
-  const day = async (more: Record<string, string> = {}) => {
-    await clock.sleep(DAY_MS);
+  /** Three days with a change, then a sync. */
+  const step = async (more: Record<string, string> = {}) => {
+    await clock.sleep(STEP_MS);
     const touched = new Date(clock.now()).toISOString();
     changes += 1;
     Object.assign(service.data.signals[changes % 12] ?? {}, { headline: `news ${changes}`, updatedAt: touched });
@@ -52,90 +53,90 @@ const start = async (env: Record<string, string> = { DUCKMIRROR_ARCHIVE_RETENTIO
     expect(result.error).toBe(null);
     return result.report;
   };
-  const days = async (count: number) => {
-    for (let index = 0; index < count; index++) await day();
+  const steps = async (count: number) => {
+    for (let index = 0; index < count; index++) await step();
   };
   const archived = () =>
     readdirSync(join(state, "archive"), { recursive: true }).filter((name) => String(name).includes("."));
-  return { service, clock, state, replay, day, days, archived };
+  return { service, clock, state, replay, step, steps, archived };
 };
 
 test("what is older than the limit goes, and the archive grows no more", async () => {
-  const { state, days, archived } = await start();
-  await days(10);
+  const { state, steps, archived } = await start();
+  await steps(6);
   const files = archived().length;
   expect(await readBaseline(state)).toMatchObject({ applied: expect.any(Number) });
-  await days(10);
+  await steps(5);
   expect(archived().length).toBeLessThanOrEqual(files + 3);
   expect(readdirSync(join(state, "baseline"))).toHaveLength(2);
 });
 
 test("replay starts from the baseline and gives the mirror that was, row by row and change by change", async () => {
-  const { state, replay, day, days } = await start();
-  await days(14);
+  const { state, replay, step, steps } = await start();
+  await steps(6);
   const twin = tempDir();
   cpSync(rig.dataDir, twin, { recursive: true });
   const before = await dumpMirror(rig.dataDir);
   rmSync(join(state, "working.duckdb"));
   const report = await replay();
   expect(report).toMatchObject({ baseline: expect.stringMatching(/^2026-/), missing: [] });
-  expect(report.runs).toBeLessThan(14);
+  expect(report.runs).toBeLessThan(6);
   expect(await dumpMirror(rig.dataDir)).toEqual(before);
   // And the next sync asks for what that of a twin asks for that was never rebuilt.
-  const { requests } = await day();
+  const { requests } = await step();
   const { report: unharmed } = await rig.sync({ streams: STREAMS }, { DUCKMIRROR_DATA_DIR: twin });
   expect(requests).toBe(unharmed.requests);
 });
 
 test("replay --from-start needs the whole archive, and says when it is gone", async () => {
-  const { state, replay, days } = await start({
+  const { state, replay, steps } = await start({
     DUCKMIRROR_ARCHIVE_RETENTION_DAYS: "keep",
     DUCKMIRROR_ARCHIVE_MAX_SIZE: "keep",
   });
-  await days(2);
+  await steps(2);
   expect(await readBaseline(state)).toBe(null);
   expect(await replay({ fromStart: true })).toMatchObject({ baseline: null, runs: 2 });
   await rig.close();
   const pruned = await start();
-  await pruned.days(12);
+  await pruned.steps(6);
   await expect(pruned.replay({ fromStart: true })).rejects.toMatchObject({ code: "ARCHIVE_INCOMPLETE" });
 });
 
 test("a damaged baseline is named by replay, which then changes nothing, and the next pruning makes a new one", async () => {
-  const { state, replay, day, days } = await start();
-  await days(9);
+  const { state, replay, step, steps } = await start();
+  await steps(5);
   const baseline = await readBaseline(state);
   appendFileSync(baseline?.path ?? "", "x");
   const before = await dumpMirror(rig.dataDir);
   await expect(replay()).rejects.toMatchObject({ code: "BASELINE_DAMAGED" });
   expect(await dumpMirror(rig.dataDir)).toEqual(before);
-  for (let more = 0; more < 9 && (await readBaseline(state))?.file === baseline?.file; more++) await day();
+  for (let more = 0; more < 6 && (await readBaseline(state))?.file === baseline?.file; more++) await step();
   expect((await readBaseline(state))?.file).not.toBe(baseline?.file);
   expect(await replay()).toMatchObject({ missing: [] });
 });
 
 test("values stored before a field was excluded are never made the baseline: only the archive can leave them out", async () => {
-  const { state, replay, day, days, archived } = await start();
-  await days(3);
+  const { state, replay, step, steps, archived } = await start();
+  await steps(2);
   const excluded = { DUCKMIRROR_EXCLUDE_FIELDS: "signals.headline" };
-  for (let index = 0; index < 8; index++) await day(excluded);
+  for (let index = 0; index < 4; index++) await step(excluded);
   expect(await readBaseline(state)).toBe(null);
-  expect(archived().length).toBeGreaterThan(20);
+  expect(archived().length).toBeGreaterThan(10);
   await replay({}, excluded);
   expect(await rig.rows("select count(headline) n from (from signals union all by name from history.signals)")).toEqual(
     [{ n: 0 }],
   );
-  for (let index = 0; index < 8; index++) await day(excluded);
+  for (let index = 0; index < 4; index++) await step(excluded);
   const baseline = await readBaseline(state);
   expect(readFileSync(baseline?.path ?? "").includes("news 1")).toBe(false);
 });
 
 test("the newest journal file stays, so that an old working file is noticed", async () => {
-  const { state, days, archived } = await start({
+  const { state, steps, archived } = await start({
     DUCKMIRROR_ARCHIVE_RETENTION_DAYS: "1",
     DUCKMIRROR_ARCHIVE_MAX_SIZE: "0B",
   });
-  await days(9);
+  await steps(4);
   expect(archived().some((name) => String(name).endsWith(".journal.ndjson"))).toBe(true);
   rmSync(join(state, "working.duckdb"));
   await expect(openWarehouse({ dataDir: rig.dataDir, clock: simulatedClock() })).rejects.toMatchObject({
@@ -146,9 +147,9 @@ test("the newest journal file stays, so that an old working file is noticed", as
 const SEED = 20261124;
 test(`lives with changes, prunings, replays and lost working files: always the same mirror (seed ${SEED})`, async () => {
   const random = seededRandom(SEED);
-  const { state, replay, day } = await start({ DUCKMIRROR_ARCHIVE_RETENTION_DAYS: "2" });
-  for (let round = 0; round < 20; round++) {
-    await day();
+  const { state, replay, step } = await start({ DUCKMIRROR_ARCHIVE_RETENTION_DAYS: "2" });
+  for (let round = 0; round < 12; round++) {
+    await step();
     if (random() < 0.7) continue;
     const before = await dumpMirror(rig.dataDir);
     if (random() < 0.5) rmSync(join(state, "working.duckdb"));

@@ -24,10 +24,9 @@ import {
   writeBackup,
 } from "../src/warehouse/file/baseline/backup.ts";
 import { copyDurably, makeBaseline } from "../src/warehouse/file/baseline/baseline.ts";
-import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { assertForeignCatalog } from "../src/warehouse/user-sql/own-snapshot.ts";
-import { followHome } from "./home.ts";
+import { followHome, withWarehouse } from "./home.ts";
 
 /** Object printed by `backup --json` and `restore --json`. */
 export interface BackupReport {
@@ -190,11 +189,6 @@ export const restoreJob = async (
       signal,
     },
   );
-  const warehouse = await openWarehouse({ dataDir, clock, memory });
-  try {
-    const { path } = await warehouse.publish();
-    return reportOf(backup, path, proof === "trusted" ? null : proof.file, clock.now() - start);
-  } finally {
-    await warehouse.close();
-  }
+  const { path } = await withWarehouse({ dataDir, clock, memory }, (warehouse) => warehouse.publish());
+  return reportOf(backup, path, proof === "trusted" ? null : proof.file, clock.now() - start);
 };

@@ -8,9 +8,8 @@ import { DuckmirrorError, detailOf, hasSystemCode } from "../src/core/errors.ts"
 import { makeFolders, writeNewSync } from "../src/core/files/own-files.ts";
 import { checkProblem, runChecks } from "../src/warehouse/file/checks/run-checks.ts";
 import { starterChecks } from "../src/warehouse/file/checks/starter-checks.ts";
-import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import type { CheckResult } from "../src/warehouse/read/check-results.ts";
-import { followHome } from "./home.ts";
+import { followHome, withWarehouse } from "./home.ts";
 
 export interface CheckedData {
   readonly results: readonly CheckResult[];
@@ -26,13 +25,10 @@ export const checkDataJob = async (
   const { dataDir, memory, checks } = config;
   if (checks === null) throw new DuckmirrorError("CHECKS_MISSING");
   if (await followHome(config, clock)) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshotPath(dataDir) });
-  const warehouse = await openWarehouse({ dataDir, clock, memory });
-  try {
-    const results = await runChecks(warehouse.database, checks, { runId: null, now: clock.now(), stop: signal });
+  return withWarehouse({ dataDir, clock, memory }, async ({ database }) => {
+    const results = await runChecks(database, checks, { runId: null, now: clock.now(), stop: signal });
     return { results, error: checkProblem(results) };
-  } finally {
-    await warehouse.close();
-  }
+  });
 };
 
 const writeUnlessThere = (path: string, text: string): readonly string[] => {

@@ -20,9 +20,9 @@ import { isoTimeOrNull } from "../src/core/time.ts";
 import { eraseUnfollowed } from "../src/sync/run/settle/remove-company.ts";
 import { sqlText } from "../src/warehouse/duckdb/sql-files.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
-import { openWarehouse, type Warehouse } from "../src/warehouse/file/warehouse.ts";
+import type { Warehouse } from "../src/warehouse/file/warehouse.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
-import { homeOf } from "./home.ts";
+import { homeOf, withWarehouse } from "./home.ts";
 
 // Reads from the published snapshot what followed inputs resolved to.
 
@@ -161,14 +161,11 @@ export const unfollowJob = async (
   try {
     const auditRetentionDays = audit.retentionDays;
     // Without checks: one that fails would leave readers what was to go.
-    const warehouse = await openWarehouse({ dataDir, clock, memory, home, auditRetentionDays });
-    try {
+    return await withWarehouse({ dataDir, clock, memory, home, auditRetentionDays }, async (warehouse) => {
       const erased = await eraseAsked(config, warehouse, clock);
       await warehouse.publish();
       return { removed, erased };
-    } finally {
-      await warehouse.close();
-    }
+    });
   } catch (error) {
     if (error instanceof DuckmirrorError && error.code === "WRITER_BUSY") return { removed, erased: null };
     throw error;

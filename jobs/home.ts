@@ -5,7 +5,7 @@ import type { Config } from "../src/core/config/config.ts";
 import { isCode } from "../src/core/errors.ts";
 import { type Home, hadHome, mirrorHome, noHome } from "../src/deliver/home/mirror-home.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
-import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
+import { openWarehouse, type Warehouse } from "../src/warehouse/file/warehouse.ts";
 import { enterDataDir, enterMirror, warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { tableStrictness } from "../src/warehouse/record/normalize-record.ts";
 
@@ -15,6 +15,19 @@ type Housed = Pick<Config, "dataDir" | "home" | "azure">;
 export const homeOf = ({ dataDir, home: url, azure }: Housed, clock: Pick<Clock, "now">): Home | undefined => {
   if (url !== null) return mirrorHome({ url, dataDir, azure, clock });
   return hadHome(dataDir) ? noHome(dataDir) : undefined;
+};
+
+/** Runs `work` on the opened mirror. Throws the errors of opening it, and those of `work`. */
+export const withWarehouse = async <T>(
+  options: Parameters<typeof openWarehouse>[0],
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> => {
+  const warehouse = await openWarehouse(options);
+  try {
+    return await work(warehouse);
+  } finally {
+    await warehouse.close();
+  }
 };
 
 /** How a job opens the mirror to write it. */
@@ -62,14 +75,8 @@ export const followHome = (
       const lock = await enterDataDir(dataDir);
       const isNew = await home.follow().finally(() => lock.release());
       if (!isNew) return;
-      const warehouse = await openWarehouse({
-        dataDir,
-        clock: { ...systemClock, now: clock.now },
-        memory,
-        keepSnapshots,
-        checks,
-      });
-      await warehouse.publish().finally(() => warehouse.close());
+      const opening = { dataDir, clock: { ...systemClock, now: clock.now }, memory, keepSnapshots, checks };
+      await withWarehouse(opening, (warehouse) => warehouse.publish());
     } catch (error) {
       // The checks of a state that the holder did not publish either keep the snapshot that is here.
       if (!isCode(error, "WRITER_BUSY") && !isCode(error, "CHECK_FAILED")) throw error;

@@ -16,11 +16,10 @@ import { redactingSender } from "../src/sync/request/fetcher.ts";
 import type { LookupQuestion } from "../src/sync/rows/lookup-outcome.ts";
 import { readForgotten, refuseUnfinished } from "../src/warehouse/archive/forgotten-list.ts";
 import { archiveStore } from "../src/warehouse/archive/read-archive.ts";
-import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 import { type JobContext, redactorOf } from "./engine.ts";
-import { writingOptions } from "./home.ts";
+import { withWarehouse, writingOptions } from "./home.ts";
 import { openOwnAccess } from "./service-access.ts";
 
 export interface LookupRequest extends LookupQuestion {
@@ -67,15 +66,12 @@ type Keeping = Pick<LookupResult, "kept" | "error">;
 const keepAnswer = async (config: Config, { clock, signal }: LookupContext): Promise<Keeping> => {
   const { dataDir } = config;
   try {
-    const warehouse = await openWarehouse({ ...writingOptions(config, clock), stop: signal });
-    try {
+    await withWarehouse({ ...writingOptions(config, clock), stop: signal }, async (warehouse) => {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const archive = redactingArchive(archiveStore(warehouse.archiveDir), redact);
       await takeCalls(warehouse, { dataDir, archive, clock });
       await warehouse.publish();
-    } finally {
-      await warehouse.close();
-    }
+    });
     return { kept: true, error: null };
   } catch (error) {
     if (isCode(error, "WRITER_BUSY")) return { kept: false, error: null };

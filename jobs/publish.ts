@@ -15,9 +15,8 @@ import {
 } from "../src/core/report/sync-report.ts";
 import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
-import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { type RunTrace, readRun, readTraces } from "../src/warehouse/read/read-run.ts";
-import { writingOptions } from "./home.ts";
+import { withWarehouse, writingOptions } from "./home.ts";
 
 /** Result of one run, as stored. */
 export const runResultSchema = z.object({
@@ -212,12 +211,7 @@ interface PublishContext {
 const publishAndReport = async (config: Config, sync: EndedSync, { clock, signal }: PublishContext) => {
   const snapshot = snapshotPath(config.dataDir);
   if (!(await isCurrent(config.dataDir, sync))) {
-    const warehouse = await openWarehouse({ ...writingOptions(config, clock), stop: signal });
-    try {
-      await warehouse.publish();
-    } finally {
-      await warehouse.close();
-    }
+    await withWarehouse({ ...writingOptions(config, clock), stop: signal }, (warehouse) => warehouse.publish());
   }
   const reported = new Set(sync.results.map(({ report }) => report.run_id));
   const traces = await readTraces(snapshot, sync.syncId, reported);

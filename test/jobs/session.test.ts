@@ -222,9 +222,7 @@ describe("a deadline", () => {
     // It has said how it ended: nothing is run again, though its time is over.
     expect((await run(["accounts"], { syncId: "s2", leftMs: -1 }))[0]?.report.status).toBe("stopped");
   });
-});
 
-describe("a deadline that is read again", () => {
   test("that another request extends while the sync waits for its place counts from then on", async () => {
     const { clock, started, run } = aRig(1);
     void run(["accounts"], { syncId: "other" }, "other");
@@ -238,15 +236,5 @@ describe("a deadline that is read again", () => {
     expect(started[1]?.signal.reason).toMatchObject({ code: "DURATION_SPENT" });
     await started[1]?.end("stopped", "stopped");
     expect(streamsOf(await late)).toEqual(["accounts"]);
-  });
-
-  test("that nobody can read again ends the sync all the same", async () => {
-    const { clock, started, run } = aRig(1);
-    void run(["accounts"], { leftMs: 10_000, readLeftMs: () => new Promise(() => undefined) });
-    await clock.advance(10_500);
-    expect(started[0]?.signal.aborted).toBe(false);
-    await clock.advance(600);
-    expect(started[0]?.signal.reason).toMatchObject({ code: "DURATION_SPENT" });
-    await started[0]?.end("stopped", "stopped");
   });
 });

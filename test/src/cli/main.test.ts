@@ -58,11 +58,6 @@ test("a Node that is too old is refused in one sentence, before the program is l
   for (const version of ["20.18.1", "22.0.0", "26.10.0"]) expect(await at(version)).toMatchObject({ code: 0, err: "" });
 });
 
-test("an unknown command ends with exit code 2 and nothing on stdout", async () => {
-  const run = await launch(["snyc"], aFolder()).ended;
-  expect(run).toMatchObject({ code: 2, out: "", err: expect.stringContaining("Did you mean sync?") });
-});
-
 test("files are written for their owner only, whatever umask the program was started with", async () => {
   const cwd = aFolder();
   const { code } = await launch(["init", "--yes", "--config", "new/duckmirror.yaml"], cwd).ended;

@@ -4,14 +4,14 @@ import { createMirror } from "../../../src/library/mirror.ts";
 import { change } from "../../support/change-mirror.ts";
 import { aFolder } from "../../support/cli.ts";
 import { aSignal } from "../../support/fake-data.ts";
-import { type Answer, aReceiver, SECRET } from "../alerts/a-receiver.ts";
+import { aReceiver, SECRET } from "../alerts/a-receiver.ts";
 import { aCheckpoint, aLoad } from "../warehouse/checkpoints.ts";
 
 const SQL = "SELECT c.n, c.key FROM changes AS c WHERE c.table_name = 'signals' ORDER BY c.n";
 
-const aMirror = async (answer?: (nth: number) => Answer) => {
+const aMirror = async () => {
   const folder = aFolder();
-  const { url, ...receiver } = await aReceiver(answer);
+  const { url, ...receiver } = await aReceiver();
   const rules = [
     { name: "new", event: "changes", sql: SQL, url_env: "URL", secret_env: "SECRET", allow_private: true },
   ];
@@ -51,22 +51,6 @@ test("a rule is listed, tried without a trace, sends what is new once, and repla
     [2, 3],
     [2, 3],
   ]);
-});
-
-test("a message that was given up is listed with its reason, and taken when it is replayed", async () => {
-  let status = 400;
-  const { alerts, store, taken } = await aMirror(() => ({ status }));
-  await store(1);
-  await alerts.send();
-  await store(2);
-  expect(only(await alerts.send())).toMatchObject({ sent: 0, dead: 1, error: { code: "ALERT_UNDELIVERED" } });
-  const { dead, failed } = only(await alerts.list());
-  expect(failed).toBe(1);
-  expect(dead).toMatchObject([{ events: 1, attempts: 1, error: expect.stringContaining("400") }]);
-  status = 204;
-  expect(await alerts.replay("new")).toMatchObject({ sent: 1, dead: 0 });
-  expect(only(await alerts.list()).dead).toEqual([]);
-  expect(taken()).toHaveLength(1);
 });
 
 test("no rules, and an unknown one, are refused", async () => {

@@ -9,16 +9,11 @@ import {
   timeLeftMs,
 } from "../../../../src/cli/terminal/progress.ts";
 import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
+import { aPage, finished } from "./run-events.ts";
 
-const page = (requests: number, more: Partial<Extract<ProgressEvent, { kind: "page" }>> = {}): ProgressEvent => ({
-  ...{ kind: "page", stream: "accounts", requests, credits: requests, rows: 0, pagesDone: requests },
-  ...{ pagesTotal: 10, rowsTotal: null },
-  ...more,
-});
-const ended: Extract<ProgressEvent, { kind: "stream-finished" }> = {
-  ...{ kind: "stream-finished", stream: "accounts", status: "done", inserted: 0, updated: 0, deleted: 0 },
-  ...{ unchanged: 9, rejected: 0, complete: true, unconfirmed: 0 },
-};
+const page = (requests: number, more: Parameters<typeof aPage>[0] = {}): ProgressEvent =>
+  aPage({ requests, pagesDone: requests, pagesTotal: 10, ...more });
+const ended = { ...finished, inserted: 0, updated: 0 };
 type Arrival = readonly [now: number, event: ProgressEvent];
 const after = (...events: readonly Arrival[]) =>
   events.reduce((run, [now, event]) => afterEvent(run, event, now), noProgress);

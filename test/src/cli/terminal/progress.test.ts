@@ -2,14 +2,7 @@
 
 import pc from "picocolors";
 import { describe, expect, test } from "vitest";
-import {
-  afterEvent,
-  loggedProgress,
-  noProgress,
-  progressLines,
-  requestsPerMinute,
-  timeLeftMs,
-} from "../../../../src/cli/terminal/progress.ts";
+import { afterEvent, loggedProgress, noProgress, progressLines } from "../../../../src/cli/terminal/progress.ts";
 import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 import { aPage, at, finished } from "./run-events.ts";
 
@@ -100,11 +93,6 @@ describe("the lines of a terminal", () => {
     for (const columns of [1, 10, 20, 40, 80]) {
       for (const line of linesOf(run, columns)) expect(line.length).toBeLessThan(Math.max(2, columns));
     }
-  });
-
-  test("claim no rate and no time left before a second page shows them", () => {
-    const stream = runAfter([0, aPage()]).streams.get("accounts");
-    expect(stream && [requestsPerMinute(stream), timeLeftMs(stream)]).toEqual([null, null]);
   });
 });
 

@@ -3,13 +3,7 @@ import { type Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import {
-  chosenLetters,
-  pauseName,
-  renderMembers,
-  renderPauses,
-  renderQueues,
-} from "../../../../src/cli/worker/steer.ts";
+import { pauseName, renderMembers, renderPauses, renderQueues } from "../../../../src/cli/worker/steer.ts";
 import type { Fleet, Pause, QueueState, SeenMember } from "../../../../src/core/report/fleet.ts";
 import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { PREFIX } from "../../../../src/queue/redis/queues.ts";
@@ -17,29 +11,6 @@ import { afterTest } from "../../../support/after-test.ts";
 import { aFolder, cli } from "../../../support/cli.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
-
-test.each([
-  [
-    { ids: ["a", "b"], all: false },
-    { by: "id", ids: ["a", "b"] },
-  ],
-  [
-    { ids: [], all: false, queue: "exports" },
-    { by: "queue", queue: "exports" },
-  ],
-  [{ ids: [], all: true }, { by: "all" }],
-])("failed jobs are chosen in one way: %o", (typed, choice) => {
-  expect(chosenLetters(typed)).toEqual(choice);
-});
-
-test.each([
-  { ids: [], all: false },
-  { ids: ["a"], all: true },
-  { ids: ["a"], all: false, queue: "exports" },
-  { ids: [], all: true, queue: "exports" },
-])("no way and several ways are refused: %o", (typed) => {
-  expect(() => chosenLetters(typed)).toThrow(expect.objectContaining({ code: "USAGE" }));
-});
 
 // Queues, members and pauses for people.
 
@@ -269,7 +240,12 @@ test("failed jobs are retried by id, by queue, or all, as --retry does", async (
   expect(z.object({ retried: z.array(z.object({ id: z.string() })) }).parse(both).retried).toHaveLength(2);
   expect((await run("jobs", "retry", "--queue", "fetch")).err).toContain('"fetch" is no queue');
   expect((await run("jobs", "retry")).err).toContain("name failed jobs by id, or by --queue NAME, or --all");
-  expect((await run("jobs", "retry", "x", "--all")).err).toContain("name failed jobs by id");
+  for (const several of [
+    ["x", "--all"],
+    ["x", "--queue", "export"],
+    ["--all", "--queue", "export"],
+  ])
+    expect((await run("jobs", "retry", ...several)).err).toContain("name failed jobs by id");
   expect((await run("jobs", "again")).err).toContain('"again" is not retry or drop');
   expect((await run("jobs", "--all")).err).toContain("belong to `jobs retry` and `jobs drop`");
 });

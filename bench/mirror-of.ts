@@ -48,19 +48,15 @@ export const startBenchMirror = async (options: SandboxOptions): Promise<BenchMi
         vocabulary: vocabulary(),
       });
       const never = new AbortController().signal;
-      const { report, error } = await syncJob(
-        config,
-        { streams: [], full: false, maxDurationMs: null, allowMassDelete: false, ...request },
-        {
-          clock: systemClock,
-          random: Math.random,
-          emit,
-          signal: never,
-          hardSignal: never,
-          version: "bench",
-          token: new Secret(sandbox.token),
-        },
-      );
+      const { report, error } = await syncJob(config, request, {
+        clock: systemClock,
+        random: Math.random,
+        emit,
+        signal: never,
+        hardSignal: never,
+        version: "bench",
+        token: new Secret(sandbox.token),
+      });
       if (error !== null && error.exitCode !== 4) throw error;
       return report;
     },

@@ -117,7 +117,7 @@ const stages = async (): Promise<readonly Stage[]> => {
   const never = new AbortController().signal;
   const emit = () => undefined;
   const sync = async () => {
-    const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+    const request = {};
     const token = new Secret("bench-token");
     const context = { clock, random: Math.random, emit, signal: never, hardSignal: never, version: "bench", token };
     const { error } = await syncJob(config, request, context);

@@ -9,10 +9,10 @@ import type { ResetList } from "../src/sync/plan/reset.ts";
 import { DATED_STREAMS } from "../src/sync/plan/reset.ts";
 
 export interface AskedExtent {
-  /** Streams to read; empty: those of the configuration. */
-  readonly streams: readonly string[];
-  /** Walk every list completely. */
-  readonly full: boolean;
+  /** Streams to read; none: those of the configuration. */
+  readonly streams?: readonly string[] | undefined;
+  /** Walk every list completely, even if little has changed. */
+  readonly full?: boolean | undefined;
   /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
   readonly reset?: readonly string[] | undefined;
   /** Read what is dated after this day (`2026-11-01`), of streams that the service filters by date, and nothing else. */
@@ -48,7 +48,7 @@ const resetList = (text: string): ResetList => {
 };
 
 /** Lists to read anew. A run that continues a sync reads those of the streams that are still open. */
-const resetOf = ({ reset = [], streams }: AskedExtent): readonly ResetList[] =>
+const resetOf = ({ reset = [], streams = [] }: AskedExtent): readonly ResetList[] =>
   reset.map(resetList).filter(({ stream }) => streams.length === 0 || streams.includes(stream));
 
 export interface Extent {
@@ -63,17 +63,19 @@ export interface Extent {
 export const extentOf = (config: Pick<Config, "streams">, asked: AskedExtent): Extent => {
   const reset = resetOf(asked);
   const since = sinceOf(asked);
-  const named = since === null ? asked.streams : datedStreams(config, asked.streams);
+  const { streams = [] } = asked;
+  const named = since === null ? streams : datedStreams(config, streams);
   const names: readonly StreamName[] = reset.map(({ stream }) => stream);
   return { reset, since, streams: reset.length === 0 ? named : names };
 };
 
 /** The extent that a caller asks for: its streams exist, and its lists name theirs. Throws as `extentOf`. */
 export const callersExtent = (config: Pick<Config, "streams">, asked: AskedExtent): Extent => {
-  const unknown = asked.streams.find((name) => !isStreamName(name));
+  const { streams = [], reset = [] } = asked;
+  const unknown = streams.find((name) => !isStreamName(name));
   if (unknown !== undefined)
     throw new DuckmirrorError("USAGE", { detail: `${unknown} is not a stream.${didYouMean(unknown, STREAM_NAMES)}` });
-  if ((asked.reset ?? []).length > 0 && asked.streams.length > 0)
+  if (reset.length > 0 && streams.length > 0)
     throw new DuckmirrorError("USAGE", { detail: "--reset already names its streams: leave out the other ones" });
   return extentOf(config, asked);
 };

@@ -74,7 +74,7 @@ const reportOn = async (
   const shapes = await readShapes(warehouse);
   const tier = await readTier(config.dataDir);
   // Before the tier is known, the plan is that of an organization with Full Access.
-  const access = tier === null ? "open" : accessOf(tier, now, request.allowMassDelete);
+  const access = tier === null ? "open" : accessOf(tier, now, request.allowMassDelete ?? false);
   const { candidates, ...planned } = await createPlanner(warehouse, options)({ shapes, access }, now);
   // Before the first sync only `check` knows the credits of the period.
   const creditLimit = planned.view.creditLimit ?? checked.credits?.limit ?? null;

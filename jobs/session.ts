@@ -53,12 +53,14 @@ export interface Sessions {
   alone<T>(dir: string, signal: AbortSignal, work: (onWait: BeginWait) => Promise<T>): Promise<T>;
 }
 
+type SessionRequest = SyncRequest & Pick<SessionAsk, "streams">;
+
 export interface SessionDeps {
   readonly clock: Clock;
   /** Runs the engine. */
   readonly run: (
     profile: Config,
-    request: SyncRequest,
+    request: SessionRequest,
     context: Required<Pick<JobContext, "signal" | "hardSignal" | "emit" | "onWait">>,
   ) => Promise<SyncResult>;
   /** Receives the events of runs. */
@@ -67,8 +69,6 @@ export interface SessionDeps {
   readonly most: number;
   /** Called when the number of runs that only wait changes; see places.ts. */
   readonly onLent?: (lent: number) => void;
-  /** Time limit for unfinished requests after the run is ended, ms. */
-  readonly graceMs?: number;
   /** Awaited before the engine starts; nobody may join the sync afterwards. A failure ends the run before it starts. */
   readonly onStart?: (syncId: string) => Promise<void>;
 }
@@ -106,14 +106,12 @@ interface Desk {
   readonly ended: ReturnType<typeof createEndedRuns>;
 }
 
-const requestOf = (ask: SessionAsk): SyncRequest => ({
+const requestOf = (ask: SessionAsk): SessionRequest => ({
   streams: ask.streams,
   named: ask.named,
   full: ask.full,
   reset: ask.reset,
   since: ask.datedAfter,
-  maxDurationMs: null,
-  allowMassDelete: false,
   runId: ask.syncId,
   traceparent: ask.traceparent,
 });
@@ -133,7 +131,7 @@ const runEngine = async (
   try {
     const result = await deps.run(profile, requestOf(ask), {
       signal: stop.signal,
-      hardSignal: hardAfter(stop.signal, ran.signal, deps.graceMs ?? WORKER_GRACE_MS, deps.clock),
+      hardSignal: hardAfter(stop.signal, ran.signal, WORKER_GRACE_MS, deps.clock),
       emit: (event) => deps.emit(event, { runId: syncId, profile: profile.profile }),
       onWait,
     });

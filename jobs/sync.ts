@@ -1,6 +1,6 @@
 // Job sync: mirrors what is due. Opens the engine from the configuration, runs one sync, closes it. Independent of
 // queues.
-import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
+import { isStreamName, STREAM_NAMES } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { largeInFlight } from "../src/core/config/memory-plan.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
@@ -17,55 +17,45 @@ import { noteRules } from "../src/warehouse/file/baseline/baseline.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { removeOutdated } from "../src/warehouse/file/upkeep/history-retention.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
-import { extentOf } from "./asked-extent.ts";
+import { type AskedExtent, extentOf } from "./asked-extent.ts";
 import { type JobContext, noteSync, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
 import { enterHome } from "./home.ts";
 import { fieldRules } from "./replay.ts";
 
 /** Request of one sync. */
-export interface SyncRequest {
-  /** Streams to sync; empty: those of the configuration. */
-  readonly streams: readonly string[];
-  /** Walk every list completely, even if little has changed. */
-  readonly full: boolean;
-  /** ms; null: no limit. */
-  readonly maxDurationMs: number | null;
-  readonly allowMassDelete: boolean;
+export interface SyncRequest extends AskedExtent {
+  /** End cleanly after this time, ms. */
+  readonly maxDurationMs?: number | null | undefined;
+  /** Delete even if a list turned empty or lost more than `max_delete_share`. */
+  readonly allowMassDelete?: boolean | undefined;
   /** Id of the run, or its prefix if a run has it already; unset: a new id. */
   readonly runId?: string;
   /** The caller named exactly these streams; unset: true when `streams` is not empty. */
   readonly named?: boolean;
   /** W3C `traceparent` of the caller. */
   readonly traceparent?: string | undefined;
-  /** `stream` or `stream:scope`: read these lists anew, and nothing else. */
-  readonly reset?: readonly string[] | undefined;
-  /** Read what is dated after this day (`2026-11-01`), of streams that the service filters by date, and nothing else. */
-  readonly since?: string | undefined;
   /** Move rows outside the setting `scope` to history. */
   readonly eraseOutside?: boolean;
 }
 
-const streamsOf = (config: Config, request: SyncRequest): readonly StreamName[] => {
-  const wanted = request.streams.length > 0 ? request.streams : (config.streams ?? STREAM_NAMES);
-  return STREAM_NAMES.filter((name) => wanted.includes(name));
-};
-
 /** Options of a sync or plan, from configuration and request. */
 export const syncOptions = (config: Config, request: SyncRequest): SyncOptions => {
-  const unknown = request.streams.find((name) => !isStreamName(name));
+  const { full = false, allowMassDelete = false } = request;
+  const unknown = request.streams?.find((name) => !isStreamName(name));
   if (unknown !== undefined) {
     const detail = `${unknown} is not a stream (${STREAM_NAMES.join(", ")}).${didYouMean(unknown, STREAM_NAMES)}`;
     throw new DuckmirrorError("USAGE", { detail });
   }
   const { reset, since, streams } = extentOf(config, request);
+  const wanted = streams.length > 0 ? streams : (config.streams ?? STREAM_NAMES);
   return {
     reset,
     since,
-    streams: streamsOf(config, { ...request, streams }),
+    streams: STREAM_NAMES.filter((name) => wanted.includes(name)),
     configured: STREAM_NAMES.filter((name) => config.streams === null || config.streams.includes(name)),
     named: request.named ?? streams.length > 0,
-    full: request.full,
+    full,
     // A scope of accounts only has no use for companies without an account.
     companies: config.rowScope.companies?.accounts_only === true ? [] : config.companies,
     content: config.content,
@@ -79,7 +69,7 @@ export const syncOptions = (config: Config, request: SyncRequest): SyncOptions =
     rowScope: config.rowScope,
     largestPage: config.maxPageSize,
     maxShare: config.maxDeleteShare,
-    allowMassDelete: request.allowMassDelete,
+    allowMassDelete,
     runId: request.runId ?? null,
     concurrency: config.concurrency,
     largeInFlight: largeInFlight(config.memory),
@@ -100,7 +90,7 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
     tracer,
     "sync",
     (span) =>
-      withinTime(context, request.maxDurationMs, async (signal) => {
+      withinTime(context, request.maxDurationMs ?? null, async (signal) => {
         const isNew = await enterHome(given, context.clock);
         const config = await withFollowing(given);
         const checked = await readChecked(config.dataDir);

@@ -30,7 +30,7 @@ export interface VerifyRequest {
 export const verifyJob = async (given: Config, request: VerifyRequest, context: JobContext): Promise<VerifyResult> => {
   const config = await withFollowing(given);
   const { streams, allowMassDelete, sample, counts = false, repair, runId } = request;
-  const sync = syncOptions(config, { streams, full: false, maxDurationMs: null, allowMassDelete });
+  const sync = syncOptions(config, { streams, allowMassDelete });
   const { tracer = noTracer } = context;
   return inSpan(
     tracer,

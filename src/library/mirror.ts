@@ -324,28 +324,20 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   });
   const listeners = new Set<Listener>();
   const snapshot = snapshotPath(config.dataDir);
-  const requestOf = (request: SyncRequestOptions) => ({
-    streams: request.streams ?? [],
-    full: request.full ?? false,
-    maxDurationMs: request.maxDurationMs ?? null,
-    allowMassDelete: request.allowMassDelete ?? false,
-    since: request.since,
-  });
   return {
     warehouse: snapshot,
-    plan: async ({ withContent = [], ...request } = {}) => {
+    plan: async (request = {}) => {
       const { planJob } = await import("../../jobs/plan.ts");
-      return planJob(config, { ...requestOf(request), withContent }, systemClock);
+      return planJob(config, request, systemClock);
     },
-    sync: async (request = {}) => {
+    sync: async ({ signal = new AbortController().signal, ...request } = {}) => {
       const [{ syncJob }, { COMMAND_GRACE_MS }] = await Promise.all([
         import("../../jobs/sync.ts"),
         import("../../jobs/engine.ts"),
       ]);
       const token = await tokenFor(config);
-      const { signal = new AbortController().signal } = request;
       const telling = tellingTo(listeners);
-      const outcome = await syncJob(config, requestOf(request), {
+      const outcome = await syncJob(config, request, {
         clock: systemClock,
         random: Math.random,
         emit: telling.emit,

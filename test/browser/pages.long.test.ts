@@ -53,7 +53,7 @@ afterAll(async () => {
   await mirror.close();
 });
 
-const NEXT = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+const NEXT = {};
 
 const profile = () => ({
   name: "default",

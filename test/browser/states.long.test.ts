@@ -183,7 +183,7 @@ test("the page follows a real first sync that runs beside the server, from nothi
   const stop = new AbortController();
   const never = new AbortController().signal;
   const context = { clock: systemClock, random: Math.random, emit: () => undefined, version: "0.0.0" };
-  const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+  const request = {};
   const token = new Secret(sandbox.token);
   const plan = async (withContent: readonly string[]) =>
     planJson(await planSnapshotJob(config, { ...request, withContent }, systemClock));

@@ -9,7 +9,7 @@ import type { RunningServer } from "../../src/server/http/listen.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { type PageRig, startPageRig } from "./page-rig.ts";
 
-const NEXT = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+const NEXT = {};
 
 let mirror: ServedMirror;
 let rig: PageRig;

@@ -147,7 +147,7 @@ test("an input that names another company now is noticed by --full, as announced
   // Without --full, nothing asks for it.
   expect(service.spent()).toBe(before);
   const start = service.log.length;
-  const asked = { streams: ["companies"], full: true, maxDurationMs: null, allowMassDelete: false };
+  const asked = { streams: ["companies"], full: true };
   const { forecast } = await planJob(config(), asked, clock);
   const because = [
     { reason: "--full: the input may name another company now", scopes: 2 },

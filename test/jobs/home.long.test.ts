@@ -78,7 +78,7 @@ test("what is followed, a plan, a delivery, an export and `forget` on another wo
   const { dirs, sync, configOf, home } = await start();
   await followJob(configOf(0), ["example.com"], systemClock);
   await sync(0);
-  const request = { streams: STREAMS, full: false, maxDurationMs: null, allowMassDelete: false };
+  const request = { streams: STREAMS };
   const plan = await planJob(configOf(1), request, systemClock);
   const own = await planJob(configOf(0), request, systemClock);
   expect(plan.credits).toEqual(own.credits);
@@ -129,7 +129,7 @@ test("a restored mirror is not overwritten by the home: the sync says what to do
 
 test("a worker that planned before the first sync goes on with it; field rules of the first sync hold from the beginning", async () => {
   const { dirs, sync, configOf } = await start();
-  const request = { streams: STREAMS, full: false, maxDurationMs: null, allowMassDelete: false };
+  const request = { streams: STREAMS };
   await planJob(configOf(1), request, systemClock);
   const rules = { DUCKMIRROR_EXCLUDE_FIELDS: "contacts.email" };
   await sync(2, rules);

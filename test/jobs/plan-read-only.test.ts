@@ -11,7 +11,7 @@ import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../src/warehouse/file/migrate.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 
-const REQUEST = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+const REQUEST = {};
 
 test("a directory that cannot be written is planned from its snapshot; without one the refusal stays", async () => {
   const dataDir = tempDir();

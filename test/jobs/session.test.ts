@@ -36,7 +36,6 @@ const aRig = (most = 8) => {
   const sessions = createSessions({
     clock,
     most,
-    graceMs: 6_000,
     emit: () => undefined,
     onStart: async (syncId) => void said.push(`start ${syncId}`),
     run: (profile, request, { signal, hardSignal }) =>

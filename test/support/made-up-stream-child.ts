@@ -49,7 +49,7 @@ const config = resolveConfig({
   cwd: rig.dataDir,
   vocabulary: vocabulary(),
 });
-const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+const request = {};
 const clock = { now: () => Date.now(), sleep: async () => undefined };
 const named = (rows: readonly Record<string, unknown>[]) => rows.map((row) => Object.values(row).join(" "));
 const mirrored = async () => named(await rig.rows("SELECT company_id, id, title FROM podcasts ORDER BY id"));

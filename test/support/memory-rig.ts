@@ -93,19 +93,15 @@ export const startMemoryRig = async (
     });
   return {
     sync: (request = {}, more = {}, signal = new AbortController().signal) =>
-      job(
-        configOf(more),
-        { streams: [], full: false, maxDurationMs: null, allowMassDelete: false, ...request },
-        {
-          clock,
-          random,
-          emit: (event) => void events.push(event),
-          signal,
-          hardSignal: new AbortController().signal,
-          version: "0.0.0",
-          token: new Secret("test-token"),
-        },
-      ),
+      job(configOf(more), request, {
+        clock,
+        random,
+        emit: (event) => void events.push(event),
+        signal,
+        hardSignal: new AbortController().signal,
+        version: "0.0.0",
+        token: new Secret("test-token"),
+      }),
     events,
     rows: (table, ...columns) =>
       [...rows.of(table).values()].map((row) =>

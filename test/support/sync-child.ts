@@ -24,7 +24,7 @@ const config = resolveConfig({
 });
 await syncJob(
   config,
-  { streams: [], full: false, maxDurationMs: null, allowMassDelete: false },
+  {},
   {
     clock: { now: () => Date.now(), sleep: () => setImmediate() },
     random: () => 0.5,

@@ -103,12 +103,7 @@ export const startSyncRig = async (
   return {
     dataDir,
     events,
-    sync: (request = {}, more = {}, signal) =>
-      syncJob(
-        configOf(more),
-        { streams: [], full: false, maxDurationMs: null, allowMassDelete: false, ...request },
-        context(signal),
-      ),
+    sync: (request = {}, more = {}, signal) => syncJob(configOf(more), request, context(signal)),
     verify: (request = {}) =>
       verifyJob(
         configOf({}),

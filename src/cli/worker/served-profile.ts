@@ -74,9 +74,6 @@ export const watchProfiles = async (
   };
 };
 
-/** The next sync as a scheduler requests it: everything that is due. */
-const NEXT_SYNC = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false } as const;
-
 const plainJson = (value: Readonly<Record<string, unknown>>): JsonObject => JSON.parse(JSON.stringify(value));
 
 /** When the schedule of a profile starts its next sync, ms since the epoch; null: no schedule does. */
@@ -113,7 +110,7 @@ export const servedProfile = (
     remove: (inputs, erase) => unfollowJob(config, inputs, { erase, clock: context.clock }),
   },
   plan: async (withContent, streams) =>
-    planJson(await planSnapshotJob(withStreams(config, streams), { ...NEXT_SYNC, withContent }, context.clock)),
+    planJson(await planSnapshotJob(withStreams(config, streams), { withContent }, context.clock)),
   ...(config.streams === null ? {} : { streams: config.streams }),
   ...(config.baseUrl === null || config.token === null
     ? {}

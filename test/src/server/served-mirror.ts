@@ -42,19 +42,15 @@ export const serveMirror = async (
   const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
   const never = new AbortController().signal;
   const sync = async (request: Partial<SyncRequest> = {}): Promise<void> => {
-    const { error } = await syncJob(
-      config,
-      { streams: [], full: false, maxDurationMs: null, allowMassDelete: false, ...request },
-      {
-        clock: systemClock,
-        random: () => 0.5,
-        emit: () => undefined,
-        signal: never,
-        hardSignal: never,
-        version: "0.0.0",
-        token: new Secret(sandbox.token),
-      },
-    );
+    const { error } = await syncJob(config, request, {
+      clock: systemClock,
+      random: () => 0.5,
+      emit: () => undefined,
+      signal: never,
+      hardSignal: never,
+      version: "0.0.0",
+      token: new Secret(sandbox.token),
+    });
     if (error !== null) throw error;
   };
   await sync();

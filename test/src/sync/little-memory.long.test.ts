@@ -107,7 +107,7 @@ const startWork = async (seed: number) => {
   const next = { id: 1_000 };
 
   const sync = async (full: boolean) => {
-    const { error } = await syncJob(config, { streams: [], full, maxDurationMs: null, allowMassDelete: true }, context);
+    const { error } = await syncJob(config, { full, allowMassDelete: true }, context);
     expect(error).toBeNull();
   };
   const verify = async () => {

@@ -44,7 +44,7 @@ const purchases = (config: Config, context: CommandContext) => {
     },
     sync: async (streams: readonly string[], credits: number): Promise<Bought> => {
       const within = await context.loadConfig({ max_credits: String(credits) });
-      const request = { streams, full: false, maxDurationMs: within.syncTimeoutMs, allowMassDelete: false };
+      const request = { streams, maxDurationMs: within.syncTimeoutMs };
       const { report, error } = await orBroken(
         recordedJob(within, context, { action: "sync", streams }, (engine) => syncJob(within, request, engine)),
       );
@@ -64,10 +64,7 @@ const doorOf = (config: Config, context: CommandContext): MirrorDoor & { close()
       return work(database, path).finally(() => database.close());
     },
     query: (sql, signal, use) => processes.stream({ snapshot: path, sql, signal }, use),
-    plan: async (streams) => {
-      const request = { streams, full: false, maxDurationMs: null, allowMassDelete: false, withContent: [] };
-      return planJson(await planJob(config, request, clock));
-    },
+    plan: async (streams) => planJson(await planJob(config, { streams }, clock)),
     ...purchases(config, context),
     close: () => processes.close(),
   };

@@ -119,8 +119,7 @@ export const command = defineCommand({
     const config = await context.loadConfig({ max_credits: input.maxCredits });
     const streams = streamsOf(input.args);
     const withContent = listOf(input.with);
-    const request = { streams, full: input.full, maxDurationMs: null, allowMassDelete: false, withContent };
-    const report = await planJob(config, request, context.clock);
+    const report = await planJob(config, { streams, full: input.full, withContent }, context.clock);
     return context.show(
       () => planJson(report),
       () => render(report, context),

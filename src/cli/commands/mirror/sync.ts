@@ -39,8 +39,9 @@ export const command = defineCommand({
       import("../../terminal/summary.ts"),
     ]);
     const config = await context.loadConfig({ max_credits: input.maxCredits });
+    const streams = input.withParents ? withParents(streamsOf(input.args)) : streamsOf(input.args);
     const request: SyncRequest = {
-      streams: input.withParents ? withParents(streamsOf(input.args)) : streamsOf(input.args),
+      streams,
       reset: input.reset,
       since: input.since,
       full: input.full,
@@ -48,7 +49,6 @@ export const command = defineCommand({
       allowMassDelete: input.allowMassDelete,
       eraseOutside: input.erase,
     };
-    const { streams } = request;
     if (input.reset.length > 0) callersExtent(config, request);
     const { reporting } = await import("../../reports/send-report.ts");
     const { result, report: sendReport } = await reporting(input.report, config, context, () =>

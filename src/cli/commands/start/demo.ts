@@ -80,11 +80,7 @@ const syncOnce = async (config: Config, token: string, context: CommandContext):
   const { clock, version, signal } = context;
   const tracer = await context.tracer(config);
   return context.withProgress(config, (emit) =>
-    syncJob(
-      config,
-      { streams: [], full: false, maxDurationMs: null, allowMassDelete: false },
-      { clock, random: Math.random, emit, signal, version, token: new Secret(token), tracer },
-    ),
+    syncJob(config, {}, { clock, random: Math.random, emit, signal, version, token: new Secret(token), tracer }),
   );
 };
 

@@ -171,9 +171,8 @@ const firstSync = async (file: string, input: Input, tested: boolean, context: C
   const written = contextFor(context, { ...context.shared, config: file }, context.commands);
   if (!input.sync) {
     const { totalText } = await import("../mirror/plan.ts");
-    const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
     const config = await written.loadConfig();
-    const price = totalText(await planJob(config, request, context.clock));
+    const price = totalText(await planJob(config, {}, context.clock));
     const limit = config.maxCredits === null ? "" : `; it spends at most ${counted(config.maxCredits, "credit")}`;
     if (!(await yes(context, `Mirror now? The first sync: ${price}${limit}`))) return null;
   }

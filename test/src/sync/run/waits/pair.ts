@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { type OpenAccess, openOwnAccess } from "../../../../../jobs/service-access.ts";
 import { createSessions } from "../../../../../jobs/session.ts";
+import { WORKER_GRACE_MS as GRACE_MS } from "../../../../../jobs/session-time.ts";
 import { type SyncRequest, syncJob } from "../../../../../jobs/sync.ts";
 import { vocabulary } from "../../../../../src/catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../../../../src/catalog/streams.ts";
@@ -25,7 +26,6 @@ import type { EndName } from "./table.ts";
 const AT_ONCE_MS = 1_000;
 /** Waits up to this length pass at once: the spacing of requests, a look at Redis. */
 export const SHORT_MS = 150;
-const GRACE_MS = 8_000;
 const TICK_MS = 20;
 const STUCK_MS = 60_000;
 /** Like no other wait, so that the clock can tell it. */
@@ -63,7 +63,7 @@ export const useCompleteMirror = (): (() => Promise<string>) => {
     complete = await mkdtemp(join(tmpdir(), "duckmirror-waits-"));
     await copyMigratedMirror(complete);
     const server = await startFakeServer(service());
-    const request = { streams: [], full: false, maxDurationMs: null, allowMassDelete: false };
+    const request = {};
     const { error } = await syncJob(configOf(server.url, complete, FAST), request, {
       clock: hurriedClock(),
       random: () => 0.5,
@@ -240,7 +240,6 @@ export const runInSession = async (
   const sessions = createSessions({
     clock: stage.clock,
     most: 1,
-    graceMs: GRACE_MS,
     emit: () => undefined,
     run: (config, sync, ends) => syncJob(config, { ...sync, full: true }, { ...context, ...ends }),
   });

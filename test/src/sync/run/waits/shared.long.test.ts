@@ -32,7 +32,7 @@ const left = (remaining: number) => ({ limit: 100, used: 100 - remaining, remain
 const PATIENCE = { timeout: 120_000, interval: 5 };
 /** No command fails by itself: only the end of the run ends its wait. */
 const NEVER_MS = 600_000;
-const SYNC = { streams: [], full: true, maxDurationMs: null, allowMassDelete: false };
+const SYNC = { full: true };
 
 const aRedis = async () => {
   const redis = await startRedis();

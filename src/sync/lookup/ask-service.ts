@@ -18,7 +18,8 @@ import type { Sender } from "../request/sender.ts";
 import { embeddedRecords } from "../rows/embeds.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { LOOKUP_SCOPE, type LookupQuestion, lookupOutcome } from "../rows/lookup-outcome.ts";
-import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
+import { createQuotaRecorder } from "../rows/quota-recorder.ts";
+import { createEnding, type Ending } from "../run/state/ending.ts";
 import { type LookupFound, nothingFound } from "./mirror-answer.ts";
 
 export interface AskDeps {
@@ -78,9 +79,9 @@ const foundIn = (question: LookupQuestion, { result }: Fetched): LookupFound | n
 };
 
 /** Error of a request that brought no usable answer. */
-const failureOf = ({ result }: Fetched, call: ApiCall, stopped: DuckmirrorError | null): DuckmirrorError => {
+const failureOf = ({ result }: Fetched, call: ApiCall, ended: ReturnType<Ending["reason"]>): DuckmirrorError => {
   if (result.kind === "failed" || result.kind === "no-credit") return result.error;
-  if (result.kind !== "adjust") return stopped ?? new DuckmirrorError("INTERRUPTED");
+  if (result.kind !== "adjust") return ended?.kind === "stopped" ? ended.error : new DuckmirrorError("INTERRUPTED");
   const { path } = ENDPOINTS[call.endpoint];
   return new DuckmirrorError("REQUEST_FAILED", {
     endpoint: `GET ${path}`,
@@ -95,33 +96,6 @@ const append = (dataDir: string, runId: string, line: CallLine): void => {
   } catch (cause) {
     throw cause instanceof DuckmirrorError ? cause : unwritable(dataDir, cause);
   }
-};
-
-/** The fetcher of a lookup. `stoppedBy`: why it ended the lookup; null: it did not. */
-const createAskFetcher = (
-  deps: AskDeps,
-  { archive, onQuota }: { readonly archive: Archive; readonly onQuota: QuotaRecorder["see"] },
-) => {
-  const { runId, signal } = deps;
-  const over = new AbortController();
-  let stopped: DuckmirrorError | null = null;
-  let sequence = 0;
-  const fetcher = createFetcher(
-    {
-      ...deps,
-      archive,
-      emit: () => undefined,
-      onQuota,
-      signal: AbortSignal.any([signal, over.signal]),
-      hardSignal: signal,
-      stop: (error) => {
-        stopped ??= error;
-        over.abort(error);
-      },
-    },
-    () => `${runId}-${++sequence}`,
-  );
-  return { fetcher, stoppedBy: () => stopped };
 };
 
 /**
@@ -149,7 +123,13 @@ export const askService = async (question: LookupQuestion, options: CallOptions,
     intent: async ({ requestId, url }) =>
       log.sent({ requestId, url, stream, scope, endpoint: ENDPOINTS[call?.endpoint ?? "resolveCompany"].path }),
   };
-  const { fetcher, stoppedBy } = createAskFetcher(deps, { archive, onQuota: quota.see });
+  const ending = createEnding({ clock, signal: deps.signal, hardSignal: deps.signal });
+  const { signal, hardSignal, stop } = ending;
+  let sequence = 0;
+  const fetcher = createFetcher(
+    { ...deps, archive, emit: () => undefined, onQuota: quota.see, signal, hardSignal, stop },
+    () => `${runId}-${++sequence}`,
+  );
 
   let failure: DuckmirrorError | null = null;
   let credits = 0;
@@ -164,11 +144,12 @@ export const askService = async (question: LookupQuestion, options: CallOptions,
       credits += fetched.requests.filter(({ charge }) => charge === "spent").length;
       const found = foundIn(question, fetched);
       if (found !== null) return { found, credits };
-      failure = failureOf(fetched, form, stoppedBy());
+      failure = failureOf(fetched, form, ending.reason());
       if (fetched.result.kind !== "adjust") throw failure;
     }
     throw failure ?? new DuckmirrorError("INTERRUPTED");
   } finally {
+    ending.close();
     await bodies.close();
     log.end(failure?.code ?? null, quota.take(true));
   }

@@ -7,6 +7,7 @@ import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import type { Clock } from "../../core/clock.ts";
 import { inSpan, noTracer, type Span, type SpanAttributes, type Tracer } from "../../core/tracing.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
+import type { LoadCounts } from "../../warehouse/record/checkpoint.ts";
 import type { Parcel, Sender, Sending } from "./sender.ts";
 
 /** Shorter waits for a turn get no span, ms. */
@@ -92,37 +93,31 @@ export const tracedSender = (
   };
 };
 
+const ROW_COUNTS = ["inserted", "updated", "unchanged", "rejected"] as const;
+
+const sumOf = (counts: readonly LoadCounts[], name: (typeof ROW_COUNTS)[number]): number =>
+  counts.reduce((total, count) => total + count[name], 0);
+
 /** The warehouse with a span around every commit and every publish. */
-export const tracedWarehouse = (warehouse: Warehouse, tracer: Tracer): Warehouse =>
-  tracer === noTracer
-    ? warehouse
-    : {
-        ...warehouse,
-        commit: (checkpoint) =>
-          inSpan(tracer, "commit", async (span) => {
-            const counts = await warehouse.commit(checkpoint);
-            const sum = (name: "inserted" | "updated" | "unchanged" | "rejected") =>
-              counts.reduce((total, count) => total + count[name], 0);
-            span.set({
-              "duckmirror.run.id": checkpoint.runId,
-              "duckmirror.requests": checkpoint.requests.length,
-              "duckmirror.rows.inserted": sum("inserted"),
-              "duckmirror.rows.updated": sum("updated"),
-              "duckmirror.rows.unchanged": sum("unchanged"),
-              "duckmirror.rows.rejected": sum("rejected"),
-            });
-            return counts;
-          }),
-        publish: () =>
-          inSpan(tracer, "publish", async (span) => {
-            const published = await warehouse.publish();
-            span.set({ "duckmirror.snapshot.bytes": published.bytes });
-            return published;
-          }),
-        publishNews: (runId, policy) =>
-          inSpan(tracer, "publish", async (span) => {
-            const published = await warehouse.publishNews(runId, policy);
-            if (published !== null) span.set({ "duckmirror.snapshot.bytes": published.bytes });
-            return published;
-          }),
-      };
+export const tracedWarehouse = (warehouse: Warehouse, tracer: Tracer): Warehouse => {
+  if (tracer === noTracer) return warehouse;
+  const published = <T extends { readonly bytes: number } | null>(publish: () => Promise<T>): Promise<T> =>
+    inSpan(tracer, "publish", async (span) => {
+      const snapshot = await publish();
+      if (snapshot !== null) span.set({ "duckmirror.snapshot.bytes": snapshot.bytes });
+      return snapshot;
+    });
+  return {
+    ...warehouse,
+    commit: (checkpoint) =>
+      inSpan(tracer, "commit", async (span) => {
+        const counts = await warehouse.commit(checkpoint);
+        const rows = ROW_COUNTS.map((name) => [`duckmirror.rows.${name}`, sumOf(counts, name)] as const);
+        const about = { "duckmirror.run.id": checkpoint.runId, "duckmirror.requests": checkpoint.requests.length };
+        span.set({ ...about, ...Object.fromEntries(rows) });
+        return counts;
+      }),
+    publish: () => published(() => warehouse.publish()),
+    publishNews: (runId, policy) => published(() => warehouse.publishNews(runId, policy)),
+  };
+};

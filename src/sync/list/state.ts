@@ -7,7 +7,7 @@ import type { MirrorFacts, ReadRequest, Step } from "./coverage/contract.ts";
 import { overlaps, startProgress } from "./first-progress.ts";
 import type { ListShape } from "./form.ts";
 import type { ListOrder, ReadingOrder } from "./order.ts";
-import { nextStep, type Progress, parseCursor, reopened, resumeProgress, storedProgress } from "./ways/progress.ts";
+import { type Cursor, nextStep, type Progress, reopened, resumedCursor, storedCursor } from "./ways/progress.ts";
 
 /** Pages this old are not believed to show the list as it is: a run that resumes them asks at least once. */
 const BELIEVED_MS = 600_000;
@@ -175,12 +175,12 @@ export const emptyReading = (
 });
 
 /** The cursor of an interrupted reading, as far as it is believed; null: start anew. */
-const resumedFrom = (before: ScopeState | undefined, now: number, sameRun: boolean): ReturnType<typeof parseCursor> => {
+const resumedFrom = (before: ScopeState | undefined, now: number, sameRun: boolean): Cursor | null => {
+  const stored = before?.status === "walking" ? storedCursor(before.cursor) : null;
+  if (stored === null) return null;
   // In the same run no time has passed since it was stored.
-  const read = sameRun ? storedProgress : resumeProgress;
-  const cursor = before?.status === "walking" ? parseCursor(before.cursor, read) : null;
-  if (cursor === null || now - cursor.readAt <= BELIEVED_MS) return cursor;
-  return { ...cursor, progress: reopened(cursor.progress) };
+  const cursor = sameRun ? stored : resumedCursor(stored);
+  return now - cursor.readAt <= BELIEVED_MS ? cursor : { ...cursor, progress: reopened(cursor.progress) };
 };
 
 export interface Opening {
@@ -212,7 +212,7 @@ export const openList = (opening: Opening): Single | ReadingList => {
   if (progress === null) return { ...common, kind: "single", asked: false, newest: null };
   const firstMirror = cursor?.firstMirror ?? (rows === 0 && opening.filtered !== true);
   const fresh = emptyReading(progress, { firstMirror, content: content ?? [] });
-  const { readAt, newest, firstNewest, rejected, refused: misfits } = cursor ?? { ...fresh, refused: 0 };
+  const { readAt, newest, firstNewest, rejected, misfits } = cursor ?? fresh;
   const resumed = {
     ...{ readAt, newest, firstNewest, rejected, misfits, pages: 2, forgotten: new Set(cursor?.forgotten) },
     content: cursor?.content.filter((name) => content?.includes(name) ?? true) ?? [],

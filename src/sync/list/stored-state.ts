@@ -46,8 +46,8 @@ const leftState = ({ before, reading, startedAt }: Detour): ScopeState | null =>
 const cursorOf = (startedAt: number, reading: Reading): string => {
   const { progress, readAt, newest, firstNewest, firstMirror, rejected, misfits, forgotten, content } = reading;
   return cursorText({
-    ...{ progress, startedAt, readAt, newest, firstNewest, firstMirror, rejected, content },
-    ...{ refused: misfits, forgotten: [...forgotten] },
+    ...{ progress, startedAt, readAt, newest, firstNewest, firstMirror, rejected, misfits, content },
+    forgotten: [...forgotten],
   });
 };
 
@@ -110,7 +110,7 @@ type EarlyEnd = "none" | "new" | "confirmed";
 const earlyEnd = (list: Live, { whole }: Verdict): EarlyEnd => {
   const { before, rows } = list;
   const progress = progressOf(list);
-  const coverage = progress?.kind === "walk" || progress?.kind === "known" ? coverageOf(progress) : null;
+  const coverage = progress?.kind === "walk" || progress?.kind === "known" ? progress.coverage : null;
   if (!whole || coverage === null || !coverage.endsEarly || coverage.total === null) return "none";
   return before?.unconfirmed != null && coverage.total - rows === acceptedGap(before) ? "confirmed" : "new";
 };

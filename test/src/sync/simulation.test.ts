@@ -5,7 +5,7 @@ import { createLedger } from "../../../src/budget/credits/local-ledger.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import type { KnownTier } from "../../../src/core/state/tier.ts";
-import { parseCursor } from "../../../src/sync/list/ways/progress.ts";
+import { storedCursor } from "../../../src/sync/list/ways/progress.ts";
 import { createLocalSender } from "../../../src/sync/request/sender.ts";
 import { runSync } from "../../../src/sync/run/run-sync.ts";
 import type { SyncOptions } from "../../../src/sync/run/state/run-state.ts";
@@ -113,7 +113,7 @@ const createWorld = (random: Random, sort?: "obey"): World => {
       for (const { requestId } of loads) if (!archive.holds(requestId)) broken.push(`I7: ${requestId} is not archived`);
       for (const { stream, cursor } of scopes) {
         const list = LISTS.find((name) => name === stream);
-        const progress = cursor === null ? null : (parseCursor(cursor)?.progress ?? null);
+        const progress = storedCursor(cursor)?.progress;
         if (list === undefined || progress?.kind !== "walk") continue;
         const unwritten = progress.coverage.tail.filter((id) => !holds(list, id) && !deleted.has(`${list} ${id}`));
         if (unwritten.length > 0) broken.push(`I1: the cursor of ${list} passed ${unwritten.join(", ")}`);

@@ -1,34 +1,38 @@
 // Types shared by all strategies: requested reads, received reads, facts about the mirror, the next step. Strategies
 // are pure: they take and return state; the loop in sync/run fetches and loads.
-import type { PageSpan } from "./page-geometry.ts";
+import { z } from "zod";
 
-/** Purpose of a read: cover the list, repair a broken link, or read the head again. */
-type ReadRole = "cover" | "bridge" | "head";
-
-/** One page that a strategy requests. */
-export interface ReadRequest extends PageSpan {
-  readonly role: ReadRole;
+const readRequest = z.object({
+  page: z.number(),
+  perPage: z.number(),
+  /** Purpose of a read: cover the list, repair a broken link, or read the head again. */
+  role: z.enum(["cover", "bridge", "head"]),
   /** Asked for after the rows before it were received, so its count is later than theirs. Unset: perhaps not. */
-  readonly follows?: true | undefined;
-}
+  follows: z.literal(true).optional(),
+});
+/** One page that a strategy requests. */
+export type ReadRequest = Readonly<z.infer<typeof readRequest>>;
 
+export const pageReadSchema = readRequest
+  .extend({
+    /** Ids of the records as text, in the order received; records without a usable id are left out. */
+    ids: z.array(z.string()).readonly(),
+    /** Records received, with or without an id. */
+    rows: z.number(),
+    /** Values of the stream's ordering field, ms since the epoch, one per record; null where absent or not a time. */
+    values: z.array(z.number().nullable()).readonly(),
+    /** `meta.totalCount`. */
+    total: z.number().nullable(),
+    /** The other paging figures say that more pages follow. Unset: they do not. */
+    more: z.boolean().optional(),
+    /** Rows of the largest page of this stream that the service returned before, in this run. Unset: unknown. */
+    granted: z.number().optional(),
+    /** The service refused the page, which does not prove that no row is there. Unset: it did not. */
+    refused: z.boolean().optional(),
+  })
+  .readonly();
 /** One received page. */
-export interface PageRead extends ReadRequest {
-  /** Ids of the records as text, in the order received; records without a usable id are left out. */
-  readonly ids: readonly string[];
-  /** Records received, with or without an id. */
-  readonly rows: number;
-  /** Values of the stream's ordering field, ms since the epoch, one per record; null where absent or not a time. */
-  readonly values: readonly (number | null)[];
-  /** `meta.totalCount`. */
-  readonly total: number | null;
-  /** The other paging figures say that more pages follow. Unset: they do not. */
-  readonly more?: boolean | undefined;
-  /** Rows of the largest page of this stream that the service returned before, in this run. Unset: unknown. */
-  readonly granted?: number | undefined;
-  /** The service refused the page, which does not prove that no row is there. Unset: it did not. */
-  readonly refused?: boolean | undefined;
-}
+export type PageRead = z.infer<typeof pageReadSchema>;
 
 /** State of the mirror after the last read was committed. */
 export interface MirrorFacts {
@@ -69,5 +73,6 @@ export type Step =
       readonly because: string;
     };
 
+export const proofSchema = z.enum(["descending", "identity"]);
 /** Proof that pages are contiguous: by descending ids, or only by ids that two neighbouring pages share. */
-export type Proof = "descending" | "identity";
+export type Proof = z.infer<typeof proofSchema>;

@@ -1,15 +1,16 @@
 // Coverage: the rows of a changing list that were read without a gap. Pure.
 // A page joins the coverage only by proof: a shared row, an id order that leaves no room between, or a list that has
 // verifiably not changed. If a page does not join, the walk steps back and bridges the gap.
-import type { PageRead, Proof } from "./contract.ts";
+import { z } from "zod";
+import { type PageRead, type Proof, pageReadSchema } from "./contract.ts";
 import {
   asksBeyond,
   confirmsCount,
   emptyFromAfter,
   goesRound,
   isEmptyAgain,
-  type Lap,
   lapAfter,
+  lapSchema,
   leavesOpen,
   noLap,
   provesEnd,
@@ -48,52 +49,55 @@ const MAX_REPEATS = 2;
 /** Bridges in one walk, so that a constantly changing list does not keep it going for ever. */
 const MAX_REPAIRS = 200;
 
-export interface Coverage {
-  /** Largest page the service grants. */
-  readonly size: number;
-  /** The service takes pages of that size only, so no two pages share a row. */
-  readonly fixed: boolean;
-  /** Largest page of this stream that the service has returned in this run, rows. */
-  readonly granted: number;
-  /** Neighbouring pages share a row: in walks that may delete, and from the first sign of change unless ids grow. */
-  readonly overlap: boolean;
-  /** Number of rows read without a gap, from the head of the list. */
-  readonly end: number;
-  readonly tail: readonly string[];
-  readonly head: readonly string[];
-  /** Latest `totalCount`; null when the service does not return one. */
-  readonly total: number | null;
-  /** `totalCount` of the last joined page. */
-  readonly joinedTotal: number | null;
-  /** Rows by which the count fell lately from one joined page to the next, so that pages that follow share as many. */
-  readonly fall: number;
-  readonly moved: boolean;
-  /** False after a resume, until a page has been joined across the boundary. */
-  readonly fresh: boolean;
-  /** Pages that arrived before their predecessors. */
-  readonly waiting: readonly PageRead[];
-  /** Row to step back to after a broken link. */
-  readonly bridgeAt: number | null;
-  readonly bridges: number;
-  /** Bridges of the whole walk so far. */
-  readonly repairs: number;
-  /**
-   * Row at which a page was empty although the count goes on; null: none was. Pages behind it are requested one by one, because
-   * each may cost a credit for nothing.
-   */
-  readonly emptyFrom: number | null;
-  /** Reads since one brought a further row. */
-  readonly idle: number;
-  /** Whether pages come again. */
-  readonly lap: Lap;
-  /** False once a link was accepted without proof. */
-  readonly proven: boolean;
-  /** The last page reached the count and was full: the page behind it shows whether more rows follow. */
-  readonly openEnd: boolean;
-  /** The pages that joined by proof end before the service's count does. */
-  readonly endsEarly: boolean;
-  readonly complete: boolean;
-}
+export const coverageSchema = z
+  .object({
+    /** Largest page the service grants. */
+    size: z.number(),
+    /** The service takes pages of that size only, so no two pages share a row. */
+    fixed: z.boolean(),
+    /** Largest page of this stream that the service has returned in this run, rows. */
+    granted: z.number(),
+    /** Neighbouring pages share a row: in walks that may delete, and from the first sign of change unless ids grow. */
+    overlap: z.boolean(),
+    /** Number of rows read without a gap, from the head of the list. */
+    end: z.number(),
+    tail: z.array(z.string()).readonly(),
+    head: z.array(z.string()).readonly(),
+    /** Latest `totalCount`; null when the service does not return one. */
+    total: z.number().nullable(),
+    /** `totalCount` of the last joined page. */
+    joinedTotal: z.number().nullable(),
+    /** Rows by which the count fell lately from one joined page to the next, so that pages that follow share as many. */
+    fall: z.number(),
+    moved: z.boolean(),
+    /** False after a resume, until a page has been joined across the boundary. */
+    fresh: z.boolean(),
+    /** Pages that arrived before their predecessors. */
+    waiting: z.array(pageReadSchema).readonly(),
+    /** Row to step back to after a broken link. */
+    bridgeAt: z.number().nullable(),
+    bridges: z.number(),
+    /** Bridges of the whole walk so far. */
+    repairs: z.number(),
+    /**
+     * Row at which a page was empty although the count goes on; null: none was. Pages behind it are requested one by one, because
+     * each may cost a credit for nothing.
+     */
+    emptyFrom: z.number().nullable(),
+    /** Reads since one brought a further row. */
+    idle: z.number(),
+    /** Whether pages come again. */
+    lap: lapSchema,
+    /** False once a link was accepted without proof. */
+    proven: z.boolean(),
+    /** The last page reached the count and was full: the page behind it shows whether more rows follow. */
+    openEnd: z.boolean(),
+    /** The pages that joined by proof end before the service's count does. */
+    endsEarly: z.boolean(),
+    complete: z.boolean(),
+  })
+  .readonly();
+export type Coverage = z.infer<typeof coverageSchema>;
 
 export const emptyCoverage = (size: number, overlap: boolean): Coverage => ({
   size,

@@ -1,4 +1,5 @@
 // The end of a list: what proves that no row follows a page. Pure. docs/decisions/end-of-a-list.md.
+import { z } from "zod";
 import type { PageRead, ReadRequest } from "./contract.ts";
 import { startOf } from "./page-geometry.ts";
 
@@ -95,15 +96,18 @@ const MOST_AGAIN = 12;
 const MOST_OF_PAGE = 4;
 
 /** A page that was read, and how often its rows came again in pages behind it. */
-export interface Lap {
-  readonly mark: readonly string[];
-  /** Row behind the marked page. */
-  readonly behind: number;
-  /** Covering pages that were read. */
-  readonly reads: number;
-  /** Rows of the marked page that came again, at most four for each page. */
-  readonly again: number;
-}
+export const lapSchema = z
+  .object({
+    mark: z.array(z.string()).readonly(),
+    /** Row behind the marked page. */
+    behind: z.number(),
+    /** Covering pages that were read. */
+    reads: z.number(),
+    /** Rows of the marked page that came again, at most four for each page. */
+    again: z.number(),
+  })
+  .readonly();
+export type Lap = z.infer<typeof lapSchema>;
 
 export const noLap: Lap = { mark: [], behind: 0, reads: 0, again: 0 };
 

@@ -1,29 +1,33 @@
 // Strategy watermark: reads newest changes first until a page is older than the watermark; then the counts must
 // agree. Pure. Verifies that the service sorts; if not, it asks for a walk and for storing this fact.
+import { z } from "zod";
 import { counted } from "../../../core/text/units.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
-import { addRead, type Coverage, emptyCoverage } from "../coverage/coverage.ts";
+import { addRead, coverageSchema, emptyCoverage } from "../coverage/coverage.ts";
 import { nextReads } from "../coverage/next-reads.ts";
 
-export interface WatermarkState {
-  readonly kind: "watermark";
-  readonly coverage: Coverage;
-  /**
-   * Number of pages read. A row that changes between two pages moves to the head unnoticed; only a single page is
-   * consistent.
-   */
-  readonly pages: number;
-  /** Time after which changes are wanted, ms since the epoch: watermark minus overlap. */
-  readonly since: number;
-  /** Newest value so far, the next watermark. */
-  readonly newest: number | null;
-  readonly sorted: boolean;
-  readonly reachedKnown: boolean;
-  /** Oldest value so far; the next page must not hold newer ones, except ties. */
-  readonly oldest: number | null;
-  /** Its first pages are of an earlier run: what changed since then is not among them. */
-  readonly resumed: boolean;
-}
+export const watermarkSchema = z
+  .object({
+    kind: z.literal("watermark"),
+    coverage: coverageSchema,
+    /**
+     * Number of pages read. A row that changes between two pages moves to the head unnoticed; only a single page is
+     * consistent.
+     */
+    pages: z.number(),
+    /** Time after which changes are wanted, ms since the epoch: watermark minus overlap. */
+    since: z.number(),
+    /** Newest value so far, the next watermark. */
+    newest: z.number().nullable(),
+    sorted: z.boolean(),
+    reachedKnown: z.boolean(),
+    /** Oldest value so far; the next page must not hold newer ones, except ties. */
+    oldest: z.number().nullable(),
+    /** Its first pages are of an earlier run: what changed since then is not among them. */
+    resumed: z.boolean(),
+  })
+  .readonly();
+export type WatermarkState = z.infer<typeof watermarkSchema>;
 
 export const startWatermark = (options: { size: number; since: number }): WatermarkState => ({
   kind: "watermark",

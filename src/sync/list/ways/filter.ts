@@ -1,26 +1,30 @@
 // Strategy filter: reads the records that a date filter returns; their count must equal the mirror's for the same
 // filter. Before that, a page of the whole list shows its count: the filter shows neither deletes nor undated records.
 // Pure. For a list that cannot be sorted by its change date (contacts, `lastChangeDetectedAfter`).
+import { z } from "zod";
 import { counted } from "../../../core/text/units.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
-import { addRead, type Coverage, emptyCoverage } from "../coverage/coverage.ts";
+import { addRead, coverageSchema, emptyCoverage } from "../coverage/coverage.ts";
 import { nextReads } from "../coverage/next-reads.ts";
 
-export interface FilterState {
-  readonly kind: "filter";
-  readonly coverage: Coverage;
-  /** Time after which changes are wanted, ms since the epoch. */
-  readonly since: number;
-  readonly newest: number | null;
-  /** Only these records were asked for (`sync --since`): nothing is concluded about the rest of the list. */
-  readonly only: boolean;
-  /** A record was returned that the filter leaves out, so the service ignores it. */
-  readonly ignored: boolean;
-  /** The next page is the first one of the whole list, which is read for its count alone. */
-  readonly counting: boolean;
-  /** `totalCount` of the whole list; null: not read, or the service counts nothing. */
-  readonly total: number | null;
-}
+export const filterSchema = z
+  .object({
+    kind: z.literal("filter"),
+    coverage: coverageSchema,
+    /** Time after which changes are wanted, ms since the epoch. */
+    since: z.number(),
+    newest: z.number().nullable(),
+    /** Only these records were asked for (`sync --since`): nothing is concluded about the rest of the list. */
+    only: z.boolean(),
+    /** A record was returned that the filter leaves out, so the service ignores it. */
+    ignored: z.boolean(),
+    /** The next page is the first one of the whole list, which is read for its count alone. */
+    counting: z.boolean(),
+    /** `totalCount` of the whole list; null: not read, or the service counts nothing. */
+    total: z.number().nullable(),
+  })
+  .readonly();
+export type FilterState = z.infer<typeof filterSchema>;
 
 /** Records this much older than asked for are no doubt of the filter: it may take days, in any zone. */
 const BY_DAY_MS = 2 * 86_400_000;

@@ -1,31 +1,35 @@
 // Strategy log: reads an append-only list (the service's request history) from its newest end to the first known
 // id, the first time to its other end. Pure. Never deletes: the mirror keeps entries that the service drops.
+import { z } from "zod";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
 import { isDescending } from "../coverage/coverage.ts";
 import { provesEnd } from "../coverage/list-end.ts";
 
-export interface LogState {
-  readonly kind: "log";
-  readonly size: number;
-  readonly total: number | null;
-  /** End of the list with new entries: first or last pages; null before the first page. */
-  readonly newestOn: "first" | "last" | null;
-  /** Next page to read. */
-  readonly page: number;
-  readonly ended: boolean;
-  /** This list was never read completely, so a known entry does not prove that older ones are known. */
-  readonly first: boolean;
-  /**
-   * Ids of the latest page, and how many of them were on the previous page: reading itself adds entries and shifts
-   * pages.
-   */
-  readonly latest: readonly string[];
-  readonly repeated: number;
-  /** Entries before this are not wanted, ms since the epoch; null: all. */
-  readonly since: number | null;
-  /** Rows of the largest page that the service has returned. */
-  readonly granted: number;
-}
+export const logSchema = z
+  .object({
+    kind: z.literal("log"),
+    size: z.number(),
+    total: z.number().nullable(),
+    /** End of the list with new entries: first or last pages; null before the first page. */
+    newestOn: z.enum(["first", "last"]).nullable(),
+    /** Next page to read. */
+    page: z.number(),
+    ended: z.boolean(),
+    /** This list was never read completely, so a known entry does not prove that older ones are known. */
+    first: z.boolean(),
+    /**
+     * Ids of the latest page, and how many of them were on the previous page: reading itself adds entries and shifts
+     * pages.
+     */
+    latest: z.array(z.string()).readonly(),
+    repeated: z.number(),
+    /** Entries before this are not wanted, ms since the epoch; null: all. */
+    since: z.number().nullable(),
+    /** Rows of the largest page that the service has returned. */
+    granted: z.number(),
+  })
+  .readonly();
+export type LogState = z.infer<typeof logSchema>;
 
 export const startLog = (options: { size: number; first: boolean; since?: number | undefined }): LogState => ({
   kind: "log",

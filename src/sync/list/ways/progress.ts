@@ -3,34 +3,25 @@
 import { z } from "zod";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
 import { type Coverage, reopenedCoverage, resumedCoverage } from "../coverage/coverage.ts";
-import { noLap, type ReadSoFar } from "../coverage/list-end.ts";
-import { acceptWatermark, nextWatermark, startWatermark, type WatermarkState } from "./changes.ts";
-import { acceptFilter, type FilterState, nextFilter, startFilter } from "./filter.ts";
-import { acceptLog, type LogState, nextLog } from "./log.ts";
-import {
-  acceptKnown,
-  acceptWalk,
-  type KnownState,
-  nextKnown,
-  nextWalk,
-  secondPass,
-  type WalkState,
-  wantsSecondPass,
-} from "./walk.ts";
+import type { ReadSoFar } from "../coverage/list-end.ts";
+import { acceptWatermark, nextWatermark, startWatermark, watermarkSchema } from "./changes.ts";
+import { acceptFilter, filterSchema, nextFilter, startFilter } from "./filter.ts";
+import { acceptLog, type LogState, logSchema, nextLog } from "./log.ts";
+import { acceptWalk, nextWalk, secondPass, walkSchema, wantsSecondPass } from "./walk.ts";
 
-export type Progress = WalkState | WatermarkState | FilterState | KnownState | LogState;
+const progressSchema = z.discriminatedUnion("kind", [walkSchema, watermarkSchema, filterSchema, logSchema]);
+export type Progress = z.infer<typeof progressSchema>;
 
 /** Adds a received page. */
 export const acceptRead = (progress: Progress, read: PageRead): Progress => {
   switch (progress.kind) {
     case "walk":
+    case "known":
       return acceptWalk(progress, read);
     case "watermark":
       return acceptWatermark(progress, read);
     case "filter":
       return acceptFilter(progress, read);
-    case "known":
-      return acceptKnown(progress, read);
     case "log":
       return acceptLog(progress, read);
     default:
@@ -47,7 +38,8 @@ export const nextStep = (
   field: string,
 ): { readonly step: Step; readonly progress: Progress } => {
   switch (progress.kind) {
-    case "walk": {
+    case "walk":
+    case "known": {
       const step = nextWalk(progress, facts, inFlight, room);
       if (step.kind !== "done" || step.addsUp || !wantsSecondPass(progress, facts)) return { step, progress };
       const again = secondPass(progress);
@@ -57,8 +49,6 @@ export const nextStep = (
       return { step: nextWatermark(progress, facts, inFlight, field), progress };
     case "filter":
       return { step: nextFilter(progress, facts, inFlight), progress };
-    case "known":
-      return { step: nextKnown(progress, facts, inFlight), progress };
     case "log":
       return { step: nextLog(progress, facts, inFlight), progress };
     default:
@@ -70,10 +60,7 @@ export const nextStep = (
 const withCoverage = (
   progress: Exclude<Progress, LogState>,
   change: (coverage: Coverage) => Coverage,
-): Exclude<Progress, LogState> =>
-  progress.kind === "known"
-    ? { ...progress, walk: { ...progress.walk, coverage: change(progress.walk.coverage) } }
-    : { ...progress, coverage: change(progress.coverage) };
+): Exclude<Progress, LogState> => ({ ...progress, coverage: change(progress.coverage) });
 
 /** The progress with a smaller page size, because the service granted less than requested. */
 export const withPageSize = (progress: Progress, size: number): Progress =>
@@ -101,21 +88,11 @@ export const withTotal = (progress: Progress, total: number): Progress => {
 export const readSoFar = (progress: Progress): ReadSoFar => {
   if (progress.kind === "log")
     return { end: (progress.page - 1) * progress.size, total: progress.total, openEnd: false };
-  const { end, total, openEnd } = progress.kind === "known" ? progress.walk.coverage : progress.coverage;
-  return { end, total, openEnd };
+  return progress.coverage;
 };
 
 /** Coverage of the list; null for a log. */
-export const coverageOf = (progress: Progress): Coverage | null => {
-  switch (progress.kind) {
-    case "known":
-      return progress.walk.coverage;
-    case "log":
-      return null;
-    default:
-      return progress.coverage;
-  }
-};
+export const coverageOf = (progress: Progress): Coverage | null => (progress.kind === "log" ? null : progress.coverage);
 
 /**
  * Stored progress that is too old to be believed: if nothing was left to read, the end of a walk is read once more, and
@@ -129,12 +106,8 @@ export const reopened = (before: Progress): Progress => {
       : withCoverage(before, (coverage) => ({ ...coverage, granted: 0 }));
   switch (progress.kind) {
     case "walk":
+    case "known":
       return progress.coverage.complete ? { ...progress, coverage: reopenedCoverage(progress.coverage) } : progress;
-    case "known": {
-      const { coverage } = progress.walk;
-      if (!coverage.complete) return progress;
-      return { ...progress, walk: { ...progress.walk, coverage: reopenedCoverage(coverage) } };
-    }
     case "watermark":
       return progress.reachedKnown || progress.coverage.complete
         ? startWatermark({ size: progress.coverage.size, since: progress.since })
@@ -155,162 +128,33 @@ export const reopened = (before: Progress): Progress => {
   }
 };
 
-const role = z.enum(["cover", "bridge", "head"]);
-const pageRead = z.object({
-  page: z.number(),
-  perPage: z.number(),
-  role,
-  follows: z.literal(true).optional(),
-  ids: z.array(z.string()),
-  rows: z.number(),
-  values: z.array(z.number().nullable()),
-  total: z.number().nullable(),
-  more: z.boolean().optional(),
-  granted: z.number().optional(),
-  refused: z.boolean().optional(),
-});
-const coverage = z.object({
-  size: z.number(),
-  // Missing in states of older versions, and so is the next one.
-  fixed: z.boolean().default(false),
-  granted: z.number().default(0),
-  overlap: z.boolean(),
-  end: z.number(),
-  tail: z.array(z.string()),
-  head: z.array(z.string()),
-  total: z.number().nullable(),
-  joinedTotal: z.number().nullable(),
-  // Missing in states of older versions.
-  fall: z.number().default(0),
-  moved: z.boolean(),
-  fresh: z.boolean(),
-  waiting: z.array(pageRead),
-  bridgeAt: z.number().nullable(),
-  bridges: z.number(),
-  repairs: z.number(),
-  // Missing in states of older versions, and so is the next one.
-  emptyFrom: z.number().nullable().default(null),
-  idle: z.number().default(0),
-  lap: z
-    .object({ mark: z.array(z.string()).readonly(), behind: z.number(), reads: z.number(), again: z.number() })
-    .default(noLap),
-  proven: z.boolean(),
-  // Missing in states of older versions, and so is the next one.
-  openEnd: z.boolean().default(false),
-  endsEarly: z.boolean().default(false),
-  complete: z.boolean(),
-});
-const walk = z.object({
-  kind: z.literal("walk"),
-  coverage,
-  proof: z.enum(["descending", "identity"]),
-  ordered: z.boolean(),
-  pass: z.number(),
-  headReads: z.number(),
-  headJoined: z.boolean(),
-  // Missing in states of older versions.
-  grew: z.boolean().default(false),
-  // Set by older versions that read a list from its other end: such a state is not read.
-  fromHead: z.null().optional(),
-});
-const stored = z.discriminatedUnion("kind", [
-  walk,
-  z.object({
-    kind: z.literal("watermark"),
-    coverage,
-    pages: z.number(),
-    since: z.number(),
-    newest: z.number().nullable(),
-    sorted: z.boolean(),
-    reachedKnown: z.boolean(),
-    oldest: z.number().nullable(),
-    // Missing in states of older versions.
-    resumed: z.boolean().default(false),
-  }),
-  z.object({
-    kind: z.literal("filter"),
-    coverage,
-    since: z.number(),
-    newest: z.number().nullable(),
-    only: z.boolean().default(false),
-    // Missing in states of older versions.
-    counting: z.boolean().default(false),
-    total: z.number().nullable().default(null),
-    ignored: z.boolean().default(false),
-  }),
-  z.object({ kind: z.literal("known"), walk }),
-  z.object({
-    kind: z.literal("log"),
-    size: z.number(),
-    total: z.number().nullable(),
-    newestOn: z.enum(["first", "last"]).nullable(),
-    page: z.number(),
-    ended: z.boolean(),
-    first: z.boolean(),
-    latest: z.array(z.string()),
-    repeated: z.number(),
-    // Missing in states of older versions.
-    since: z.number().nullable().default(null),
-    granted: z.number().default(0),
-  }),
-]);
-
-/** The progress as text for `sync.stream_state`. */
-export const serialiseProgress = (progress: Progress): string => JSON.stringify(progress);
-
-/** The progress as it was stored; null when it is unreadable, and the scope then starts anew. */
-export const storedProgress = (text: string): Progress | null => {
-  let raw: unknown;
-  try {
-    raw = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const parsed = stored.safeParse(raw);
-  return parsed.success ? parsed.data : null;
-};
-
-/** The progress stored by another process, in this one. null: unreadable. */
-export const resumeProgress = (text: string): Progress | null => {
-  const progress = storedProgress(text);
-  if (progress === null || progress.kind === "log") return progress;
-  return withCoverage(progress, resumedCoverage);
-};
-
-// The stored cursor: progress, and what else an interrupted reading knew.
-
-const storedCursor = z.object({
-  progress: z.string(),
+/** The cursor: progress, and what else an interrupted reading knew. */
+const cursorSchema = z.object({
+  progress: progressSchema,
   startedAt: z.number(),
-  readAt: z.number().default(0),
+  readAt: z.number(),
   newest: z.number().nullable(),
   firstNewest: z.number().nullable(),
   firstMirror: z.boolean(),
   rejected: z.number(),
-  /** Misfits, by the name that earlier versions stored. */
-  refused: z.number().default(0),
-  forgotten: z.array(z.string()).default([]),
-  content: z.array(z.string()).readonly().default([]),
+  misfits: z.number(),
+  forgotten: z.array(z.string()),
+  content: z.array(z.string()).readonly(),
 });
+export type Cursor = z.infer<typeof cursorSchema>;
 
-/**
- * The cursor from its stored text; null when it is missing or unreadable, and the scope then starts anew. `read`: the
- * progress for another run, or as it was stored.
- */
-export const parseCursor = (text: string | null | undefined, read = resumeProgress) => {
-  if (text === null || text === undefined) return null;
+/** The cursor as text for `sync.stream_state`. */
+export const cursorText = (cursor: Cursor): string => JSON.stringify(cursor);
+
+/** The cursor as it was stored; null when it is missing or unreadable, and the scope then starts anew. */
+export const storedCursor = (text: string | null | undefined): Cursor | null => {
   try {
-    const parsed = storedCursor.safeParse(JSON.parse(text));
-    if (!parsed.success) return null;
-    const progress = read(parsed.data.progress);
-    return progress === null ? null : { ...parsed.data, progress };
+    return cursorSchema.safeParse(JSON.parse(text ?? "null")).data ?? null;
   } catch {
     return null;
   }
 };
 
-/** The cursor as text. */
-export const cursorText = (
-  cursor: Omit<z.infer<typeof storedCursor>, "progress"> & { readonly progress: Progress },
-): string =>
-  JSON.stringify({ ...cursor, progress: serialiseProgress(cursor.progress) } satisfies z.infer<typeof storedCursor>);
+/** The cursor of another process, in this one: the boundary of its coverage must be proven again. */
+export const resumedCursor = (cursor: Cursor): Cursor =>
+  cursor.progress.kind === "log" ? cursor : { ...cursor, progress: withCoverage(cursor.progress, resumedCoverage) };

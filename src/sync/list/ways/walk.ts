@@ -1,8 +1,16 @@
 // Strategy walk: reads every page of a list so that no row is skipped unnoticed, and decides whether it adds up.
 // Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/paging.md.
+import { z } from "zod";
 import { counted } from "../../../core/text/units.ts";
-import type { MirrorFacts, PageRead, Proof, ReadRequest, Step } from "../coverage/contract.ts";
-import { addRead, type Coverage, emptyCoverage, isDescending } from "../coverage/coverage.ts";
+import {
+  type MirrorFacts,
+  type PageRead,
+  type Proof,
+  proofSchema,
+  type ReadRequest,
+  type Step,
+} from "../coverage/contract.ts";
+import { addRead, type Coverage, coverageSchema, emptyCoverage, isDescending } from "../coverage/coverage.ts";
 import { nextReads } from "../coverage/next-reads.ts";
 
 /** Passes over a list whose pages do not join. */
@@ -10,20 +18,24 @@ const MAX_PASSES = 2;
 /** Reads of the head for rows inserted during the walk. */
 const MAX_HEAD_READS = 2;
 
-export interface WalkState {
-  readonly kind: "walk";
-  readonly coverage: Coverage;
-  readonly proof: Proof;
-  /** Every page so far was ordered by id, so rows keep their order among each other. */
-  readonly ordered: boolean;
-  readonly pass: number;
-  /** Pages of the head that were read again. A read that was decided and never sent, or lost in a crash, does not count. */
-  readonly headReads: number;
-  /** The head was read again and contained a known id. */
-  readonly headJoined: boolean;
-  /** The head held rows that came during the walk, although no count had changed. */
-  readonly grew: boolean;
-}
+export const walkSchema = z
+  .object({
+    /** `known`: a list without order, read until a page holds nothing new. */
+    kind: z.enum(["walk", "known"]),
+    coverage: coverageSchema,
+    proof: proofSchema,
+    /** Every page so far was ordered by id, so rows keep their order among each other. */
+    ordered: z.boolean(),
+    pass: z.number(),
+    /** Pages of the head that were read again. A read that was decided and never sent, or lost in a crash, does not count. */
+    headReads: z.number(),
+    /** The head was read again and contained a known id. */
+    headJoined: z.boolean(),
+    /** The head held rows that came during the walk, although no count had changed. */
+    grew: z.boolean(),
+  })
+  .readonly();
+export type WalkState = z.infer<typeof walkSchema>;
 
 /**
  * Where only shared ids prove that no row was skipped, pages always share a row: an insert and a delete that balance
@@ -38,6 +50,11 @@ export const startWalk = (options: { size: number; overlap: boolean; proof: Proo
   headReads: 0,
   headJoined: false,
   grew: false,
+});
+
+export const startKnown = ({ size }: { size: number }): WalkState => ({
+  ...startWalk({ size, overlap: true, proof: "identity" }),
+  kind: "known",
 });
 
 /** True when the ids descend, as numbers or as text. */
@@ -112,6 +129,13 @@ const wantsHead = (state: WalkState, facts: MirrorFacts): boolean => {
   return proof === "descending" && isShort(state, facts) && mayHaveGrown && !headJoined && headReads < MAX_HEAD_READS;
 };
 
+/** Strategy known: a page held nothing new, and the counts agree. If they never agree, the whole list is read, as by a walk. */
+const isKnown = ({ kind, coverage }: WalkState, { last, rows, acceptedGap }: MirrorFacts): boolean => {
+  if (kind !== "known" || coverage.complete || coverage.end === 0 || coverage.bridgeAt !== null) return false;
+  const nothingNew = last !== null && last.inserted === 0 && last.updated === 0;
+  return nothingNew && coverage.total !== null && coverage.total - rows === acceptedGap;
+};
+
 export const nextWalk = (
   state: WalkState,
   facts: MirrorFacts,
@@ -119,8 +143,11 @@ export const nextWalk = (
   room: number,
 ): Step => {
   const { coverage } = state;
+  if (state.kind === "known" && inFlight.length > 0) return { kind: "wait" };
+  if (isKnown(state, facts))
+    return { kind: "done", addsUp: false, whole: false, because: "a page held nothing new, counts agree" };
   if (!coverage.complete) {
-    const reads = nextReads(coverage, inFlight, room);
+    const reads = nextReads(coverage, inFlight, state.kind === "known" ? 1 : room);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
   if (inFlight.length > 0) return { kind: "wait" };
@@ -140,6 +167,7 @@ export const nextWalk = (
 
 /** True when a second pass may find missed rows: a link stayed unproven, so rows may lie between its pages. */
 export const wantsSecondPass = (state: WalkState, facts: MirrorFacts): boolean =>
+  state.kind === "walk" &&
   state.pass < MAX_PASSES &&
   state.coverage.complete &&
   !state.coverage.proven &&
@@ -151,33 +179,4 @@ export const secondPass = (state: WalkState): WalkState => {
   const { size, granted, emptyFrom } = state.coverage;
   const again = startWalk({ size, overlap: true, proof: state.proof });
   return { ...again, coverage: { ...again.coverage, granted, emptyFrom }, pass: state.pass + 1 };
-};
-
-// Strategy known, for a list without order: reads pages until one holds nothing new, and ends there if the counts agree.
-// If they never agree, it reads the whole list, as a walk, which may delete rows.
-
-export interface KnownState {
-  readonly kind: "known";
-  readonly walk: WalkState;
-}
-
-export const startKnown = (options: { size: number }): KnownState => ({
-  kind: "known",
-  walk: startWalk({ size: options.size, overlap: true, proof: "identity" }),
-});
-
-export const acceptKnown = (state: KnownState, read: PageRead): KnownState => ({
-  ...state,
-  walk: acceptWalk(state.walk, read),
-});
-
-export const nextKnown = (state: KnownState, facts: MirrorFacts, inFlight: readonly ReadRequest[]): Step => {
-  const { coverage } = state.walk;
-  if (inFlight.length > 0) return { kind: "wait" };
-  const nothingNew = facts.last !== null && facts.last.inserted === 0 && facts.last.updated === 0;
-  const agrees = coverage.total !== null && coverage.total - facts.rows === facts.acceptedGap;
-  if (!coverage.complete && coverage.end > 0 && coverage.bridgeAt === null && nothingNew && agrees) {
-    return { kind: "done", addsUp: false, whole: false, because: "a page held nothing new, counts agree" };
-  }
-  return nextWalk(state.walk, facts, inFlight, 1);
 };

@@ -1,8 +1,7 @@
 // Strategy filter, decision by decision: changes of a filtered list, and when a walk is needed.
 import { expect, test } from "vitest";
 import { acceptFilter, nextFilter, startFilter } from "../../../../../src/sync/list/ways/filter.ts";
-import { resumeProgress, serialiseProgress } from "../../../../../src/sync/list/ways/progress.ts";
-import { cover, facts, page } from "./readings.ts";
+import { cover, facts, page, resumed } from "./readings.ts";
 
 const start = startFilter({ size: 5, since: 100 });
 
@@ -62,5 +61,5 @@ test("a list that is counted is counted first, and walked if the mirror's rows d
   expect(nextFilter(read, facts({ rows: 8, acceptedGap: 1, matching: 1 }), [])).toMatchObject({ kind: "done" });
   const differs = { kind: "walk", because: "the service counts 9 rows, the mirror 10" };
   expect(nextFilter(read, facts({ rows: 10, matching: 1 }), [])).toEqual(differs);
-  expect(resumeProgress(serialiseProgress(head))).toMatchObject({ counting: false, total: 9 });
+  expect(resumed(head)).toMatchObject({ counting: false, total: 9 });
 });

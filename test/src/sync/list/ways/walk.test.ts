@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { MirrorFacts, PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
 import { overlappingPages } from "../../../../../src/sync/list/coverage/page-geometry.ts";
-import { acceptRead, nextStep, resumeProgress, serialiseProgress } from "../../../../../src/sync/list/ways/progress.ts";
+import { acceptRead, nextStep } from "../../../../../src/sync/list/ways/progress.ts";
 import {
   acceptWalk,
   nextWalk,
@@ -13,7 +13,7 @@ import {
   wantsSecondPass,
 } from "../../../../../src/sync/list/ways/walk.ts";
 import { type ListKind, type MovingList, movingList } from "../../../../support/moving-list.ts";
-import { cover, descending, facts, page } from "./readings.ts";
+import { cover, descending, facts, page, resumed } from "./readings.ts";
 
 const SEED = 20261121;
 /**
@@ -85,9 +85,9 @@ const walk = (history: History): Walked => {
     reads += 1;
     if (history.crashes.includes(reads)) {
       inFlight = [];
-      const resumed = resumeProgress(serialiseProgress(progress));
-      if (resumed === null) throw new Error("stored progress is not readable");
-      progress = resumed;
+      const again = resumed(progress);
+      if (again === undefined) throw new Error("stored progress is not readable");
+      progress = again;
     }
     if (reads > 5000) throw new Error("the walk does not end");
   }

@@ -143,8 +143,8 @@ judged AS (
     -- Rows that the unfinished walk of a list has not read yet.
     CASE
       WHEN status = 'walking' THEN greatest(0, coalesce(
-        try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.total', '0')::BIGINT - coalesce(
-        try_cast(cursor::JSON ->> '$.progress' AS JSON) ->> '$.coverage.end', '0')::BIGINT)
+        try_cast(cursor AS JSON) ->> '$.progress.coverage.total', '0')::BIGINT - coalesce(
+        try_cast(cursor AS JSON) ->> '$.progress.coverage.end', '0')::BIGINT)
       ELSE coalesce(unconfirmed, 0)
     END AS open_rows
   FROM parts

@@ -7,7 +7,7 @@ import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import { type ListShape, proofOf } from "../list/form.ts";
 import type { ReadingOrder } from "../list/order.ts";
-import { parseCursor, storedProgress } from "../list/ways/progress.ts";
+import { storedCursor } from "../list/ways/progress.ts";
 import type { UsageOptions } from "./usage-scopes.ts";
 
 export interface Candidate extends ReadingOrder {
@@ -193,5 +193,5 @@ const LOOKS: readonly string[] = ["watermark", "filter", "known"];
  */
 export const interruptedWork = (state: Pick<ScopeState, "status" | "cursor">): "walk" | "look" | null => {
   if (state.status !== "walking") return null;
-  return LOOKS.includes(parseCursor(state.cursor, storedProgress)?.progress.kind ?? "") ? "look" : "walk";
+  return LOOKS.includes(storedCursor(state.cursor)?.progress.kind ?? "") ? "look" : "walk";
 };

@@ -23,9 +23,8 @@ const tierValue = z.object({ tier: z.string(), since: z.string(), proven: z.bool
 const unusableValue = z.array(z.object({ stream: z.string(), scope: z.string() }));
 const ownersValue = z.object({ ids: z.array(z.string()) }).nullable();
 const grantsValue = z.object({ grants: z.array(z.string()).optional(), partial: z.array(z.string()).nullish() });
-const cursorValue = z.object({ progress: z.string() });
-const progressValue = z.object({
-  coverage: z.object({ total: z.number().nullish(), end: z.number().nullish() }).optional(),
+const cursorValue = z.object({
+  progress: z.object({ coverage: z.object({ total: z.number().nullish(), end: z.number().nullish() }).optional() }),
 });
 
 const FULL_ACCESS = ["accounts", "contacts", "signals", "signal_counts", "account_insights"];
@@ -41,7 +40,7 @@ interface Part {
 /** Rows that the unfinished walk of a list has not read yet. */
 const unread = (cursor: string | null): number => {
   if (cursor === null) return 0;
-  const { coverage } = progressValue.parse(JSON.parse(cursorValue.parse(JSON.parse(cursor)).progress));
+  const { coverage } = cursorValue.parse(JSON.parse(cursor)).progress;
   return Math.max(0, (coverage?.total ?? 0) - (coverage?.end ?? 0));
 };
 

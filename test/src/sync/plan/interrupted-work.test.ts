@@ -21,7 +21,7 @@ test("the cursor says whether a walk was interrupted or a look; nothing was if n
   expect(interruptedWork({ ...cursor("watermark"), status: "failed" })).toBeNull();
 });
 
-test.each([null, "", "{", "{}", '{"progress":"{"}', '{"progress":"{}"}'])(
+test.each([null, "", "{", "{}", '{"progress":"{"}', '{"progress":{}}'])(
   "a cursor that cannot be read (%s) counts as that of a walk",
   (text) => {
     expect(interruptedWork({ status: "walking", cursor: text })).toBe("walk");

@@ -79,7 +79,7 @@ test("a table is complete only when every list of it was proven to be; else the 
     ${wanted([], { accounts: DAY, contacts: DAY, signals: DAY, filings: DAY, job_openings: DAY })}
     ${state("accounts", "", "now()")} ${state("signals", "", "now()", { rows: 105, because: "not met" })}
     ${state("contacts", "", "now()", { status: "walking" })}
-    UPDATE sync.stream_state SET cursor = '{"progress": "{\\"kind\\":\\"walk\\",\\"coverage\\":{\\"total\\":90,\\"end\\":30}}"}' WHERE stream = 'contacts';
+    UPDATE sync.stream_state SET cursor = '{"progress":{"kind":"walk","coverage":{"total":90,"end":30}}}' WHERE stream = 'contacts';
     ${state("filings", "c1", "now()", { rows: 2, because: "moved" })} ${state("filings", "c2", "now()")}`);
   const rows = await mart.rows(`SELECT table_name, complete, unconfirmed, reason FROM marts.freshness
     WHERE table_name IN ('accounts', 'owners', 'contacts', 'signals', 'filings', 'job_openings') ORDER BY table_name`);

@@ -22,7 +22,7 @@ import { pageSizeOf } from "./state/learn-shape.ts";
 import { failList } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
 import { formOf, isFiltered, type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
-import { type WantedCall, whereOf } from "./wanted-call.ts";
+import { type Sent, whereOf } from "./wanted-call.ts";
 
 // After a page failed for good: the same rows in smaller pages. At once while no page of the list was ever answered in
 // this size. Where one was, only if the list failed in the last sync, too: an outage must not make pages small.
@@ -216,9 +216,10 @@ const failInEveryForm = async (run: SyncRun, list: OpenList, error: DuckmirrorEr
 };
 
 /** What the refused request sent that the service may not take. */
-const refusedRequest = (run: SyncRun, list: OpenList, request: ReadRequest | null, { call: { query } }: WantedCall) =>
-  ({
-    perPage: request?.perPage ?? 0,
+const refusedRequest = (run: SyncRun, { list, read, wanted: { call } }: Sent) => {
+  const { query } = call;
+  return {
+    perPage: read?.perPage ?? 0,
     sort: query.sortBy !== undefined,
     include: query.include !== undefined,
     included: query.include?.split(",") ?? [],
@@ -226,8 +227,9 @@ const refusedRequest = (run: SyncRun, list: OpenList, request: ReadRequest | nul
     names: namesLightFields(list.stream, query),
     unknown: namesUnknownFields(list.stream, query),
     filters: isFiltered(run, list.stream.name),
-    later: request !== null && request.page > 1 && shapeOf(run, list.stream.name).settled,
-  }) satisfies RefusedRequest;
+    later: read !== null && read.page > 1 && shapeOf(run, list.stream.name).settled,
+  } satisfies RefusedRequest;
+};
 
 /** False for one of many whose refusal is its own: others were refused in every form, or an earlier sync was refused here, too. */
 const mayTryForms = (run: SyncRun, list: OpenList, { later }: { readonly later: boolean }): boolean => {
@@ -237,32 +239,27 @@ const mayTryForms = (run: SyncRun, list: OpenList, { later }: { readonly later: 
 };
 
 /** After a refusal: tries the next list shape, or abandons the scope. */
-export const askDifferently = async (
-  run: SyncRun,
-  list: OpenList,
-  request: ReadRequest | null,
-  wanted: WantedCall,
-  outcome: Refusal,
-): Promise<void> => {
+export const askDifferently = async (run: SyncRun, sent: Sent, outcome: Refusal): Promise<void> => {
+  const { list, read } = sent;
   const { name } = list.stream;
-  const refused = refusedRequest(run, list, request, wanted);
-  if (request !== null) list.tell({ kind: "lost", read: request });
+  const refused = refusedRequest(run, sent);
+  if (read !== null) list.tell({ kind: "lost", read });
   const shape = formOf(run, list);
-  const remembers = request !== null && (request.page > 1 || shape.settled);
+  const remembers = read !== null && (read.page > 1 || shape.settled);
   list.tell({ kind: "refused-form", shape, remembers, later: false });
   const found = nextShape(run, list, refused, outcome);
   const next = found === shape || mayTryForms(run, list, refused) ? found : null;
   if (next === null) {
-    const context = { endpoint: whereOf(list, wanted, request), detail: causeOf(outcome) };
+    const context = { endpoint: whereOf(sent), detail: causeOf(outcome) };
     const error = new DuckmirrorError("REQUEST_FAILED", context);
-    if (request !== null && (await beginAnew(run, list, request, error))) return;
+    if (read !== null && (await beginAnew(run, list, read, error))) return;
     return failInEveryForm(run, list, error, refused.later);
   }
   if (forbidsContent(outcome) && shape.content) {
     const text = `${name}: asked for again without the fields that the setting content names, they were refused (${outcome.status})`;
     run.deps.emit({ kind: "note", level: "warn", text });
   }
-  if (request === null) list.tell({ kind: "unsent", read: null });
+  if (read === null) list.tell({ kind: "unsent", read });
   if (!triesForItself(run, list, refused)) return useShape(run, list, next);
   if (next !== shape) run.trials.try(list, next);
   list.tell({ kind: "form", shape: next });

@@ -24,7 +24,7 @@ import { failList, putOff } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
 import { formOf, hasGoneOn, isSuspect, type SyncRun } from "./state/run-state.ts";
 import { commitLedger, takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
-import { purposeOf, type WantedCall, wantedCall } from "./wanted-call.ts";
+import { purposeOf, type Sent, type WantedCall, wantedCall } from "./wanted-call.ts";
 
 // Reports a stream's progress in numbers after every response.
 
@@ -61,11 +61,7 @@ const MOST_UNCOMMITTED = 256;
 /** Most decoded bytes of these and of requests in flight; parsed, they take several times that memory. */
 const MOST_UNCOMMITTED_BYTES = 4 * 1024 * 1024;
 
-interface Picked {
-  readonly list: OpenList;
-  /** null: the single request of a record. */
-  readonly read: ReadRequest | null;
-}
+type Picked = Pick<Sent, "list" | "read">;
 
 /** Requests and responses in progress. */
 interface Traffic {
@@ -131,42 +127,40 @@ const takeFailure = async (
 };
 
 /** True for a refusal of what follows the last known row of a list. */
-const isPastEnd = ({ list, read }: Picked, { result }: Fetched): boolean => {
+const isPastEnd = ({ state }: OpenList, read: ReadRequest, result: Fetched["result"]): boolean => {
   const isRefusal =
     result.kind === "absent" || result.kind === "adjust" || (result.kind === "failed" && result.notFound);
-  const progress = progressOf(list.state);
-  return isRefusal && read !== null && progress !== null && asksBeyond(readSoFar(progress), read);
+  const progress = progressOf(state);
+  return isRefusal && progress !== null && asksBeyond(readSoFar(progress), read);
 };
 
 /** Applies the outcome of a request. */
-const take = async (run: SyncRun, picked: Picked, wanted: WantedCall, fetched: Fetched): Promise<void> => {
-  const { list, read } = picked;
-  const { result, requests } = fetched;
-  if (read !== null && isPastEnd(picked, fetched)) return takeEnd(run, list, read, requests);
+const take = async (run: SyncRun, sent: Sent, result: Fetched["result"]): Promise<void> => {
+  const { list, read } = sent;
+  if (read !== null && isPastEnd(list, read, result)) return takeEnd(run, { ...sent, read });
   switch (result.kind) {
     case "answer":
-      if (read === null) await takeSingleAnswer(run, list, wanted, result, requests);
-      else await takeListAnswer(run, list, read, wanted, result, requests);
+      await (read === null ? takeSingleAnswer(run, sent, result) : takeListAnswer(run, { ...sent, read }, result));
       return emitPage(run, list);
     case "absent":
-      await takeAbsence(run, list, read, wanted, result, requests);
+      await takeAbsence(run, sent, result);
       return emitPage(run, list);
     case "adjust":
       // The list's other requests need the new shape at once, not only when this one is in the ledger.
-      await Promise.all([commitLedger(run, requests), askDifferently(run, list, read, wanted, result.outcome)]);
+      await Promise.all([commitLedger(run, sent), askDifferently(run, sent, result.outcome)]);
       return;
     case "failed":
       // Before the commit: until then further requests of a stream are sent whose answers cannot be used.
-      if (result.paid || result.own) noteUnusable(run, picked, !result.paid);
-      await commitLedger(run, requests);
-      return takeFailure(run, picked, result);
+      if (result.paid || result.own) noteUnusable(run, sent, !result.paid);
+      await commitLedger(run, sent);
+      return takeFailure(run, sent, result);
     case "ended":
-      await commitLedger(run, requests);
+      await commitLedger(run, sent);
       if (read !== null) list.tell({ kind: "lost", read });
       putOff(run, list);
       return emitPage(run, list);
     case "no-credit":
-      return unpick(run, picked);
+      return unpick(run, sent);
     default:
       return result satisfies never;
   }
@@ -199,7 +193,7 @@ const send = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: (
   traffic.penniless = result.kind === "no-credit";
   // Nothing in progress could refund a credit or lead to another request.
   if (result.kind === "no-credit" && traffic.open === 1) run.ending.stop(result.error);
-  await take(run, picked, wanted ?? call(), fetched);
+  await take(run, { list, read, wanted: wanted ?? call(), requests }, result);
 };
 
 /** Sends a request; resolves when it is sent or will not be. */

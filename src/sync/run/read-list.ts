@@ -5,10 +5,8 @@ import { mustWait } from "../list/decide.ts";
 import type { Effect, Facts } from "../list/events.ts";
 import type { ListShape } from "../list/form.ts";
 import { type Active, isActive, liveOf, readingOf } from "../list/state.ts";
-import { finishedState } from "../list/stored-state.ts";
 import { coverageOf } from "../list/ways/progress.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
-import { rememberShape } from "../plan/remembered.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import { endedAtWindow, rememberWindow } from "./settle/at-window.ts";
 import { settleByAccount, waitsForAccounts } from "./settle/by-account.ts";
@@ -16,7 +14,8 @@ import { settleByCounting } from "./settle/by-counting.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
 import { readDeep } from "./settle/read-deep.ts";
 import { settleAfterChanges } from "./settle/suspects.ts";
-import { closeList, commitState, failList } from "./state/list-ends.ts";
+import { storeShape } from "./state/learn-shape.ts";
+import { closeList, failList, finishList } from "./state/list-ends.ts";
 import type { Deciding, OpenList } from "./state/open-list.ts";
 import { hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
 import { markReturned } from "./state/scope-marks.ts";
@@ -69,26 +68,13 @@ export const contentOfAll = (
   isWalk: boolean,
 ): readonly string[] => (isWalk ? grants : walkedWith).filter((field) => asked.includes(field));
 
-/** Stores something about the form of a stream's lists. */
-const remember = async (run: SyncRun, { stream: { name } }: OpenList, more: Partial<ListShape>): Promise<void> => {
-  const shape = { ...shapeOf(run, name), ...more };
-  run.shapes.set(name, shape);
-  await rememberShape(run.deps.warehouse, name, shape, run.deps.clock.now());
-};
-
 const noteContent = async (run: SyncRun, list: OpenList, whole: boolean): Promise<void> => {
   const reading = readingOf(list.state);
   if (list.stream.scope !== "organization" || reading === null) return;
   const shape = shapeOf(run, list.stream.name);
   const walkedWith = contentOfAll(shape, reading.content, whole && reading.progress.kind === "walk");
-  if (String(walkedWith) !== String(shape.walkedWith)) await remember(run, list, { walkedWith });
-};
-
-const endList = async (run: SyncRun, list: OpenList, { verdict }: Extract<Effect, { kind: "end" }>): Promise<void> => {
-  const outcome = { ...verdict, now: run.deps.clock.now(), runId: run.runId };
-  await rememberWindow(run, list, "settled");
-  await commitState(run, finishedState(liveOf(list.state), outcome));
-  closeList(run, list);
+  if (String(walkedWith) !== String(shape.walkedWith))
+    await storeShape(run, list.stream.name, { ...shape, walkedWith });
 };
 
 /** Finds what is gone after changes were read whose counts differ. */
@@ -123,7 +109,7 @@ const keep = async (run: SyncRun, list: OpenList, effect: Exclude<Effect, { kind
     case "mode":
       return void run.stats.of(name).modes.add(effect.mode);
     case "remember":
-      return remember(run, list, effect.lack);
+      return storeShape(run, name, { ...shapeOf(run, name), ...effect.lack });
     case "content":
       return noteContent(run, list, effect.whole);
     case "compared":
@@ -148,7 +134,8 @@ const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<v
     case "end-closing":
       return endLook(run, list, effect.agrees);
     case "end":
-      return endList(run, list, effect);
+      await rememberWindow(run, list, "settled");
+      return finishList(run, list, effect.verdict);
     case "close":
       return closeList(run, list);
     case "fail":

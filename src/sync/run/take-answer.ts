@@ -24,11 +24,11 @@ import { closeList, failList } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
 import { type SyncRun, shapeOf } from "./state/run-state.ts";
 import { learnFrom } from "./state/tier-book.ts";
-import { type WantedCall, whereOf } from "./wanted-call.ts";
+import { type Sent, whereOf } from "./wanted-call.ts";
 
-/** Rows of the ledger that are committed with an answer. */
-type Requests = Parameters<SyncRun["committer"]["commit"]>[0]["requests"];
-type AnswerResult = Extract<FetchResult, { kind: "answer" }>;
+type SentPage = Sent & { readonly read: ReadRequest };
+type Answer = Extract<FetchResult, { kind: "answer" }>;
+type Absence = Extract<FetchResult, { kind: "absent" }>;
 
 /** True when a record outside the scope, in the answer to a request with its filters, shows that the service ignores them. */
 export const ignoresFilters = (
@@ -53,21 +53,17 @@ const markingWalk = (list: Live): string | null => {
   return reading === null || reading.firstMirror || reading.progress.kind === "log" ? null : list.walkId;
 };
 
-const rowLoads = (list: OpenList, wanted: WantedCall, result: AnswerResult): readonly TableLoad[] =>
-  loadsOf({
-    stream: list.candidate.stream,
-    scope: list.candidate.scope,
-    endpoint: wanted.call.endpoint,
-    query: wanted.call.query,
-    requestId: result.requestId,
-    walkId: markingWalk(liveOf(list.state)),
-    receivedAt: result.receivedAt,
-    data: result.outcome.data,
-    included: result.outcome.included,
-    envelope: result.outcome.envelope,
-    granted: wanted.detail.granted,
-    along: wanted.detail.along,
+const rowLoads = ({ list, wanted: { call, detail } }: Sent, { outcome, requestId, receivedAt }: Answer) => {
+  const { stream, scope } = list.candidate;
+  const { endpoint, query } = call;
+  const { data, included, envelope } = outcome;
+  const { granted, along } = detail;
+  const walkId = markingWalk(liveOf(list.state));
+  return loadsOf({
+    ...{ stream, scope, endpoint, query, requestId, walkId, receivedAt },
+    ...{ data, included, envelope, granted, along },
   });
+};
 
 /** A company's embedded call is a row of the company's list of calls, whose counts are compared with the service's. */
 const countCall = (run: SyncRun, companyId: string, inserted: number): void => {
@@ -134,36 +130,28 @@ const isLastPage = ({ stream }: OpenList, read: PageRead): boolean =>
   stream.scope === "company" && read.total !== null && startOf(read) + read.rows >= read.total;
 
 /** Commits the ledger rows of an answer that brings nothing. */
-export const commitLedger = async (run: SyncRun, requests: Requests): Promise<void> => {
+export const commitLedger = async (run: SyncRun, { requests }: Pick<Sent, "requests">): Promise<void> => {
   await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
 };
 
-/** Learns from a page the form of its list, whether filters work, and the granted page size. */
-const learnForm = async (run: SyncRun, list: OpenList, { request, wanted, outcome }: ListAnswer) => {
+/** Learns from a page the form of its list, whether filters work, and the granted page size. Returns whether it is asked for again. */
+const learnForm = async (run: SyncRun, { list, read, wanted: { call } }: SentPage, { outcome }: Answer) => {
   const { name } = list.stream;
   const tried = run.trials.of(list) !== undefined;
-  const again = await settleShape(run, list, request, wanted.call, outcome);
+  const again = await settleShape(run, list, read, call, outcome);
   if (tried && run.trials.of(list) === undefined) await shareForm(run, list);
   const { rowScope } = run.options;
   const records = Array.isArray(outcome.data) ? outcome.data : [];
-  if (shapeOf(run, name).filters && ignoresFilters(rowScope, name, wanted.call.query, records)) {
-    await readWhole(run, name);
-  }
+  if (shapeOf(run, name).filters && ignoresFilters(rowScope, name, call.query, records)) await readWhole(run, name);
   return again;
 };
-
-interface ListAnswer {
-  readonly request: ReadRequest;
-  readonly wanted: WantedCall;
-  readonly outcome: OkOutcome;
-}
 
 /** Commits the rows of a page with the state that it leads to. `again`: it is asked for again in another form. */
 const commitPage = async (
   run: SyncRun,
-  list: OpenList,
+  { list, requests }: SentPage,
   loads: readonly TableLoad[],
-  { requests, read, again, bytes }: { requests: Requests; read: PageRead; again: boolean; bytes: number },
+  { page, again, bytes }: { readonly page: PageRead; readonly again: boolean; readonly bytes: number },
 ): Promise<void> => {
   await run.committer.commit({
     loads,
@@ -178,20 +166,14 @@ const commitPage = async (
       countEmbedded(run, loads.slice(1), embedded);
     },
     bytes,
-    canWait: !again && isLastPage(list, read),
+    canWait: !again && isLastPage(list, page),
   });
 };
 
 /** The answer cannot be used: the list fails, and goes on there in the next run. */
-const failAnswer = async (
-  run: SyncRun,
-  list: OpenList,
-  request: ReadRequest,
-  requests: Requests,
-  error: DuckmirrorError,
-) => {
-  list.tell({ kind: "lost", read: request });
-  await commitLedger(run, requests);
+const failAnswer = async (run: SyncRun, { list, read, requests }: SentPage, error: DuckmirrorError) => {
+  list.tell({ kind: "lost", read });
+  await commitLedger(run, { requests });
   return failList(run, list, error, { resumable: true });
 };
 
@@ -204,34 +186,28 @@ const noteEmbedded = ({ embedded }: SyncRun, loads: readonly TableLoad[]): void 
 };
 
 /** Applies a page of a list. */
-export const takeListAnswer = async (
-  run: SyncRun,
-  list: OpenList,
-  request: ReadRequest,
-  wanted: WantedCall,
-  result: AnswerResult,
-  requests: Requests,
-): Promise<void> => {
-  const { outcome } = result;
-  if (!Array.isArray(outcome.data)) {
-    const context = { endpoint: whereOf(list, wanted, request), detail: "`data` is not a list" };
-    return failAnswer(run, list, request, requests, new DuckmirrorError("RESPONSE_INVALID", context));
+export const takeListAnswer = async (run: SyncRun, sent: SentPage, result: Answer): Promise<void> => {
+  const { list, read } = sent;
+  const { data, page: meta, bytes } = result.outcome;
+  if (!Array.isArray(data)) {
+    const context = { endpoint: whereOf(sent), detail: "`data` is not a list" };
+    return failAnswer(run, sent, new DuckmirrorError("RESPONSE_INVALID", context));
   }
-  const again = await learnForm(run, list, { request, wanted, outcome });
+  const again = await learnForm(run, sent, result);
   const { name, tier } = list.stream;
   const granted = run.granted.get(name) ?? 0;
-  const read = pageReadOf(liveOf(list.state), request, outcome.data, outcome.page, granted);
-  run.granted.set(name, Math.max(granted, read.rows));
-  if (tier === "full" && read.rows > 0) run.fullAccess = true;
-  const loads = rowLoads(list, wanted, result);
+  const page = pageReadOf(liveOf(list.state), read, data, meta, granted);
+  run.granted.set(name, Math.max(granted, page.rows));
+  if (tier === "full" && page.rows > 0) run.fullAccess = true;
+  const loads = rowLoads(sent, result);
   noteEmbedded(run, loads);
   const frozen = frozenError(run, list, loads);
-  if (frozen !== null) return failAnswer(run, list, request, requests, frozen);
+  if (frozen !== null) return failAnswer(run, sent, frozen);
   // The default response is loaded, too: only it is certain to hold fields that API.md does not know.
-  if (again) list.tell({ kind: "repeated", read: request });
-  else list.tell({ kind: "page", read, receivedAt: result.receivedAt });
-  await commitPage(run, list, loads, { requests, read, again, bytes: outcome.bytes });
-  if (!again) await learnFrom(run, list, read);
+  if (again) list.tell({ kind: "repeated", read });
+  else list.tell({ kind: "page", read: page, receivedAt: result.receivedAt });
+  await commitPage(run, sent, loads, { page, again, bytes });
+  if (!again) await learnFrom(run, list, page);
   await goOn(run, list);
 };
 
@@ -239,13 +215,8 @@ export const takeListAnswer = async (
  * The service refused the page after the last known row of a list that it does not count: nothing more is requested. The
  * list stays unconfirmed, because the service may limit the page number, or the company may just have gone.
  */
-export const takeEnd = async (
-  run: SyncRun,
-  list: OpenList,
-  request: ReadRequest,
-  requests: Requests,
-): Promise<void> => {
-  list.tell({ kind: "page", read: refusedPage(request), receivedAt: run.deps.clock.now() });
+export const takeEnd = async (run: SyncRun, { list, read, requests }: SentPage): Promise<void> => {
+  list.tell({ kind: "page", read: refusedPage(read), receivedAt: run.deps.clock.now() });
   list.tell({ kind: "loaded", counts: null, repeated: false });
   await run.committer.commit({ loads: [], requests, states: statesOf(run, list), bytes: 0 });
   await goOn(run, list);
@@ -259,90 +230,71 @@ const compareEmbedded = async (run: SyncRun, { candidate: { compares } }: OpenLi
   run.replan ||= isPartial;
 };
 
-/** A company, or an input that was resolved before, that the service does not know: decided with the others, behind guards. */
-const leaveAbsent = async (run: SyncRun, list: OpenList, requests: Requests, doubtful: boolean): Promise<void> => {
-  await commitLedger(run, requests);
-  if (list.state.kind !== "single") return;
-  list.tell({ kind: "absent" });
-  run.absent.push({ list, doubtful });
-};
-
 /** Commits the rows of a record with its final state. `own`: its version, if it has one. */
 const endRecord = async (
   run: SyncRun,
-  list: OpenList,
-  end: { own: number | null; loads: readonly TableLoad[]; requests: Requests; bytes: number; now: number },
-): Promise<readonly LoadCounts[]> => {
-  const { own, loads, requests, bytes, now } = end;
+  { list, requests }: Sent,
+  end: {
+    readonly own: number | null;
+    readonly loads: readonly TableLoad[];
+    readonly bytes: number;
+    readonly now: number;
+  },
+): Promise<void> => {
+  const { own, loads, bytes, now } = end;
   const { mode, version = null } = list.candidate;
   list.tell({ kind: "record", version: own ?? version });
   const states = [finishedState(liveOf(list.state), { whole: true, addsUp: true, now, runId: run.runId })];
   const counts = await run.committer.commit({ loads, requests, states, bytes, canWait: mode !== "resolve" });
   countEmbedded(run, loads, counts);
-  return counts;
-};
-
-/** A record that the service does not know. */
-const takeAbsentRecord = async (
-  run: SyncRun,
-  list: OpenList,
-  { requestId, receivedAt: now, doubtful }: Extract<FetchResult, { kind: "absent" }>,
-  requests: Requests,
-): Promise<void> => {
-  const { scope, mode } = list.candidate;
-  const isSettledLater = mode !== "resolve" || (await isResolved(run, list));
-  if (list.stream.scope === "company" && isSettledLater) return leaveAbsent(run, list, requests, doubtful);
-  if (mode === "detail") {
-    await commitLedger(run, requests);
-    run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true, absent: true });
-    run.active.delete(list.key);
-    return;
-  }
-  // An input that the service does not know is a row of company_inputs, and no company.
-  const loads = mode === "resolve" ? [unknownInputLoad({ scope, requestId, receivedAt: now })] : [];
-  await endRecord(run, list, { own: null, loads, requests, bytes: 0, now });
+  const [main] = loads[0]?.table === "company_inputs" ? [] : counts;
+  if (main !== undefined) run.stats.countLoad(list.candidate.stream, main);
   await settleForm(run, list);
   closeList(run, list);
+};
+
+/** A record that the service does not know. Companies, and inputs that were resolved before, are decided together, behind guards. */
+const takeAbsentRecord = async (run: SyncRun, sent: Sent, { requestId, receivedAt: now, doubtful }: Absence) => {
+  const { list } = sent;
+  const { scope, mode } = list.candidate;
+  if (list.stream.scope === "company" && (mode !== "resolve" || (await isResolved(run, list)))) {
+    await commitLedger(run, sent);
+    if (list.state.kind !== "single") return;
+    list.tell({ kind: "absent" });
+    run.absent.push({ list, doubtful });
+  } else if (mode === "detail") {
+    await commitLedger(run, sent);
+    run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true, absent: true });
+    run.active.delete(list.key);
+  } else {
+    // An input that the service does not know is a row of company_inputs, and no company.
+    const loads = mode === "resolve" ? [unknownInputLoad({ scope, requestId, receivedAt: now })] : [];
+    await endRecord(run, sent, { own: null, loads, bytes: 0, now });
+  }
 };
 
 /** Applies the response to the single request of a record: rows and final state are one transaction. */
-export const takeSingleAnswer = async (
-  run: SyncRun,
-  list: OpenList,
-  wanted: WantedCall,
-  result: AnswerResult | Extract<FetchResult, { kind: "absent" }>,
-  requests: Requests,
-): Promise<void> => {
-  if (result.kind === "absent") return takeAbsentRecord(run, list, result, requests);
-  const { outcome } = result;
-  const { mode } = list.candidate;
-  const loads = (await distrusts(run, list, outcome)) ? [] : rowLoads(list, wanted, result);
+export const takeSingleAnswer = async (run: SyncRun, sent: Sent, result: Answer): Promise<void> => {
+  const { list } = sent;
+  const { outcome, receivedAt: now } = result;
+  const loads = (await distrusts(run, list, outcome)) ? [] : rowLoads(sent, result);
   const frozen = frozenError(run, list, loads);
   if (frozen !== null) {
-    await commitLedger(run, requests);
+    await commitLedger(run, sent);
     return failList(run, list, frozen, { resumable: false });
   }
   await compareEmbedded(run, list, outcome.data);
-  const own = mode === "detail" ? timeOf(outcome.data, "updatedAt") : null;
-  const counts = await endRecord(run, list, { own, loads, requests, bytes: outcome.bytes, now: result.receivedAt });
-  if (counts[0] !== undefined) run.stats.countLoad(list.candidate.stream, counts[0]);
-  await settleForm(run, list);
-  closeList(run, list);
+  const own = list.candidate.mode === "detail" ? timeOf(outcome.data, "updatedAt") : null;
+  await endRecord(run, sent, { own, loads, bytes: outcome.bytes, now });
 };
 
 /** 404 on a list or record. */
-export const takeAbsence = async (
-  run: SyncRun,
-  list: OpenList,
-  request: ReadRequest | null,
-  wanted: WantedCall,
-  result: Extract<FetchResult, { kind: "absent" }>,
-  requests: Requests,
-): Promise<void> => {
-  if (request === null) return takeSingleAnswer(run, list, wanted, result, requests);
-  list.tell({ kind: "lost", read: request });
-  await commitLedger(run, requests);
-  const endpoint = whereOf(list, wanted, request);
+export const takeAbsence = async (run: SyncRun, sent: Sent, result: Absence): Promise<void> => {
+  const { list, read, wanted } = sent;
+  if (read === null) return takeAbsentRecord(run, sent, result);
+  list.tell({ kind: "lost", read });
+  await commitLedger(run, sent);
+  const endpoint = whereOf(sent);
   if (list.stream.scope === "company") {
     const isNew = readingOf(list.state)?.pages === 0 && liveOf(list.state).rows > 0;
     if (isNew && !result.doubtful) run.suspects.add(list.candidate.scope);

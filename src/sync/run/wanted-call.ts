@@ -1,7 +1,7 @@
 // Builds a list's next request, and the detail that the archive stores for loading its response later.
 import type { ApiCall } from "../../api/outcome.ts";
 import { isStreamName, streamSpec } from "../../catalog/streams.ts";
-import type { Work } from "../../warehouse/record/checkpoint.ts";
+import type { RequestRecord, Work } from "../../warehouse/record/checkpoint.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
 import { type ListState, type Live, liveOf, orderOf, progressOf } from "../list/state.ts";
@@ -89,9 +89,15 @@ export const wantedCall = (
   return { call, work: detail.work, detail };
 };
 
+/** A request that was sent for a list, with the rows of the ledger that are committed with its answer. */
+export interface Sent {
+  readonly list: OpenList;
+  /** null: the single request of a record. */
+  readonly read: ReadRequest | null;
+  readonly wanted: WantedCall;
+  readonly requests: readonly RequestRecord[];
+}
+
 /** The request as text for messages, in the form of verdicts (api/retry-policy.ts). */
-export const whereOf = (
-  { stream }: Pick<OpenList, "stream">,
-  { call }: WantedCall,
-  request: ReadRequest | null,
-): string => `${stream.name} (GET ${call.path}${request === null ? "" : `, page ${request.page}`})`;
+export const whereOf = ({ list, read, wanted }: Sent): string =>
+  `${list.stream.name} (GET ${wanted.call.path}${read === null ? "" : `, page ${read.page}`})`;

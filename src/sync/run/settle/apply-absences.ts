@@ -4,11 +4,9 @@ import { z } from "zod";
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { TableName } from "../../../catalog/tables.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
-import { liveOf } from "../../list/state.ts";
-import { finishedState } from "../../list/stored-state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
-import { closeList, commitState, failList } from "../state/list-ends.ts";
+import { closeList, failList, finishList } from "../state/list-ends.ts";
 import { type AbsentCompany, isFiltered, isSuspect, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { removeLists } from "./remove-company.ts";
@@ -89,9 +87,7 @@ const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promi
       await remove(run, "companies", "companies", [scope]);
       await remove(run, null, "company_inputs", await idsOf(run, "plan/inputs-of-companies.sql", [scope]));
     }
-    const now = run.deps.clock.now();
-    await commitState(run, finishedState(liveOf(list.state), { whole: true, addsUp: true, now, runId: run.runId }));
-    closeList(run, list);
+    await finishList(run, list, { whole: true, addsUp: true });
   }
 };
 

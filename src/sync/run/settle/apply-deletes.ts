@@ -10,11 +10,11 @@ import { isHigher } from "../../list/coverage/coverage.ts";
 import { liveOf, progressOf } from "../../list/state.ts";
 import { finishedState, walkingState } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
-import { adjustRows, closeList, commitState, failList, putOff } from "../state/list-ends.ts";
+import { adjustRows, closeList, commitState, failList, finishList, putOff } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { markUnreturned } from "../state/scope-marks.ts";
-import { askById, isAskable } from "./ask-apart.ts";
+import { askRows } from "./ask-apart.ts";
 import { endCutOff, rememberWindow } from "./at-window.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
 
@@ -73,18 +73,13 @@ export const missingOf = async (run: SyncRun, list: OpenList): Promise<MissingRo
 };
 
 /** Requests a few missing rows by id, without those that the walk of an earlier run lacked, too. `later`: this run could not find out. */
-const probe = async (run: SyncRun, scope: MissingRows): Promise<"gone" | "alive" | "later"> => {
-  const { name } = scope.list.stream;
-  if (!isAskable(name)) return "gone";
-  const before = await missedBefore(run, scope.list, scope.sample);
-  for (const id of scope.sample.filter((id) => !before.includes(id)).slice(0, PROBES)) {
-    const answer = await askById(run, scope.list, name, id);
-    if (answer === "alive") return "alive";
-    if (answer === "absent" || answer === "another") continue;
-    if (answer.noCredit !== null) run.ending.stop(answer.noCredit);
-    return "later";
-  }
-  return "gone";
+const probe = async (run: SyncRun, { list, sample }: MissingRows): Promise<"gone" | "alive" | "later"> => {
+  const before = await missedBefore(run, list, sample);
+  const ids = sample.filter((id) => !before.includes(id)).slice(0, PROBES);
+  const { alive, obstacle } = await askRows(run, list, ids, { isEnough: (soFar) => soFar.alive > 0 });
+  if (alive > 0 || obstacle === null) return alive > 0 ? "alive" : "gone";
+  if (obstacle.noCredit !== null) run.ending.stop(obstacle.noCredit);
+  return "later";
 };
 
 const refuse = async (run: SyncRun, scopes: readonly MissingRows[], error: DuckmirrorError) => {
@@ -113,14 +108,12 @@ export const leaveUndecided = async (run: SyncRun, list: OpenList): Promise<void
 };
 
 const apply = async (run: SyncRun, { list, missing }: MissingRows) => {
-  const now = run.deps.clock.now();
+  const verdict = { whole: true, addsUp: true };
   await rememberWindow(run, list, "settled");
   adjustRows(run, list, -missing);
-  const state = finishedState(liveOf(list.state), { whole: true, addsUp: true, now, runId: run.runId });
-  if (missing === 0) {
-    await commitState(run, state);
-    return closeList(run, list);
-  }
+  if (missing === 0) return finishList(run, list, verdict);
+  const now = run.deps.clock.now();
+  const state = finishedState(liveOf(list.state), { ...verdict, now, runId: run.runId });
   const deletion = { ...walkOf(list), expected: missing, runId: run.runId, now, scope: state };
   run.stats.of(list.candidate.stream).deleted += await run.deps.warehouse.deleteMissing(deletion);
   closeList(run, list);
@@ -131,7 +124,7 @@ const apply = async (run: SyncRun, { list, missing }: MissingRows) => {
  * credit if they exist. A list without any row proves nothing.
  */
 const leaveOutside = async (run: SyncRun, table: ScopedTable, lists: readonly OpenList[]): Promise<void> => {
-  const { warehouse, clock, emit } = run.deps;
+  const { warehouse, emit } = run.deps;
   for (const list of lists) {
     const { rows, missing } = await missingOf(run, list);
     const empty = missing > 0 && missing === rows;
@@ -141,10 +134,7 @@ const leaveOutside = async (run: SyncRun, table: ScopedTable, lists: readonly Op
       adjustRows(run, list, -left);
     }
     const unconfirmed = empty ? { rows, because: "the list with the filters of scope is empty" } : null;
-    const now = clock.now();
-    const outcome = { whole: true, addsUp: !empty, unconfirmed, now, runId: run.runId };
-    await commitState(run, finishedState(liveOf(list.state), outcome));
-    closeList(run, list);
+    await finishList(run, list, { whole: true, addsUp: !empty, unconfirmed });
   }
 };
 

@@ -12,6 +12,7 @@ import { detailCall, NO_DETAIL } from "../../request/calls.ts";
 import type { FetchResult } from "../../request/fetcher.ts";
 import { creditsOf } from "../../request/ledger-rows.ts";
 import { idOf, loadsOf } from "../../rows/loads.ts";
+import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { SyncRun } from "../state/run-state.ts";
 
@@ -62,13 +63,17 @@ export const askApart = async (run: SyncRun, { stream, call, work, walkId, grant
 export const isAskable = (name: StreamName): name is ScopedTable =>
   isScopedTable(name) && streamSpec(name).detail !== undefined;
 
-export type ByIdAnswer =
+type ByIdAnswer =
   | "absent"
   | "alive"
   /** A record of another id, into which it was merged, or a lasting redirect to one. */
   | "another"
-  /** This run could not find out; the error is set if its credits were the reason. */
-  | { readonly noCredit: DuckmirrorError | null };
+  | Unanswered;
+
+/** This run could not find out; the error is set if its credits were the reason. */
+interface Unanswered {
+  readonly noCredit: DuckmirrorError | null;
+}
 
 /** A redirect for good: a 302 or 307 may be a gateway's for the moment. */
 const isMoved = ({ code, context }: DuckmirrorError): boolean =>
@@ -83,4 +88,74 @@ export const askById = async (run: SyncRun, list: OpenList, name: ScopedTable, i
   if (result.kind === "absent") return "absent";
   if (result.kind === "failed" && isMoved(result.error)) return "another";
   return { noCredit: result.kind === "no-credit" ? result.error : null };
+};
+
+/** What is known of rows that were asked for by their ids. */
+interface AskedRows {
+  readonly gone: readonly string[];
+  readonly alive: number;
+  /** Rows that answered with another id. */
+  readonly moved: number;
+  /** Why some were not asked for; null: all were, or enough is known. */
+  readonly obstacle: Unanswered | null;
+}
+
+interface Asking {
+  /** True when the next row need not be asked for. */
+  readonly isEnough: (
+    soFar: { readonly gone: number; readonly alive: number; readonly moved: number },
+    next: string,
+  ) => boolean;
+  /** Concurrent requests; unset: one. */
+  readonly atOnce?: number;
+}
+
+/** Asks for rows of a list by their ids until enough is known. */
+export const askRows = async (
+  run: SyncRun,
+  list: OpenList,
+  ids: readonly string[],
+  { isEnough, atOnce = 1 }: Asking,
+): Promise<AskedRows> => {
+  const { name } = list.stream;
+  const waiting = [...ids];
+  const found = { gone: [] as string[], alive: 0, moved: 0, obstacle: null as Unanswered | null };
+  if (!isAskable(name)) return found;
+  const ask = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      if (found.obstacle !== null || isEnough({ ...found, gone: found.gone.length }, next)) return;
+      const answer = await askById(run, list, name, next);
+      if (answer === "absent") found.gone.push(next);
+      else if (answer === "alive") found.alive += 1;
+      else if (answer === "another") found.moved += 1;
+      else found.obstacle = answer;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, ask));
+  return found;
+};
+
+/** Rows asked for as a control before 404s are trusted. */
+export const CONTROLS = 3;
+
+/**
+ * Whether 404s can be trusted: the service must know by its id one of a few rows that are there. An organization with a lowered tier
+ * gets 404 for everything (API.md, Access tiers), and so does a token without access to the route. null: the run could not find out.
+ */
+export const knowsAny = async (run: SyncRun, list: OpenList, ids: readonly string[]): Promise<boolean | null> => {
+  const { alive, obstacle } = await askRows(run, list, ids, { isEnough: (soFar) => soFar.alive > 0 });
+  return obstacle === null ? alive > 0 : null;
+};
+
+/** Moves rows of the list to history. */
+export const deleteGone = async (
+  run: SyncRun,
+  list: OpenList,
+  name: ScopedTable,
+  ids: readonly string[],
+): Promise<void> => {
+  const now = run.deps.clock.now();
+  const deleted = await run.deps.warehouse.deleteKeys({ table: name, ids, runId: run.runId, now });
+  run.stats.of(name).deleted += deleted;
+  adjustRows(run, list, -deleted);
 };

@@ -1,34 +1,22 @@
 // Lists that end at a search window: what their walks showed is remembered, and a reading of changes ends labelled, instead of
 // with another walk that ends there. docs/decisions/end-of-a-list.md.
 import { counted } from "../../../core/text/units.ts";
-import type { Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
 import { type Live, liveOf, progressOf, uncountable } from "../../list/state.ts";
-import { finishedState } from "../../list/stored-state.ts";
 import { endsAtWindow, endsThereAgain, type WalkEnd, windowAfter } from "../../list/window.ts";
-import { rememberShape } from "../../plan/remembered.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
-import { closeList, commitState } from "../state/list-ends.ts";
+import { storeShape } from "../state/learn-shape.ts";
+import { finishList, noteUnconfirmed } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { type SyncRun, shapeOf } from "../state/run-state.ts";
 
 /** Stores where a walk ended that does not add up, or that the list ends nowhere too early any more. */
 export const rememberWindow = async (run: SyncRun, list: OpenList, end: WalkEnd): Promise<void> => {
-  const { warehouse, clock } = run.deps;
   const { name, scope } = list.stream;
   if (scope !== "organization") return;
-  const before = shapeOf(run, name);
-  const window = windowAfter(before.window, liveOf(list.state), end, { now: clock.now(), startedAt: run.startedAt });
-  if (window === before.window) return;
-  const shape = { ...before, window };
-  run.shapes.set(name, shape);
-  await rememberShape(warehouse, name, shape, clock.now());
-};
-
-const label = (run: SyncRun, { stream }: OpenList, open: Unconfirmed | null, end: string): Unconfirmed => {
-  const unconfirmed = { rows: open?.rows ?? 0, because: open === null ? end : `${open.because}; ${end}` };
-  const text = `${stream.name}: ${counted(unconfirmed.rows, "row")} unconfirmed: ${unconfirmed.because}`;
-  run.deps.emit({ kind: "note", level: "warn", text });
-  return unconfirmed;
+  const shape = shapeOf(run, name);
+  const times = { now: run.deps.clock.now(), startedAt: run.startedAt };
+  const window = windowAfter(shape.window, liveOf(list.state), end, times);
+  if (window !== shape.window) await storeShape(run, name, { ...shape, window });
 };
 
 /**
@@ -37,13 +25,10 @@ const label = (run: SyncRun, { stream }: OpenList, open: Unconfirmed | null, end
  */
 export const endCutOff = async (run: SyncRun, list: OpenList, missing: number): Promise<void> => {
   await rememberWindow(run, list, "cutOff");
-  const live = liveOf(list.state);
   const end = "the list and its count end before rows that the service still returns by their ids";
-  const because = `the last walk did not meet ${counted(missing, "row")}`;
-  const unconfirmed = label(run, list, { rows: missing, because }, end);
-  const outcome = { whole: true, addsUp: false, unconfirmed, now: run.deps.clock.now(), runId: run.runId };
-  await commitState(run, { ...finishedState(live, outcome), rowsAtWalk: live.rows });
-  closeList(run, list);
+  const unconfirmed = { rows: missing, because: `the last walk did not meet ${counted(missing, "row")}; ${end}` };
+  noteUnconfirmed(run, list, unconfirmed);
+  await finishList(run, list, { whole: true, addsUp: false, unconfirmed }, { rowsAtWalk: liveOf(list.state).rows });
 };
 
 /** The service's count of a list whose changes came without a gap, or up to its window; null: they did not. */
@@ -72,16 +57,10 @@ export const endedAtWindow = async (run: SyncRun, list: OpenList, count: "steady
     ? `the service returns the list up to row ${window.rows} only`
     : `the service's count varies, and ${window.walks} walks ended at row ${window.rows}`;
   const open = unconfirmedIn({ rows: live.rows, unmet: 0, counted: total - uncountable(live) });
-  const unconfirmed = label(run, list, open, end);
-  const state = finishedState(live, { whole: false, addsUp: false, now, runId: run.runId });
+  const unconfirmed = { rows: open?.rows ?? 0, because: open === null ? end : `${open.because}; ${end}` };
+  noteUnconfirmed(run, list, unconfirmed);
   // The next look agrees unless something changes.
-  await commitState(run, {
-    ...state,
-    unconfirmed,
-    totalCount: total,
-    rowsAtWalk: live.rows,
-    walkId: before.walkId,
-  });
-  closeList(run, list);
+  const more = { unconfirmed, totalCount: total, rowsAtWalk: live.rows, walkId: before.walkId };
+  await finishList(run, list, { whole: false, addsUp: false }, more);
   return true;
 };

@@ -4,44 +4,21 @@
 
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
-import { acceptedGap } from "../../../warehouse/record/checkpoint.ts";
 import { liveOf } from "../../list/state.ts";
-import { totalOf } from "../../list/stored-state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
-import { askById, type ByIdAnswer, isAskable } from "./ask-apart.ts";
+import { askById, askRows, CONTROLS, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
-import { deleteGone } from "./suspects.ts";
+import { surplusOf } from "./suspects.ts";
 
 /** Accounts that are asked for in one run, those with the most rows first. */
 const MOST_ACCOUNTS = 50;
 /** Rows of such an account that are asked for by their id, free of charge if they are gone; of more rows, some from everywhere. */
 const MOST_PROBES = 25;
-/** Rows of accounts that are there, asked for until one answers. */
-const MOST_CONTROLS = 3;
-
-/** Rows that the mirror holds beyond the service's present count; 0: none, or it does not count. */
-const surplusOf = ({ state }: OpenList): number => {
-  const live = liveOf(state);
-  const progress = live.kind === "reading" ? live.reading.progress : null;
-  const total = progress?.kind === "filter" ? progress.total : totalOf(live);
-  return total === null ? 0 : Math.max(0, live.rows - (total - (acceptedGap(live.before) ?? 0)));
-};
-
 /** True while the list of accounts is read, so which ones are gone is not known yet. */
 export const waitsForAccounts = (run: SyncRun, list: OpenList): boolean =>
   list.stream.name !== "accounts" && run.active.has(stateKey("accounts", "")) && surplusOf(list) > 0;
-
-/** The answer to the first of these rows that the service does not call gone; "absent": it calls all of them gone. */
-const firstThere = async (run: SyncRun, list: OpenList, name: ScopedTable, ids: readonly string[]) => {
-  let answer: ByIdAnswer = "absent";
-  for (const id of ids) {
-    answer = await askById(run, list, name, id);
-    if (answer !== "absent") break;
-  }
-  return answer;
-};
 
 const spread = (ids: readonly string[]): readonly string[] => {
   const step = Math.max(1, ids.length / MOST_PROBES);
@@ -49,17 +26,15 @@ const spread = (ids: readonly string[]): readonly string[] => {
 };
 
 /** Whether a 404 of a row means something: the service knows a row by id whose account is mirrored. */
-const knowsRows = async (run: SyncRun, list: OpenList, name: ScopedTable): Promise<boolean> => {
-  const there = await run.deps.warehouse.rowsByAccount({ table: name, mirrored: true, limit: MOST_CONTROLS });
-  return (
-    (await firstThere(
-      run,
-      list,
-      name,
-      there.flatMap(({ ids }) => ids.slice(0, 1)),
-    )) === "alive"
-  );
+const knowsRows = async (run: SyncRun, list: OpenList, table: ScopedTable): Promise<boolean> => {
+  const there = await run.deps.warehouse.rowsByAccount({ table, mirrored: true, limit: CONTROLS });
+  const ids = there.flatMap(({ ids: [first = []] }) => first);
+  return (await knowsAny(run, list, ids)) === true;
 };
+
+/** True when the service knows none of these rows. */
+const areGone = async (run: SyncRun, list: OpenList, ids: readonly string[]): Promise<boolean> =>
+  (await askRows(run, list, ids, { isEnough: ({ alive, moved }) => alive + moved > 0 })).gone.length === ids.length;
 
 /** Deletes the rows of accounts that the service does not know any more, as far as its count allows. Returns whether the counts agree now. */
 export const settleByAccount = async (run: SyncRun, list: OpenList): Promise<boolean> => {
@@ -68,7 +43,7 @@ export const settleByAccount = async (run: SyncRun, list: OpenList): Promise<boo
   const gone = surplusOf(list);
   // With a scope, or without their stream, accounts are missing that exist.
   const areComplete = run.options.configured.includes("accounts") && !isFiltered(run, "accounts");
-  if (gone === 0 || !isAskable(name) || name === "accounts" || isFiltered(run, name) || !areComplete) return false;
+  if (gone <= 0 || !isAskable(name) || name === "accounts" || isFiltered(run, name) || !areComplete) return false;
   if (guardDeletes(list.stream, { rows: liveOf(list.state).rows, missing: gone }, run.options) !== null) return false;
   let left = gone;
   let isTrusted = false;
@@ -80,7 +55,7 @@ export const settleByAccount = async (run: SyncRun, list: OpenList): Promise<boo
     // More rows than are gone: some of them are there.
     if (ids.length > left) continue;
     if ((await askById(run, list, "accounts", account)) !== "absent") return false;
-    if ((await firstThere(run, list, name, spread(ids))) !== "absent") return false;
+    if (!(await areGone(run, list, spread(ids)))) return false;
     isTrusted ||= await knowsRows(run, list, name);
     if (!isTrusted) return false;
     await deleteGone(run, list, name, ids);

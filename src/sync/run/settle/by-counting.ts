@@ -36,9 +36,8 @@ import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { leaveUndecided } from "./apply-deletes.ts";
-import { askApart, askById, isAskable } from "./ask-apart.ts";
+import { askApart, askRows, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
-import { deleteGone } from "./suspects.ts";
 
 /** Rows of a part that still exist cost a credit each; after this many the pages were not the part. */
 const MOST_ALIVE = 3;
@@ -92,42 +91,31 @@ export const ask = async ({ run, list, name, part }: Search, { day, page }: Aske
   return { total: meta.totalCount, ids, times: data.map((record) => timeOf(record, part.field)) };
 };
 
-/** Whether 404s can be trusted: the service knows a row by id that a page just returned. */
-const knowsRow = async ({ run, list, name }: Search, id: string | undefined): Promise<Obstacle | null> => {
-  if (id === undefined) return fault("no row of the part is there to prove 404s by");
-  const answer = await askById(run, list, name, id);
-  if (answer === "alive") return null;
-  return answer === "absent" || answer === "another"
-    ? fault("the service knows no row by its id, so its 404s prove nothing")
-    : CUT;
-};
-
 /** Deletes the rows of a part that the service does not know by id. `proven`: its 404s can be trusted. */
 const settlePart = async (
-  search: Search,
+  { run, list, name, part }: Search,
   { cut }: Counting,
   { part: { from, to }, seen, most }: Extract<CountingStep, { kind: "settle" }>,
   proven: boolean,
 ): Promise<Obstacle | null> => {
-  const { run, list, name, part } = search;
   const bound = (day: number | null) => (day === null || cut === null ? null : boundOf(cut, day));
   const limit = most + MOST_ALIVE;
   const between = { table: name, field: part.field, from: bound(from), to: bound(to), besides: [...seen], limit };
-  const gone: string[] = [];
-  let alive = 0;
-  for (const id of await run.deps.warehouse.rowsBetween(between)) {
-    if (gone.length >= most || alive >= MOST_ALIVE) break;
-    const answer = await askById(run, list, name, id);
-    if (answer === "absent") gone.push(id);
-    else if (answer === "alive" || answer === "another") alive += 1;
-    else {
-      if (answer.noCredit !== null) run.ending.stop(answer.noCredit);
-      return CUT;
-    }
+  const { gone, obstacle } = await askRows(run, list, await run.deps.warehouse.rowsBetween(between), {
+    isEnough: (soFar) => soFar.gone >= most || soFar.alive + soFar.moved >= MOST_ALIVE,
+  });
+  if (obstacle !== null) {
+    if (obstacle.noCredit !== null) run.ending.stop(obstacle.noCredit);
+    return CUT;
   }
   if (gone.length === 0) return null;
-  const doubt = proven ? null : await knowsRow(search, seen[0]);
-  if (doubt !== null) return doubt;
+  if (!proven) {
+    const [known] = seen;
+    if (known === undefined) return fault("no row of the part is there to prove 404s by");
+    const isKnown = await knowsAny(run, list, [known]);
+    if (isKnown === null) return CUT;
+    if (!isKnown) return fault("the service knows no row by its id, so its 404s prove nothing");
+  }
   await deleteGone(run, list, name, gone);
   return null;
 };

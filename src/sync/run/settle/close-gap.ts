@@ -5,13 +5,12 @@
 //   walk ended ─▶ suspects asked by id ─▶ changes read ─▶ agrees ─▶ complete
 //                        │                     └─ differs ─▶ unconfirmed
 //                        └─ unmet rows left, or the 404s are not to be trusted ─▶ unconfirmed
-import { counted } from "../../../core/text/units.ts";
 import type { Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
 import { isBelieved, mayHaveChanged } from "../../list/decide.ts";
 import { isActive, type Live, liveOf, readingOf } from "../../list/state.ts";
-import { finishedState, totalOf } from "../../list/stored-state.ts";
+import { totalOf } from "../../list/stored-state.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
-import { closeList, commitState } from "../state/list-ends.ts";
+import { finishList, noteUnconfirmed } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
@@ -37,21 +36,15 @@ const openIn = async (run: SyncRun, list: OpenList): Promise<Unconfirmed | null>
 };
 
 const end = async (run: SyncRun, list: OpenList, unconfirmed: Unconfirmed | null) => {
-  const { name } = list.stream;
-  if (unconfirmed !== null) {
-    const text = `${name}: ${counted(unconfirmed.rows, "row")} unconfirmed: ${unconfirmed.because}`;
-    run.deps.emit({ kind: "note", level: "warn", text });
-  }
-  const now = run.deps.clock.now();
   const addsUp = unconfirmed === null;
+  if (!addsUp) noteUnconfirmed(run, list, unconfirmed);
+  await rememberWindow(run, list, addsUp ? "settled" : "unconfirmed");
   const live = liveOf(list.state);
-  await rememberWindow(run, list, unconfirmed === null ? "settled" : "unconfirmed");
-  const state = finishedState(live, { whole: true, addsUp, unconfirmed, now, runId: run.runId });
-  // Keep the walk's keys: a row that the next walk does not return either is requested by id. If the counts agree and the pages are not
-  // believed, only another walk shows what is missing.
-  const walkedAt = unconfirmed?.rows === 0 && !isBelieved(live) ? null : state.walkedAt;
-  await commitState(run, addsUp ? state : { ...state, walkId: live.walkId, walkedAt });
-  closeList(run, list);
+  // Only another walk shows what is missing, if the counts agree and the pages are not believed.
+  const walkAgain = unconfirmed?.rows === 0 && !isBelieved(live) ? { walkedAt: null } : {};
+  // The walk's keys are kept: a row that the next walk does not return either is requested by id.
+  const more = addsUp ? {} : { walkId: live.walkId, ...walkAgain };
+  await finishList(run, list, { whole: true, addsUp, unconfirmed }, more);
 };
 
 /** True when the list may have changed during the walk, and its changes can be read: they show new rows and the present count. */

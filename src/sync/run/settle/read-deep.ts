@@ -6,10 +6,8 @@ import type { MirrorFacts } from "../../list/parts/counting.ts";
 import { CUTS, DAY_MS, rowsBefore } from "../../list/parts/days.ts";
 import { type CountedPage, faultOf } from "../../list/parts/meaning.ts";
 import { afterFailure, type CountingMemory, countingMemory, countingName, isUsable } from "../../list/parts/memory.ts";
-import { liveOf } from "../../list/state.ts";
-import { finishedState } from "../../list/stored-state.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
-import { closeList, commitState } from "../state/list-ends.ts";
+import { finishList } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
 import { isAskable } from "./ask-apart.ts";
@@ -94,15 +92,13 @@ const searchFor = async (
 
 /** Every row was read. Rows that are gone are found by the next sync; `total` may have changed meanwhile. */
 const endRead = async (run: SyncRun, list: OpenList, total: number): Promise<void> => {
-  const live = liveOf(list.state);
-  const now = run.deps.clock.now();
-  const unconfirmed = unconfirmedIn({ rows: live.rows, unmet: 0, counted: total });
-  const state = finishedState(live, { whole: true, addsUp: unconfirmed === null, unconfirmed, now, runId: run.runId });
-  const rowsAtWalk = unconfirmed === null ? live.rows : null;
+  const rows = rowsOf(list);
+  const unconfirmed = unconfirmedIn({ rows, unmet: 0, counted: total });
+  const addsUp = unconfirmed === null;
   // Another reading of the parts would leave the same difference.
-  await rememberWindow(run, list, unconfirmed === null ? "settled" : "cutOff");
-  await commitState(run, { ...state, totalCount: total, walkedAt: now, rowsAtWalk });
-  closeList(run, list);
+  await rememberWindow(run, list, addsUp ? "settled" : "cutOff");
+  const more = { totalCount: total, walkedAt: run.deps.clock.now(), rowsAtWalk: addsUp ? rows : null };
+  await finishList(run, list, { whole: true, addsUp, unconfirmed }, more);
 };
 
 /** Takes up the parts where an earlier run left them, until the end of the list. */

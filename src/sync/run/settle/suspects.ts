@@ -8,11 +8,10 @@ import { acceptedGap } from "../../../warehouse/record/checkpoint.ts";
 import { type ListState, type Live, liveOf, readingOf, uncountable } from "../../list/state.ts";
 import { totalOf } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
-import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
-import { askById, isAskable } from "./ask-apart.ts";
+import { askRows, CONTROLS, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
 
 /** Limits on rows requested by id in one run, and on the time, because paid requests share the rate limit. */
@@ -22,9 +21,6 @@ const MOST_ASKING_MS = 120_000;
 const MOST_ALIVE = 3;
 /** Concurrent requests. */
 const AT_ONCE = 4;
-/** Rows that the walk returned, requested as a control before 404s are trusted. */
-const CONTROLS = 3;
-
 /** True when rows keep their order and every page was joined, so that the walk skipped no row. */
 export const isProven = (list: Live): boolean => {
   const progress = readingOf(list)?.progress;
@@ -66,54 +62,31 @@ const exceedsCount = ({ state }: OpenList, gone = 0): boolean =>
   liveOf(state).rows - gone > (countedBy(liveOf(state)) ?? Number.POSITIVE_INFINITY);
 
 /** Requests suspects, several at a time, until enough are known, too many exist, or nothing more may be sent. */
-const askSuspects = async (
-  run: SyncRun,
-  list: OpenList,
-  name: ScopedTable,
-  suspects: readonly Suspect[],
-): Promise<Asked> => {
+const askSuspects = async (run: SyncRun, list: OpenList, suspects: readonly Suspect[]): Promise<Asked> => {
   const { clock } = run.deps;
   const until = clock.now() + MOST_ASKING_MS;
-  const waiting = [...suspects];
-  const gone: string[] = [];
-  let alive = 0;
-  let ended: string | null = null;
-  const ask = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      if (ended !== null || run.deps.signal.aborted) return;
-      if (next.met && !exceedsCount(list, gone.length)) return;
-      const answer = await askById(run, list, name, next.id);
-      if (answer === "absent") gone.push(next.id);
-      else if (answer === "alive" || answer === "another") alive += 1;
-      else ended = answer.noCredit?.message ?? "the rest is asked for in the next sync";
-      if (alive >= MOST_ALIVE) ended = `${counted(alive, "row")} of those it did not meet are there`;
-      if (clock.now() > until) ended = "the rest is asked for in the next sync";
-    }
+  const met = new Set(suspects.flatMap((suspect) => (suspect.met ? suspect.id : [])));
+  const { gone, obstacle, ...there } = await askRows(
+    run,
+    list,
+    suspects.map(({ id }) => id),
+    {
+      atOnce: Math.min(AT_ONCE, run.options.concurrency),
+      isEnough: (soFar, next) =>
+        soFar.alive + soFar.moved >= MOST_ALIVE ||
+        clock.now() > until ||
+        (met.has(next) && !exceedsCount(list, soFar.gone)),
+    },
+  );
+  const alive = there.alive + there.moved;
+  if (obstacle === null && alive >= MOST_ALIVE)
+    return { gone, alive, ended: `${counted(alive, "row")} of those it did not meet are there` };
+  const isCut = obstacle !== null || clock.now() > until;
+  return {
+    gone,
+    alive,
+    ended: isCut ? (obstacle?.noCredit?.message ?? "the rest is asked for in the next sync") : null,
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, run.options.concurrency) }, ask));
-  return { gone, alive, ended };
-};
-
-/**
- * Whether 404s can be trusted: the service must know a row by id that the walk returned. An organization with a
- * lowered tier gets 404 for everything (API.md, Access tiers), and so does a token without access to the route.
- */
-const knowsLiveRow = async (run: SyncRun, list: OpenList, name: ScopedTable): Promise<boolean> => {
-  const met = { table: name, walkId: liveOf(list.state).walkId, limit: CONTROLS };
-  for (const id of await run.deps.warehouse.metRows(met)) {
-    const answer = await askById(run, list, name, id);
-    if (answer === "alive") return true;
-    if (answer !== "absent" && answer !== "another") return false;
-  }
-  return false;
-};
-
-/** Moves rows of the list to history. */
-export const deleteGone = async (run: SyncRun, list: OpenList, name: ScopedTable, ids: readonly string[]) => {
-  const now = run.deps.clock.now();
-  const deleted = await run.deps.warehouse.deleteKeys({ table: name, ids, runId: run.runId, now });
-  run.stats.of(name).deleted += deleted;
-  adjustRows(run, list, -deleted);
 };
 
 /** Requests suspects and deletes those that are gone. */
@@ -130,10 +103,11 @@ export const settleSuspects = async (run: SyncRun, list: OpenList, name: ScopedT
   const atStake = Math.max(missing, suspects.length);
   const refusal = guardDeletes(list.stream, { rows: live.rows, missing: atStake }, run.options);
   if (refusal !== null) return { because: refusal.message, rows: 0 };
-  const asked = await askSuspects(run, list, name, suspects);
+  const asked = await askSuspects(run, list, suspects);
   const { gone } = asked;
   if (gone.length === 0) return leftOf(live, asked);
-  if (!(await knowsLiveRow(run, list, name))) {
+  const met = await run.deps.warehouse.metRows({ table: name, walkId: live.walkId, limit: CONTROLS });
+  if ((await knowsAny(run, list, met)) !== true) {
     return { because: "the service knows no row by its id, so its 404s prove nothing", rows: 0 };
   }
   await deleteGone(run, list, name, gone);
@@ -156,20 +130,22 @@ const cameToTheEnd = (state: ListState): boolean => {
   return coverage.complete && coverage.proven && sorted && !resumed;
 };
 
-/** Rows that the mirror holds beyond the service's count. */
-const surplusOf = (list: Live): number => {
-  const total = totalOf(list);
+/** Rows that the mirror holds beyond the service's present count; 0 if it does not count. */
+export const surplusOf = ({ state }: OpenList): number => {
+  const list = liveOf(state);
+  const progress = list.kind === "reading" ? list.reading.progress : null;
+  const total = progress?.kind === "filter" ? progress.total : totalOf(list);
   return total === null ? 0 : list.rows - (total - (acceptedGap(list.before) ?? 0));
 };
 
 /** Deletes the rows that are gone. Returns whether the counts agree now, so that no walk is needed. */
 export const settleAfterChanges = async (run: SyncRun, list: OpenList): Promise<boolean> => {
   const { name } = list.stream;
-  const surplus = surplusOf(liveOf(list.state));
+  const surplus = surplusOf(list);
   if (!cameToTheEnd(list.state) || !isAskable(name) || isFiltered(run, name)) return false;
   if (surplus <= 0 || surplus > MOST_ASKED) return false;
   const { missing } = await missingOf(run, list);
   if (missing < surplus || missing > surplus + MOST_MOVED) return false;
   await settleSuspects(run, list, name);
-  return surplusOf(liveOf(list.state)) === 0;
+  return surplusOf(list) === 0;
 };

@@ -1,9 +1,11 @@
 // List ends: closes, fails or postpones a list of a run, and stores its state.
 import { ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../../core/errors.ts";
-import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
+import { counted } from "../../../core/text/units.ts";
+import type { ScopeState, Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
+import type { Verdict } from "../../list/events.ts";
 import { isActive, isExcerpt, liveOf, progressOf } from "../../list/state.ts";
-import { walkingState } from "../../list/stored-state.ts";
+import { finishedState, walkingState } from "../../list/stored-state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { isScoped } from "../../rows/row-scope.ts";
 import type { OpenList } from "./open-list.ts";
@@ -90,6 +92,23 @@ export const closeList = (run: SyncRun, list: OpenList): void => {
   const { inserted, updated, deleted } = run.stats.of(candidate.stream);
   const changed = inserted + updated + deleted > 0;
   if (changed && (stream.scope === "organization" || candidate.mode === "resolve")) run.replan = true;
+};
+
+/** Stores the state of a list that was read, and closes it. `more`: what its reading does not show. */
+export const finishList = async (
+  run: SyncRun,
+  list: OpenList,
+  verdict: Verdict,
+  more: Partial<ScopeState> = {},
+): Promise<void> => {
+  const outcome = { ...verdict, now: run.deps.clock.now(), runId: run.runId };
+  await commitState(run, { ...finishedState(liveOf(list.state), outcome), ...more });
+  closeList(run, list);
+};
+
+export const noteUnconfirmed = (run: SyncRun, { stream }: OpenList, { rows, because }: Unconfirmed): void => {
+  const text = `${stream.name}: ${counted(rows, "row")} unconfirmed: ${because}`;
+  run.deps.emit({ kind: "note", level: "warn", text });
 };
 
 /** The list failed. Its pages stay committed, and the next run continues there. */

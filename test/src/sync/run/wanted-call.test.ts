@@ -23,7 +23,9 @@ describe("a request for", () => {
     const { call, work, detail } = wanted(list, PAGE);
     expect(call).toMatchObject({ path: "/v1/accounts", query: { page: "2", perPage: "50" } });
     expect([work, detail]).toMatchObject(["walk", { read: PAGE, overlap: false, work: "walk" }]);
-    expect(whereOf(aList(), wanted(list, PAGE), PAGE)).toBe("accounts (GET /v1/accounts, page 2)");
+    expect(whereOf({ list: aList(), read: PAGE, wanted: wanted(list, PAGE), requests: [] })).toBe(
+      "accounts (GET /v1/accounts, page 2)",
+    );
   });
 
   test.each<[string, StreamName, Partial<Candidate>, string]>([
@@ -38,7 +40,9 @@ describe("a request for", () => {
     const { call, detail } = wanted(list);
     expect(call.path).toBe(path);
     expect(detail).toMatchObject({ read: null, overlap: null, granted: [] });
-    expect(whereOf(aList({ ...candidate, stream }), wanted(list), null)).toBe(`${stream} (GET ${path})`);
+    expect(whereOf({ list: aList({ ...candidate, stream }), read: null, wanted: wanted(list), requests: [] })).toBe(
+      `${stream} (GET ${path})`,
+    );
   });
 });
 

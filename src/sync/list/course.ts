@@ -2,6 +2,7 @@
 import type { ReadRequest } from "./coverage/contract.ts";
 import type { Coverage } from "./coverage/coverage.ts";
 import { spanAt, startOf } from "./coverage/page-geometry.ts";
+import type { Beginning } from "./events.ts";
 import { overlapMs, overlaps, startProgress } from "./first-progress.ts";
 import { type ListShape, proofOf } from "./form.ts";
 import {
@@ -19,13 +20,6 @@ import { readHeadAgain, startWatermark } from "./ways/changes.ts";
 import { startFilter } from "./ways/filter.ts";
 import { coverageOf, type Progress, withPageSize } from "./ways/progress.ts";
 import { startWalk } from "./ways/walk.ts";
-
-/** The run and time at which a reading begins. */
-export interface Beginning {
-  readonly runId: string;
-  readonly now: number;
-  readonly shape: ListShape;
-}
 
 /** Another way of reading, of which no page was received. What was counted of the list stays. */
 const anotherWay = (reading: Reading, progress: Progress): Reading => ({

@@ -2,7 +2,7 @@
 import { DuckmirrorError } from "../../core/errors.ts";
 import { readByFilter, readChangesAgain, walkWhole, withoutRefused } from "./course.ts";
 import type { Step } from "./coverage/contract.ts";
-import type { Effect, Facts, Transition } from "./events.ts";
+import type { Beginning, Effect, Facts, Transition } from "./events.ts";
 import type { ListShape } from "./form.ts";
 import {
   type Active,
@@ -20,7 +20,7 @@ type Next = Transition<ListState>;
 const stay = (state: ListState, ...effects: readonly Effect[]): Next => ({ state, effects });
 
 /** The list is walked whole. */
-export const walkInstead = (list: Active, because: string, beginning: Pick<Facts, "runId" | "now" | "shape">): Next =>
+export const walkInstead = (list: Active, because: string, beginning: Beginning): Next =>
   stay(
     walkWhole(list, beginning),
     { kind: "note", text: `${list.stream.name}: full walk, ${because}` },

@@ -5,13 +5,15 @@ import type { PageRead, ReadRequest } from "./coverage/contract.ts";
 import type { ListShape } from "./form.ts";
 import type { Counted, RefusedRow } from "./state.ts";
 
-/** What `go-on` needs to know beside the state. */
-export interface Facts extends Counted {
+/** The run, its time in ms since the epoch, and the form of the list, with which a reading begins. */
+export interface Beginning {
   readonly runId: string;
-  /** ms since the epoch. */
   readonly now: number;
-  /** The form that the list is asked for in. */
   readonly shape: ListShape;
+}
+
+/** What `go-on` needs to know beside the state. */
+export interface Facts extends Counted, Beginning {
   /** Most pages under way. */
   readonly room: number;
   /** Mirrored rows inside the setting `scope`, of a list that is read with its filters; null: as counted so far. */
@@ -41,24 +43,12 @@ export type ListEvent =
   /** A page was refused in every form, or cannot be used now. */
   | { readonly kind: "page-refused"; readonly at: RefusedRow; readonly shape: ListShape }
   /** The next page of a resumed reading cannot be had: its changes are read, or it is read from its head. */
-  | {
-      readonly kind: "left";
-      readonly at: RefusedRow;
-      readonly shape: ListShape;
-      readonly runId: string;
-      readonly now: number;
-    }
+  | ({ readonly kind: "left"; readonly at: RefusedRow } & Beginning)
   /** Rows came along with other records, or were deleted. */
   | { readonly kind: "rows"; readonly by: number }
   | { readonly kind: "go-on"; readonly facts: Facts }
   /** The counts still differ after what is gone was looked for: the list is walked. */
-  | {
-      readonly kind: "walk";
-      readonly because: string;
-      readonly shape: ListShape;
-      readonly runId: string;
-      readonly now: number;
-    }
+  | ({ readonly kind: "walk"; readonly because: string } & Beginning)
   /** A walk did not add up, but only its count may be outdated: the changes since its start are read. */
   | { readonly kind: "read-changes"; readonly shape: ListShape }
   /** The record, or the company of the list, is gone. */

@@ -54,21 +54,9 @@ const cursorOf = (startedAt: number, reading: Reading): string => {
 const ownState = (list: Live, runId: string): ScopeState => {
   const reading = readingOf(list);
   const { before, walkId, startedAt, order } = list;
-  return {
-    stream: order.stream,
-    scope: order.scope,
-    status: "walking",
-    walkId,
-    cursor: reading === null ? null : cursorOf(startedAt, reading),
-    watermark: before?.watermark ?? null,
-    totalCount: before?.totalCount ?? null,
-    rowsAtWalk: before?.rowsAtWalk ?? null,
-    checkedAt: before?.checkedAt ?? null,
-    walkedAt: before?.walkedAt ?? null,
-    unconfirmed: before?.unconfirmed ?? null,
-    error: null,
-    runId,
-  };
+  const cursor = reading === null ? null : cursorOf(startedAt, reading);
+  const known = before ?? unreadState(order.stream, order.scope, runId);
+  return { ...known, status: "walking", walkId, cursor, error: null, runId };
 };
 
 /** The list's row of `sync.stream_state` while it is read. Of a reading that cannot go on, the cursor stays. */

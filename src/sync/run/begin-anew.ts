@@ -13,7 +13,7 @@ import { readSoFar } from "../list/ways/progress.ts";
 import { apply, goOn } from "./read-list.ts";
 import { underWayOf } from "./ready-lists.ts";
 import type { Deciding, OpenList } from "./state/open-list.ts";
-import { type SyncRun, shapeOf } from "./state/run-state.ts";
+import { beginningOf, type SyncRun, shapeOf } from "./state/run-state.ts";
 
 /** `pages` of a resumed reading that has not received a page yet. */
 const PAGES_AT_RESUME = 2;
@@ -41,8 +41,8 @@ const readsChanges = (list: Active): boolean => {
 };
 
 /** The list goes on without the page. */
-const leaving = (run: SyncRun, { stream }: OpenList, at: RefusedRow): Deciding => ({
-  ...{ kind: "left", at, shape: shapeOf(run, stream.name), runId: run.runId, now: run.deps.clock.now() },
+const leaving = (run: SyncRun, list: OpenList, at: RefusedRow): Deciding => ({
+  ...{ kind: "left", at, ...beginningOf(run, list) },
 });
 
 /** True when the changes of a list whose reading cannot go on now can be read instead. */
@@ -77,13 +77,6 @@ export const readMeanwhile = async (
   return true;
 };
 
-/** The list's changes go deeper than the service returns: walks it. */
-const walkForChanges = async (run: SyncRun, list: OpenList, row: number): Promise<void> => {
-  const because = `the service refuses the page of its changes at row ${row + 1}`;
-  const shape = shapeOf(run, list.stream.name);
-  await apply(run, list, { kind: "walk", because, shape, runId: run.runId, now: run.deps.clock.now() });
-};
-
 /** Reads on in another way after a page was refused. False: there is none. */
 export const beginAnew = async (
   run: SyncRun,
@@ -105,7 +98,8 @@ export const beginAnew = async (
   else list.tell({ kind: "page-refused", at: { row, error }, shape });
   // Another page may be answered; else the last refusal decides.
   if (underWayOf(list.state) > 0) return true;
-  if (changes) await walkForChanges(run, list, row);
+  const because = `the service refuses the page of its changes at row ${row + 1}`;
+  if (changes) await apply(run, list, { kind: "walk", because, ...beginningOf(run, list) });
   else if (isResumed) await apply(run, list, leaving(run, list, { row, error: tooDeep(error, state) }));
   else await goOn(run, list);
   return true;

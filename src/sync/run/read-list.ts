@@ -17,7 +17,7 @@ import { settleAfterChanges } from "./settle/suspects.ts";
 import { storeShape } from "./state/learn-shape.ts";
 import { closeList, failList, finishList } from "./state/list-ends.ts";
 import type { Deciding, OpenList } from "./state/open-list.ts";
-import { hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
+import { beginningOf, hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
 import { markReturned } from "./state/scope-marks.ts";
 
 /** Distinct ids of the reading. */
@@ -51,9 +51,7 @@ const factsOf = async (run: SyncRun, list: Active): Promise<Facts> => {
   const rows = isInScope ? await countScope(run, list, name, complete) : null;
   const changes = counts && progress.kind === "filter" && !progress.only ? progress : null;
   return {
-    runId: run.runId,
-    now: run.deps.clock.now(),
-    shape: shapeOf(run, name),
+    ...beginningOf(run, list),
     room: asksAlone(run, list) ? 1 : run.options.concurrency,
     rows,
     seen: counts ? await seenBy(run, list) : 0,
@@ -85,12 +83,8 @@ const findGone = async (run: SyncRun, list: OpenList, because: string): Promise<
   const end = isSettled ? "agrees" : await settleByCounting(run, list);
   if (end === "agrees") list.waiting.push({ kind: "go-on" });
   else if (end === "walk" && !(await endedAtWindow(run, list, "steady")))
-    list.waiting.push(beginning(run, list, because));
+    list.waiting.push({ kind: "walk", because, ...beginningOf(run, list) });
 };
-
-const beginning = (run: SyncRun, { stream }: OpenList, because: string): Deciding => ({
-  ...{ kind: "walk", because, shape: shapeOf(run, stream.name), runId: run.runId, now: run.deps.clock.now() },
-});
 
 /** What a list that lost rows waits for: its own settlement, or that of all lists of its stream. */
 const deleteRows = async (run: SyncRun, list: OpenList): Promise<void> => {

@@ -13,6 +13,7 @@ import type { ArchiveStore } from "../../../warehouse/archive/read-archive.ts";
 import type { ArchiveLimits } from "../../../warehouse/file/baseline/archive-limits.ts";
 import type { PublishPolicy } from "../../../warehouse/file/publish-news.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
+import type { Beginning } from "../../list/events.ts";
 import { initialShape, type ListShape } from "../../list/form.ts";
 import { type ListState, readingOf } from "../../list/state.ts";
 import type { BudgetBook } from "../../plan/budgets/budget-book.ts";
@@ -156,6 +157,11 @@ export const shapeOf = (run: KnownShapes, stream: StreamName): ListShape =>
 /** The form that the list is asked for in: its own after its own refusals, else that of its stream. */
 export const formOf = (run: KnownShapes & Pick<SyncRun, "trials">, list: OpenList): ListShape =>
   run.trials.of(list) ?? shapeOf(run, list.stream.name);
+
+/** With what a reading of the list begins now. */
+export const beginningOf = (run: SyncRun, { stream }: Pick<OpenList, "stream">): Beginning => ({
+  ...{ runId: run.runId, now: run.deps.clock.now(), shape: shapeOf(run, stream.name) },
+});
 
 /** Shapes of lists that returned a page. Those of single records know no page size. */
 export const settledLists = (run: Pick<SyncRun, "shapes">): readonly ListShape[] =>

@@ -186,11 +186,8 @@ test("the token can be in a file, flags win over the environment, and a path pre
 
 describe("a sync that does not end well", () => {
   test.each([
-    ["no base address", [], { DUCKMIRROR_BASE_URL: "" }, "BASE_URL_MISSING"],
     ["no token", [], { DUCKMIRROR_TOKEN: "" }, "TOKEN_MISSING"],
     ["an unknown option", ["--ful"], {}, "USAGE"],
-    ["an unknown stream", ["acounts"], {}, "USAGE"],
-    ["credits that are no number", ["--max-credits", "many"], {}, "CONFIG_INVALID"],
     ["an unknown opt-in field", [], { DUCKMIRROR_CONTENT: "articleBdy" }, "CONFIG_INVALID"],
   ])("exits with 2 for %s, without a request", async (_, argv, env, problem) => {
     const before = sandbox.stats().requests;

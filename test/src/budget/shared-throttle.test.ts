@@ -68,12 +68,12 @@ const EIGHT = [0, 3_600_000, -86_400_000, 900, -250, 60_000, 0, 1];
 const near = (random: () => number) => random();
 
 describe("eight processes with wrong clocks", () => {
-  const cases = [300, 60].flatMap((limit) => [
-    { window: "fixed", make: fixedWindow, limit, configured: limit },
-    { window: "sliding", make: slidingWindow, limit, configured: limit },
-    { window: "fixed", make: fixedWindow, limit, configured: null },
-    { window: "sliding", make: slidingWindow, limit, configured: null },
-  ]);
+  const cases = [
+    { window: "fixed", make: fixedWindow, limit: 300, configured: null },
+    { window: "fixed", make: fixedWindow, limit: 60, configured: 60 },
+    { window: "sliding", make: slidingWindow, limit: 300, configured: null },
+    { window: "sliding", make: slidingWindow, limit: 60, configured: 60 },
+  ];
 
   test.each(cases)("$window window, $limit a minute, $configured configured: 97% used, no refusal", async (plan) => {
     const { refusals, share } = await run({ ...plan, wayMs: near, skewsMs: EIGHT });

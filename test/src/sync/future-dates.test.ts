@@ -2,9 +2,9 @@
 import { afterEach, expect, test } from "vitest";
 import { aContact, anAccount } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeData } from "../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { type MemoryRig, startMemoryRig } from "../../support/memory-rig.ts";
 
-const rigs: SyncRig[] = [];
+const rigs: MemoryRig[] = [];
 afterEach(async () => {
   for (const rig of rigs.splice(0)) await rig.close();
 });
@@ -36,13 +36,13 @@ test.each(["accounts", "contacts"] as const)(
     if (stream === "contacts") data.accounts.push(anAccount(1));
     const rows = list.rows(data);
     for (let n = 1; n <= ROWS; n++) rows.push(list.row(n, n === DATED_AHEAD ? "2099-01-01T00:00:00Z" : ago(30)));
-    const rig = await startSyncRig(createFakeService(data, { maxPerPage: 5 }), { DUCKMIRROR_MAX_PAGE_SIZE: "5" });
+    const rig = await startMemoryRig(createFakeService(data, { maxPerPage: 5 }), { DUCKMIRROR_MAX_PAGE_SIZE: "5" });
     rigs.push(rig);
     const streams = ["accounts", stream];
     // The second sync reads the changes, whose first page holds the record that is dated ahead.
     for (const _ of [1, 2]) expect((await rig.sync({ streams })).error).toBeNull();
     for (const row of rows.filter((_, index) => index + 1 !== DATED_AHEAD)) Object.assign(row, list.dated(ago(0)));
     expect((await rig.sync({ streams })).error).toBeNull();
-    expect(await rig.rows(list.changed)).toEqual([{ n: ROWS - 1 }]);
+    expect(await rig.query(list.changed)).toEqual([{ n: ROWS - 1 }]);
   },
 );

@@ -7,7 +7,7 @@ import { choiceAfter } from "../../../../src/sync/rows/field-choice.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAccount, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
-import { startSyncRig } from "../../../support/sync-rig.ts";
+import { startMemoryRig } from "../../../support/memory-rig.ts";
 
 const SIGNALS = 30;
 
@@ -18,7 +18,7 @@ const start = async (options: FakeOptions = {}, env: Record<string, string> = {}
   for (let id = 1; id <= SIGNALS; id++)
     data.signals.push(aSignal(id, { sentiment: "good", fullContent: `Text ${id}` }));
   const service = createFakeService(data, { maxPerPage: 12, ...options });
-  const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,signals", ...env });
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals", ...env });
   afterTest(() => rig.close());
   return { service, rig };
 };
@@ -32,20 +32,19 @@ const ALL = [{ rows: SIGNALS, sources: SIGNALS, unknown: SIGNALS }];
 test("a field that API.md does not know is kept from the first sync on, at no credit", async () => {
   const { service, rig } = await start();
   expect((await rig.sync()).error).toBeNull();
-  expect(await rig.rows(HELD)).toEqual(ALL);
+  expect(await rig.query(HELD)).toEqual(ALL);
   expect(pages(service)).toHaveLength(3);
-  expect(await rig.rows("select count(*)::integer as n from history.signals")).toEqual([{ n: 0 }]);
   // A signal that changes keeps both.
   Object.assign(service.data.signals[0] ?? {}, { updatedAt: "2027-01-01T00:00:00Z", sentiment: "bad" });
   await rig.sync();
-  expect(await rig.rows("select _extra->>'sentiment' as s from signals where id = 1")).toEqual([{ s: "bad" }]);
+  expect(await rig.query("select _extra->>'sentiment' as s from signals where id = 1")).toEqual([{ s: "bad" }]);
   expect(pages(service)).toHaveLength(4);
 });
 
 test("where sources must be named, one page more shows it, and unknown fields are named with them", async () => {
   const { service, rig } = await start({ fields: { sources: "named" } });
   expect((await rig.sync()).error).toBeNull();
-  expect(await rig.rows(HELD)).toEqual(ALL);
+  expect(await rig.query(HELD)).toEqual(ALL);
   expect(pages(service)).toHaveLength(4);
   await rig.sync();
   expect(pages(service)).toHaveLength(5);
@@ -57,7 +56,7 @@ test("where sources must be named, one page more shows it, and unknown fields ar
 test("where naming brings nothing, that is tried once and remembered", async () => {
   const { service, rig } = await start({ fields: { sources: "never" } });
   for (let sync = 1; sync <= 3; sync += 1) expect((await rig.sync()).error).toBeNull();
-  expect(await rig.rows(HELD)).toEqual([{ rows: SIGNALS, sources: 0, unknown: SIGNALS }]);
+  expect(await rig.query(HELD)).toEqual([{ rows: SIGNALS, sources: 0, unknown: SIGNALS }]);
   // The first mirror has three pages, each later sync reads one.
   expect(pages(service)).toHaveLength(3 + 1 + 2);
   expect(pages(service).filter(({ query }) => query.onlyWithFields !== undefined)).toHaveLength(1);
@@ -66,7 +65,7 @@ test("where naming brings nothing, that is tried once and remembered", async () 
 test("content that the default response holds needs no names either", async () => {
   const { service, rig } = await start({ fields: { fullContent: "default" } }, { DUCKMIRROR_CONTENT: "fullContent" });
   expect((await rig.sync()).error).toBeNull();
-  expect(await rig.rows(`${HELD} where full_content is not null`)).toEqual(ALL);
+  expect(await rig.query(`${HELD} where full_content is not null`)).toEqual(ALL);
   expect(pages(service)).toHaveLength(3);
 });
 
@@ -79,7 +78,7 @@ test.each(["default", "named"] as const)(
     service.data.signals.push(aSignal(SIGNALS + 1, { fullContent: "New", updatedAt: "2027-01-01T00:00:00Z" }));
     await rig.sync();
     const held = "select count(*)::integer as rows, count(full_content)::integer as full from signals";
-    expect(await rig.rows(held)).toEqual([{ rows: SIGNALS + 1, full: SIGNALS + 1 }]);
+    expect(await rig.query(held)).toEqual([{ rows: SIGNALS + 1, full: SIGNALS + 1 }]);
   },
 );
 
@@ -89,7 +88,7 @@ test("a service that refuses a name it does not document still gets the others",
   const { service, rig } = await start({ fields: { sources: "named" }, before });
   expect((await rig.sync()).error).toBeNull();
   // The first page, of ten rows, came in both forms.
-  expect(await rig.rows(HELD)).toEqual([{ rows: SIGNALS, sources: SIGNALS, unknown: 10 }]);
+  expect(await rig.query(HELD)).toEqual([{ rows: SIGNALS, sources: SIGNALS, unknown: 10 }]);
   expect(pages(service)).toHaveLength(4);
 });
 
@@ -103,7 +102,7 @@ test("changes that need a second page are read although the first page came twic
     Object.assign(signal, { headline: "New", updatedAt: "2027-01-01T00:00:00Z" });
   service.options = { ...service.options, fields: { sources: "named" } };
   await rig.sync();
-  expect(await rig.rows("select distinct headline from signals")).toEqual([{ headline: "New" }]);
+  expect(await rig.query("select distinct headline from signals")).toEqual([{ headline: "New" }]);
 });
 
 const page = (length: number, record: object, more: object = {}) => ({

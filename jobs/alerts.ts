@@ -275,7 +275,7 @@ export const backtestAlert = async (
 /** What an alert rule finds, and whether its receiver took a test message. */
 export interface AlertTestReport {
   /** In the last 10,000 changes, or what is true now. */
-  readonly found: readonly FoundEvent[];
+  readonly found: readonly Omit<AlertEvent, "id">[];
   readonly taken: boolean;
   readonly error: DuckmirrorError | null;
 }

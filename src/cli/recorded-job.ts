@@ -3,10 +3,10 @@ import { setFlagsFromString } from "node:v8";
 import { COMMAND_GRACE_MS, type JobContext } from "../../jobs/engine.ts";
 import type { OpenAccess } from "../../jobs/service-access.ts";
 import type { Config } from "../core/config/config.ts";
-import { resolveToken } from "../core/config/secrets/token.ts";
-import { DuckmirrorError } from "../core/errors.ts";
+import type { DuckmirrorError } from "../core/errors.ts";
 import { audited } from "./audited.ts";
 import type { CommandContext } from "./command.ts";
+import { serviceContext } from "./load-settings.ts";
 
 // Lets commands beside a worker use the rate and credits that all processes share through Redis.
 
@@ -29,17 +29,6 @@ export const withSharedLimits = async <T>(
   } finally {
     await connection.close();
   }
-};
-
-/** What a job needs to call the service. Throws BASE_URL_MISSING and the errors of the token. */
-export const serviceContext = async (
-  config: Config,
-  { clock, version, scrubber, signal }: Pick<CommandContext, "clock" | "version" | "scrubber" | "signal">,
-) => {
-  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-  const token = await resolveToken(config);
-  scrubber.hide(token);
-  return { clock, random: Math.random, signal, version, token };
 };
 
 // Makes V8 optimize fewer functions in a command that ends within minutes. In a sync of 600 requests its optimizing

@@ -9,7 +9,7 @@ import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Fleet } from "../../../core/report/fleet.ts";
 import { type SyncReport, syncReportSchema } from "../../../core/report/sync-report.ts";
 import type { AskedSync, SyncAsk } from "../../../core/report/triggers.ts";
-import { errorOf, type ProfileStart } from "../../../queue/asking/asks.ts";
+import { errorOf, type ProfileStart, STARTS_AT_ONCE } from "../../../queue/asking/asks.ts";
 import {
   anyArguments,
   type CommandContext,
@@ -23,7 +23,7 @@ import {
 import { addStreams, partOptions, streamsOf } from "../../options/streams-argument.ts";
 import { renderSummary } from "../../terminal/summary.ts";
 import { renderTable } from "../../terminal/table.ts";
-import { recordedStarts, untilEnded } from "../../worker/asking/await-sync.ts";
+import { recordedStart, type Start, untilEnded } from "../../worker/asking/await-sync.ts";
 import { connectWorker, type WorkerConnection } from "../../worker/worker-connection.ts";
 
 /** Syncs of --all-profiles whose end is awaited at once; the others are asked for later, and may have ended by then. */
@@ -53,8 +53,7 @@ const pausesOf = (profile: string, { paused }: Fleet): readonly string[] => {
 interface Asking {
   readonly ask: SyncAsk;
   readonly worker: WorkerConnection;
-  /** Requests the sync of one profile again, with its line in the audit trail. */
-  readonly start: (ask: SyncAsk) => Promise<ProfileStart>;
+  readonly start: Start;
   readonly warn: (text: string) => void;
   readonly context: CommandContext;
 }
@@ -166,9 +165,10 @@ const trigger = async (input: Input, ask: SyncAsk, profiles: Profiles, context: 
   const worker = await connectWorker(profiles, context);
   try {
     const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
-    const starts = await recordedStarts(worker, profiles, context);
-    const asking: Asking = { ask, worker, start: starts.one, warn, context };
-    const started = input.allProfiles ? await starts.all(ask) : [await starts.one(ask)];
+    const start = await recordedStart(worker, profiles, context);
+    const asking: Asking = { ask, worker, start, warn, context };
+    const startAll = () => mapAtOnce(profiles, STARTS_AT_ONCE, ({ profile }) => start({ ...ask, profile }));
+    const started = input.allProfiles ? await (worker.startAll?.(ask) ?? startAll()) : [await start(ask)];
     await warnIfNobodyWorks(asking);
     if (!input.wait) return await showStarted(started, input.allProfiles, asking);
     for (const { runId, joined } of shared.quiet ? [] : started)

@@ -1,49 +1,32 @@
 // Waits for the end of a sync that was asked for, and asks again for one that is lost.
 
-import { mapAtOnce } from "../../../core/async/map-at-once.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import type { AskedSync, Started, SyncAsk } from "../../../core/report/triggers.ts";
-import {
-  type ProfileStart,
-  profileOf,
-  STARTS_AT_ONCE,
-  type Triggers,
-  tracedTriggers,
-} from "../../../queue/asking/asks.ts";
+import { type ProfileStart, profileOf, type Triggers, tracedTriggers } from "../../../queue/asking/asks.ts";
 import { audited } from "../../audited.ts";
 import type { CommandContext, Profiles } from "../../command.ts";
 import type { WorkerConnection } from "../worker-connection.ts";
 
 // Requests for syncs with their lines in the audit trail of their profiles. Over HTTP, the worker's server writes the lines.
 
-interface RecordedStarts {
-  /** Throws PROFILE_UNKNOWN, AUDIT_UNWRITABLE and the errors of the triggers, as `all`. */
-  one(ask: SyncAsk): Promise<ProfileStart>;
-  /** A sync of every profile, in the order of the configuration. */
-  all(ask: SyncAsk): Promise<readonly ProfileStart[]>;
-}
+/** Requests the sync of a profile. Throws PROFILE_UNKNOWN, AUDIT_UNWRITABLE and the errors of the triggers. */
+export type Start = (ask: SyncAsk) => Promise<ProfileStart>;
 
-export const recordedStarts = async (
+export const recordedStart = async (
   worker: WorkerConnection,
   profiles: Profiles,
   context: CommandContext,
-): Promise<RecordedStarts> => {
+): Promise<Start> => {
   const tracer = await context.tracer(profiles[0]);
   const triggers = tracedTriggers(worker.triggers, tracer);
-
-  const one = async (ask: SyncAsk): Promise<ProfileStart> => {
+  return async (ask) => {
     if (worker.startAll !== null) return { ...(await triggers.start(ask)), profile: ask.profile };
     const config = profileOf(profiles, ask.profile);
     const deed = { action: "sync", subject: ask.streams.join(",") || null } as const;
     const start = () => triggers.start({ ...ask, profile: config.profile });
     const started = await audited(config, context, deed, start, ({ runId }) => ({ runId }));
     return { ...started, profile: config.profile };
-  };
-  return {
-    one,
-    all: (ask) =>
-      worker.startAll?.(ask) ?? mapAtOnce(profiles, STARTS_AT_ONCE, ({ profile }) => one({ ...ask, profile })),
   };
 };
 

@@ -4,33 +4,35 @@ import pc from "picocolors";
 import displayWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { renderSummary } from "../../../../src/cli/terminal/summary.ts";
-import { renderTable } from "../../../../src/cli/terminal/table.ts";
+import { renderTable, right } from "../../../../src/cli/terminal/table.ts";
 import { type SyncReport, syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 
 const widest = (text: string) => Math.max(...text.split("\n").map(displayWidth));
 
 describe("renderTable", () => {
-  test("aligns numbers to the right", () => {
+  test("aligns numbers to the right, sets their thousands apart, and leaves a cell without a value empty", () => {
     const text = renderTable(
-      [{ name: "name" }, { name: "rows", align: "right" }],
+      ["name", right("rows")],
       [
-        ["a", "1"],
-        ["bb", "1234"],
+        ["a", 1],
+        ["bb", 1234],
+        [null, null],
       ],
       80,
     );
     expect(text.split("\n")).toEqual([
-      "┌──────┬──────┐",
-      "│ name │ rows │",
-      "├──────┼──────┤",
-      "│ a    │    1 │",
-      "│ bb   │ 1234 │",
-      "└──────┴──────┘",
+      "┌──────┬───────┐",
+      "│ name │  rows │",
+      "├──────┼───────┤",
+      "│ a    │     1 │",
+      "│ bb   │ 1,234 │",
+      "│      │       │",
+      "└──────┴───────┘",
     ]);
   });
 
   test("cuts the widest column first, with a mark, and wide letters by the cells they take", () => {
-    const text = renderTable([{ name: "id" }, { name: "headline" }], [["17", "漢字".repeat(40)]], 40);
+    const text = renderTable(["id", "headline"], [["17", "漢字".repeat(40)]], 40);
     expect(widest(text)).toBeLessThanOrEqual(40);
     expect(text).toContain("│ 17 │");
     expect(text).toContain("…");
@@ -43,7 +45,7 @@ describe("renderTable", () => {
     ["a pointing hand", "☝️"],
     ["a letter with its accent apart", "e\u0301"],
   ])("%s is cut between characters, by the cells it takes", (_, character) => {
-    const text = renderTable([{ name: "id" }, { name: "name" }], [["17", character.repeat(60)]], 40);
+    const text = renderTable(["id", "name"], [["17", character.repeat(60)]], 40);
     expect(new Set(text.split("\n").map(displayWidth)).size).toBe(1);
     expect(widest(text)).toBeLessThanOrEqual(40);
     const kept = text.match(/17 │ (\P{White_Space}+)…/u)?.[1] ?? "";
@@ -53,22 +55,22 @@ describe("renderTable", () => {
 
   test("accents that take no cell of their own do not make a name too long", () => {
     const name = "e\u0301".repeat(20);
-    expect(renderTable([{ name: "name" }], [[name]], 24)).toContain(`│ ${name} │`);
+    expect(renderTable(["name"], [[name]], 24)).toContain(`│ ${name} │`);
   });
 
   test("cuts nothing where there is room", () => {
     const long = "x".repeat(5000);
-    expect(renderTable([{ name: "json" }], [[long]], 10_000)).toContain(long);
+    expect(renderTable(["json"], [[long]], 10_000)).toContain(long);
   });
 
   test("turns to one block per record where the columns cannot fit", () => {
-    const columns = Array.from({ length: 20 }, (_, index) => ({ name: `column_${index}` }));
+    const columns = Array.from({ length: 20 }, (_, index) => `column_${index}`);
     const text = renderTable(columns, [columns.map((_, index) => `value ${index}`)], 60);
     expect(text.split("\n").slice(0, 3)).toEqual(["─ 1", "column_0   value 0", "column_1   value 1"]);
   });
 
   test("shows control characters instead of obeying them", () => {
-    const text = renderTable([{ name: "name" }], [["a\u001b[2Jb\r\nc\td\u0007"]], 80);
+    const text = renderTable(["name"], [["a\u001b[2Jb\r\nc\td\u0007"]], 80);
     expect(text).toContain("a\\u001b[2Jb↵c d\\u0007");
     expect(text).not.toContain("\u001b");
   });
@@ -82,9 +84,7 @@ describe("renderTable", () => {
         }),
         fc.integer({ min: 40, max: 200 }),
         (rows, columns) => {
-          const lines = renderTable([{ name: "a" }, { name: "b" }, { name: "c", align: "right" }], rows, columns).split(
-            "\n",
-          );
+          const lines = renderTable(["a", "b", right("c")], rows, columns).split("\n");
           expect(new Set(lines.map(displayWidth)).size).toBe(1);
           expect(lines.length).toBe(rows.length + 4);
           expect(widest(lines.join("\n"))).toBeLessThanOrEqual(columns);
@@ -182,7 +182,7 @@ describe("renderSummary", () => {
 
 test("a table has as many rows as the query: 150,000 are drawn", () => {
   const rows = Array.from({ length: 150_000 }, (_, index) => [String(index), "x"]);
-  const lines = renderTable([{ name: "n", align: "right" }, { name: "v" }], rows, 80).split("\n");
+  const lines = renderTable([right("n"), "v"], rows, 80).split("\n");
   expect(lines).toHaveLength(rows.length + 4);
   expect(lines.at(-2)).toBe("│ 149999 │ x │");
 });

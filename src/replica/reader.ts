@@ -3,7 +3,6 @@ import type { z } from "zod";
 import type { FieldSpec } from "../catalog/fields.ts";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
 import type { OutValue } from "../warehouse/duckdb/out-values.ts";
-import type { Embedded } from "./envelope.ts";
 import { Binds } from "./query/filters.ts";
 import {
   type RecordColumns,
@@ -139,11 +138,3 @@ export const amongTexts =
   (column: string, values: readonly string[]) =>
   (binds: Binds): string =>
     `list_contains(string_split(${binds.bind(values.join(","))}, ','), CAST(${column} AS VARCHAR))`;
-
-/** An embedded record or list, named as `include` names it. */
-export const embedded = (
-  one: string,
-  many: string,
-  kind: Embedded["kind"],
-  records: Embedded["records"],
-): Embedded => ({ one, many, kind, records });

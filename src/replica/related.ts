@@ -6,7 +6,14 @@ import { memberJson, objectJson, valueJson } from "../warehouse/read/record-text
 import type { Embedded } from "./envelope.ts";
 import type { Params } from "./query/params.ts";
 import { defaultFields } from "./query/params.ts";
-import { amongTexts, embedded, type Reader, readRecords } from "./reader.ts";
+import { amongTexts, type Reader, readRecords } from "./reader.ts";
+
+/** Value of `include` → table of the related records. */
+const RELATED: Readonly<Record<string, "companies" | "owners" | "accounts">> = {
+  company: "companies",
+  owner: "owners",
+  account: "accounts",
+};
 
 /** Value of `include` → column of the parent that names the related record. */
 export const LINK_COLUMNS: Readonly<Record<string, string>> = {
@@ -36,26 +43,13 @@ export const readLinked = async (
   ids: readonly string[],
   kind: "record" | "records",
 ): Promise<Embedded> => {
-  switch (include) {
-    case "company":
-      return embedded(
-        "company",
-        "companies",
-        kind,
-        await readRecords(reader, { table: "companies", where: amongTexts("t.id", ids) }),
-      );
-    case "owner":
-      return embedded("owner", "owners", kind, await readOwners(reader, ids));
-    case "account":
-      return embedded(
-        "account",
-        "accounts",
-        kind,
-        await readRecords(reader, { table: "accounts", where: amongTexts("t.id", ids) }),
-      );
-    default:
-      throw new TypeError(`no related record is called ${include}`);
-  }
+  const many = RELATED[include];
+  if (many === undefined) throw new TypeError(`no related record is called ${include}`);
+  const records =
+    many === "owners"
+      ? await readOwners(reader, ids)
+      : await readRecords(reader, { table: many, where: amongTexts("t.id", ids) });
+  return { one: include, many, kind, records };
 };
 
 /** `contacts` and `signals` of one account, best and latest first, up to the limits. */
@@ -74,7 +68,7 @@ export const readAccountLists = async (
       order: "t.main_score DESC NULLS LAST, t.id",
       limit: params.number("contactsLimit"),
     });
-    lists.push(embedded("contact", "contacts", "list", contacts));
+    lists.push({ one: "contact", many: "contacts", kind: "list", records: contacts });
   }
   if (wanted.includes("signals")) {
     const signals = await readRecords(reader, {
@@ -84,7 +78,7 @@ export const readAccountLists = async (
       order: "t.date DESC, t.id DESC",
       limit: params.number("signalsLimit"),
     });
-    lists.push(embedded("signal", "signals", "list", signals));
+    lists.push({ one: "signal", many: "signals", kind: "list", records: signals });
   }
   return lists;
 };
@@ -98,8 +92,8 @@ export const readLatestCall = async (
   const latest = { where: amongTexts("t.company_id", [companyId]), order: "t.happened_at DESC NULLS LAST, t.id DESC" };
   const parts: Embedded[] = [];
   if (include.includes("latestEarningsCall")) {
-    const calls = await readRecords(reader, { table: "earnings_calls", ...latest, limit: 1 });
-    parts.push(embedded("latestEarningsCall", "latestEarningsCalls", "record", calls));
+    const records = await readRecords(reader, { table: "earnings_calls", ...latest, limit: 1 });
+    parts.push({ one: "latestEarningsCall", many: "latestEarningsCalls", kind: "record", records });
   }
   if (include.includes("latestEarningsCallAnalysis")) {
     const analyses = await reader.query(
@@ -109,7 +103,7 @@ export const readLatestCall = async (
       z.object({ object: z.string().nullable(), key: z.string() }),
     );
     const records = analyses.flatMap(({ object, key }) => (object === null ? [] : [{ object, key }]));
-    parts.push(embedded("latestEarningsCallAnalysis", "latestEarningsCallAnalyses", "record", records));
+    parts.push({ one: "latestEarningsCallAnalysis", many: "latestEarningsCallAnalyses", kind: "record", records });
   }
   return parts;
 };

@@ -31,7 +31,7 @@ const PROFILE_NAME = /^[A-Za-z0-9][\w-]{0,62}$/;
 /**
  * A mistyped `DUCKMIRROR_MAX_CREDIT` would silently remove a limit, so names similar to a setting cause a warning.
  */
-export const warningsOf = (env: Env): readonly string[] => {
+const warningsOf = (env: Env): readonly string[] => {
   const known = [...NAMES, "config", "profile"].map(envName);
   return Object.keys(env)
     .filter((name) => name.startsWith(ENV_PREFIX) && !known.includes(name) && closest(name, known) !== null)
@@ -45,7 +45,7 @@ const unknownNames = (names: readonly string[]): string[] =>
     .map((name) => `${name} is not a setting.${didYouMean(name, NAMES)}`);
 
 /** Problems with the names of settings and profiles in the file. */
-export const checkKeys = (file: ConfigFile | null): string[] => {
+const checkKeys = (file: ConfigFile | null): string[] => {
   const unknown = (settings: FileSettings, names: readonly string[]) =>
     [...settings]
       .filter(([name]) => !names.includes(name))

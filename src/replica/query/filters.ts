@@ -32,49 +32,39 @@ const hasWords = (text: string, query: string, binds: Binds): readonly string[] 
     .filter((word) => word !== "")
     .map((word) => `contains(lower(${text}), lower(${binds.bind(word)}))`);
 
-type Condition = (params: Params, binds: Binds) => readonly string[];
-
-const equals =
-  (name: string, column: string): Condition =>
+/** A condition that a parameter of one value asks for; none without it. `sql` gets the placeholder of the value. */
+const where =
+  (name: string, sql: (bound: string) => string): Conditions =>
   (params, binds) => {
     const value = params.text(name);
-    return value === undefined ? [] : [`${column} = ${binds.bind(value)}`];
+    return value === undefined ? [] : [sql(binds.bind(value))];
   };
 
-const after =
-  (name: string, column: string): Condition =>
-  (params, binds) => {
-    const value = params.text(name);
-    return value === undefined ? [] : [`${column} > CAST(${binds.bind(value)} AS TIMESTAMPTZ)`];
-  };
-
-const before =
-  (name: string, column: string): Condition =>
-  (params, binds) => {
-    const value = params.text(name);
-    return value === undefined ? [] : [`${column} < CAST(${binds.bind(value)} AS TIMESTAMPTZ)`];
-  };
+const equals = (name: string, column: string) => where(name, (bound) => `${column} = ${bound}`);
+const after = (name: string, column: string) => where(name, (bound) => `${column} > CAST(${bound} AS TIMESTAMPTZ)`);
+const before = (name: string, column: string) => where(name, (bound) => `${column} < CAST(${bound} AS TIMESTAMPTZ)`);
+const lowercase = (name: string, column: string) => where(name, (bound) => `lower(${column}) = lower(${bound})`);
 
 const ids =
-  (name: string, column: string): Condition =>
+  (name: string, column: string): Conditions =>
   (params) => {
     const values = params.ids(name);
     return values === undefined ? [] : [idList(column, values)];
   };
 
 const anyOf =
-  (name: string, column: string): Condition =>
+  (name: string, column: string): Conditions =>
   (params, binds) =>
     params.has(name) ? [isOneOf(column, params.list(name), binds)] : [];
 
 const words =
-  (name: string, text: string): Condition =>
+  (name: string, text: string): Conditions =>
   (params, binds) =>
     hasWords(text, params.text(name) ?? "", binds);
 
 /** `textQuery` on accounts is one phrase: a name may hold several words. */
 const phrase =
-  (name: string, ...columns: string[]): Condition =>
+  (name: string, ...columns: string[]): Conditions =>
   (params, binds) => {
     const value = params.text(name)?.trim();
     if (value === undefined || value === "") return [];
@@ -82,15 +72,8 @@ const phrase =
     return [`(${columns.map((column) => `contains(lower(${column}), lower(${bound}))`).join(" OR ")})`];
   };
 
-const lowercase =
-  (name: string, column: string): Condition =>
-  (params, binds) => {
-    const value = params.text(name);
-    return value === undefined ? [] : [`lower(${column}) = lower(${binds.bind(value)})`];
-  };
-
 /** Both parameters describe the same signal: one of these types, after this date. */
-const hasSignals: Condition = (params, binds) => {
+const hasSignals: Conditions = (params, binds) => {
   const type = anyOf("hasSignalsOfType", "s.type")(params, binds);
   const date = after("hasSignalsAfterDate", "s.date")(params, binds);
   const conditions = [...type, ...date];
@@ -99,7 +82,7 @@ const hasSignals: Condition = (params, binds) => {
 };
 
 const all =
-  (...conditions: readonly Condition[]): Conditions =>
+  (...conditions: readonly Conditions[]): Conditions =>
   (params, binds) =>
     conditions.flatMap((condition) => condition(params, binds));
 

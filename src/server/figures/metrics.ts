@@ -17,6 +17,20 @@ import type { ServerContext } from "../http/server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
 import { publishedAt, readBurn, readChecks, readFindingCounts, readFreshness } from "./overview.ts";
 
+/** Make metrics of a registry, each with the `shared` labels and its own. */
+const makersOf = (registry: Registry, ...shared: string[]) => {
+  const settings = (name: string, help: string, own: readonly string[]) => ({
+    name: `duckmirror_${name}`,
+    help,
+    labelNames: [...shared, ...own],
+    registers: [registry],
+  });
+  return {
+    gauge: (name: string, help: string, ...own: string[]) => new Gauge(settings(name, help, own)),
+    counter: (name: string, help: string, ...own: string[]) => new Counter(settings(name, help, own)),
+  };
+};
+
 // Adds up events of runs for /metrics: waiting, publishing, exporting. Counts from the start of this process; without
 // triggers there are none.
 
@@ -32,11 +46,10 @@ const createDurations = (
   noun: "publish" | "export",
   help: { readonly total: string; readonly seconds: string; readonly last: string },
 ) => {
-  const shared = { labelNames: ["profile" as const], registers: [registry] };
-  const plural = noun === "publish" ? "publishes" : "exports";
-  const total = new Counter({ name: `duckmirror_${plural}_total`, help: help.total, ...shared });
-  const seconds = new Counter({ name: `duckmirror_${noun}_seconds_total`, help: help.seconds, ...shared });
-  const last = new Gauge({ name: `duckmirror_${noun}_seconds`, help: help.last, ...shared });
+  const { counter, gauge } = makersOf(registry, "profile");
+  const total = counter(noun === "publish" ? "publishes_total" : "exports_total", help.total);
+  const seconds = counter(`${noun}_seconds_total`, help.seconds);
+  const last = gauge(`${noun}_seconds`, help.last);
   return (profile: string, ms: number): void => {
     total.inc({ profile });
     seconds.inc({ profile }, ms / 1000);
@@ -46,12 +59,12 @@ const createDurations = (
 
 /** Concurrent waits of several requests count once. */
 const createWaits = (registry: Registry) => {
-  const waited = new Counter({
-    name: "duckmirror_wait_seconds_total",
-    help: "Time that runs of this process waited, by reason: rate limit or retry.",
-    labelNames: ["profile", "why"],
-    registers: [registry],
-  });
+  const { counter } = makersOf(registry, "profile");
+  const waited = counter(
+    "wait_seconds_total",
+    "Time that runs of this process waited, by reason: rate limit or retry.",
+    "why",
+  );
   /** End of each profile's present wait. */
   const waitingUntil = new Map<string, number>();
   return (profile: string, { why, until }: Extract<ProgressEvent, { kind: "waiting" }>, now: number): void => {
@@ -93,8 +106,7 @@ const STATES = ["waiting", "active", "delayed", "failed"] as const;
 
 export const addFleet = (registry: Registry, fleet: Fleet): void => {
   const { queues, members, paused } = fleet;
-  const gauge = (name: string, help: string, ...labelNames: string[]) =>
-    new Gauge({ name: `duckmirror_${name}`, help, labelNames, registers: [registry] });
+  const { gauge } = makersOf(registry);
   const all = gauge("queue_jobs", "Jobs of syncs and verifications in all their queues by state.", "state");
   for (const [state, jobs] of Object.entries(jobsByState(fleet))) all.set({ state }, jobs);
   const jobs = gauge("queue_depth", "Jobs of one queue by state.", "queue", "state");
@@ -125,9 +137,7 @@ export interface PublishedChanges {
 
 /** Created per scrape. The function adds a profile's destinations. */
 export const createDeliveryMetrics = (registry: Registry) => {
-  const shared = { labelNames: ["profile", "destination"], registers: [registry] };
-  const gauge = (name: string, help: string) => new Gauge({ name: `duckmirror_${name}`, help, ...shared });
-  const counter = (name: string, help: string) => new Counter({ name: `duckmirror_${name}`, help, ...shared });
+  const { gauge, counter } = makersOf(registry, "profile", "destination");
   const position = gauge("delivery_position", "Number of the last change that the destination holds.");
   const changesBehind = gauge("delivery_changes_behind", "Changes of the published snapshot that it does not hold.");
   const behind = gauge(
@@ -191,11 +201,7 @@ const readLastChange = perSnapshot((snapshot) => readFeedBounds(snapshot).then((
 
 /** Metrics by name, created per scrape so that no value of an old snapshot remains. */
 const metricsIn = (registry: Registry) => {
-  const registers = [registry];
-  const gauge = (name: string, help: string, ...labelNames: string[]) =>
-    new Gauge({ name: `duckmirror_${name}`, help, labelNames: ["profile", ...labelNames], registers });
-  const counter = (name: string, help: string, ...labelNames: string[]) =>
-    new Counter({ name: `duckmirror_${name}`, help, labelNames: ["profile", ...labelNames], registers });
+  const { gauge, counter } = makersOf(registry, "profile");
   return {
     up: gauge("snapshot_up", "1 when the profile has a snapshot that opens."),
     able: gauge("profile_able", "1 when this worker can sync the profile, as far as it can check without a request."),
@@ -353,8 +359,9 @@ export const createMetrics = (context: ServerContext, figures: RunFigures): Metr
       // Without Redis, the other figures are still needed.
       const fleet = await context.fleet?.().catch(() => null);
       if (fleet !== undefined) {
-        const up = new Gauge({ name: "duckmirror_redis_up", help: "1 when Redis answers.", registers: [scraped] });
-        up.set(fleet === null ? 0 : 1);
+        makersOf(scraped)
+          .gauge("redis_up", "1 when Redis answers.")
+          .set(fleet === null ? 0 : 1);
       }
       if (fleet) addFleet(scraped, fleet);
       return `${await scraped.metrics()}\n${await figures.registry.metrics()}\n${await ours.metrics()}`;

@@ -1,6 +1,7 @@
 // Tables as the page shows them: their meaning from the catalog, how often each column holds a value, and some rows.
 import { z } from "zod";
 import { catalogTables, type DictionaryTable } from "../../catalog/dictionary.ts";
+import { quoted } from "../../core/text/sql-text.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { notFound } from "../http/refusals.ts";
 import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
@@ -12,8 +13,6 @@ const SAMPLE_CHARACTERS = 200;
 export const readFunctions = perSnapshot(async (snapshot) =>
   (await snapshot.query(sqlText("server/functions.sql"), [], z.object({ name: z.string() }))).map(({ name }) => name),
 );
-
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 const figures = perSnapshot(async () => new Map<string, ReturnType<typeof compute>>());
 const texts = z.array(z.string().nullable());

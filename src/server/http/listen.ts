@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { isLoopbackHost, type ListenAddress, listenText } from "../../core/config/setting-parsers.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { createServer, type Server } from "../app.ts";
+import { createServer } from "../app.ts";
 import type { ServerOptions } from "./server-context.ts";
 
 export interface RunningServer {
@@ -12,33 +12,25 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Listens. Throws LISTEN_FAILED and SERVER_KEY_MISSING; then the server is closed. */
-const listenWith = async (
-  server: Server,
-  { tls }: Pick<ServerOptions, "tls">,
-  listen: ListenAddress,
-): Promise<RunningServer> => {
-  if (!server.asksForKey && !isLoopbackHost(listen.host)) {
-    await server.close();
-    throw new DuckmirrorError("SERVER_KEY_MISSING", { listen: listenText(listen) });
-  }
-  try {
-    const plain = await server.app.listen({ host: listen.host, port: listen.port });
-    const url = tls ? plain.replace(/^http:/, "https:") : plain;
-    return { url, close: server.close };
-  } catch (cause) {
-    await server.close();
-    throw new DuckmirrorError("LISTEN_FAILED", { listen: listenText(listen), detail: detailOf(cause) }, { cause });
-  }
-};
-
 /**
  * Starts the server. Throws LISTEN_FAILED, and SERVER_KEY_MISSING for an address that other machines can reach
- * without a key. `more` adds routes behind the same access check.
+ * without a key; then the server is closed. `more` adds routes behind the same access check.
  */
 export const startServer = async (
   options: Omit<ServerOptions, "listenHost">,
   listen: ListenAddress,
   more?: (app: FastifyInstance) => Promise<void> | void,
-): Promise<RunningServer> =>
-  listenWith(await createServer({ ...options, listenHost: listen.host }, more), options, listen);
+): Promise<RunningServer> => {
+  const { app, asksForKey, close } = await createServer({ ...options, listenHost: listen.host }, more);
+  if (!asksForKey && !isLoopbackHost(listen.host)) {
+    await close();
+    throw new DuckmirrorError("SERVER_KEY_MISSING", { listen: listenText(listen) });
+  }
+  try {
+    const plain = await app.listen({ host: listen.host, port: listen.port });
+    return { url: options.tls ? plain.replace(/^http:/, "https:") : plain, close };
+  } catch (cause) {
+    await close();
+    throw new DuckmirrorError("LISTEN_FAILED", { listen: listenText(listen), detail: detailOf(cause) }, { cause });
+  }
+};

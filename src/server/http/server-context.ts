@@ -1,4 +1,5 @@
 // Context of the server's routes.
+import { z } from "zod";
 import type { AlertFigures } from "../../../jobs/alerts.ts";
 import { briefly } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -146,6 +147,8 @@ export interface ServerContext extends Omit<ServerOptions, "profiles" | "userSql
   readonly mirrors: readonly Mirror[];
   /** The mirror of a profile; undefined: the first one. Throws a 404 refusal. */
   mirror(name: string | undefined): Mirror;
+  /** The mirror that `?profile=` names. Throws a 404 refusal, and a ZodError if it is named twice. */
+  mirrorOf(request: { readonly query: unknown }): Mirror;
   /**
    * The mirror of a request that changes or starts something; null: the only one. Throws a 404 refusal, and
    * PROFILE_UNKNOWN if there are several and none is named.
@@ -160,6 +163,8 @@ export const isSecure = (
   { headers }: { readonly headers: Readonly<Record<string, unknown>> },
   { tls }: Pick<ServerContext, "tls">,
 ): boolean => Boolean(tls) || headers["x-forwarded-proto"] === "https";
+
+const profileQuery = z.object({ profile: z.string().optional() });
 
 /** Probes, scrapes and open pages within this time get one reading of Redis, ms. */
 const FLEET_KEPT_MS = 1_000;
@@ -186,6 +191,7 @@ export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerC
     mirrors,
     closing,
     mirror,
+    mirrorOf: ({ query }) => mirror(profileQuery.parse(query).profile),
     target: (name) => {
       if (name || mirrors.length < 2) return mirror(name ?? undefined);
       const which = `the profiles ${names.join(", ")}`;

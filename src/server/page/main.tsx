@@ -1,20 +1,15 @@
 // The page: asks what the server can do, then draws the part that the address names, again for every new snapshot.
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { Shell, startTheme } from "./shell.tsx";
-import { SharedContext, setServerTime, startEvents, startNavigation, useAsk, version } from "./state.ts";
+import { SharedContext, setServerTime, startEvents, startNavigation, useAsk, useTicks, version } from "./state.ts";
 import { type Abilities, ask, chosenProfile, type Overview } from "./wire.ts";
 
 /** Deliveries, plans and ages change without a publish. */
 const AGAIN_MS = 30_000;
 
 const App = ({ abilities }: { abilities: Abilities }) => {
-  const [again, setAgain] = useState(0);
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || setAgain((n) => n + 1), AGAIN_MS);
-    return () => clearInterval(timer);
-  }, []);
-  const status = useAsk<Overview>("/api/status", again);
+  const status = useAsk<Overview>("/api/status", useTicks(AGAIN_MS));
   const now = status.value?.now;
   useEffect(() => {
     if (now !== undefined) setServerTime(now);

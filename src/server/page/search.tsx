@@ -1,9 +1,8 @@
 // Search over accounts, contacts, companies and events from every page: `/` opens it, arrows and Enter choose.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { go, useAsk } from "./state.ts";
-import { type Found, withProfile } from "./wire.ts";
-
-const WAIT_MS = 200;
+import type { Found } from "../../warehouse/read/search/search.ts";
+import { go, useAsk, useSettled } from "./state.ts";
+import { withProfile } from "./wire.ts";
 
 /** The page of a found record: its account's, else the explorer with its row. */
 export const pageOf = ({ table, key, account_id }: Found): string => {
@@ -51,13 +50,9 @@ const FoundList = ({ found, chosen }: { found: readonly Found[]; chosen: number 
 export const Search = () => {
   const field = useRef<HTMLInputElement>(null);
   const [words, setWords] = useState("");
-  const [asked, setAsked] = useState("");
+  const asked = useSettled(words.trim());
   const [chosen, setChosen] = useState(0);
   const [isOpen, setOpen] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(words.trim()), WAIT_MS);
-    return () => clearTimeout(timer);
-  }, [words]);
   useSlash(field);
   const { value, error } = useAsk<readonly Found[]>(
     asked === "" ? null : `/api/search?limit=12&q=${encodeURIComponent(asked)}`,

@@ -15,7 +15,7 @@ import { Tables } from "./pages/tables.tsx";
 import { Card, Inside } from "./parts/parts.tsx";
 import { Search } from "./search.tsx";
 import { live, usePath, usePending, useShared } from "./state.ts";
-import { chosenProfile } from "./wire.ts";
+import { withProfile } from "./wire.ts";
 
 // Light or dark: the system's setting until the toggle is used; this browser stores the choice.
 
@@ -106,12 +106,7 @@ const Top = ({ path }: { path: string }) => {
       </a>
       <nav class="links" aria-label="Pages">
         {PAGES.map(([to, title]) => (
-          <a
-            key={to}
-            href={chosenProfile() === "" ? to : `${to}?profile=${encodeURIComponent(chosenProfile())}`}
-            data-inside
-            aria-current={isHere(to) ? "page" : undefined}
-          >
+          <a key={to} href={withProfile(to)} data-inside aria-current={isHere(to) ? "page" : undefined}>
             {title}
           </a>
         ))}

@@ -30,7 +30,7 @@ const shared = <T>(first: T) => {
 const path = shared(location.pathname);
 /** Version of the published snapshot; null: there is none; undefined: not known yet. */
 export const version = shared<string | null | undefined>(undefined);
-export const live = shared<{ readonly state: "on" | "off" | "busy"; readonly text: string }>({
+export const live = shared<{ readonly state: "on" | "off"; readonly text: string }>({
   state: "off",
   text: "connecting",
 });
@@ -80,6 +80,8 @@ export const startEvents = (): void => {
   source.addEventListener("run", (event) => runEvent.set(JSON.parse(event.data)));
 };
 
+const SETTLED_MS = 200;
+
 const pending = shared(0);
 /** How many answers the page still waits for. */
 export const usePending = (): number => pending.use();
@@ -115,6 +117,26 @@ export const useAsk = <T>(wanted: string | null, again: unknown = null): Answer<
     };
   }, [wanted, seen, again]);
   return answer.of === wanted ? answer : { value: null, error: null };
+};
+
+/** A text once nobody has changed it for a moment. */
+export const useSettled = (text: string): string => {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+};
+
+/** A number that grows every `ms` while the page is seen. */
+export const useTicks = (ms: number): number => {
+  const [ticks, setTicks] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || setTicks((n) => n + 1), ms);
+    return () => clearInterval(timer);
+  }, []);
+  return ticks;
 };
 
 export interface Shared {

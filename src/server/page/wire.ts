@@ -3,20 +3,15 @@
 import type { AlertFigures } from "../../../jobs/alerts.ts";
 import type { DictionaryTable } from "../../catalog/dictionary.ts";
 import type { SyncProgress } from "../../core/report/sync-progress.ts";
-import type { Verdict } from "../../core/report/verdict.ts";
 import type { readAccount, readAccounts } from "../figures/accounts.ts";
-import type { readFindings, readOverview, readRowsOverTime, readRuns } from "../figures/overview.ts";
+import type { readFindings, readRowsOverTime, readRuns } from "../figures/overview.ts";
 import type { readRun, readRunRequests } from "../figures/run-detail.ts";
 import type { readTable } from "../figures/tables.ts";
 import type { ShownSetting } from "../http/server-context.ts";
+import type { abilitiesOf, statusOf } from "../routes/page-api.ts";
+import type { runJson } from "../routes/syncs.ts";
 
-export type Overview = Awaited<ReturnType<typeof readOverview>> & {
-  readonly now: number;
-  readonly profile: string;
-  readonly verdict: Verdict;
-  readonly next_sync_at: number | null;
-  readonly rate_allowed: number | null;
-};
+export type Overview = Awaited<ReturnType<typeof statusOf>>;
 export type Table = Overview["tables"][number];
 export type Schema = { readonly tables: readonly DictionaryTable[]; readonly functions: readonly string[] };
 export type TableDetail = Awaited<ReturnType<typeof readTable>>;
@@ -31,46 +26,13 @@ export type Run = Runs["runs"][number];
 export type RunDetail = Awaited<ReturnType<typeof readRun>>;
 export type RunRequests = { readonly requests: Awaited<ReturnType<typeof readRunRequests>>; readonly more: boolean };
 
-export interface Abilities {
-  readonly version: string;
-  /** The key of this page may start and change something. */
-  readonly may_operate: boolean;
-  readonly profiles: readonly {
-    readonly name: string;
-    readonly published: boolean;
-    readonly plan: boolean;
-    readonly feedback: boolean;
-    readonly following: boolean;
-    readonly destinations: boolean;
-    readonly settings: boolean;
-    readonly alerts: boolean;
-    /** Configured lists. */
-    readonly streams: readonly string[];
-    /** Why it cannot be synced; null: it can, or this server syncs nothing. */
-    readonly problem: { readonly message: string; readonly hint: string } | null;
-  }[];
-  readonly syncs: boolean;
-  readonly verify: boolean;
-  readonly fleet: boolean;
-  readonly login: boolean;
-  /** Every list that a plan may be asked for. */
-  readonly streams: readonly string[];
-  /** Opt-in content that a plan may be asked for with. */
-  readonly content: readonly string[];
-}
+export type Abilities = ReturnType<typeof abilitiesOf>;
 
 export interface QueryResult {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   readonly rows: readonly (readonly unknown[])[];
   readonly truncated: boolean;
   readonly ms: number;
-}
-
-export interface SavedQuery {
-  readonly name: string;
-  readonly question: string;
-  readonly answer: string;
-  readonly sql: string;
 }
 
 export type Progress = { readonly progress: SyncProgress | null };
@@ -97,25 +59,7 @@ export interface PlanAnswer {
   readonly content: readonly { readonly name: string; readonly text: string }[];
 }
 
-export interface ActiveRun {
-  readonly run_id: string;
-  readonly state: string;
-  readonly asked_at: number;
-  readonly error: { readonly message: string; readonly hint: string } | null;
-  readonly due_at: number | null;
-  readonly progress: SyncProgress | null;
-  /** Absent without Redis, and once it has ended. */
-  readonly paused?: boolean;
-}
-
-export interface Found {
-  readonly table: string;
-  readonly key: Readonly<Record<string, unknown>>;
-  readonly account_id: number | string | null;
-  readonly title: string | null;
-  readonly snippet: string;
-  readonly at: string | null;
-}
+export type ActiveRun = ReturnType<typeof runJson>;
 
 /** A refusal of the server, with a hint. */
 export class Refused extends Error {
@@ -129,6 +73,10 @@ export class Refused extends Error {
     this.hint = hint;
   }
 }
+
+/** Any failure of a request as a refusal. */
+export const refusalOf = (error: unknown): Refused =>
+  error instanceof Refused ? error : new Refused(0, "", String(error), "");
 
 /** The profile in the page's address; empty: the first one. */
 export const chosenProfile = (): string => new URLSearchParams(location.search).get("profile") ?? "";

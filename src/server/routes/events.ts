@@ -1,7 +1,6 @@
 // GET /api/events: server-sent events. `snapshot` after each publish, `run` for events of running syncs. A stream ends when
 // its reader's key is revoked or has ended, or when a first key is created and the reader has none.
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { z } from "zod";
 import { admission, allows } from "../access/access-checks.ts";
 import { HttpRefusal } from "../http/refusals.ts";
 import { isSecure, type ServerContext } from "../http/server-context.ts";
@@ -12,8 +11,6 @@ const HEARTBEAT_MS = 15_000;
 const MOST_LISTENERS = 200;
 /** A page with more unread bytes is cut off; it connects again when it reads. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
-
-const querySchema = z.object({ profile: z.string().optional() });
 
 const eventText = (name: string, value: unknown): string => `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
 
@@ -29,7 +26,7 @@ export const eventRoutes = (app: FastifyInstance, context: ServerContext): void 
   let listeners = 0;
 
   app.get("/api/events", (request, reply) => {
-    const { snapshots, name } = context.mirror(querySchema.parse(request.query).profile);
+    const { snapshots, name } = context.mirrorOf(request);
     // A HEAD request asks for no stream, and would wait for its end.
     if (request.method === "HEAD") return void reply.type("text/event-stream").send();
     if (listeners >= MOST_LISTENERS) {

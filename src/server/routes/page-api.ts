@@ -21,6 +21,7 @@ import { readRun, readRunRequests } from "../figures/run-detail.ts";
 import { readFunctions, readTable } from "../figures/tables.ts";
 import { notFound } from "../http/refusals.ts";
 import type { Mirror, ServerContext } from "../http/server-context.ts";
+import { namesSchema } from "./search.ts";
 
 // Forecast of the next sync for the page: computed once per snapshot and minute, one at a time over all profiles,
 // because each opens its own database.
@@ -65,27 +66,22 @@ export const createPlans = (clock: Clock): PlanOf => {
   };
 };
 
-const profileSchema = z.object({ profile: z.string().optional() });
 /** The latest time that SQL can represent, ms since the epoch. */
 const LATEST_MS = 8.64e15;
-const runsSchema = profileSchema.extend({ before: z.coerce.number().min(0).max(LATEST_MS).optional() });
-const requestsSchema = profileSchema.extend({
+const runsSchema = z.object({ before: z.coerce.number().min(0).max(LATEST_MS).optional() });
+const requestsSchema = z.object({
   stream: z.string().optional(),
   offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
 });
-const accountsSchema = profileSchema.extend({
+const accountsSchema = z.object({
   q: z.string().max(200).default(""),
   offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
 });
-const namesSchema = z
-  .string()
-  .default("")
-  .transform((names) => names.split(",").filter((name) => name !== ""));
-const planSchema = profileSchema.extend({ with: namesSchema, streams: namesSchema });
+const planSchema = z.object({ with: namesSchema, streams: namesSchema });
 /** Requests shown at once. */
 const REQUESTS_SHOWN = 100;
 
-/** Why this process cannot sync the profile; null: it can, or syncs none. */
+/** Why this process cannot sync the profile; null: it can, or it syncs none. */
 const problemOf = ({ unable = () => [] }: ServerContext, name: string) => {
   const found = unable().find(({ profile }) => profile === name);
   if (found === undefined) return null;
@@ -99,8 +95,34 @@ const mayOperate = (request: FastifyRequest): boolean => {
   return access?.by === "open" || (access !== null && allows(access.holder.role, "operate"));
 };
 
+/** What this server can do, and for which profiles. */
+export const abilitiesOf = (context: ServerContext, request: FastifyRequest) => ({
+  version: context.version,
+  may_operate: mayOperate(request),
+  profiles: context.mirrors.map((mirror) => ({
+    name: mirror.name,
+    published: mirror.snapshots.version() !== null,
+    plan: mirror.plan !== undefined,
+    feedback: mirror.sendFeedback !== undefined,
+    following: mirror.following !== undefined,
+    destinations: mirror.deliveries !== undefined,
+    settings: mirror.settings !== undefined,
+    alerts: mirror.alerts !== undefined,
+    /** Configured lists. */
+    streams: mirror.streams ?? STREAM_NAMES,
+    problem: problemOf(context, mirror.name),
+  })),
+  syncs: context.triggers !== undefined,
+  verify: context.triggers?.verify !== undefined,
+  fleet: context.fleet !== undefined,
+  login: context.keyring.required(),
+  /** Every list, and all opt-in content, that a plan may be asked for. */
+  streams: STREAM_NAMES,
+  content: contentFields().map(({ stream, field }) => `${stream}.${field}`),
+});
+
 /** The figures of the page, with the verdict of now. */
-const statusOf = async (context: ServerContext, { name, ratePerMinute, snapshots, nextSyncAt }: Mirror) => {
+export const statusOf = async (context: ServerContext, { name, ratePerMinute, snapshots, nextSyncAt }: Mirror) => {
   const now = context.clock.now();
   const next_sync_at = nextSyncAt?.() ?? null;
   const figures = await snapshots.use(async (snapshot) => ({
@@ -113,64 +135,41 @@ const statusOf = async (context: ServerContext, { name, ratePerMinute, snapshots
 };
 
 export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): void => {
-  const mirrorOf = (query: unknown) => context.mirror(profileSchema.parse(query).profile);
-
   const planOf = createPlans(context.clock);
 
-  app.get("/api/profiles", async (request) => ({
-    version: context.version,
-    may_operate: mayOperate(request),
-    profiles: context.mirrors.map((mirror) => ({
-      name: mirror.name,
-      published: mirror.snapshots.version() !== null,
-      plan: mirror.plan !== undefined,
-      feedback: mirror.sendFeedback !== undefined,
-      following: mirror.following !== undefined,
-      destinations: mirror.deliveries !== undefined,
-      settings: mirror.settings !== undefined,
-      alerts: mirror.alerts !== undefined,
-      streams: mirror.streams ?? STREAM_NAMES,
-      problem: problemOf(context, mirror.name),
-    })),
-    syncs: context.triggers !== undefined,
-    verify: context.triggers?.verify !== undefined,
-    fleet: context.fleet !== undefined,
-    login: context.keyring.required(),
-    streams: STREAM_NAMES,
-    content: contentFields().map(({ stream, field }) => `${stream}.${field}`),
-  }));
+  app.get("/api/profiles", async (request) => abilitiesOf(context, request));
 
-  app.get("/api/status", (request) => statusOf(context, mirrorOf(request.query)));
+  app.get("/api/status", (request) => statusOf(context, context.mirrorOf(request)));
 
   app.get("/api/growth", async (request) => ({
-    growth: await mirrorOf(request.query).snapshots.use(readRowsOverTime),
+    growth: await context.mirrorOf(request).snapshots.use(readRowsOverTime),
   }));
 
   app.get("/api/plan", async (request) => {
     const { with: content, streams } = planSchema.parse(request.query);
-    const answer = planOf(mirrorOf(request.query), content, streams);
+    const answer = planOf(context.mirrorOf(request), content, streams);
     if (answer === null) throw notFound("forecast on this server");
     return answer;
   });
 
   app.get("/api/runs", async (request) => {
     const { before } = runsSchema.parse(request.query);
-    const runs = await mirrorOf(request.query).snapshots.use((snapshot) =>
-      readRuns(snapshot, before ?? null, RUNS_SHOWN),
-    );
+    const runs = await context
+      .mirrorOf(request)
+      .snapshots.use((snapshot) => readRuns(snapshot, before ?? null, RUNS_SHOWN));
     return { runs };
   });
 
   app.get<{ Params: { id: string } }>("/api/runs/:id", async (request) =>
-    mirrorOf(request.query).snapshots.use((snapshot) => readRun(snapshot, request.params.id)),
+    context.mirrorOf(request).snapshots.use((snapshot) => readRun(snapshot, request.params.id)),
   );
 
   app.get<{ Params: { id: string } }>("/api/runs/:id/requests", async (request) => {
     const { stream, offset } = requestsSchema.parse(request.query);
     const page = { stream: stream ?? null, limit: REQUESTS_SHOWN, offset };
-    const requests = await mirrorOf(request.query).snapshots.use((snapshot) =>
-      readRunRequests(snapshot, request.params.id, page),
-    );
+    const requests = await context
+      .mirrorOf(request)
+      .snapshots.use((snapshot) => readRunRequests(snapshot, request.params.id, page));
     return { requests, more: requests.length === REQUESTS_SHOWN };
   });
 
@@ -179,36 +178,34 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
 
 /** What the snapshot holds: tables with their meaning, accounts; and what is on the data directory beside it. */
 const recordRoutes = (app: FastifyInstance, context: ServerContext): void => {
-  const mirrorOf = (query: unknown) => context.mirror(profileSchema.parse(query).profile);
-
   app.get("/api/tables", async (request) => ({
     tables: await describedTables(),
-    functions: await mirrorOf(request.query).snapshots.use(readFunctions),
+    functions: await context.mirrorOf(request).snapshots.use(readFunctions),
   }));
 
   app.get<{ Params: { name: string } }>("/api/tables/:name", async (request) =>
-    mirrorOf(request.query).snapshots.use((snapshot) => readTable(snapshot, request.params.name)),
+    context.mirrorOf(request).snapshots.use((snapshot) => readTable(snapshot, request.params.name)),
   );
 
   app.get("/api/accounts", async (request) => {
     const { q, offset } = accountsSchema.parse(request.query);
-    const found = await mirrorOf(request.query).snapshots.use((snapshot) => readAccounts(snapshot, q.trim(), offset));
+    const found = await context.mirrorOf(request).snapshots.use((snapshot) => readAccounts(snapshot, q.trim(), offset));
     const accounts = found.map(({ total: _total, ...account }) => account);
     return { accounts, total: found[0]?.total ?? 0, more: found.length === ACCOUNTS_SHOWN };
   });
 
   app.get<{ Params: { id: string } }>("/api/accounts/:id", async (request) =>
-    mirrorOf(request.query).snapshots.use((snapshot) => readAccount(snapshot, request.params.id)),
+    context.mirrorOf(request).snapshots.use((snapshot) => readAccount(snapshot, request.params.id)),
   );
 
-  app.get("/api/findings", async (request) => mirrorOf(request.query).snapshots.use(readFindings));
+  app.get("/api/findings", async (request) => context.mirrorOf(request).snapshots.use(readFindings));
 
-  app.get("/api/progress", async (request) => ({ progress: (await mirrorOf(request.query).progress?.()) ?? null }));
+  app.get("/api/progress", async (request) => ({ progress: (await context.mirrorOf(request).progress?.()) ?? null }));
 
-  app.get("/api/alerts", async (request) => ({ alerts: (await mirrorOf(request.query).alerts?.()) ?? [] }));
+  app.get("/api/alerts", async (request) => ({ alerts: (await context.mirrorOf(request).alerts?.()) ?? [] }));
 
   app.get("/api/settings", async (request) => {
-    const { settings } = mirrorOf(request.query);
+    const { settings } = context.mirrorOf(request);
     if (settings === undefined) throw notFound("list of settings on this server");
     return { settings: settings() };
   });

@@ -15,30 +15,33 @@ const wholeNumber = z
   .string()
   .regex(/^\d{1,15}$/, "a whole number is needed")
   .transform(Number);
+/** Names separated by commas. */
+export const namesSchema = z
+  .string()
+  .default("")
+  .transform((names) => names.split(",").filter((name) => name !== ""));
+
 const changesQuery = z.object({
-  profile: z.string().optional(),
   after: wholeNumber.optional(),
   limit: wholeNumber.pipe(z.int().min(1).max(MOST_CHANGES)).default(100),
-  tables: z.string().default(""),
+  tables: namesSchema,
 });
 
 export const changeRoutes = (app: FastifyInstance, context: ServerContext): void => {
   app.get("/api/changes", async (request, reply) => {
-    const { profile, after = null, limit, tables } = changesQuery.parse(request.query);
-    const names = tables.split(",").filter((name) => name !== "");
+    const { after = null, limit, tables } = changesQuery.parse(request.query);
     const page = await context
-      .mirror(profile)
-      .snapshots.use((snapshot) => readChanges(snapshot, { after, limit, tables: changeTables(names) }));
+      .mirrorOf(request)
+      .snapshots.use((snapshot) => readChanges(snapshot, { after, limit, tables: changeTables(tables) }));
     notesOf(request).rows = page.changes.length;
     reply.headers({ "content-type": "application/json; charset=utf-8", "cache-control": "private, no-cache" });
     return jsonText({ data: page.changes.map((change) => ({ ...change })), next: page.next }).text;
   });
 };
 
-const querySchema = z.object({
-  profile: z.string().optional(),
+const searchQuery = z.object({
   q: z.string().max(1_000),
-  in: z.string().default(""),
+  in: namesSchema,
   since: z.string().optional(),
   limit: z
     .string()
@@ -50,12 +53,11 @@ const querySchema = z.object({
 
 export const searchRoutes = (app: FastifyInstance, context: ServerContext): void => {
   app.get("/api/search", async (request, reply) => {
-    const { profile, q: words, in: tables, since, limit } = querySchema.parse(request.query);
-    const names = tables.split(",").filter((name) => name !== "");
+    const { q: words, in: tables, since, limit } = searchQuery.parse(request.query);
     const from = since === undefined ? {} : { since: momentBefore("since", since, context.clock.now()) };
     const found = await context
-      .mirror(profile)
-      .snapshots.use((snapshot) => search(snapshot, { words, tables: names, limit, ...from }));
+      .mirrorOf(request)
+      .snapshots.use((snapshot) => search(snapshot, { words, tables, limit, ...from }));
     notesOf(request).rows = found.length;
     reply.headers({ "content-type": "application/json; charset=utf-8", "cache-control": "private, no-cache" });
     return jsonText(found.map((one) => ({ ...one }))).text;

@@ -13,8 +13,6 @@ import { publishedAt } from "../figures/overview.ts";
 import { notFound, parseBody } from "../http/refusals.ts";
 import type { FollowedCompanies, Mirror, ServerContext } from "../http/server-context.ts";
 
-// GET /api/fleet: queues, members and pauses of the fleet, for programs and the page.
-
 // Followed companies: GET /api/following lists them, POST adds inputs, DELETE removes some.
 
 /** Most inputs of one request; a list of more comes in several. */
@@ -25,7 +23,6 @@ const inputsSchema = z.strictObject({
   profile: z.string().nullable().default(null),
 });
 const removeSchema = inputsSchema.extend({ erase: z.boolean().default(false) });
-const profileSchema = z.object({ profile: z.string().optional() });
 
 export const followingRoutes = (app: FastifyInstance, context: ServerContext): void => {
   const companiesOf = ({ following }: Mirror): FollowedCompanies => {
@@ -34,8 +31,7 @@ export const followingRoutes = (app: FastifyInstance, context: ServerContext): v
   };
 
   app.get("/api/following", async (request) => {
-    const { profile } = profileSchema.parse(request.query);
-    return { following: await companiesOf(context.mirror(profile)).list() };
+    return { following: await companiesOf(context.mirrorOf(request)).list() };
   });
 
   app.post("/api/following", async (request) => {
@@ -53,19 +49,17 @@ export const followingRoutes = (app: FastifyInstance, context: ServerContext): v
   });
 };
 
-// GET /api/destinations: how far each destination is behind the published snapshot.
-
-const querySchema = z.object({ profile: z.string().optional() });
-
+/** GET /api/destinations: how far each destination is behind the published snapshot. */
 export const destinationRoutes = (app: FastifyInstance, context: ServerContext): void => {
   app.get("/api/destinations", async (request) => {
-    const { snapshots, deliveries } = context.mirror(querySchema.parse(request.query).profile);
+    const { snapshots, deliveries } = context.mirrorOf(request);
     const present = await snapshots.use(publishedAt);
     const states = (await deliveries?.()) ?? [];
     return { destinations: states.map((one) => deliveryFigures(one, present)) };
   });
 };
 
+/** GET /api/fleet: queues, members and pauses of the fleet, for programs and the page. */
 export const fleetRoutes = (app: FastifyInstance, { fleet }: ServerContext): void => {
   app.get("/api/fleet", async () => {
     if (fleet === undefined) throw notFound("fleet of workers without Redis");
@@ -123,7 +117,8 @@ const partOf = ({ reset, since }: z.output<typeof askSchema>) => ({
 
 const startedJson = ({ runId, joined }: Started) => ({ run_id: runId, joined, url: `/api/syncs/${runId}` });
 
-const runJson = ({ runId, askedAt, dueAt = null, progress = null, ...run }: AskedSync) => ({
+/** A run as the page and programs get it. */
+export const runJson = ({ runId, askedAt, dueAt = null, progress = null, ...run }: AskedSync) => ({
   run_id: runId,
   asked_at: askedAt,
   ...run,

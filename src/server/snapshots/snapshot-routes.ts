@@ -7,10 +7,9 @@ import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { openOwn } from "../../core/files/own-files.ts";
 import { isoTime, momentBefore } from "../../core/time.ts";
 import { type KeptSnapshot, keptSnapshots } from "../../warehouse/read/kept-snapshots.ts";
+import { createMinuteSums } from "../access/minute-sums.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import type { ServerContext } from "../http/server-context.ts";
-
-// Opens a published snapshot as a file, and sends it or its part.
 
 // Answers a request for a file by its conditions and its range (RFC 9110, sections 13 and 14). PURE.
 
@@ -122,52 +121,27 @@ export const openKept = async (
   }
 };
 
-const querySchema = z.object({ profile: z.string().optional(), at: z.string().optional() });
+const querySchema = z.object({ at: z.string().optional() });
 const paramsSchema = z.object({ n: z.coerce.number().int().positive().catch(0) });
 
-const MINUTE_MS = 60_000;
-/** Readers whose bytes are counted; the one that came first is forgotten first. */
-const MOST_READERS = 10_000;
-
-/** Bytes that each reader got in its present minute. `most` null: no limit. */
-const createAllowance = (most: number | null) => {
-  const minutes = new Map<string, { readonly since: number; readonly bytes: number }>();
-  return {
-    /** ms until the reader may ask again; 0: now. */
-    waitMs: (reader: string, now: number): number => {
-      const minute = minutes.get(reader);
-      if (most === null || minute === undefined || minute.bytes < most) return 0;
-      return Math.max(0, minute.since + MINUTE_MS - now);
-    },
-    add: (reader: string, bytes: number, now: number): void => {
-      const known = minutes.get(reader);
-      const isNew = known === undefined || now - known.since >= MINUTE_MS;
-      minutes.delete(reader);
-      minutes.set(reader, isNew ? { since: now, bytes } : { ...known, bytes: known.bytes + bytes });
-      const [oldest] = minutes.keys();
-      if (minutes.size > MOST_READERS && oldest !== undefined) minutes.delete(oldest);
-    },
-  };
-};
-
 export const snapshotRoutes = (app: FastifyInstance, context: ServerContext): void => {
-  const allowance = createAllowance(context.snapshotBytesPerMinute ?? null);
+  const most = context.snapshotBytesPerMinute ?? Number.POSITIVE_INFINITY;
+  const bytesSent = createMinuteSums();
 
   const send = async (request: FastifyRequest, reply: FastifyReply, file: FileHandle) => {
     const { access } = notesOf(request);
     const reader = `${access?.by === "open" ? "" : access?.holder.name} ${request.ip}`;
-    const waitMs = allowance.waitMs(reader, context.clock.now());
+    const waitMs = bytesSent.waitMs(reader, most, context.clock.now());
     if (waitMs > 0) {
       await file.close();
       reply.header("retry-after", String(Math.ceil(waitMs / 1000)));
       throw new DuckmirrorError("TOO_MANY_BYTES");
     }
-    allowance.add(reader, await sendFile(request, reply, file), context.clock.now());
+    bytesSent.add(reader, await sendFile(request, reply, file), context.clock.now());
     return reply;
   };
 
-  const pathOf = (request: FastifyRequest): string =>
-    context.mirror(querySchema.parse(request.query).profile).snapshots.path;
+  const pathOf = (request: FastifyRequest): string => context.mirrorOf(request).snapshots.path;
 
   app.route({
     method: ["GET", "HEAD"],
@@ -198,14 +172,13 @@ export const snapshotRoutes = (app: FastifyInstance, context: ServerContext): vo
 
   app.get("/snapshots", async (request) => {
     const kept = await keptSnapshots(pathOf(request));
-    return {
-      data: kept.map(({ n, at, position, bytes, complete }) => ({
-        n,
-        at: new Date(at).toISOString(),
-        position,
-        bytes,
-        complete,
-      })),
-    };
+    const data = kept.map(({ n, at, position, bytes, complete }) => ({
+      n,
+      at: isoTime(at),
+      position,
+      bytes,
+      complete,
+    }));
+    return { data };
   });
 };

@@ -1,13 +1,12 @@
 // Accounts: a list to search, those with the highest score first; and the companies that the mirror follows.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { FollowedInput } from "../../../../jobs/following.ts";
 import { count, counted } from "../format.ts";
 import { Badge, Card, Inside, Problem, Table, Time } from "../parts/parts.tsx";
-import { useAsk, useShared } from "../state.ts";
+import { useAsk, useSettled, useShared } from "../state.ts";
 import type { AccountList } from "../wire.ts";
 
 const PAGE = 100;
-const WAIT_MS = 250;
 /** Rows shown; `duckmirror following` lists all. */
 const FOLLOWED_SHOWN = 200;
 
@@ -89,12 +88,8 @@ const AccountTable = ({ rows, asked }: { rows: AccountList["accounts"]; asked: s
 
 export const Accounts = () => {
   const [words, setWords] = useState("");
-  const [asked, setAsked] = useState("");
+  const asked = useSettled(words.trim());
   const [offset, setOffset] = useState(0);
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(words.trim()), WAIT_MS);
-    return () => clearTimeout(timer);
-  }, [words]);
   const { value, error } = useAsk<AccountList>(`/api/accounts?offset=${offset}&q=${encodeURIComponent(asked)}`);
   if (error !== null) return <Problem error={error} />;
   return (

@@ -1,5 +1,6 @@
 // Explorer: SQL on the snapshot. One result or one error at a time; a new run ends the one before it.
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { SavedQuery } from "../../../warehouse/read/saved-queries.ts";
 import { Downloads } from "../explorer/download.tsx";
 import type { Editor } from "../explorer/editor.ts";
 import { Feedback } from "../explorer/feedback.tsx";
@@ -9,7 +10,7 @@ import { SchemaTree } from "../explorer/schema-tree.tsx";
 import { cellText, count, counted } from "../format.ts";
 import { type Line, Plot, type PlotShape } from "../parts/plot.tsx";
 import { useAsk, useShared } from "../state.ts";
-import { chosenProfile, type QueryResult, Refused, type SavedQuery, type Schema, send } from "../wire.ts";
+import { chosenProfile, type QueryResult, type Refused, refusalOf, type Schema, send } from "../wire.ts";
 
 // Past statements and saved queries of the explorer, which this browser keeps.
 
@@ -125,7 +126,7 @@ const useRun = () => {
       if (current.current === mine) setState({ kind: "done", result, sql });
     } catch (error) {
       if (current.current !== mine) return;
-      const refused = error instanceof Refused ? error : new Refused(0, "", String(error), "");
+      const refused = refusalOf(error);
       setState({ kind: "failed", message: refused.message, hint: hintOf(refused) });
     }
   };

@@ -5,7 +5,7 @@ import { count, counted, moodOf, span, when } from "../format.ts";
 import { Badge, Card, Inside, modeText, Problem, RunBadge, Table, Time } from "../parts/parts.tsx";
 import { Plot } from "../parts/plot.tsx";
 import { RunsUnderWay } from "../parts/runs-under-way.tsx";
-import { go, useShared } from "../state.ts";
+import { go, useAsk, useShared, useTicks } from "../state.ts";
 import { ask, type Overview, type Run, type Runs as RunsAnswer } from "../wire.ts";
 
 // Workers, queues and pauses of the fleet, read again every few seconds. Shown only if the server has a fleet.
@@ -66,27 +66,17 @@ const Queues = ({ fleet: { queues } }: { fleet: FleetFigures }) => (
 );
 
 export const Fleet = () => {
+  const { value, error } = useAsk<FleetFigures>("/api/fleet", useTicks(POLL_MS));
   const [fleet, setFleet] = useState<FleetFigures | null>(null);
-  const [isAway, setAway] = useState(false);
   useEffect(() => {
-    const read = () =>
-      ask<FleetFigures>("/api/fleet").then(
-        (found) => {
-          setFleet(found);
-          setAway(false);
-        },
-        () => setAway(true),
-      );
-    void read();
-    // A page in the background asks nothing.
-    const timer = setInterval(() => void (document.hidden || read()), POLL_MS);
-    return () => clearInterval(timer);
-  }, []);
-  const lead = isAway
-    ? "Redis does not answer; these figures are old."
-    : fleet === null
-      ? " "
-      : `${counted(fleet.members.length, "worker")} on this Redis. \`duckmirror pause\` and \`resume\` steer them.`;
+    if (value !== null) setFleet(value);
+  }, [value]);
+  const lead =
+    error !== null
+      ? "Redis does not answer; these figures are old."
+      : fleet === null
+        ? " "
+        : `${counted(fleet.members.length, "worker")} on this Redis. \`duckmirror pause\` and \`resume\` steer them.`;
   return (
     <Card title="Workers and queues" id="fleet" lead={lead}>
       {fleet === null ? null : (

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { type RunEvent, runEvent, useShared } from "../state.ts";
-import { type ActiveRun, ask, chosenProfile, Refused, send } from "../wire.ts";
+import { type ActiveRun, ask, chosenProfile, type Refused, refusalOf, send } from "../wire.ts";
 import { Badge, type Mood, Problem } from "./parts.tsx";
 import { momentText, RunProgress, waitText } from "./sync-progress.tsx";
 
@@ -105,7 +105,7 @@ const Under = ({ first = false, blocked = null }: Wish) => {
   const [full, setFull] = useState(false);
   const act = (work: Promise<unknown>) => {
     setProblem(null);
-    work.catch((error) => setProblem(error instanceof Refused ? error : new Refused(0, "", String(error), "")));
+    work.catch((error) => setProblem(refusalOf(error)));
   };
   const profile = chosenProfile() === "" ? (abilities.profiles[0]?.name ?? "") : chosenProfile();
   const start = (path: string, body: object) =>

@@ -2,7 +2,7 @@
 // of other processes on the same data.
 import { useEffect, useState } from "preact/hooks";
 import { count, counted, span } from "../format.ts";
-import { useAsk, useNow, useShared } from "../state.ts";
+import { useAsk, useNow, useShared, useTicks } from "../state.ts";
 import type { Progress as ProgressAnswer } from "../wire.ts";
 import { Bar, Card, Table } from "./parts.tsx";
 
@@ -54,13 +54,8 @@ const pagesText = ({ pages_done, pages_total }: List): string =>
 /** The sync that another process runs, asked for again and again; null: none runs; undefined: not known yet. */
 export const useOtherSync = (): Progress | null | undefined => {
   const { abilities } = useShared();
-  const [again, setAgain] = useState(0);
   const [known, setKnown] = useState<Progress | null>();
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || setAgain((n) => n + 1), POLL_MS);
-    return () => clearInterval(timer);
-  }, []);
-  const { value, error } = useAsk<ProgressAnswer>(abilities.syncs ? null : "/api/progress", again);
+  const { value, error } = useAsk<ProgressAnswer>(abilities.syncs ? null : "/api/progress", useTicks(POLL_MS));
   useEffect(() => {
     if (value !== null || error !== null) setKnown(value?.progress ?? null);
   }, [value, error]);

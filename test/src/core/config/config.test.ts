@@ -7,12 +7,10 @@ import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   type Config,
-  checkKeys,
   envName,
   type FlagValues,
   loadConfig,
   resolveConfig,
-  warningsOf,
 } from "../../../../src/core/config/config.ts";
 import { parseConfigFile } from "../../../../src/core/config/config-file.ts";
 import { settingList } from "../../../../src/core/config/settings.ts";
@@ -22,35 +20,6 @@ import { DuckmirrorError, isCode } from "../../../../src/core/errors.ts";
 
 test("a setting is in capitals behind the prefix; Redis has its usual name", () => {
   expect([envName("max_credits"), envName("redis_url")]).toEqual(["DUCKMIRROR_MAX_CREDITS", "REDIS_URL"]);
-});
-
-test("a variable that looks like a setting is warned of, since a limit that is mistyped would be none", () => {
-  expect(warningsOf({ DUCKMIRROR_MAX_CREDIT: "5" })).toEqual([
-    "DUCKMIRROR_MAX_CREDIT is not a setting and is ignored. Did you mean DUCKMIRROR_MAX_CREDITS?",
-  ]);
-  expect(
-    warningsOf({ DUCKMIRROR_MAX_CREDITS: "5", DUCKMIRROR_PROFILE: "x", DUCKMIRROR_ZZZZZZ: "1", MAX_CREDIT: "1" }),
-  ).toEqual([]);
-});
-
-test("a name in the file that is no setting is a problem, with its line", () => {
-  const problems = (yaml: string) => checkKeys(parseConfigFile(yaml, "d.yaml"));
-  expect(problems("base_url: x\nmax_credit: 5\n")).toEqual([
-    "max_credit (d.yaml, line 2) is not a setting. Did you mean max_credits?",
-  ]);
-  expect(problems("profiles:\n  acme:\n    max_credit: 5\n")).toEqual([
-    expect.stringMatching(/^max_credit \(d.yaml, line 3\)/),
-  ]);
-  expect(problems("profiles:\n  acme:\n    max_credits: 5\n")).toEqual([]);
-  expect(checkKeys(null)).toEqual([]);
-});
-
-test("a profile has a plain name, and no settings of the whole program", () => {
-  const problems = checkKeys(parseConfigFile("profiles:\n  a/b:\n    redis_url: redis://x\n", "d.yaml"));
-  expect(problems).toEqual([
-    "profile a/b: a name is made of letters, digits, - and _",
-    "redis_url (d.yaml, line 3) belongs to the program, not to a profile",
-  ]);
 });
 
 const vocabulary = {
@@ -153,18 +122,6 @@ describe("what settings accept", () => {
     expect(config.redisUrl?.reveal()).toBe("redis://:secret@localhost:6379/1");
   });
 
-  test.each([
-    ["auto", null],
-    ["enterprise", null],
-    ["free", 10],
-    ["Build", 60],
-    ["scale", 120],
-    ["90", 90],
-    ["0.5", 0.5],
-  ])("rate_limit %s means %s requests per minute", (text, perMinute) => {
-    expect(given({ env: { DUCKMIRROR_RATE_LIMIT: text } }).rateLimitPerMinute).toBe(perMinute);
-  });
-
   test("durations, sizes, shares and maps are read from the file and from the environment alike", () => {
     const yaml = "max_age:\n  accounts: 12h\n  signals: 2d\nmax_body_bytes: 1MiB\nmax_delete_share: 0.25\n";
     const env = {
@@ -187,28 +144,9 @@ describe("what settings accept", () => {
     ]);
   });
 
-  test("the archive keeps 90 days and as much as the mirror by default, and what is set otherwise", () => {
-    expect(given({}).archiveLimits).toEqual({ days: 90, bytes: "mirror" });
-    expect(given({ yaml: "archive_retention_days: 30\narchive_max_size: 2GiB\n" }).archiveLimits).toEqual({
-      days: 30,
-      bytes: 2 * 2 ** 30,
-    });
-    expect(given({ yaml: "archive_retention_days: keep\narchive_max_size: keep\n" }).archiveLimits).toEqual({
-      days: null,
-      bytes: null,
-    });
-  });
-
   test("ledger_retention_days keeps a year and a month by default, and for ever on request", () => {
     expect(given({}).ledgerRetentionDays).toBe(400);
     expect(given({ yaml: "ledger_retention_days: keep\n" }).ledgerRetentionDays).toBeNull();
-  });
-
-  test("allow_plain_http takes the usual words", () => {
-    for (const word of ["1", "true", "yes", "ON"])
-      expect(given({ env: { DUCKMIRROR_ALLOW_PLAIN_HTTP: word } }).allowPlainHttp).toBe(true);
-    for (const word of ["0", "false", "No", "off"])
-      expect(given({ env: { DUCKMIRROR_ALLOW_PLAIN_HTTP: word } }).allowPlainHttp).toBe(false);
   });
 });
 
@@ -263,10 +201,6 @@ describe("refusals", () => {
     },
   );
 
-  test.each(["0", "-1", "NaN", "1e999"])("%s is no rate", (text) => {
-    expect(refusal({ env: { DUCKMIRROR_RATE_LIMIT: text } })).toContain("rate_limit");
-  });
-
   test("a list where one value belongs, and a map where a list belongs, are refused by name", () => {
     expect(refusal({ yaml: "data_dir: [a, b]\n" })).toContain("data_dir (");
     expect(refusal({ yaml: "companies: {a: b}\n" })).toContain("companies (");
@@ -277,14 +211,6 @@ describe("refusals", () => {
     expect(() => parseConfigFile("view: export\nview: default\n", "f.yaml")).toThrow(/f\.yaml, line 2/);
     expect(() => parseConfigFile('view: "export\n', "f.yaml")).toThrow(/f\.yaml, line/);
     expect(() => parseConfigFile("- a\n", "f.yaml")).toThrow(/must hold settings/);
-  });
-
-  test("YAML that grows when its aliases are followed, or is nested without end, is refused", () => {
-    const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    const ten = (item: string) => `[${Array(10).fill(item).join(", ")}]`;
-    const lines = names.map((name, n) => `${name}: &${name} ${ten(n === 0 ? "x" : `*${names[n - 1]}`)}`);
-    expect(() => parseConfigFile(lines.join("\n"), "f.yaml")).toThrow(DuckmirrorError);
-    expect(() => parseConfigFile(`a: ${"[".repeat(20_000)}${"]".repeat(20_000)}\n`, "f.yaml")).toThrow(DuckmirrorError);
   });
 
   test("a variable that looks like a mistyped setting is warned about, others are left alone", () => {

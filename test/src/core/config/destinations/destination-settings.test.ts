@@ -1,7 +1,7 @@
 // Setting `destinations`: a list in the file or JSON in the environment; what is wrong is named, addresses are never shown.
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { azureSecrets, secretsIn } from "../../../../../src/core/config/destinations/secrets-in.ts";
+import { azureSecrets } from "../../../../../src/core/config/destinations/secrets-in.ts";
 import { configOf } from "../../../../support/given-config.ts";
 
 test("without the section there is none", () => {
@@ -82,15 +82,4 @@ test.each([
   ["a name that no command line takes", "[{ name: --all, kind: parquet, url: x }]", "is not a name of letters"],
 ])("refuses %s", (_, list, message) => {
   expect(() => configOf(`destinations: ${list}`)).toThrow(message);
-});
-
-test.each([
-  ["postgres://me:p%40ss@db/crm?sslmode=require", ["p%40ss", "p@ss"]],
-  ["postgres://db/crm", []],
-  ["ducklake:postgres:host=db password='a b' user=me", ["a b"]],
-  ["s3://bucket/x?secret_access_key=abc&region=eu", ["abc"]],
-  ["az://account/x?sig=A%2BB", ["A%2BB", "A+B"]],
-  ["AccountName=acme;AccountKey=aGVsbG8=;EndpointSuffix=core.windows.net", ["aGVsbG8="]],
-])("the secrets in %s", (url, secrets) => {
-  expect(secretsIn(url)).toEqual(secrets);
 });

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { resolveConfig } from "../../../../../src/core/config/config.ts";
 import { resolveServerKey } from "../../../../../src/core/config/secrets/server-key.ts";
-import { isLoopbackHost, listenText, parseListen } from "../../../../../src/core/config/setting-parsers.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 const folder = mkdtempSync(join(tmpdir(), "duckmirror-key-"));
@@ -19,33 +18,6 @@ const given = (env: Record<string, string>) =>
     cwd: folder,
     vocabulary: { streams: [], content: [], comesWith: {}, fields: {} },
   });
-
-describe("where it listens", () => {
-  test.each([
-    ["8737", "127.0.0.1:8737"],
-    ["127.0.0.1:0", "127.0.0.1:0"],
-    ["[::1]:80", "[::1]:80"],
-    ["0.0.0.0:8737", "0.0.0.0:8737"],
-    ["Mirror.Example:8737", "mirror.example:8737"],
-  ])("%s", (text, meaning) => {
-    const parsed = parseListen(text);
-    expect(parsed === null ? null : listenText(parsed)).toBe(meaning);
-  });
-
-  test.each(["", "127.0.0.1", "127.0.0.1:70000", ":8737x", "http://127.0.0.1:80", "::1:80"])(
-    "%s is refused",
-    (text) => {
-      expect(parseListen(text)).toBeNull();
-    },
-  );
-
-  test("only this machine's own names are this machine", () => {
-    expect(["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "app.localhost"].every(isLoopbackHost)).toBe(true);
-    expect(["0.0.0.0", "::", "127.0.0.1.example.com", "localhost.example.com", "10.0.0.1"].some(isLoopbackHost)).toBe(
-      false,
-    );
-  });
-});
 
 describe("the key", () => {
   test("is not needed on this machine alone, and is on any other address", async () => {
@@ -68,10 +40,6 @@ describe("the key", () => {
     expect(() => given({ DUCKMIRROR_SERVER_KEY: "hunter2" })).not.toThrow(/hunter2/);
     const missing = given({ DUCKMIRROR_SERVER_KEY_FILE: "nowhere" });
     await expect(resolveServerKey(missing)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
-  });
-
-  test.each(["a".repeat(40), "abababababababab", "passwordpassword"])("%s is easy to guess", (key) => {
-    expect(() => given({ DUCKMIRROR_SERVER_KEY: key })).toThrow(/easy to guess/);
   });
 
   test("named keys are enough for others to reach the server", async () => {

@@ -14,7 +14,7 @@ const creditsSchema = z.object({
 const listSchema = z.object({
   total: z.number(),
   seen_at: z.number(),
-  // Missing where an older version asked, or where the service named no page size.
+  // Missing where the service named no page size.
   page: z.number().int().positive().optional(),
   // The filters of the setting `scope` with which the rows were counted, as JSON text.
   filters: z.string().optional(),

@@ -81,11 +81,6 @@ describe("the span of a request", () => {
     expect(span.attributes).toMatchObject({ "server.address": address, "server.port": port });
   });
 
-  test("names no server without an address", async () => {
-    const { span } = await sent(outcome(refused(500)), {}, null);
-    expect(span.attributes).not.toHaveProperty("server.address");
-  });
-
   test("counts resends, of which the first attempt is none", async () => {
     expect((await sent(outcome(refused(500)))).span.attributes["http.request.resend_count"]).toBeNull();
     expect((await sent(outcome(refused(500)), { attempt: 3 })).span.attributes["http.request.resend_count"]).toBe(2);
@@ -116,30 +111,23 @@ describe("the span of a request", () => {
   });
 });
 
-describe("a wait for a turn", () => {
-  const waited = async (ms: number, fails = false) => {
-    const { tracer, spans } = recordingTracer();
-    const clock = simulatedClock(0);
-    const turn = async () => {
-      await clock.sleep(ms);
-      if (fails) throw new DuckmirrorError("INTERRUPTED");
-    };
-    const sender = tracedSender(
-      aSender(async () => ({ kind: "unsent" }), turn),
-      { tracer, clock, baseUrl: null },
-    );
-    const failed = await sender.turn(ends.signal).then(
-      () => false,
-      () => true,
-    );
-    return { names: spans.map(({ name }) => name), failed };
+test.each([
+  ["a short wait for a turn has no span", 4, false, []],
+  ["a long one has", 5, false, ["wait"]],
+  ["and if the run ends in it", 60_000, true, ["wait"]],
+])("%s", async (_, ms, fails, names) => {
+  const { tracer, spans } = recordingTracer();
+  const clock = simulatedClock(0);
+  const turn = async () => {
+    await clock.sleep(ms);
+    if (fails) throw new DuckmirrorError("INTERRUPTED");
   };
-
-  test("has a span if it is long, also if the run ends in it", async () => {
-    expect(await waited(4)).toEqual({ names: [], failed: false });
-    expect(await waited(5)).toEqual({ names: ["wait"], failed: false });
-    expect(await waited(60_000, true)).toEqual({ names: ["wait"], failed: true });
-  });
+  const sender = tracedSender(
+    aSender(async () => ({ kind: "unsent" }), turn),
+    { tracer, clock, baseUrl: null },
+  );
+  const [end] = await Promise.allSettled([sender.turn(ends.signal)]);
+  expect([end?.status, spans.map(({ name }) => name)]).toEqual([fails ? "rejected" : "fulfilled", names]);
 });
 
 test("without tracing, the sender is used as it is", () => {

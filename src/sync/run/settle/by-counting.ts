@@ -144,22 +144,28 @@ const searchOn = async (search: Search, memory: CountingMemory): Promise<{ state
   }
 };
 
+/** Searches by the date filters of the list that are usable now. */
+export const searchesOf = (run: SyncRun, list: OpenList, memory: CountingMemory): readonly Search[] => {
+  const { name, parts = [] } = list.stream;
+  if (!isAskable(name) || isFiltered(run, name) || !shapeOf(run, name).sort) return [];
+  const { excludeFields: excluded = [] } = run.options;
+  const now = run.deps.clock.now();
+  return parts
+    .filter(({ before, field }) => isUsable(memory, before, now) && !excluded.includes(`${name}.${field}`))
+    .map((part) => ({ run, list, name, part }));
+};
+
 /** The search to begin: where rows are gone, a date filter is usable, and counting is cheaper than reading the list. */
 const searchFor = async (run: SyncRun, list: OpenList, memory: CountingMemory): Promise<Search | null> => {
-  const { name, parts = [] } = list.stream;
   const total = countOf(list);
   const gone = total === null ? 0 : rowsOf(list) - total;
-  if (gone <= 0 || gone > MOST_GONE || !isAskable(name) || isFiltered(run, name) || !shapeOf(run, name).sort)
-    return null;
+  if (gone <= 0 || gone > MOST_GONE) return null;
   if (guardDeletes(list.stream, { rows: rowsOf(list), missing: gone }, run.options) !== null) return null;
-  const excluded = run.options.excludeFields ?? [];
-  for (const part of parts) {
-    if (!isUsable(memory, part.before, run.deps.clock.now()) || excluded.includes(`${name}.${part.field}`)) continue;
-    const search = { run, list, name, part };
+  for (const search of searchesOf(run, list, memory)) {
     const { days, rows, pageSize } = await factsOf(search);
     const searched = searchedList(days, rows, pageSize);
     if (!isWorthCounting(searched, gone)) continue;
-    const text = `${name}: ${counted(gone, "row")} less than mirrored, found by counting for about ${counted(priceOfCounting(searched, gone), "credit")}`;
+    const text = `${search.name}: ${counted(gone, "row")} less than mirrored, found by counting for about ${counted(priceOfCounting(searched, gone), "credit")}`;
     run.deps.emit({ kind: "note", level: "info", text });
     return search;
   }

@@ -5,14 +5,13 @@ import { counted } from "../../../core/text/units.ts";
 import type { MirrorFacts } from "../../list/parts/counting.ts";
 import { CUTS, DAY_MS, rowsBefore } from "../../list/parts/days.ts";
 import { type CountedPage, faultOf } from "../../list/parts/meaning.ts";
-import { afterFailure, type CountingMemory, countingMemory, countingName, isUsable } from "../../list/parts/memory.ts";
+import { afterFailure, type CountingMemory, countingMemory, countingName } from "../../list/parts/memory.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import { finishList } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
-import { isAskable } from "./ask-apart.ts";
+import type { SyncRun } from "../state/run-state.ts";
 import { rememberWindow } from "./at-window.ts";
-import { ask, factsOf, type Obstacle, rowsOf, type Search } from "./by-counting.ts";
+import { ask, factsOf, type Obstacle, rowsOf, type Search, searchesOf } from "./by-counting.ts";
 
 /** How far the service returns the list, and its rows. */
 interface Depth {
@@ -77,12 +76,8 @@ const searchFor = async (
   memory: CountingMemory,
   depth: Depth,
 ): Promise<Search | null> => {
-  const { name, parts = [] } = list.stream;
-  if (!isAskable(name) || isFiltered(run, name) || !shapeOf(run, name).sort || run.deps.signal.aborted) return null;
-  const excluded = run.options.excludeFields ?? [];
-  for (const part of parts) {
-    if (!isUsable(memory, part.before, run.deps.clock.now()) || excluded.includes(`${name}.${part.field}`)) continue;
-    const search = { run, list, name, part };
+  if (run.deps.signal.aborted) return null;
+  for (const search of searchesOf(run, list, memory)) {
     const { days, rows } = await factsOf(search);
     const dated = days.reduce((sum, each) => sum + each.rows, 0);
     if (dated === rows && days.every((each) => each.rows * 2 <= depth.reached)) return search;

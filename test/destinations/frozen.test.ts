@@ -12,10 +12,10 @@ import { connect, loadPackages } from "../../src/deliver/kinds/postgres/session.
 import { createLocalDeliveries } from "../../src/queue/deliveries/local.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { delivered, deliver as deliverSet, destinationsText, makeBucket, manifestOf, stubAws } from "./a-bucket.ts";
 import { aFolder, deliver, differences, report } from "./a-lake.ts";
 import { killDelivery, type Moment, NEVER } from "./killed-delivery.ts";
 import { dumpOf, move } from "./moving-mirror.ts";
+import { aBucket, delivered, deliver as deliverSet, makeBucket, manifestOf, stubAws } from "./places.ts";
 import { dumpPostgres } from "./read-postgres.ts";
 import { startS3 } from "./s3-server.ts";
 
@@ -163,17 +163,17 @@ test("a bucket that takes connections and answers nothing is away, and gets ever
   try {
     const dataDir = aFolder();
     await move(dataDir, seededRandom(35));
-    await makeBucket(s3.endpoint, "frozen");
+    const bucket = await aBucket(s3, "frozen");
     s3.forget();
     s3.rule = () => "silent";
-    const setting = destinationsText(s3.endpoint, "frozen", { answer_timeout: "1s" });
+    const setting = bucket.setting({ answer_timeout: "1s" });
     const { error } = await deliverSet(dataDir, setting);
     expect(error).toMatchObject({ code: "DESTINATION_AWAY" });
     // Tried again each time.
     expect(s3.seen.length).toBe(8);
     s3.rule = null;
     const { to } = await delivered(dataDir, setting);
-    expect((await manifestOf(s3.endpoint, "frozen"))?.delivered).toMatchObject({ n: to.n });
+    expect((await manifestOf(bucket))?.delivered).toMatchObject({ n: to.n });
   } finally {
     await s3.stop();
   }

@@ -10,9 +10,9 @@ import { startFakeServer } from "../support/fake-server.ts";
 import { createFakeService } from "../support/fake-service.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { AWS_ENV, keysIn, makeBucket, stubAws } from "./a-bucket.ts";
 import { aFolder } from "./a-lake.ts";
 import { createTally } from "./killed-delivery.ts";
+import { AWS_ENV, aBucket, stubAws } from "./places.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
 
 let s3: S3Server;
@@ -28,7 +28,7 @@ const WORKERS = 3;
 test(`after ${KILLS} kills of workers and of the S3 server the mirror equals its source, whoever goes on with it`, async () => {
   const service = createFakeService(anOrganization(12), { maxPerPage: 5 });
   const server = await startFakeServer(service);
-  await makeBucket(s3.endpoint, "homes");
+  const bucket = await aBucket(s3, "homes");
   const home = `s3://homes/set/crm?path_style=true&endpoint=${encodeURIComponent(s3.endpoint)}`;
   const dirs = Array.from({ length: WORKERS }, () => join(aFolder(), "data"));
   const random = seededRandom(Number(process.env.SEED ?? "5"));
@@ -108,7 +108,7 @@ test(`after ${KILLS} kills of workers and of the S3 server the mirror equals its
     expect(spentByKilled).toBeLessThanOrEqual(KILLS * whole);
     const fence = (await readLocalNote(last))?.fence ?? 0;
     expect(fence).toBeGreaterThan(1);
-    expect((await keysIn(s3.endpoint, "homes")).length).toBeLessThan(60);
+    expect((await bucket.keys()).length).toBeLessThan(60);
     process.stdout.write(`${tally.text()}\n${JSON.stringify({ fence, whole, spentByKilled })}\n`);
   } finally {
     await server.close();

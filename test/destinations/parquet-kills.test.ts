@@ -1,94 +1,81 @@
-// Deliveries of kind parquet during which the program or the S3 server (moto, an imitation) is killed at requests and at
-// changes of files.
+// Deliveries of kind parquet during which the program, or the server of the storage, is killed at requests, and at changes of files.
+// azurite itself is not killed: it keeps nothing.
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { readSet } from "../../src/deliver/kinds/parquet/parquet-set.ts";
 import { folderStore } from "../../src/deliver/stores/folder-store.ts";
 import { parquetRows } from "../src/deliver/moving-mirror.ts";
-import {
-  AWS_ENV,
-  delivered,
-  destinationsText,
-  keysIn,
-  makeBucket,
-  manifestOf,
-  objectIn,
-  rowsOf,
-  snapshotOf,
-  stubAws,
-} from "./a-bucket.ts";
+import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder } from "./a-lake.ts";
 import { aMoment, createTally, killDelivery, NEVER } from "./killed-delivery.ts";
-import { type S3Server, startS3 } from "./s3-server.ts";
+import { move } from "./moving-mirror.ts";
+import { BUCKETS, CONTAINERS, delivered, eachTestIn, manifestOf, rowsOf, snapshotOf } from "./places.ts";
 import { aMovingMirror, strikeAtRequest } from "./strikes.ts";
 
 const KILLS = Number(process.env.KILLS ?? 4);
 
-let s3: S3Server;
-let bucket = "";
-let made = 0;
-beforeAll(async () => {
-  s3 = await startS3(inject("destinationsVenv"));
-});
-afterAll(() => s3?.stop());
-const aBucket = async () => {
-  made += 1;
-  bucket = `bucket-${made}`;
-  await makeBucket(s3.endpoint, bucket);
-};
-beforeEach(async () => {
-  stubAws();
-  await aBucket();
-});
-const setting = () => destinationsText(s3.endpoint, bucket);
+describe.each([
+  { ...BUCKETS, victims: ["program", "program", "server", "server, answer lost"] as const },
+  { ...CONTAINERS, victims: ["program"] as const },
+])("$kind", ({ victims, ...kind }) => {
+  const { server, place, another } = eachTestIn(kind);
 
-test(`${KILLS} kills of the program and of the S3 server at requests: the manifest's set equals a snapshot each time, and the newest in the end`, async () => {
-  const { dataDir, random, published, publish } = aMovingMirror(22);
-  const tally = createTally();
-  await publish();
-  await delivered(dataDir, setting());
-  for (let killed = 0, round = 0; killed < KILLS; round += 1) {
-    if (round > KILLS * 5) throw new Error(`only ${killed} of ${round} deliveries were killed`);
+  test("a service that is away: the program ends when it has said so, and waits for no timer", async () => {
+    const dataDir = aFolder();
+    await move(dataDir, seededRandom(44));
+    server().rule = () => "reset";
+    const delivery = { dataDir, destinations: place().setting(), env: place().env, moment: NEVER };
+    // The SDK's own timeout would keep the program for five minutes.
+    const { code, said } = await killDelivery({ ...delivery, signal: AbortSignal.timeout(240_000) });
+    expect(code, said).toBe(5);
+    expect(said).toContain("DESTINATION_AWAY");
+  });
+
+  test(`${KILLS} kills at requests: the manifest's set equals a snapshot each time, and the newest in the end`, async () => {
+    const { dataDir, random, published, publish } = aMovingMirror(22);
+    const deliver = (now = systemClock.now) => delivered(dataDir, place().setting(), now, place().env);
+    const tally = createTally();
     await publish();
-    // Every fifth time there is nothing yet: a first load, of some 45 requests; others have some 15.
-    const isFirst = round % 5 === 4;
-    if (isFirst) await aBucket();
-    const most = isFirst ? 45 : 15;
-    const victim =
-      (["program", "program", "server", "server, answer lost"] as const)[Math.floor(random() * 4)] ?? "program";
-    const struck = await strikeAtRequest(
-      s3,
-      { dataDir, destinations: setting(), env: AWS_ENV },
-      1 + Math.floor(random() * most),
-      victim,
-    );
-    if (struck !== "") {
-      killed += 1;
-      tally.add(struck);
+    await deliver();
+    for (let killed = 0, round = 0; killed < KILLS; round += 1) {
+      if (round > KILLS * 5) throw new Error(`only ${killed} of ${round} deliveries were killed`);
+      await publish();
+      // Every fifth time there is nothing yet: a first load, of 45 to 60 requests; others have 15 to 20.
+      const isFirst = round % 5 === 4;
+      if (isFirst) await another();
+      const at = 1 + Math.floor(random() * (isFirst ? 45 : 15));
+      const victim = victims[Math.floor(random() * victims.length)] ?? "program";
+      const delivery = { dataDir, destinations: place().setting(), env: place().env };
+      const struck = await strikeAtRequest(server(), delivery, at, victim);
+      if (struck !== "") {
+        killed += 1;
+        tally.add(struck);
+      }
+      const manifest = await manifestOf(place());
+      if (manifest === null) continue;
+      const wanted = published.get(JSON.stringify(manifest.delivered));
+      expect(wanted).toBeDefined();
+      expect(await rowsOf(place(), manifest, aFolder())).toEqual(wanted);
     }
-    const manifest = await manifestOf(s3.endpoint, bucket);
-    if (manifest === null) continue;
-    const wanted = published.get(JSON.stringify(manifest.delivered));
-    expect(wanted).toBeDefined();
-    expect(await rowsOf(s3.endpoint, bucket, manifest, aFolder())).toEqual(wanted);
-  }
-  process.stderr.write(`bucket, ${KILLS} kills\n${tally.text()}\n`);
-  await delivered(dataDir, setting());
-  // Two days later nothing is left of the killed ones.
-  const later = () => Date.now() + 50 * 3_600_000;
-  await publish();
-  await delivered(dataDir, setting(), later);
-  const manifest = await manifestOf(s3.endpoint, bucket);
-  if (manifest === null) throw new Error("there is no set");
-  expect(await rowsOf(s3.endpoint, bucket, manifest, aFolder())).toEqual(await snapshotOf(dataDir));
-  const named = [...manifest.files, ...manifest.retired].map(({ file }) => file).sort();
-  expect((await keysIn(s3.endpoint, bucket)).filter((key) => key.endsWith(".parquet")).sort()).toEqual(named);
-  for (const table of TABLE_NAMES) {
-    const list = String(await objectIn(s3.endpoint, bucket, `_symlink/${table}/manifest`));
-    const files = manifest.files.filter((entry) => entry.table === table);
-    expect(list).toBe(files.map(({ file }) => `s3://${bucket}/set/${file}\n`).join(""));
-  }
+    process.stderr.write(`${kind.kind}, ${KILLS} kills\n${tally.text()}\n`);
+    await deliver();
+    // Two days later nothing is left of the killed ones.
+    const later = () => Date.now() + 50 * 3_600_000;
+    await publish();
+    await deliver(later);
+    const manifest = await manifestOf(place());
+    if (manifest === null) throw new Error("there is no set");
+    expect(await rowsOf(place(), manifest, aFolder())).toEqual(await snapshotOf(dataDir));
+    const named = [...manifest.files, ...manifest.retired].map(({ file }) => file).sort();
+    expect((await place().keys()).filter((key) => key.endsWith(".parquet")).sort()).toEqual(named);
+    for (const table of TABLE_NAMES) {
+      const list = String(await place().object(`_symlink/${table}/manifest`));
+      const files = manifest.files.filter((entry) => entry.table === table);
+      expect(list).toBe(files.map(({ file }) => `${place().address}/set/${file}\n`).join(""));
+    }
+  });
 });
 
 /** Changes of files below the set's folder. */

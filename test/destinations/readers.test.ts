@@ -9,10 +9,10 @@ import { change } from "../support/change-mirror.ts";
 import { cli } from "../support/cli.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { AWS_ENV, delivered, destinationsText, makeBucket, objectKeys, stubAws } from "./a-bucket.ts";
 import { aFolder, catalogUrl, deliver, lakeSetting } from "./a-lake.ts";
 import { addContacts, erase } from "./erasing.ts";
 import { commitSignals, move } from "./moving-mirror.ts";
+import { AWS_ENV, aBucket, delivered, makeBucket, objectKeys, stubAws } from "./places.ts";
 import { compared, python, readsSet } from "./read-set.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
 
@@ -28,12 +28,12 @@ afterAll(async () => {
 
 test("a set in a bucket: pyarrow, polars and DuckDB with httpfs read the rows of the snapshot, all of them and no others", async () => {
   stubAws();
-  await makeBucket(s3.endpoint, "set");
+  const bucket = await aBucket(s3, "set");
   const dataDir = aFolder();
   const random = seededRandom(31);
   for (let step = 0; step < 4; step += 1) {
     await move(dataDir, random);
-    await delivered(dataDir, destinationsText(s3.endpoint, "set"));
+    await delivered(dataDir, bucket.setting());
   }
   const snapshot = join(dataDir, "warehouse.duckdb");
   const where = { endpoint: s3.endpoint, bucket: "set" };

@@ -7,11 +7,10 @@ import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../src/core/clock.ts";
 import { snapshotDestination } from "../../src/deliver/kinds/snapshot/snapshot-destination.ts";
-import { s3Store } from "../../src/deliver/stores/s3-store.ts";
 import { signalsOf, withSource } from "../src/deliver/moving-mirror.ts";
 import { change } from "../support/change-mirror.ts";
-import { delivered, keysIn, makeBucket, objectIn, stubAws } from "./a-bucket.ts";
 import { aFolder } from "./a-lake.ts";
+import { aBucket, delivered, stubAws, type TestPlace } from "./places.ts";
 import { python } from "./read-set.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
 
@@ -25,39 +24,29 @@ beforeEach(() => {
   s3.rule = null;
 });
 
-const settingOf = (bucket: string) =>
-  JSON.stringify([
-    {
-      name: "snapshots",
-      kind: "snapshot",
-      url: `s3://${bucket}/set`,
-      endpoint: s3.endpoint,
-      path_style: true,
-      keep_snapshots: { count: 3 },
-    },
-  ]);
+const settingOf = (bucket: TestPlace) => bucket.setting({ kind: "snapshot", keep_snapshots: { count: 3 } });
 const publish = (dataDir: string, id: number) =>
   change(dataDir, (warehouse) => warehouse.commit(signalsOf("2026-05", [id], `signal ${id}`)));
 const sum = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 const listSchema = z.object({ data: z.array(z.object({ n: z.number() })) });
 
 test("DuckDB in Python attaches now/ and an earlier snapshot from a bucket, and time travel is a path", async () => {
-  await makeBucket(s3.endpoint, "static");
+  const bucket = await aBucket(s3, "static");
   const dataDir = aFolder();
   for (const id of [1, 2, 3, 4]) {
     await publish(dataDir, id);
-    await delivered(dataDir, settingOf("static"));
+    await delivered(dataDir, settingOf(bucket));
   }
   const read = await python("read_snapshots.py", s3.endpoint, "s3://static/set", inject("extensions"), "2", "3");
   expect(read).toEqual([4, 2, 3]);
-  expect((await keysIn(s3.endpoint, "static")).filter((key) => key.endsWith(".duckdb")).sort()).toEqual([
+  expect((await bucket.keys()).filter((key) => key.endsWith(".duckdb")).sort()).toEqual([
     "now/warehouse.duckdb",
     "snapshots/2/warehouse.duckdb",
     "snapshots/3/warehouse.duckdb",
     "snapshots/4/warehouse.duckdb",
   ]);
   s3.forget();
-  await delivered(dataDir, settingOf("static"));
+  await delivered(dataDir, settingOf(bucket));
   expect(s3.seen.map(({ method, key }) => `${method} ${key}`)).toEqual([
     "GET set/snapshots.json",
     "GET set/now/snapshot.json",
@@ -68,8 +57,7 @@ test("whichever request a kill meets, the list names only whole snapshots, and t
   const dataDir = aFolder();
   await publish(dataDir, 1);
   for (let at = 1; at < 40; at += 1) {
-    const bucket = `killed-${at}`;
-    await makeBucket(s3.endpoint, bucket);
+    const bucket = await aBucket(s3, `killed-${at}`);
     const controller = new AbortController();
     let nth = 0;
     s3.rule = () => {
@@ -77,25 +65,23 @@ test("whichever request a kill meets, the list names only whole snapshots, and t
       controller.abort(new Error("killed"));
       return "reset";
     };
-    const store = await s3Store(
-      "files",
-      { scheme: "s3", bucket, prefix: "set" },
-      { endpoint: s3.endpoint, pathStyle: true },
-    );
-    const destination = snapshotDestination(store, { keeping: { count: 3, ageMs: null }, clock: systemClock });
+    const destination = snapshotDestination(await bucket.store(), {
+      keeping: { count: 3, ageMs: null },
+      clock: systemClock,
+    });
     const ended = await withSource(dataDir, (source) => destination.deliver(source, controller.signal)).catch(
       () => null,
     );
     await destination.close();
     s3.rule = null;
-    const keys = await keysIn(s3.endpoint, bucket);
+    const keys = await bucket.keys();
     if (keys.includes("snapshots.json")) {
-      const text = (await objectIn(s3.endpoint, bucket, "snapshots.json")).toString("utf8");
+      const text = (await bucket.object("snapshots.json")).toString("utf8");
       for (const { n } of listSchema.parse(JSON.parse(text)).data)
         expect(keys).toContain(`snapshots/${n}/warehouse.duckdb`);
     }
     await delivered(dataDir, settingOf(bucket));
-    const now = await objectIn(s3.endpoint, bucket, "now/warehouse.duckdb");
+    const now = await bucket.object("now/warehouse.duckdb");
     expect(sum(now)).toBe(sum(readFileSync(join(dataDir, "warehouse.duckdb"))));
     if (ended === null) continue;
     expect(at).toBeGreaterThan(10);

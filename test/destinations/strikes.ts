@@ -3,11 +3,11 @@
 import { expect } from "vitest";
 import { withSource } from "../src/deliver/moving-mirror.ts";
 import { seededRandom } from "../support/sync-rig.ts";
-import { snapshotOf } from "./a-bucket.ts";
 import { aFolder } from "./a-lake.ts";
 import type { CountingServer } from "./counting-server.ts";
 import { type Kill, killDelivery, NEVER } from "./killed-delivery.ts";
 import { move } from "./moving-mirror.ts";
+import { snapshotOf } from "./places.ts";
 
 /** Publishes a change; the tables of every snapshot by its position. */
 export const aMovingMirror = (seed: number) => {

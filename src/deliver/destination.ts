@@ -1,6 +1,7 @@
 // The interface of every kind of destination: it brings its tables to one published snapshot, completely or not at all.
 // docs/DESTINATIONS.md describes it for users.
 
+import { catalogTables, commentOf } from "../catalog/dictionary.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AzureEnvironment } from "../core/config/destinations/secrets-in.ts";
 import type { MemoryPlan } from "../core/config/memory-plan.ts";
@@ -111,3 +112,13 @@ export interface DestinationContext {
   readonly azure: AzureEnvironment;
   readonly clock: Pick<Clock, "now">;
 }
+
+/** Comments of a table (`column` null) and of its columns, from the catalog. */
+export const commentsOf = ({ name, columns }: Pick<DeliveredTable, "name" | "columns">) => {
+  const described = catalogTables().find((table) => table.schema === "main" && table.name === name);
+  const ofColumns = columns.flatMap(({ name: column }) => {
+    const known = described?.columns.find((one) => one.name === column);
+    return known === undefined ? [] : [{ column, comment: commentOf(known) }];
+  });
+  return [{ column: null, comment: described?.grain ?? "" }, ...ofColumns];
+};

@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { withoutSecrets } from "../core/config/destinations/secrets-in.ts";
-import { DuckmirrorError, detailOf, isCode } from "../core/errors.ts";
+import { DuckmirrorError, isCode } from "../core/errors.ts";
 import { makeFolders, writeNewSync } from "../core/files/own-files.ts";
 import { jsonOrNull } from "../core/json.ts";
 import {
@@ -17,7 +17,7 @@ import {
   noteSchema,
   readBackup,
 } from "../warehouse/file/baseline/backup.ts";
-import type { ObjectStore } from "./stores/object-store.ts";
+import { type ObjectStore, replaceText, withStore } from "./stores/object-store.ts";
 import { openStore, parsePlace, type StoreSettings } from "./stores/open-store.ts";
 
 /** The note with the folder of its files. */
@@ -40,24 +40,9 @@ const failed = (place: string, detail: string, cause?: unknown) =>
   new DuckmirrorError("BACKUP_PLACE_FAILED", { place: withoutSecrets(place), detail }, { cause });
 
 /** Errors of stores are about destinations; these are about the place of a backup. */
-const translated = (error: unknown, place: string): unknown => {
-  if (!(error instanceof DuckmirrorError) || error.code === "DESTINATION_PACKAGE_MISSING") return error;
-  if (!error.code.startsWith("DESTINATION_") && error.code !== "CONFIG_INVALID") return error;
-  const detail = String(error.context.detail ?? detailOf(error)).replace(`destinations: ${place}: `, "");
-  return failed(place, detail, error);
-};
-
-const withStore = async <T>({ url, settings }: BackupPlace, work: (store: ObjectStore) => Promise<T>): Promise<T> => {
-  try {
-    const store = await openStore(url, parsePlace(url, "/", url), settings);
-    try {
-      return await work(store);
-    } finally {
-      store.close();
-    }
-  } catch (error) {
-    throw translated(error, url);
-  }
+const atPlace = <T>({ url, settings }: BackupPlace, work: (store: ObjectStore) => Promise<T>): Promise<T> => {
+  const open = () => openStore(url, parsePlace(url, "/", url), settings);
+  return withStore(url, open, (detail, cause) => failed(url, detail, cause), work);
 };
 
 /** Removes the files of earlier backups, and of those that were killed. */
@@ -81,13 +66,13 @@ const noteOf = async (store: ObjectStore, force: boolean, { url, signal }: Backu
  * DESTINATION_PACKAGE_MISSING.
  */
 export const checkBackupPlace = (place: BackupPlace, force: boolean): Promise<void> =>
-  withStore(place, async (store) => {
+  atPlace(place, async (store) => {
     await noteOf(store, force, place);
   });
 
 /** Sends a backup. Throws as `checkBackupPlace`; what was there is then as it was. */
 export const sendBackup = (backup: Backup, place: BackupPlace, force: boolean): Promise<Backup> =>
-  withStore(place, async (store) => {
+  atPlace(place, async (store) => {
     const { url, signal } = place;
     const earlier = await noteOf(store, force, place);
     const { folder, ...note } = backup;
@@ -96,11 +81,9 @@ export const sendBackup = (backup: Backup, place: BackupPlace, force: boolean): 
     for (const [name, facts] of Object.entries(note.files)) {
       await store.upload(`${at}/${name}`, { path: join(folder, name), ...facts }, signal);
     }
-    const condition = earlier === null ? { ifNoneMatch: "*" as const } : { ifMatch: earlier.etag };
     const text = `${JSON.stringify({ ...note, at }, null, 1)}\n`;
-    if (!(await store.put(NOTE, text, condition, signal))) {
+    if (!(await replaceText(store, NOTE, text, earlier, signal)))
       throw failed(url, "another backup was written there at the same time");
-    }
     await removeOthers(store, at, signal);
     return { ...note, folder: url };
   });
@@ -122,7 +105,7 @@ const download = async (store: ObjectStore, key: string, path: string, signal: A
  * BACKUP_PLACE_FAILED.
  */
 export const fetchBackup = (place: BackupPlace, folder: string, proof: BackupProof): Promise<Backup> =>
-  withStore(place, async (store) => {
+  atPlace(place, async (store) => {
     const { url, signal } = place;
     const damaged = (file: string, detail: string) => new DuckmirrorError("BACKUP_DAMAGED", { file, detail });
     const found = await store.get(NOTE, signal);

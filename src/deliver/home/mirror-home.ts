@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { AzureEnvironment } from "../../core/config/destinations/secrets-in.ts";
 import { HOME_ON_ITS_WAY } from "../../core/data-dir.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { DuckmirrorError } from "../../core/errors.ts";
 import { listOwn, makeFolders, readOwnIfThere } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { HISTORY_ID, lastingId, readNote, writeNote } from "../../core/state/shared-file.ts";
@@ -20,7 +20,7 @@ import type { MirrorHome } from "../../warehouse/file/publish/publish.ts";
 import { warehousePaths } from "../../warehouse/file/working-file.ts";
 import { keptFolder } from "../../warehouse/read/kept-snapshots.ts";
 import { assertForeignCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
-import { assertConditional, type ObjectStore } from "../stores/object-store.ts";
+import { assertConditional, type ObjectStore, replaceText, withStore } from "../stores/object-store.ts";
 import { openStore, parsePlace } from "../stores/open-store.ts";
 import {
   enteredBy,
@@ -60,13 +60,8 @@ interface Found {
   readonly etag: string;
 }
 
-const failed = (url: string, error: unknown): unknown => {
-  if (!(error instanceof DuckmirrorError)) return error;
-  if (error.code === "DESTINATION_PACKAGE_MISSING") return error;
-  if (!error.code.startsWith("DESTINATION_") && error.code !== "CONFIG_INVALID") return error;
-  const detail = String(error.context.detail ?? detailOf(error)).replace(`destinations: ${url}: `, "");
-  return new DuckmirrorError("HOME_FAILED", { url, detail }, { cause: error });
-};
+const failed = (url: string) => (detail: string, cause: unknown) =>
+  new DuckmirrorError("HOME_FAILED", { url, detail }, { cause });
 
 // The parts of an address after `?` are settings of the store.
 
@@ -133,13 +128,8 @@ const read = async ({ store, settings }: Visit): Promise<Found | null> => {
 };
 
 /** Writes the note where it is still `before`. False: somebody else wrote meanwhile. */
-const write = async (visit: Visit, note: HomeNote, before: Found | null): Promise<boolean> => {
-  const condition = before === null ? { ifNoneMatch: "*" as const } : { ifMatch: before.etag };
-  const text = `${JSON.stringify(note)}\n`;
-  if (await visit.store.put(NOTE, text, condition, SIGNAL)) return true;
-  // A write whose answer was lost is repeated, and then refused because of itself.
-  return JSON.stringify((await read(visit))?.note) === JSON.stringify(note);
-};
+const write = ({ store }: Visit, note: HomeNote, before: Found | null): Promise<boolean> =>
+  replaceText(store, NOTE, `${JSON.stringify(note)}\n`, before, SIGNAL);
 
 const writeLocal = ({ settings, state }: Visit, note: LocalNote | Omit<LocalNote, "v" | "url">): Promise<void> =>
   writeNote(localFile(state), { ...note, v: 1, url: settings.url });
@@ -346,18 +336,9 @@ export interface Home extends MirrorHome {
 export const mirrorHome = (settings: HomeSettings): Home => {
   const { url, dataDir } = settings;
   const { state } = warehousePaths(dataDir);
-  const visiting = async <T>(work: (visit: Visit) => Promise<T>): Promise<T> => {
-    try {
-      const store = await (settings.open ?? (() => openHome(settings)))();
-      try {
-        return await work({ store, settings, state });
-      } finally {
-        store.close();
-      }
-    } catch (error) {
-      throw failed(url, error);
-    }
-  };
+  const open = settings.open ?? (() => openHome(settings));
+  const visiting = <T>(work: (visit: Visit) => Promise<T>): Promise<T> =>
+    withStore(url.split("?")[0] ?? url, open, failed(url), (store) => work({ store, settings, state }));
   const holderOf = () => lastingId(dataDir, HOLDER);
   return {
     enter: () =>

@@ -75,15 +75,6 @@ const alone = async <T>(dir: string, work: () => Promise<T>): Promise<T | null> 
   }
 };
 
-const orMissing =
-  <T>(value: T) =>
-  (error: unknown): T => {
-    if (isMissing(error)) return value;
-    throw error;
-  };
-
-const textOf = readOwnIfThere;
-
 const holds = (condition: Condition, found: string | null): boolean =>
   "ifMatch" in condition ? found !== null && etagOf(found) === condition.ifMatch : found === null;
 
@@ -106,7 +97,7 @@ const write = async (folder: Folder, key: string, text: string, condition: Condi
     return true;
   }
   const written = await alone(dir, async () => {
-    if (!holds(condition, await textOf(inside(dir, key)))) return false;
+    if (!holds(condition, await readOwnIfThere(inside(dir, key)))) return false;
     await writeText();
     return true;
   });
@@ -134,7 +125,7 @@ export const folderStore = (name: string, dir: string, ownerOnly = false): Objec
     address: () => null,
     get: (key, signal) =>
       step(name, signal, async () => {
-        const text = await textOf(inside(dir, key));
+        const text = await readOwnIfThere(inside(dir, key));
         return text === null ? null : { text, etag: etagOf(text) };
       }),
     put: (key, text, condition, signal) =>
@@ -149,8 +140,13 @@ export const folderStore = (name: string, dir: string, ownerOnly = false): Objec
       }),
     download: (key, path, signal) =>
       step(name, signal, async () => {
-        const copy = copyOwn(inside(dir, key), path);
-        return copy.then(() => true).catch(orMissing(false));
+        try {
+          await copyOwn(inside(dir, key), path);
+          return true;
+        } catch (error) {
+          if (isMissing(error)) return false;
+          throw error;
+        }
       }),
     list: (signal) => listFiles(name, dir, signal),
     delete: (keys, signal) =>

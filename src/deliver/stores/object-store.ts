@@ -186,3 +186,40 @@ export const assertConditional = async (store: ObjectStore, signal: AbortSignal)
     await store.delete([key], signal);
   }
 };
+
+/**
+ * Writes a text where the store still has what was read (null: nothing). False: another writer was first. A write whose answer was lost
+ * is repeated, and then refused because of itself; so texts must differ between writers.
+ */
+export const replaceText = async (
+  store: ObjectStore,
+  key: string,
+  text: string,
+  before: { readonly etag: string } | null,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const condition = before === null ? { ifNoneMatch: "*" as const } : { ifMatch: before.etag };
+  if (await store.put(key, text, condition, signal)) return true;
+  return (await store.get(key, signal))?.text === text;
+};
+
+/** Work with a store of this name, whose errors about destinations become those of `failed`. */
+export const withStore = async <T>(
+  name: string,
+  open: () => Promise<ObjectStore>,
+  failed: (detail: string, cause: unknown) => DuckmirrorError,
+  work: (store: ObjectStore) => Promise<T>,
+): Promise<T> => {
+  try {
+    const store = await open();
+    try {
+      return await work(store);
+    } finally {
+      store.close();
+    }
+  } catch (error) {
+    if (!(error instanceof DuckmirrorError) || error.code === "DESTINATION_PACKAGE_MISSING") throw error;
+    if (!error.code.startsWith("DESTINATION_") && error.code !== "CONFIG_INVALID") throw error;
+    throw failed(String(error.context.detail ?? detailOf(error)).replace(`destinations: ${name}: `, ""), error);
+  }
+};

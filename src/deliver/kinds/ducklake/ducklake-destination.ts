@@ -1,7 +1,7 @@
 // Destination of kind ducklake. One transaction, and so one snapshot of the lake, takes rows, views and position; a reader
 // sees the lake before or after it. DuckDB with extensions does the work, in a process that may die at any moment.
 import { existsSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { systemClock, timerMs } from "../../../core/clock.ts";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
@@ -21,7 +21,7 @@ import {
   type Position,
 } from "../../destination.ts";
 import { readLeftOut } from "../../left-out.ts";
-import { LAKE, lakeAddress, maintain, purge } from "./lake-address.ts";
+import { LAKE, lakeAddress, maintain, openingOf, purge } from "./lake-address.ts";
 import {
   type BroughtTable,
   bringTable,
@@ -157,18 +157,9 @@ const withLake = async <T>(
   use: (lake: ExtendedDuckdb) => Promise<T>,
 ): Promise<T> => {
   const address = lakeAddress(settings, existsSync);
-  const { objectStore, extensions, catalogFile } = address;
-  const folder = settings.extension_directory;
-  const duckdb = await openExtended(
-    {
-      memoryLimit: memory.limit,
-      extensions,
-      ...(memory.effort === "alone" ? { threads: 1 } : {}),
-      ...(folder === undefined ? {} : { extensionDirectory: resolve(settings.folder, folder) }),
-      ...(objectStore === null ? {} : { objectStore }),
-    },
-    signal,
-  );
+  const { catalogFile } = address;
+  const threads = memory.effort === "alone" ? { threads: 1 } : {};
+  const duckdb = await openExtended({ ...openingOf(settings, address, memory.limit), ...threads }, signal);
   const lake = answering(duckdb, settings);
   try {
     await lake.run("SET temp_directory = ''");

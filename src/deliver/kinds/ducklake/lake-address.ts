@@ -79,3 +79,15 @@ export const lakeAddress = (settings: SettingsOf<"ducklake">, exists: (file: str
     catalogFile: catalog.file,
   };
 };
+
+/** How the process that reaches the lake is opened. */
+export const openingOf = (
+  { folder, extension_directory: extensionFolder }: SettingsOf<"ducklake">,
+  { extensions, objectStore }: LakeAddress,
+  memoryLimit: string,
+) => ({
+  memoryLimit,
+  extensions,
+  ...(extensionFolder === undefined ? {} : { extensionDirectory: resolve(folder, extensionFolder) }),
+  ...(objectStore === null ? {} : { objectStore }),
+});

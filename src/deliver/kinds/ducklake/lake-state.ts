@@ -1,10 +1,9 @@
 // Stores the position of a delivery in the lake: one row per schema, or per organization of a shared schema, written in the
 // transaction of the delivered rows.
 import { z } from "zod";
-import { catalogTables, commentOf } from "../../../catalog/dictionary.ts";
 import { literal } from "../../../core/text/sql-text.ts";
 import type { ExtendedDuckdb } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";
-import type { DeliveredRows, DeliveredTable, Position } from "../../destination.ts";
+import { commentsOf, type DeliveredRows, type DeliveredTable, type Position } from "../../destination.ts";
 import { LAKE } from "./lake-address.ts";
 import * as sql from "./table-sql.ts";
 import { type LakePlace, lakePath, ORGANIZATION } from "./table-sql.ts";
@@ -31,18 +30,9 @@ const HOLD_PERSONS = ["contacts", "usage_requests"];
 const countRow = z.array(z.object({ Count: z.coerce.number() }));
 const movedRow = z.array(z.object({ held: z.coerce.number(), written: z.coerce.number(), deleted: z.coerce.number() }));
 
-const wantedComments = ({ name, columns }: DeliveredTable) => {
-  const described = catalogTables().find((table) => table.schema === "main" && table.name === name);
-  const ofColumns = columns.flatMap(({ name: column }) => {
-    const known = described?.columns.find((one) => one.name === column);
-    return known === undefined ? [] : [{ column, comment: commentOf(known) }];
-  });
-  return [{ column: null, comment: described?.grain ?? "" }, ...ofColumns];
-};
-
 const bringComments = async ({ lake, place: { schema }, table, held }: Bringing) => {
   const there = held.get(table.name);
-  for (const { column, comment } of wantedComments(table)) {
+  for (const { column, comment } of commentsOf(table)) {
     const found = column === null ? there?.comment : there?.columns.get(column);
     if (comment !== "" && comment !== found) await lake.run(sql.commentSql(schema, table.name, column, comment));
   }

@@ -1,7 +1,6 @@
 // Runs a user's SQL on a lake, attached read-only, in the separate process of a DuckDB with extensions. That process reads the
 // lake's files and no others. extended/program.ts refuses statements that write.
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { z } from "zod";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
@@ -11,7 +10,7 @@ import {
   type ExtendedDuckdb,
   openExtended,
 } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";
-import { LAKE, lakeAddress } from "./lake-address.ts";
+import { LAKE, lakeAddress, openingOf } from "./lake-address.ts";
 
 export interface LakeQuestion {
   readonly sql: string;
@@ -44,15 +43,10 @@ export const queryLake = async <T>(
   { sql, memoryLimit, signal }: LakeQuestion,
   use: (answer: Answered) => Promise<T>,
 ): Promise<T> => {
-  const { name, schema, folder, extension_directory: extensionFolder } = settings;
-  const { readSql, extensions, objectStore, catalogFile } = lakeAddress(settings, existsSync);
-  const opening = {
-    memoryLimit,
-    extensions,
-    ...(extensionFolder === undefined ? {} : { extensionDirectory: resolve(folder, extensionFolder) }),
-    ...(objectStore === null ? {} : { objectStore }),
-  };
-  const lake = await openExtended(opening, signal);
+  const { name, schema } = settings;
+  const address = lakeAddress(settings, existsSync);
+  const { readSql, catalogFile } = address;
+  const lake = await openExtended(openingOf(settings, address, memoryLimit), signal);
   const failAs = (code: "DESTINATION_AWAY" | "QUERY_FAILED") => (error: unknown) => {
     signal.throwIfAborted();
     if (error instanceof DuckmirrorError) throw error;

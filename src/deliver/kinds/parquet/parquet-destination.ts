@@ -144,17 +144,7 @@ const nextSet = (
     files: [...files],
     retired: [...waiting, ...dropped.map(({ file }) => ({ file, since }))],
   };
-  const old =
-    before === null
-      ? null
-      : {
-          delivered: before.delivered,
-          run: before.run,
-          tables: before.tables,
-          files: before.files,
-          retired: before.retired,
-        };
-  const isSame = !isSweep && JSON.stringify(old) === JSON.stringify(shown);
+  const isSame = before !== null && !isSweep && JSON.stringify({ ...before, ...shown }) === JSON.stringify(before);
   const swept = before === null || isSweep ? since : before.swept;
   return { due: due.map(({ file }) => file), isSweep, set: isSame ? null : { ...shown, swept } };
 };

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { timeMs } from "../../../core/time.ts";
 import { entrySchema, MANIFEST_NAME, type ManifestEntry } from "../../../warehouse/export/manifest.ts";
-import type { ObjectStore, StoredText } from "../../stores/object-store.ts";
+import { type ObjectStore, replaceText, type StoredText } from "../../stores/object-store.ts";
 
 // `_manifest.json` of a delivered set: the parts that belong together, and how far the set has come. It is written last, and
 // only if nobody else wrote it since it was read.
@@ -62,11 +62,7 @@ export const commitSet = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const text = `${JSON.stringify(manifest, null, 1)}\n`;
-  const condition = before === null ? { ifNoneMatch: "*" as const } : { ifMatch: before.etag };
-  if (await store.put(MANIFEST_NAME, text, condition, signal)) return;
-  // A write whose answer was lost is repeated, and then refused because of itself.
-  const found = await readSet(store, signal);
-  if (found?.manifest.delivery === manifest.delivery) return;
+  if (await replaceText(store, MANIFEST_NAME, text, before, signal)) return;
   throw new DuckmirrorError("DESTINATION_OVERTAKEN", { name: store.name });
 };
 

@@ -1,9 +1,9 @@
 // Destination of kind postgres: the tables of the mirror in a schema. One transaction writes rows and position, so readers
 // see the tables as they were before it or after it. A new table is filled directly; rows of an existing table are staged, then merged.
-import { catalogTables, commentOf } from "../../../catalog/dictionary.ts";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import {
+  commentsOf,
   type Delivered,
   type DeliveredRows,
   type DeliveredTable,
@@ -52,17 +52,6 @@ const readHeld = async (session: Session, schema: string): Promise<Held> => {
   const [row] = rows;
   if (row === undefined) return { position: null, own: [], columns };
   return { position: { mirror: row.mirror, n: Number(row.n), mark: row.mark }, own: row.tables, columns };
-};
-
-const commentsOf = ({ name, columns }: Pick<DeliveredTable, "name" | "columns">) => {
-  const described = catalogTables().find((table) => table.schema === "main" && table.name === name);
-  return [
-    { column: null, comment: described?.grain ?? "" },
-    ...columns.flatMap(({ name: column }) => {
-      const found = described?.columns.find((one) => one.name === column);
-      return found === undefined ? [] : [{ column, comment: commentOf(found) }];
-    }),
-  ];
 };
 
 /** A delivery inside its transaction. */

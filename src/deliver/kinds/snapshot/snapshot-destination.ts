@@ -24,7 +24,7 @@ import {
   type DestinationContext,
   isUpToDate,
 } from "../../destination.ts";
-import { assertConditional, type LocalFile, type ObjectStore } from "../../stores/object-store.ts";
+import { assertConditional, type LocalFile, type ObjectStore, replaceText } from "../../stores/object-store.ts";
 import { storeOf } from "../../stores/open-store.ts";
 
 const LIST = "snapshots.json";
@@ -74,9 +74,7 @@ const readList = async (store: ObjectStore, signal: AbortSignal): Promise<ReadLi
 /** A number that no other delivery has. */
 const takeNumber = async (store: ObjectStore, above: number, delivery: string, signal: AbortSignal) => {
   for (let n = above + 1; ; n++) {
-    if (await store.put(takenKey(n), delivery, { ifNoneMatch: "*" }, signal)) return n;
-    // A write whose answer was lost is repeated, and then refused because of itself.
-    if ((await store.get(takenKey(n), signal))?.text === delivery) return n;
+    if (await replaceText(store, takenKey(n), delivery, null, signal)) return n;
   }
 };
 
@@ -103,9 +101,7 @@ const commitList = async (
   list: ReadList["list"],
   signal: AbortSignal,
 ): Promise<void> => {
-  const condition = before === null ? { ifNoneMatch: "*" as const } : { ifMatch: before.etag };
-  if (await store.put(LIST, `${JSON.stringify(list, null, 1)}\n`, condition, signal)) return;
-  if ((await readList(store, signal))?.list.delivery === list.delivery) return;
+  if (await replaceText(store, LIST, `${JSON.stringify(list, null, 1)}\n`, before, signal)) return;
   throw new DuckmirrorError("DESTINATION_OVERTAKEN", { name: store.name });
 };
 

@@ -4,8 +4,7 @@ import { Redis } from "ioredis";
 import { expect, test, vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
-import { createScrubber, Secret } from "../../../src/core/secret.ts";
-import { startWorker } from "../../../src/queue/worker/redis-worker.ts";
+import { createScrubber } from "../../../src/core/secret.ts";
 import { engineRunner } from "../../../src/queue/worker/run-engine.ts";
 import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
@@ -145,24 +144,6 @@ test("Redis is full: asking says so, and the next sync after there is room is co
   await expect(worker.triggers.start(anAsk())).rejects.toMatchObject({ code: "REDIS_FULL" });
   await admin.config("SET", "maxmemory", "0");
   await isComplete(org, worker);
-});
-
-test("a Redis that may evict is refused", async () => {
-  const redis = await aRedis({ maxmemory: "50mb", policy: "allkeys-lru" });
-  const org = await anOrg();
-  const start = startWorker({
-    redisUrl: new Secret(redis.url),
-    profiles: [org.config(redis)],
-    identity: { version: "0.0.0", host: "test-host", pid: 1 },
-    clock: systemClock,
-    random: Math.random,
-    scrubber: createScrubber(),
-    log: () => undefined,
-    run: () => () => Promise.reject(new Error("never")),
-    verify: () => () => Promise.reject(new Error("never")),
-    emit: () => undefined,
-  });
-  await expect(start).rejects.toMatchObject({ code: "REDIS_EVICTS" });
 });
 
 test("a Redis that is set to evict while the worker runs is complained about", async () => {

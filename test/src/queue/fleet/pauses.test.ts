@@ -1,7 +1,7 @@
 // Pauses of the fleet, of profiles and of queues, as Redis keeps them.
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { dropPause, isPaused, notePause, readPauses } from "../../../../src/queue/fleet/fleet.ts";
+import { isPaused, notePause, readPauses } from "../../../../src/queue/fleet/fleet.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 
 let server: TestRedis;
@@ -21,15 +21,6 @@ afterAll(async () => {
 const north = { kind: "profile", name: "north" } as const;
 const fleet = { kind: "fleet", name: null } as const;
 
-test("a paused profile is paused, and no other; a paused fleet is every profile", async () => {
-  await notePause(redis, north);
-  expect([await isPaused(redis, "north"), await isPaused(redis, "south")]).toEqual([true, false]);
-  await notePause(redis, fleet);
-  expect(await isPaused(redis, "south")).toBe(true);
-  await dropPause(redis, fleet);
-  expect([await isPaused(redis, "north"), await isPaused(redis, "south")]).toEqual([true, false]);
-});
-
 test("a profile named like the fleet, or with a colon, is a profile", async () => {
   await notePause(redis, { kind: "profile", name: "fleet" });
   await notePause(redis, { kind: "profile", name: "a:b" });
@@ -39,14 +30,6 @@ test("a profile named like the fleet, or with a colon, is a profile", async () =
     true,
   ]);
   expect((await readPauses(redis, [])).map(({ name }) => name)).toEqual(["a:b", "fleet"]);
-});
-
-test("pausing again changes nothing, and says so; so does resuming what is not paused", async () => {
-  expect(await notePause(redis, north)).toBe(true);
-  const [first] = await readPauses(redis, []);
-  expect(await notePause(redis, north)).toBe(false);
-  expect(await readPauses(redis, [])).toEqual([first]);
-  expect([await dropPause(redis, north), await dropPause(redis, north)]).toEqual([true, false]);
 });
 
 test("the fleet comes first, then profiles and queues by name, each with its time by Redis's clock", async () => {
@@ -66,9 +49,4 @@ test("the fleet comes first, then profiles and queues by name, each with its tim
 test("a queue is paused if BullMQ has it so, whatever is noted; another program's pause has no time", async () => {
   await notePause(redis, { kind: "queue", name: "sync" });
   expect(await readPauses(redis, ["export"])).toEqual([{ kind: "queue", name: "export", since: null }]);
-});
-
-test("a paused queue pauses no profile", async () => {
-  await notePause(redis, { kind: "queue", name: "north" });
-  expect(await isPaused(redis, "north")).toBe(false);
 });

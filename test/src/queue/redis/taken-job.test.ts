@@ -51,12 +51,6 @@ test("a job is offered to others soon while it is young, and ever less often, bu
   expect(old).toBe(10_000);
 });
 
-test("the payload of a job that this program reads is returned", async () => {
-  const { taken, delays } = aJob({ data: { ...WRITTEN, profile: "north" } });
-  expect(await readPayload(schema, taken, { clock })).toMatchObject({ profile: "north" });
-  expect(delays).toEqual([]);
-});
-
 test("a job of a newer program is left to it, and fails once none has come for it", async () => {
   const waiting = aJob({ data: newer, leftMs: 599_999 });
   await expect(readPayload(schema, waiting.taken, { clock })).rejects.toBeInstanceOf(DelayedError);
@@ -64,12 +58,6 @@ test("a job of a newer program is left to it, and fails once none has come for i
   const given = aJob({ data: newer, leftMs: 600_000 });
   await expect(readPayload(schema, given.taken, { clock })).rejects.toMatchObject({ code: "JOB_VERSION" });
   expect(given.delays).toEqual([]);
-});
-
-test("a job of a profile that this worker has is taken, whatever its age", async () => {
-  const { taken } = aJob({ leftMs: 10 * PATIENCE_MS });
-  const own = { ...config, profile: "north" };
-  expect(await knownProfile(taken, "north", { clock, profiles: [own] }, PATIENCE_MS)).toBe(own);
 });
 
 test("a job of another worker's profile is left to that one, and fails once none has come for it", async () => {

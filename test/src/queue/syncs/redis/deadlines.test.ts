@@ -3,7 +3,6 @@
 import { describe, expect, test } from "vitest";
 import { untilAborted } from "../../../../../src/core/async/when-free.ts";
 import { type Clock, systemClock } from "../../../../../src/core/clock.ts";
-import { liveSyncs } from "../../../../../src/queue/syncs/redis/live-syncs.ts";
 import { afterTest } from "../../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
 
@@ -181,15 +180,4 @@ test("the deadline of a sync is kept until its end is: nobody joins one that is 
   const ended = seen.findIndex((line) => line.includes("{duckmirror}:sync:completed") && line.includes("returnvalue"));
   expect(ended).toBeGreaterThan(0);
   expect(dropped()).toBeGreaterThan(ended);
-});
-
-test("the syncs that a request may join are read with one reading of the clock", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { triggers, queues, redis: client } = await someTriggers(redis, [org.config(redis)]);
-  for (const stream of ["accounts", "contacts", "signals"]) await triggers.start(anAsk({ streams: [stream] }));
-  const readings = async () => Number(/cmdstat_time:calls=(\d+)/.exec(await client.info("commandstats"))?.[1] ?? 0);
-  const before = await readings();
-  expect(await liveSyncs(client, queues, "default")).toHaveLength(3);
-  expect((await readings()) - before).toBe(1);
 });

@@ -1,7 +1,6 @@
 // A sync that a person asks for is taken before those of schedules, in one profile and across profiles.
 
 import { expect, test } from "vitest";
-import { jobsByState } from "../../../../../src/core/report/fleet.ts";
 import { createSteering } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { SCHEDULED_PRIORITY } from "../../../../../src/queue/redis/queues.ts";
 import { liveSyncs } from "../../../../../src/queue/syncs/redis/live-syncs.ts";
@@ -95,13 +94,4 @@ test("a person who joins a schedule's waiting sync makes it the person's", async
   await aWorker(address, profiles, engine);
   expect((await reached(asking, tick.runId)).state).toBe("done");
   expect(engine.notes).toEqual(["acme: accounts signals"]);
-});
-
-test("jobs with priority count as waiting", async () => {
-  const { address, profiles, queues, triggers } = await aRig("acme");
-  await triggers.start(anAsk({ streams: ["accounts"], scheduled: true }));
-  await queues.sync.pause();
-  const worker = await aWorker(address, profiles, anEngine());
-  const fleet = await worker.fleet?.();
-  expect(fleet && jobsByState(fleet)).toMatchObject({ waiting: 1 });
 });

@@ -45,7 +45,6 @@ const added = (name: string, type: string, meaning: string, nullWhen = "never"):
   references: null,
 });
 
-/** Additional columns of every mirrored table. */
 const MIRROR_COLUMNS: readonly DictionaryColumn[] = [
   added("_first_synced_at", "TIMESTAMPTZ", "When the row first reached this mirror."),
   added("_synced_at", "TIMESTAMPTZ", "When this version was written; a row that stays as it is is not rewritten."),

@@ -17,7 +17,6 @@ export interface ParamSpec {
   readonly required?: boolean;
 }
 
-/** Content of `data`. */
 type Shape = "list" | "record" | "counts" | "insight" | "usage" | "limits" | "feedback";
 
 export interface RouteSpec {
@@ -258,7 +257,6 @@ export const companyListRoute = (table: CompanyTable): RouteSpec => {
 /** True when the response has a `usage` block (API.md, "Envelope objects"). */
 export const hasUsage = ({ tier }: RouteSpec): boolean => tier !== "any";
 
-/** True when the response is paged. */
 export const isPaged = (endpoint: EndpointName): boolean => ENDPOINTS[endpoint].shape === "list";
 
 /** True when a request to the endpoint may carry the query parameter. */

@@ -18,14 +18,12 @@ const COMES_WITH: Readonly<Record<string, string>> = {
   usage_limits: "usage",
 };
 
-/** One opt-in field of a stream. */
 export interface ContentField {
   readonly stream: StreamName;
   readonly field: string;
   readonly meaning: string;
 }
 
-/** Every opt-in field, by stream. */
 export const contentFields = (): readonly ContentField[] => {
   const everyField = TABLE_NAMES.flatMap((table) => tableSpec(table).fields.map((field) => field.name));
   return STREAM_NAMES.flatMap((stream) =>

@@ -1,10 +1,8 @@
 // Field types of the catalog: a field in the API and its column in the warehouse.
 // Source: API.md, "Resources and their fields".
 
-/** Types in API.md. */
 type ApiType = "string" | "number" | "boolean" | "object" | "string[]";
 
-/** Column types of the warehouse. */
 export type ColumnType = "VARCHAR" | "BIGINT" | "INTEGER" | "DOUBLE" | "BOOLEAN" | "TIMESTAMPTZ" | "JSON" | "VARCHAR[]";
 
 export interface FieldSpec {

@@ -222,7 +222,6 @@ export const STREAM_NAMES: readonly StreamName[] = Object.keys(entries) as reado
 /** Specs that were asked for. A sync asks for the same ones several times per request. */
 const made = new Map<StreamName, StreamSpec>();
 
-/** The spec of a stream. */
 export const streamSpec = (name: StreamName): StreamSpec => {
   const known = made.get(name);
   if (known !== undefined) return known;
@@ -265,7 +264,6 @@ export type LedgerStream = StreamName | "feedback";
 /** True when the text names a stream of the request ledger. */
 export const isLedgerStream = (name: string): name is LedgerStream => name === "feedback" || isStreamName(name);
 
-/** True when the text names a stream. */
 export const isStreamName = (name: string): name is StreamName => Object.hasOwn(entries, name);
 
 /** True for heavy fields, which are requested only where the configuration names them. */

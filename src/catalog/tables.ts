@@ -157,7 +157,6 @@ export const TABLE_NAMES: readonly TableName[] = Object.keys(specs) as readonly 
 /** Specs that were asked for. A sync asks for the same ones several times per request. */
 const made = new Map<TableName, TableSpec>();
 
-/** The spec of a table. */
 export const tableSpec = (name: TableName): TableSpec => {
   const known = made.get(name);
   if (known !== undefined) return known;
@@ -176,5 +175,4 @@ export const SEARCHED_TABLES: readonly TableName[] = TABLE_NAMES.filter((name) =
 export const hasScopeMark = (name: string): boolean =>
   isScopedTable(name) || name === "companies" || (isTableName(name) && tableSpec(name).fromPath !== undefined);
 
-/** True when the text names a table. */
 export const isTableName = (name: string): name is TableName => Object.hasOwn(specs, name);

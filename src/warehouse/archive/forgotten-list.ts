@@ -90,7 +90,6 @@ export const keyedForgotten = async (archiveDir: string): Promise<ForgottenList>
   return listOf(fresh, known.entries);
 };
 
-/** Stores the list. */
 export const writeForgotten = (archiveDir: string, contacts: readonly ForgottenEntry[]): Promise<void> =>
   replaceFile(listFile(archiveDir), `${JSON.stringify({ version: 1, contacts }, null, 1)}\n`);
 

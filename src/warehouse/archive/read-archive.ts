@@ -56,31 +56,36 @@ export interface ArchiveFilter {
   readonly matches?: (header: ArchiveHeader) => boolean;
 }
 
+/**
+ * Every file in the months' folders, month by month. Throws the system's error: paid answers that are unseen would be paid again, and
+ * without its journal an old copy of the working file looks new.
+ */
+export const monthFiles = async (dir: string) => {
+  const months = (await listOwnIfThere(dir)).filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
+  const files = await Promise.all(
+    months.map(async (month) =>
+      (await listOwn(join(dir, month))).map((name) => ({ month, name, path: join(dir, month, name) })),
+    ),
+  );
+  return files.flat();
+};
+
 /** Run id in a file name, and the number of this file among the run's files. */
 const partOf = (name: string, suffix: string) => {
   const [, runId = "", part = "1"] = /^(.*?)(?:\.(\d+))?$/.exec(name.slice(0, -suffix.length)) ?? [];
   return { runId, part: Number(part) };
 };
 
-/**
- * Files of the archive, month by month. Run ids sort by time, so this is also the order of the runs. Throws the system's
- * error: paid answers that are unseen would be paid again.
- */
-export const archiveFiles = async (dir: string, suffix: string, wanted?: string): Promise<readonly string[]> => {
-  const names = await listOwnIfThere(dir);
-  const months = names.filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
-  const files = await Promise.all(
-    months.map(async (name) => {
-      const inMonth = (await listOwn(join(dir, name)))
-        .filter((file) => file.endsWith(suffix))
-        .map((file) => ({ path: join(dir, name, file), ...partOf(file, suffix) }))
-        .filter(({ runId }) => wanted === undefined || runId === wanted);
-      inMonth.sort((a, b) => (a.runId === b.runId ? a.part - b.part : a.runId < b.runId ? -1 : 1));
-      return inMonth.map(({ path }) => path);
-    }),
-  );
-  return files.flat();
-};
+export const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Files of the archive, month by month. Run ids sort by time, so this is also the order of the runs. Throws as `monthFiles`. */
+export const archiveFiles = async (dir: string, suffix: string, wanted?: string): Promise<readonly string[]> =>
+  (await monthFiles(dir))
+    .filter(({ name }) => name.endsWith(suffix))
+    .map((file) => ({ ...file, ...partOf(file.name, suffix) }))
+    .filter(({ runId }) => wanted === undefined || runId === wanted)
+    .sort((a, b) => byText(a.month, b.month) || byText(a.runId, b.runId) || a.part - b.part)
+    .map(({ path }) => path);
 
 /** Bytes read and decoded at a time. Each piece costs one round trip to another thread. */
 const PIECE = 256 * 1024;

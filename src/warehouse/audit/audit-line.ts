@@ -43,7 +43,6 @@ const text = written.nullable().default(null);
 const count = z.number().nullable().default(null);
 
 const lineSchema = z.object({
-  /** Version of the line. */
   audit: z.literal(1),
   id: z.string().regex(/^[0-9a-f]{16}$/),
   // As `toISOString` writes it: the table takes nothing else.

@@ -76,7 +76,6 @@ interface KnownWords {
 
 let known: KnownWords | null = null;
 
-/** Every known word, in lower case. */
 export const knownWords = (): KnownWords => {
   if (known !== null) return known;
   const names = [
@@ -91,7 +90,6 @@ export const knownWords = (): KnownWords => {
 type Kind = "space" | "literal" | "word" | "quoted" | "mark";
 interface Token {
   readonly kind: Kind;
-  /** Position after the token. */
   readonly end: number;
 }
 

@@ -43,7 +43,6 @@ export const appendLine = (dir: string, at: number, line: string): void => {
 const MOST_SQL = 1000;
 const MOST_SUBJECT = 1000;
 
-/** An action and its actor. */
 export interface Deed {
   /** Name of the key, or `local`. */
   readonly actor: string;
@@ -52,15 +51,12 @@ export interface Deed {
   readonly address?: string | null;
   readonly action: Action;
   readonly subject?: string | null;
-  /** Path template. */
   readonly route?: string | null;
-  /** Names of query parameters. */
   readonly parameters?: readonly string[];
   /** Statement as typed; only its redacted form is written. */
   readonly sql?: string | null;
 }
 
-/** Result of an action. */
 export interface Result {
   /** `ok`, or the code of an error. */
   readonly outcome: string;

@@ -26,7 +26,6 @@ export const rangesOf = (sorted: readonly bigint[]): readonly RowRange[] => {
 /** At most `CHUNK_ROWS` rows: one array per column, all of the same length. */
 export type ColumnChunk = readonly (readonly DuckDBValue[])[];
 
-/** DuckDB's vector size. */
 export const CHUNK_ROWS = 2048;
 
 /**

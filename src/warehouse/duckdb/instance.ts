@@ -89,5 +89,4 @@ export const abandonInstance = async (instance: DuckDBInstance): Promise<void> =
   instance.closeSync();
 };
 
-/** Version of DuckDB, e.g. `v1.5.6`. */
 export const duckdbVersion = (): string => version();

@@ -21,7 +21,6 @@ interface Decimal {
   toDouble(): number;
 }
 
-/** Classes of a client's values. */
 export interface ValueClasses {
   readonly DuckDBListValue: Class<Items>;
   readonly DuckDBArrayValue: Class<Items>;
@@ -52,7 +51,6 @@ const isoText = (micros: bigint): string | null => {
   return rest === 0 ? text : `${text.slice(0, -1)}${String(rest).padStart(3, "0")}Z`;
 };
 
-/** Reads values of one DuckDB client. */
 export interface ValueReader {
   /**
    * A value from DuckDB as plain JavaScript: LIST as array, STRUCT and MAP as object, JSON as its text, DECIMAL as

@@ -19,7 +19,6 @@ import { type ExportFormat, exportTables } from "./tables.ts";
 import { eachPart, lastRun, openSnapshot, type PartStyle, writePart } from "./write-parts.ts";
 
 export interface ExportRequest {
-  /** Path of the published snapshot. */
   readonly snapshot: string;
   /** Folder of the set; created if missing. */
   readonly dir: string;
@@ -30,7 +29,6 @@ export interface ExportRequest {
   readonly since: number | null;
   /** CSV: put a quote before cells that a spreadsheet would run as a formula. */
   readonly guardFormulas: boolean;
-  /** DuckDB's memory limits. */
   readonly memory?: MemoryPlan;
   readonly signal?: AbortSignal;
   /** Called when the folder is accepted, before a row is written into it. */

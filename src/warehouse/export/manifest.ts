@@ -59,7 +59,6 @@ export const exportFolders = async (dataDir: string): Promise<readonly string[]>
   ...(await readRegistry(dataDir)),
 ];
 
-/** One file of the set. */
 export interface Part {
   readonly table: ExportTable;
   readonly columns: readonly ExportColumn[];

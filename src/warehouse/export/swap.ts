@@ -13,7 +13,6 @@ import { MANIFEST_NAME, planSchema, readJson, type SwapPlan } from "./manifest.t
 
 const PLAN_NAME = "plan.json";
 
-/** Folder for the files of an unfinished set. */
 export const stagingDir = (dir: string): string => join(dir, ".staging");
 
 /** Permissions of an export's files and folders: those of the folder that contains them. */

@@ -1,18 +1,16 @@
 // Writes parts of an export from a snapshot: large ones one after another, small ones side by side.
-import { createHash } from "node:crypto";
 import { chmodSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { streamOwn } from "../../core/files/own-files.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { snapshotError } from "../duckdb/duck-errors.ts";
 import type { Instant } from "../duckdb/duck-values.ts";
 import { createLanes } from "../duckdb/gate.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { digestOf } from "../file/baseline/baseline.ts";
 import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
 import type { Part } from "./manifest.ts";
 import { copySql, type ExportFormat } from "./tables.ts";
@@ -28,7 +26,6 @@ const SMALL_AT_ONCE = availableParallelism() + 1;
 const runRow = z.object({ run_id: z.string() });
 const copiedRow = z.object({ Count: z.number() });
 
-/** How rows are written. */
 export interface PartStyle {
   readonly format: ExportFormat;
   readonly guardFormulas: boolean;
@@ -36,7 +33,6 @@ export interface PartStyle {
   readonly since: Instant | null;
 }
 
-/** Every row as Parquet. */
 export const WHOLE_PARQUET: PartStyle = { format: "parquet", guardFormulas: false, since: null };
 
 /**
@@ -67,12 +63,6 @@ export const lastRun = async (database: Database): Promise<string | null> => {
   return last?.run_id ?? null;
 };
 
-const sha256Of = async (file: string): Promise<string> => {
-  const hash = createHash("sha256");
-  await pipeline(await streamOwn(file), hash);
-  return hash.digest("hex");
-};
-
 /** Writes one part to `target`. Returns its size and checksum. `since`, format: `style`; permissions: `mode`. */
 export const writePart = async (database: Database, part: Part, target: string, style: PartStyle, mode: number) => {
   const { table, columns, partition, rows } = part;
@@ -87,7 +77,7 @@ export const writePart = async (database: Database, part: Part, target: string, 
     throw new DuckmirrorError("UNEXPECTED", { detail });
   }
   chmodSync(target, mode);
-  return { bytes: statSync(target).size, sha256: await sha256Of(target) };
+  return { bytes: statSync(target).size, sha256: await digestOf(target) };
 };
 
 /**

@@ -29,7 +29,6 @@ export const readEmptyMirror = async <T>(now: number, work: (reader: MirrorReade
 
 const LOOK_EVERY_MS = 60_000;
 
-/** Result of work on a mirror. */
 interface Ended {
   /** null: all is done. */
   readonly error: DuckmirrorError | null;

@@ -10,7 +10,6 @@ import { statementError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { type CheckResult, isFailedError, withoutSample } from "../read/check-results.ts";
 import {
-  fileVersion,
   type Look,
   type Looks,
   lookCreditsRow,
@@ -41,7 +40,6 @@ const blocksRow = z
   .object({ total_blocks: z.number(), free_blocks: z.number(), block_size: z.number() })
   .transform((row) => ({ bytes: row.total_blocks * row.block_size, unused: row.free_blocks * row.block_size }));
 
-/** A rewrite of a file with many unused blocks. */
 export interface Compacted {
   readonly bytesBefore: number;
   /** Bytes after; null: it failed, and the file is as before. */
@@ -154,7 +152,6 @@ export interface PublishPlace {
   readonly checks: ChecksSetting | null | undefined;
   /** Ends the checks soon after an interruption. */
   readonly stop?: AbortSignal | undefined;
-  /** Keeps the state before it is published. */
   readonly home?: MirrorHome | undefined;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -167,11 +164,9 @@ export interface PublishedFile extends Published {
   readonly compacted: Compacted | null;
 }
 
-/** Adds a look to those of the present snapshot. */
 const noteLook = async (snapshot: string, { looks, ...head }: Looks, look: Look): Promise<void> => {
   const line = JSON.stringify(look);
-  const { publishedAt: published_at, news, rewritten } = head;
-  const whole = `${looksHead(snapshot, { published_at, news, rewritten })}${line}\n`;
+  const whole = `${looksHead(snapshot, head)}${line}\n`;
   try {
     // Checks may keep a snapshot for weeks. The line end before a line ends one that a crash cut off.
     if (looks.length >= MOST_LOOKS) await replaceFile(looksFile(dirname(snapshot)), whole);
@@ -187,7 +182,7 @@ const noteKept = async (
   runId: string,
   results: readonly CheckResult[],
 ): Promise<void> => {
-  const known = fileVersion(snapshot) === null ? null : readLooks(snapshot);
+  const known = readLooks(snapshot);
   const look = known === null ? null : await lookOf(database, runId);
   if (known === null || look === null) return;
   const { tables = [], streams = [] } = known.looks.at(-1) ?? {};
@@ -221,23 +216,18 @@ export const publishNow = async (
 ): Promise<PublishedFile> => {
   const { database, snapshot, means, keeping, home, now } = place;
   const broken = await passChecks(place, runId, hasErased);
-  const last = fileVersion(snapshot) === null ? null : (readLooks(snapshot)?.rewritten ?? null);
+  const last = readLooks(snapshot)?.rewritten ?? null;
   await stampPublished(database, now());
   const { compacted, rewritten } = await compact(database, means, last);
   const news = await readNews(database);
-  const published = await publishSnapshot(database, snapshot, {
-    monotonicMs: () => performance.now(),
-    now,
-    keeping,
-    home,
-  });
+  const published = await publishSnapshot(database, snapshot, { now, keeping, home });
   await replaceFile(looksFile(dirname(snapshot)), looksHead(snapshot, { published_at: now(), news, rewritten }));
   return { ...published, compacted, broken };
 };
 
 /** True when the snapshot may stay, because its readers would see nothing new in another. */
 const mayStay = async ({ snapshot, now }: PublishPlace, policy: PublishPolicy, known: Looks): Promise<boolean> => {
-  const age = now() - known.publishedAt;
+  const age = now() - known.published_at;
   // A negative age: the clock was set back.
   if (age < 0 || age >= policy.everyMs || known.looks.length >= MOST_LOOKS) return false;
   const { size } = await stat(snapshot);
@@ -251,7 +241,7 @@ export const publishNews = async (
   runId: string,
 ): Promise<PublishedFile | null> => {
   const { database, snapshot } = place;
-  const known = fileVersion(snapshot) === null ? null : readLooks(snapshot);
+  const known = readLooks(snapshot);
   const publish = () => publishNow(place, runId, policy.hasErased);
   if (known === null || !(await mayStay(place, policy, known))) return publish();
   if (known.news !== (await readNews(database))) return publish();

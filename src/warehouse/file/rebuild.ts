@@ -24,9 +24,7 @@ import { type Published, publishSnapshot, removeLeftovers, stampPublished } from
 import { besides } from "./publish/rewrite-file.ts";
 import { enterMirror, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
-/** The new file while it is filled. */
 export interface Rebuilding {
-  /** Directory of the archive. */
   readonly archiveDir: string;
   /** Number of the last change that the file holds from the start: that of the baseline, or 0. */
   readonly after: number;
@@ -43,7 +41,6 @@ export interface RebuildOptions extends WarehouseOptions {
 
 export interface Rebuilt<T> {
   readonly result: T;
-  /** Rows per table of schema main. */
   readonly tables: Readonly<Record<string, number>>;
   /** Path where the old file was kept; null if there was none. */
   readonly kept: string | null;
@@ -130,7 +127,6 @@ const startFeedAgain = async (database: Database, { dataDir, clock }: WarehouseO
   await startPendingFeed(database, journal, clock.now()).finally(() => journal.close());
 };
 
-/** Publishes the rebuilt working file. */
 const publishRebuilt = async (options: WarehouseOptions): Promise<Published> => {
   const { working, snapshot } = warehousePaths(options.dataDir);
   const { auditRetentionDays: retentionDays = null, clock, dataDir } = options;
@@ -140,7 +136,6 @@ const publishRebuilt = async (options: WarehouseOptions): Promise<Published> => 
     await loadTrail(database, dataDir, { retentionDays, now: clock.now() });
     await stampPublished(database, clock.now());
     return await publishSnapshot(database, snapshot, {
-      monotonicMs: () => performance.now(),
       now: () => clock.now(),
       keeping: options.keepSnapshots ?? null,
       home: options.home,

@@ -37,11 +37,8 @@ export interface Warehouse extends Changes, MirrorReader {
   readonly snapshot: string;
   /** True if the working file is a new copy of the snapshot, because `state/` was gone. */
   readonly adopted: boolean;
-  /** Directory of the archive. */
   readonly archiveDir: string;
-  /** Strictness of each table. */
   readonly strictness: TableStrictness;
-  /** Committed requests of a run. */
   requestsOf(runId: string): Promise<ReadonlySet<string>>;
   /** Mirrored rows in scope that the walk did not return, with a few of their ids. */
   missing(scope: walks.WalkScope): Promise<walks.Missing>;
@@ -69,7 +66,6 @@ export interface Warehouse extends Changes, MirrorReader {
    * is removed, the snapshot becomes the new one.
    */
   pruneArchive(limits: ArchiveLimits): Promise<ArchivePruned>;
-  /** Closes the file and releases the writer's lock. */
   close(): Promise<void>;
 }
 

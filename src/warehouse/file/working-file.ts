@@ -158,11 +158,9 @@ const isSmall = async (file: string): Promise<boolean> => {
   return size < ONE_THREAD_BELOW_BYTES;
 };
 
-/** DuckDB's memory limits on this machine. */
 export const memoryOf = ({ memory }: WarehouseOptions): MemoryPlan =>
   memory ?? memoryPlan(DEFAULT_MEMORY, machineMemory());
 
-/** Paths inside a data directory. */
 export const warehousePaths = (dataDir: string) => {
   const state = join(dataDir, "state");
   return {

@@ -17,7 +17,6 @@ export interface ArchiveBodies {
   readonly clean: (header: ArchiveHeader, body: Buffer) => Buffer | null;
 }
 
-/** Every contact record in the archive. */
 export async function* archivedContacts(dir: string, bodies: ArchiveBodies): AsyncIterable<JsonObject> {
   for (const file of await archiveFiles(dir, RESPONSES)) {
     for await (const { header, body } of records(file)) yield* bodies.contacts(header, body);

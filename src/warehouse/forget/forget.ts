@@ -350,7 +350,6 @@ const run = async (options: WarehouseOptions, request: ForgetRequest): Promise<F
     await rewriteFile(database, means);
     request.onStep("rewritten");
     await publishSnapshot(database, snapshot, {
-      monotonicMs: () => performance.now(),
       now: () => options.clock.now(),
       keeping: null,
       home: options.home,

@@ -100,7 +100,6 @@ export interface Scan {
   readonly bytes: number;
   readonly tables: number;
   readonly rows: number;
-  /** Number of texts searched for. */
   readonly texts: number;
   /** Remains that must not exist. */
   readonly left: readonly Hit[];
@@ -274,7 +273,6 @@ const notByChance = async (
   }
 };
 
-/** Searches one file. */
 const scanFile = async (
   file: string,
   traces: readonly Trace[],

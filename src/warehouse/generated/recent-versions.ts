@@ -56,7 +56,6 @@ UNION ALL
 SELECT ${columns} FROM history.${quoted(table)} WHERE valid_from <= ${at} AND valid_to > ${at};`;
 };
 
-/** Statements that create both schemas and their macros. */
 export const asOfStatements = (): readonly string[] =>
   SCHEMAS.flatMap((schema) => [
     `CREATE SCHEMA IF NOT EXISTS ${schema};`,

@@ -15,7 +15,6 @@ const lineSchema = z.discriminatedUnion("line", [
   z.object({
     line: z.literal("begin"),
     runId: z.string(),
-    /** Command. */
     mode: z.string(),
     at: ms,
     /** The process writes its next line before this time, or has ended. */
@@ -46,7 +45,6 @@ const lineSchema = z.discriminatedUnion("line", [
 ]);
 export type CallLine = z.output<typeof lineSchema>;
 
-/** A call that was sent and not answered yet. */
 export type SentCall = Extract<CallLine, { line: "sent" }>;
 
 /** Text of a line, with its end. */
@@ -55,9 +53,7 @@ export const lineText = (line: CallLine): string => `${jsonText({ ...line }).tex
 /** How a process notes its calls. */
 interface CallLogOptions {
   readonly runId: string;
-  /** Command. */
   readonly mode: string;
-  /** Appends a line to the call file. */
   readonly write: (line: CallLine) => void;
   readonly now: () => number;
   /** Longest time from one line to the next, ms. */
@@ -84,7 +80,6 @@ export const createCallLog = ({ runId, mode, write, now, longestMs }: CallLogOpt
   };
 };
 
-/** The calls of one command. */
 export interface OutsideCalls {
   readonly runId: string;
   readonly mode: string;
@@ -93,9 +88,7 @@ export interface OutsideCalls {
   readonly finishedAt: number;
   /** Why the last call failed; null: it did not. */
   readonly error: string | null;
-  /** Ledger rows of answered calls. */
   readonly answered: readonly RequestRecord[];
-  /** Calls without an answer. */
   readonly open: readonly SentCall[];
   /** Latest usage block; null: none. */
   readonly quota: QuotaReading | null;

@@ -95,7 +95,6 @@ const entrySchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("learned"), name: z.string(), value: z.string(), now: ms }),
 ]);
 
-/** One change of the working database. */
 export type JournalEntry = z.output<typeof entrySchema>;
 export type JournalRows = z.output<typeof rowsSchema>;
 

@@ -1,33 +1,25 @@
 // Reads the journal: every change that was made, in order. If a number occurs twice, the first change was never made
 // (its transaction failed or the process ended) and the later entry replaces it.
 
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { listOwn, listOwnIfThere, streamOwn } from "../../core/files/own-files.ts";
+import { streamOwn } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
+import { byText, monthFiles } from "../archive/read-archive.ts";
 import { type JournalEvent, journalEventSchema } from "./journal-event.ts";
 
 /** End of a journal file's name, after the number of its first entry. */
 export const JOURNAL = ".journal.ndjson";
 
-/** Journal files in the order they were written. Throws the system's error: without them an old copy of the file looks new. */
+/** Journal files in the order they were written. Throws as `monthFiles`. */
 export const journalFiles = async (dir: string): Promise<readonly string[]> => {
-  const names = await listOwnIfThere(dir);
-  const months = names.filter((name) => /^\d{4}-\d{2}$/.test(name));
-  const found = await Promise.all(
-    months.map(async (name) =>
-      (await listOwn(join(dir, name))).flatMap((file) => {
-        const [, seq, part = "1"] = /^(\d{12})(?:\.(\d+))?\.journal\.ndjson$/.exec(file) ?? [];
-        return seq === undefined
-          ? []
-          : [{ path: join(dir, name, file), seq: Number(seq), month: name, part: Number(part) }];
-      }),
-    ),
-  );
-  const files = found.flat();
-  files.sort((a, b) => a.seq - b.seq || (a.month < b.month ? -1 : a.month > b.month ? 1 : a.part - b.part));
+  const files = (await monthFiles(dir)).flatMap(({ month, name, path }) => {
+    const [, seq, part = "1"] = /^(\d{12})(?:\.(\d+))?\.journal\.ndjson$/.exec(name) ?? [];
+    return seq === undefined ? [] : [{ path, month, seq: Number(seq), part: Number(part) }];
+  });
+  files.sort((a, b) => a.seq - b.seq || byText(a.month, b.month) || a.part - b.part);
   return files.map(({ path }) => path);
 };
 

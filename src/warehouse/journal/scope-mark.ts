@@ -50,7 +50,6 @@ const FOLLOWED = `SELECT company_id FROM main.accounts WHERE _in_scope AND compa
 /** The rows of one table whose mark changes. */
 interface Marking {
   readonly table: TableName;
-  /** SQL of the new mark. */
   readonly value: string;
   /** Condition on alias `t`. */
   readonly where: string;
@@ -82,7 +81,6 @@ const markingsOf = (mark: ScopeMark): readonly Marking[] => {
   return [{ table, value: String(inside), where: `t._in_scope IS DISTINCT FROM ${inside} AND ${chosenBy(mark)}` }];
 };
 
-/** Statements that make the mark, one per table. */
 export const markStatements = (mark: ScopeMark): readonly string[] =>
   markingsOf(mark).map(
     ({ table, value, where }) => `UPDATE main.${quoted(table)} AS t SET _in_scope = ${value} WHERE ${where}`,

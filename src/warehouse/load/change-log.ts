@@ -29,7 +29,6 @@ export interface ChangeKind {
   readonly at: number;
 }
 
-/** A change of an erased contact. */
 export interface RedactedChange extends ChangeKind {
   readonly n: number;
   /** Placeholder of the contact's id. */
@@ -44,7 +43,6 @@ export const forgottenKind = (at: number): ChangeKind => ({ table: "contacts", c
 
 export const NOTHING_REDACTED: RedactedChanges = new Map();
 
-/** The changes with a number up to `last`. */
 export const redactedUpTo = (past: RedactedChanges, last: number): RedactedChanges =>
   new Map([...past].filter(([n]) => n <= last));
 
@@ -54,7 +52,6 @@ export interface NumberRange {
   readonly count: number;
 }
 
-/** Consecutive numbers of one kind. */
 export interface Stretch {
   readonly first: number;
   readonly last: number;
@@ -62,13 +59,11 @@ export interface Stretch {
 }
 
 export interface NextNumbers {
-  /** Numbers of the changes, in order. */
   readonly ranges: readonly NumberRange[];
   /** Redacted changes before and between them, and those of their kind behind them. */
   readonly redacted: readonly RedactedChange[];
   /** All of them by kind, in order. */
   readonly stretches: readonly Stretch[];
-  /** The last number given. */
   readonly last: number;
 }
 
@@ -140,7 +135,6 @@ export const whole = (value: number | null): DuckDBValue => (value === null ? nu
 
 type Rows = readonly (readonly DuckDBValue[])[];
 
-/** Appends rows to a table. */
 export const append = (tx: Sql, table: string, types: readonly DuckDBType[], rows: Rows): Promise<void> => {
   const chunks: DuckDBValue[][][] = [];
   for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
@@ -198,7 +192,6 @@ export const readFeedState = async (sql: Sql): Promise<FeedState> => {
   return state ?? { last: 0, lastAt: 0, pending: true };
 };
 
-/** Key columns, qualified. */
 const keyOf = (table: TableName, alias: string): readonly string[] =>
   tableSpec(table).key.map((column) => `${alias}.${quoted(column)}`);
 

@@ -65,7 +65,6 @@ export interface DeleteKeys {
 
 /** The changes that a warehouse can make. Each is journalled, then made in one transaction. */
 export interface Changes {
-  /** Records a run as `running`. */
   startRun(run: RunStart): Promise<void>;
   /** Records the end of a run, and marks what follows accounts and followed inputs as inside or outside the row scope. */
   finishRun(runId: string, end: RunEnd): Promise<void>;
@@ -172,7 +171,6 @@ export const replayChange = async (
 const saysNothing = ({ loads, requests, scopes, quota }: Checkpoint) =>
   loads.length === 0 && requests.length === 0 && scopes.length === 0 && quota === null;
 
-/** Tables whose rows a commit changed. */
 const changedBy = ({ loads }: Checkpoint, counts: readonly LoadCounts[]): readonly TableName[] =>
   loads.flatMap(({ table }, nth) => {
     const { inserted = 0, updated = 0 } = counts[nth] ?? {};

@@ -82,7 +82,6 @@ const seenKey = (spec: TableSpec, row: NormalRow, walkId: string): SeenKey => {
   return { walkId, companyId, id: cellOf(spec.key.at(-1)) };
 };
 
-/** A batch while its loads are collected. */
 interface Collecting {
   readonly spec: TableSpec;
   readonly rows: Map<string, BatchRow>;

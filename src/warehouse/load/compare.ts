@@ -23,10 +23,8 @@ export interface FieldDifference {
 }
 
 export interface Comparison {
-  /** Ids of the compared records. */
   readonly ids: readonly string[];
   readonly fields: readonly FieldDifference[];
-  /** Ids of records missing from the mirror. */
   readonly absent: readonly string[];
 }
 

@@ -73,7 +73,6 @@ export interface AccountSearch {
   readonly table: ScopedTable;
   /** Rows whose account the mirror holds, or does not hold. */
   readonly mirrored: boolean;
-  /** Most accounts. */
   readonly limit: number;
 }
 
@@ -102,7 +101,6 @@ export interface DateField {
   readonly field: string;
 }
 
-/** Rows of one day. */
 const dayRow = rowOf({
   /** Midnight UTC, ms since the epoch. */
   day: z.number(),

@@ -102,7 +102,6 @@ export const idsOfCompany = async (sql: Sql, table: TableName, company: string):
   return (await sql.query(query, scopeParams, idRow)).map((row) => row.id);
 };
 
-/** Most ids in a sample of missing rows. */
 const SAMPLE = 20;
 
 /** Counts the expected rows that the walk did not return, with a sample of their ids. */
@@ -168,7 +167,6 @@ export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope
   );
 };
 
-/** Number of rows in `gone`. */
 export const countGone = (gone: readonly Gone[]): number => gone.reduce((sum, { ids }) => sum + ids.length, 0);
 
 export interface Deletion {

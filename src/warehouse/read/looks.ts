@@ -13,7 +13,6 @@ import { checkResultRow } from "./check-results.ts";
 
 const LOOKS_NAME = "looks.ndjson";
 
-/** Path of the file in a data directory. */
 export const looksFile = (dataDir: string): string => join(dataDir, "state", LOOKS_NAME);
 
 const count = z.number();
@@ -88,12 +87,8 @@ export const lookSchema = z.object({
 /** What one sync without news would have changed in a snapshot. */
 export type Look = z.output<typeof lookSchema>;
 
-export interface Looks {
-  readonly publishedAt: number;
-  readonly news: string;
-  /** The working file after its last rewrite. */
-  readonly rewritten: { readonly bytes: number; readonly rows: number };
-  /** Oldest first. */
+/** The head of the file, and the looks, the oldest first. */
+export interface Looks extends z.output<typeof headSchema> {
   readonly looks: readonly Look[];
 }
 
@@ -124,11 +119,9 @@ export const readLooks = (snapshot: string): Looks | null => {
     const look = lookSchema.safeParse(jsonOrNull(line));
     return look.success ? [look.data] : [];
   });
-  const { published_at: publishedAt, news, rewritten } = head.data;
-  return { publishedAt, news, rewritten, looks };
+  return { ...head.data, looks };
 };
 
-/** Text of the first line. */
 export const looksHead = (snapshot: string, head: Omit<z.output<typeof headSchema>, "v" | "snapshot">): string =>
   `${JSON.stringify({ v: 1, snapshot: fileVersion(snapshot), ...head })}\n`;
 

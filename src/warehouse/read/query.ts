@@ -11,7 +11,6 @@ import type { QueryCursor, QueryResult } from "../user-sql/query-output.ts";
 import { withOurGuess } from "../user-sql/unknown-table.ts";
 
 export interface QueryRequest {
-  /** Path of the published snapshot. */
   readonly snapshot: string;
   readonly sql: string;
   /** Interrupts the query. */

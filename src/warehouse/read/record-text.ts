@@ -99,7 +99,6 @@ const membersOf = (extra: OutValue | undefined): string =>
 /** Writes a row: its cells in the order of the fields, and the text of `_extra` or null. */
 export type RecordWriter = (cells: readonly OutValue[], extra: OutValue | undefined) => string;
 
-/** The writer of rows of these fields. */
 export const recordWriter = (fields: readonly FieldSpec[]): RecordWriter => {
   const names = fields.map(({ name }) => `${JSON.stringify(name)}:`);
   return (cells, extra) => {

@@ -19,7 +19,6 @@ export interface SavedQuery {
 const headLine = (sql: string, word: string): string =>
   new RegExp(`^-- ${word}: (.*(?:\\n-- (?!\\w+:).*)*)`, "m").exec(sql)?.[1]?.replaceAll("\n-- ", " ") ?? "";
 
-/** All saved queries, by name. */
 export const savedQueries = (): readonly SavedQuery[] =>
   listProgram(programFile("sql/queries/"))
     .filter((file) => file.endsWith(".sql"))

@@ -35,7 +35,6 @@ export const DUCK_TYPES: Record<ColumnType, DuckDBType> = {
   "VARCHAR[]": LIST(VARCHAR),
 };
 
-/** A cell in the appender's form. */
 export const duckCell = (type: ColumnType, cell: Cell): DuckDBValue => {
   if (type === "TIMESTAMPTZ") return typeof cell === "bigint" ? new DuckDBTimestampTZValue(cell) : null;
   return typeof cell === "object" && cell !== null ? listValue([...cell]) : cell;

@@ -13,7 +13,6 @@ import { type ExtraEntries, extraText } from "./json-text.ts";
 // Misfits of strict tables: records that a table does not take as they are. Pure. The configuration sets how strict a
 // table is; `evolve` takes every record.
 
-/** Strictness of each table. */
 export type TableStrictness = (table: TableName) => Strictness;
 
 export const tableStrictness =

@@ -5,7 +5,6 @@ import type { OutValue } from "../duckdb/out-values.ts";
 
 // Messages between the program and the process that runs a user's SQL (as frames: frames.ts).
 
-/** The statement to run. */
 export interface Ask {
   readonly kind: "run";
   /** Path of the snapshot, absolute. */
@@ -114,7 +113,6 @@ export interface FrameLimits {
   readonly values: number;
 }
 
-/** Frames of duckmirror itself. */
 export const ANY_FRAME: FrameLimits = { bytes: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
 
 /** Most levels of lists and objects in a value of a row. */

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, setPriority } from "node:os";
 
-/** Limits of one statement. */
 export interface ProcessLimits {
   /** Limit of DuckDB, MiB. */
   readonly memoryMiB: number;

@@ -9,7 +9,6 @@ export interface ProcessPool {
   take(snapshot: string, hold: (sqlProcess: SqlProcess) => void): Promise<SqlProcess>;
   /** Whether the process was fenced for the file that the snapshot is now. */
   isFor(sqlProcess: SqlProcess, snapshot: string): boolean;
-  /** Ends the process that waits. */
   close(): Promise<void>;
 }
 

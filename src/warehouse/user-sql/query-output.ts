@@ -21,26 +21,17 @@ export interface QueryResult {
   readonly rows: readonly (readonly OutValue[])[];
 }
 
-/** A value of a result. */
-export type Cell = null | boolean | number | bigint | string | readonly Cell[] | { readonly [name: string]: Cell };
-
-export interface ResultColumn {
-  readonly name: string;
-  /** Name of the type in DuckDB. */
-  readonly type: string;
-}
-
 export type QueryFormat = "table" | "csv" | "json" | "ndjson";
 
 /** Converts rows to text: `head`, then each row, then `foot`. */
 export interface RowWriter {
   readonly head: string;
-  row(cells: readonly Cell[], index: number): string;
+  row(cells: readonly OutValue[], index: number): string;
   readonly foot: string;
 }
 
 /** JSON text of a value; integers keep every digit. JSON has no NaN and no Infinity: they become text. */
-export const cellJson = (cell: Cell): string => {
+export const cellJson = (cell: OutValue): string => {
   if (typeof cell === "bigint") return String(cell);
   if (typeof cell === "number" && !Number.isFinite(cell)) return `"${cell}"`;
   if (isList(cell)) return `[${cell.map(cellJson).join(",")}]`;
@@ -52,16 +43,16 @@ export const cellJson = (cell: Cell): string => {
   return JSON.stringify(cell);
 };
 
-const isList = (cell: Cell): cell is readonly Cell[] => Array.isArray(cell);
+const isList = (cell: OutValue): cell is readonly OutValue[] => Array.isArray(cell);
 
 /**
  * A JSON column is JSON text already and is inserted unchanged, without line ends, which occur only between tokens.
  */
-const jsonCell = (cell: Cell, type: string): string =>
+const jsonCell = (cell: OutValue, type: string): string =>
   type === "JSON" && typeof cell === "string" ? cell.replace(/[\r\n]+/g, " ") : cellJson(cell);
 
 /** Two columns of one name would lose one value in an object, so the second becomes `name_1`. */
-export const uniqueNames = (columns: readonly ResultColumn[]): readonly string[] => {
+export const uniqueNames = (columns: readonly QueryColumn[]): readonly string[] => {
   const taken = new Set<string>();
   return columns.map(({ name }) => {
     let unique = name;
@@ -71,45 +62,45 @@ export const uniqueNames = (columns: readonly ResultColumn[]): readonly string[]
   });
 };
 
-const objectOf = (columns: readonly ResultColumn[]) => {
+const objectOf = (columns: readonly QueryColumn[]) => {
   const keys = uniqueNames(columns).map((name) => JSON.stringify(name));
-  return (cells: readonly Cell[]) =>
+  return (cells: readonly OutValue[]) =>
     `{${keys.map((key, at) => `${key}:${jsonCell(cells[at] ?? null, columns[at]?.type ?? "")}`).join(",")}}`;
 };
 
 /** Text of a value without quotes. */
-const plain = (cell: Cell): string =>
+const plain = (cell: OutValue): string =>
   typeof cell === "string" || typeof cell === "number" ? String(cell) : cellJson(cell);
 
 const csvText = (text: string): string =>
   text === "" || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
 /** NULL is an empty cell, the empty text is `""`, so both are distinct. */
-const csvCell = (cell: Cell): string => (cell === null ? "" : csvText(plain(cell)));
+const csvCell = (cell: OutValue): string => (cell === null ? "" : csvText(plain(cell)));
 
 /** RFC 4180: CRLF ends a line, quotes are doubled. */
-const csvWriter = (columns: readonly ResultColumn[]): RowWriter => ({
+const csvWriter = (columns: readonly QueryColumn[]): RowWriter => ({
   head: `${columns.map(({ name }) => csvText(name)).join(",")}\r\n`,
   row: (cells) => `${cells.map(csvCell).join(",")}\r\n`,
   foot: "",
 });
 
-const jsonWriter = (columns: readonly ResultColumn[]): RowWriter => {
+const jsonWriter = (columns: readonly QueryColumn[]): RowWriter => {
   const toObject = objectOf(columns);
   return { head: "[", row: (cells, index) => `${index === 0 ? "\n" : ",\n"}${toObject(cells)}`, foot: "\n]\n" };
 };
 
-const ndjsonWriter = (columns: readonly ResultColumn[]): RowWriter => {
+const ndjsonWriter = (columns: readonly QueryColumn[]): RowWriter => {
   const toObject = objectOf(columns);
   return { head: "", row: (cells) => `${toObject(cells)}\n`, foot: "" };
 };
 
 /** Writer of a format that is written row by row. */
-export const rowWriter = (format: Exclude<QueryFormat, "table">, columns: readonly ResultColumn[]): RowWriter =>
+export const rowWriter = (format: Exclude<QueryFormat, "table">, columns: readonly QueryColumn[]): RowWriter =>
   ({ csv: csvWriter, json: jsonWriter, ndjson: ndjsonWriter })[format](columns);
 
 /** Text of a value in a table: NULL is written out, lists and objects are JSON. */
-export const tableCell = (cell: Cell): string => (cell === null ? "NULL" : plain(cell));
+export const tableCell = (cell: OutValue): string => (cell === null ? "NULL" : plain(cell));
 
 /** Numbers are right-aligned. */
 export const isNumeric = (type: string): boolean =>

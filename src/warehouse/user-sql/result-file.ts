@@ -9,7 +9,8 @@ import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
 import { streamNew } from "../../core/files/own-files.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import { openDatabase } from "../duckdb/database.ts";
-import { type Cell, cellJson, type QueryColumn, type QueryCursor, rowWriter, uniqueNames } from "./query-output.ts";
+import type { OutValue } from "../duckdb/out-values.ts";
+import { cellJson, type QueryColumn, type QueryCursor, rowWriter, uniqueNames } from "./query-output.ts";
 
 export type FileFormat = "csv" | "json" | "ndjson" | "parquet";
 
@@ -34,7 +35,7 @@ const PLAIN_TYPE =
 const parquetType = (type: string): string =>
   /^U?HUGEINT$/.test(type) ? "DECIMAL(38,0)" : PLAIN_TYPE.test(type) ? type : "VARCHAR";
 
-const asText = (cell: Cell): Cell => (cell === null || typeof cell === "string" ? cell : cellJson(cell));
+const asText = (cell: OutValue): OutValue => (cell === null || typeof cell === "string" ? cell : cellJson(cell));
 
 /** The rows as text, in pieces. `count` hears how many rows each batch has. */
 async function* textOf(

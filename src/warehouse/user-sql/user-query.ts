@@ -15,7 +15,6 @@ import type { SqlProcess } from "./sql-process.ts";
 import { withOurGuess } from "./unknown-table.ts";
 
 export interface UserQuery {
-  /** Path of the published snapshot. */
   readonly snapshot: string;
   readonly sql: string;
   /** Ends the process at once. */

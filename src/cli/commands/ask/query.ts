@@ -11,10 +11,10 @@ import { readGiven } from "../../../core/files/given-files.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { counted, parseBytes } from "../../../core/text/units.ts";
 import { queryDestination } from "../../../deliver/open-destination.ts";
+import type { OutValue } from "../../../warehouse/duckdb/out-values.ts";
 import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts";
 import { assertReadable } from "../../../warehouse/user-sql/own-snapshot.ts";
 import {
-  type Cell,
   isNumeric,
   type QueryCursor,
   type QueryFormat,
@@ -106,7 +106,7 @@ interface Written {
 const writeTable = async ({ columns, batches }: QueryCursor, context: CommandContext): Promise<Written> => {
   const { terminal, shared } = context;
   const most = terminal.isTty.out ? MOST_ROWS_SHOWN : Number.POSITIVE_INFINITY;
-  const rows: (readonly Cell[])[] = [];
+  const rows: (readonly OutValue[])[] = [];
   let more = false;
   for await (const batch of batches) {
     for (const row of batch) {

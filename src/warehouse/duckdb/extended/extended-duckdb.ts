@@ -15,7 +15,6 @@ type Row = Readonly<Record<string, unknown>>;
 /** Most characters of a row of a user's statement. */
 const ROW_CHARACTERS = 100_000_000;
 
-/** Columns and rows of a user's statement. */
 export interface Answered {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   readonly batches: AsyncIterable<readonly (readonly OutValue[])[]>;

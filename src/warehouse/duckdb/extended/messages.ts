@@ -10,7 +10,6 @@ export interface ObjectStore {
   readonly pathStyle?: boolean | undefined;
 }
 
-/** The first message. */
 export interface Opening {
   readonly kind: "open";
   /** DuckDB size text. */

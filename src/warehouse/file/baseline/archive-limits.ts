@@ -1,9 +1,9 @@
 // Keeps the archive within its limits: removes files that are too old, or the oldest of too many. Only what the baseline
 // covers is removed; where it does not reach far enough, a new one is made first.
 import { rm, rmdir, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { listOwn, listOwnIfThere } from "../../../core/files/own-files.ts";
+import { dirname } from "node:path";
 import { timeMs } from "../../../core/time.ts";
+import { monthFiles } from "../../archive/read-archive.ts";
 import { makeBaseline, proveBaseline, readBaseline } from "./baseline.ts";
 
 const DAY_MS = 86_400_000;
@@ -48,16 +48,12 @@ const firstEntryOf = (file: string): number | null => {
 
 /** Files of the archive, oldest first. */
 const archiveFiles = async (dir: string): Promise<readonly ArchiveFile[]> => {
-  const months = (await listOwnIfThere(dir)).filter((name) => /^\d{4}-\d{2}$/.test(name));
   const found: ArchiveFile[] = [];
-  for (const month of months) {
-    for (const name of await listOwn(join(dir, month))) {
-      const path = join(dir, month, name);
-      const { mtimeMs, size } = await stat(path);
-      const firstEntry = firstEntryOf(name);
-      const runId = firstEntry === null ? runOf(name) : null;
-      found.push({ path, at: startOfRun(name) ?? mtimeMs, bytes: size, firstEntry, runId });
-    }
+  for (const { name, path } of await monthFiles(dir)) {
+    const { mtimeMs, size } = await stat(path);
+    const firstEntry = firstEntryOf(name);
+    const runId = firstEntry === null ? runOf(name) : null;
+    found.push({ path, at: startOfRun(name) ?? mtimeMs, bytes: size, firstEntry, runId });
   }
   return found.sort((a, b) => a.at - b.at);
 };
@@ -112,7 +108,6 @@ interface Place {
 export interface ArchivePruned {
   readonly files: number;
   readonly bytes: number;
-  /** True when a new baseline was made for it. */
   readonly newBaseline: boolean;
 }
 

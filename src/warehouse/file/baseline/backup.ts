@@ -30,7 +30,6 @@ export const noteSchema = z.object({
   made_at: z.number(),
   /** Number of the last change that the copy holds. */
   applied: z.int().nonnegative(),
-  /** Version of duckmirror that wrote it. */
   version: z.string(),
   /** Path in the folder → size and digest. */
   files: z.record(z.string(), fileSchema),
@@ -118,7 +117,6 @@ export interface Backup extends BackupNote {
 export const isBackupFile = (name: string): boolean =>
   name === COPY || SMALL_FILES.some((small) => name === join("state", small));
 
-/** Path of the copy of the snapshot. */
 export const copyPathOf = ({ folder }: Backup): string => join(folder, COPY);
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null;
@@ -172,7 +170,6 @@ interface BackupRequest {
   readonly state: string;
   /** Folder that the backup becomes. */
   readonly target: string;
-  /** Replace an earlier backup. */
   readonly force: boolean;
   readonly version: string;
   /** Finds or makes the key that signs it. */

@@ -68,7 +68,6 @@ export const holdsOlderValues = async (state: string, rules: readonly string[]):
 // A data directory whose `state/` is gone: the mirror goes on from its snapshot, as after a restore. A new mirror would be
 // published over the snapshot, and every row paid for again.
 
-/** Paths in a data directory. */
 interface Paths {
   readonly state: string;
   readonly archiveDir: string;
@@ -113,21 +112,17 @@ const baselineSchema = z.object({
   /** ms since the epoch. */
   made_at: z.number(),
   bytes: z.int().nonnegative(),
-  /** Hex digest of the copy. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
 export interface Baseline extends z.output<typeof baselineSchema> {
-  /** Path of the copy. */
   readonly path: string;
 }
 
 const NOTE = "baseline.json";
 
-/** Folder of the baseline in `state/`. */
 export const baselineDir = (state: string): string => join(state, "baseline");
 
-/** Hex digest of a file. */
 export const digestOf = async (path: string): Promise<string> => {
   const hash = createHash("sha256");
   await pipeline(await streamOwn(path, { highWaterMark: 1024 * 1024 }), hash);

@@ -14,7 +14,6 @@ import { createQueryProcesses, type QueryProcesses } from "../../user-sql/user-q
 export interface ChecksSetting {
   /** Folder of the files, absolute. */
   readonly folder: string;
-  /** Where SQL of users may run. */
   readonly source: UserSqlSetting;
 }
 

@@ -3,7 +3,6 @@ import { catalogTables, type DictionaryColumn, type DictionaryTable } from "../.
 import { literal, quoted } from "../../../core/text/sql-text.ts";
 
 export interface StarterCheck {
-  /** Name of the file. */
   readonly name: string;
   readonly text: string;
 }

@@ -28,7 +28,6 @@ export interface Keeping {
 const factsRow = z.object({ position: z.number(), complete: z.boolean() });
 export type SnapshotFacts = z.output<typeof factsRow>;
 
-/** What the index says of the state of a database. */
 export const factsOf = async (database: Database): Promise<SnapshotFacts> =>
   (await database.query(sqlText("warehouse/snapshot-facts.sql"), [], factsRow))[0] ?? { position: 0, complete: false };
 
@@ -80,7 +79,6 @@ export const notePublished = async (
   await writeIndex(snapshot, { v: 1, last: last + 1, snapshots: [...staying([...there, fresh], keeping, now)] });
 };
 
-/** Removes kept snapshots, named by their paths. */
 export const removeKept = async (snapshot: string, paths: readonly string[]): Promise<void> => {
   const index = await readIndex(snapshot);
   const left = index.snapshots.filter(({ n }) => !paths.includes(keptFile(snapshot, n)));

@@ -36,7 +36,6 @@ const proveCopy = async (copy: string, applied: number): Promise<void> => {
   }
 };
 
-/** Copies the closed working file to `temporary`. */
 const copyAside = async (working: string, temporary: string): Promise<void> => {
   // A clean close leaves no WAL. If one remains, a copy without it would lack commits.
   const wal = await stat(`${working}.wal`).catch(() => null);
@@ -59,13 +58,10 @@ export interface MirrorHome {
 }
 
 export interface PublishMeans {
-  /** Measures the duration. */
-  readonly monotonicMs: () => number;
   /** ms since the epoch. */
   readonly now: () => number;
   /** Which earlier snapshots stay; null: those that are kept already. */
   readonly keeping: Keeping | null;
-  /** Keeps the state before it is published. */
   readonly home?: MirrorHome | undefined;
 }
 
@@ -81,9 +77,9 @@ export const stampPublished = async (database: Database, now: number): Promise<v
 export const publishSnapshot = async (
   database: Database,
   snapshot: string,
-  { monotonicMs, now, keeping, home }: PublishMeans,
+  { now, keeping, home }: PublishMeans,
 ): Promise<Published> => {
-  const start = monotonicMs();
+  const start = performance.now();
   await database.flushWal();
   const applied = await readApplied(database);
   const facts = await factsOf(database);
@@ -106,10 +102,9 @@ export const publishSnapshot = async (
   await noteOwn(snapshot);
   const { size } = await stat(snapshot);
   await notePublished(snapshot, { facts, bytes: size, now: now() }, keeping);
-  return { path: snapshot, bytes: size, durationMs: Math.round(monotonicMs() - start) };
+  return { path: snapshot, bytes: size, durationMs: Math.round(performance.now() - start) };
 };
 
-/** Removes leftovers of a killed publish. */
 export const removeLeftovers = async (snapshot: string): Promise<void> => {
   const dir = dirname(snapshot);
   for (const name of await listOwn(dir)) {

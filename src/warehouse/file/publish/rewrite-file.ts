@@ -19,7 +19,6 @@ import { sqlText } from "../../duckdb/sql-files.ts";
 
 const PREFIX = "new-";
 
-/** True for the name of such a folder. */
 export const isFreshFolder = (name: string): boolean => name.startsWith(PREFIX);
 
 /** `work` with the path of the successor of `file`; what `work` leaves there is removed. */

@@ -1,12 +1,11 @@
 // Streams the change feed page by page from the published snapshot, and on request waits for the next snapshot.
-import { statSync } from "node:fs";
 import type { Clock } from "../../../core/clock.ts";
+import { fileVersion } from "../looks.ts";
 import { openSnapshot } from "../mirror-reader.ts";
 import type { Change, ChangePage } from "./change.ts";
 import { type ChangesRequest, readChanges } from "./read-changes.ts";
 
 export interface StreamRequest extends Omit<ChangesRequest, "limit"> {
-  /** Path of the published snapshot. */
   readonly snapshot: string;
   /** Most changes; null: all. */
   readonly limit: number | null;
@@ -21,13 +20,6 @@ const PAGE_ROWS = 4_000;
 /** Time between two checks for a new snapshot, ms. */
 const POLL_MS = 1_000;
 
-/** Different for each publish, which renames a new file into place; null: there is no snapshot. */
-const versionOf = (snapshot: string): string | null => {
-  const file = statSync(snapshot, { throwIfNoEntry: false, bigint: true });
-  return file === undefined ? null : `${file.ino}-${file.mtimeNs}`;
-};
-
-/** The pages of one snapshot. */
 async function* pagesOf(request: StreamRequest, limit: number): AsyncGenerator<ChangePage, void> {
   const database = await openSnapshot(request.snapshot, { memoryLimit: "1GB" });
   let { after } = request;
@@ -56,14 +48,14 @@ export async function* streamChanges(request: StreamRequest): AsyncGenerator<rea
   let { after } = request;
   let left = request.limit ?? Number.POSITIVE_INFINITY;
   while (left > 0) {
-    const version = versionOf(snapshot);
+    const version = fileVersion(snapshot);
     for await (const { changes, next } of pagesOf({ ...request, after }, left)) {
       after = next;
       left -= changes.length;
       if (changes.length > 0) yield changes;
     }
     if (!follow) return;
-    for (let found: string | null = version; found === version || found === null; found = versionOf(snapshot)) {
+    for (let found: string | null = version; found === version || found === null; found = fileVersion(snapshot)) {
       await clock.sleep(POLL_MS, signal);
     }
   }

@@ -114,7 +114,6 @@ const differs = (a: JsonValue, b: JsonValue): boolean =>
 const fieldsOf = (before: JsonObject, after: JsonObject): readonly string[] =>
   Object.keys(after).filter((column) => differs(before[column] ?? null, after[column] ?? null));
 
-/** Identifies a change. */
 type Of = Pick<Change, "n" | "table" | "key">;
 
 /** The version at a place; null: an erased contact, or a usage reading that retention removed. Throws UNEXPECTED for others. */
@@ -155,7 +154,6 @@ export interface ReadVersions {
   readonly characters: number;
 }
 
-/** The changes of one table, in order. */
 export const readVersions = async (
   sql: ReadSql,
   table: TableName,

@@ -2,18 +2,13 @@
 import fc from "fast-check";
 import { parse } from "lossless-json";
 import { describe, expect, test } from "vitest";
-import {
-  type Cell,
-  cellJson,
-  isNumeric,
-  type ResultColumn,
-  rowWriter,
-} from "../../../../src/warehouse/user-sql/query-output.ts";
+import type { OutValue } from "../../../../src/warehouse/duckdb/out-values.ts";
+import { cellJson, isNumeric, type QueryColumn, rowWriter } from "../../../../src/warehouse/user-sql/query-output.ts";
 
 const written = (
   format: "csv" | "json" | "ndjson",
-  columns: readonly ResultColumn[],
-  rows: readonly (readonly Cell[])[],
+  columns: readonly QueryColumn[],
+  rows: readonly (readonly OutValue[])[],
 ) => {
   const writer = rowWriter(format, columns);
   return writer.head + rows.map((row, index) => writer.row(row, index)).join("") + writer.foot;

@@ -91,13 +91,14 @@ test("every mirrored table has a past with its columns but the mark of the scope
 
 test("the recipe of a training set takes the account as it was known at each event, whatever comes later", async () => {
   const document = readFileSync(new URL("../../../../../docs/CHANGES.md", import.meta.url), "utf8");
-  const [, recipe = ""] = /training set[\s\S]*?```sql\n([\s\S]*?);\n```/.exec(document) ?? [];
+  const [, recipe = ""] = /training set[^`]*`(FROM signals[^`]*)`/.exec(document) ?? [];
   const warehouse = await aWarehouse();
   await applyViews(warehouse.database, T0);
   const scored = (mainScore: number, receivedAt: number) =>
     warehouse.commit(aCheckpoint([aLoad("accounts", [{ id: 1, name: "A", mainScore }], { receivedAt })]));
   const event = (id: number, at: number) => aSignal(id, { accountId: 1, date: new Date(at).toISOString() });
-  const set = () => warehouse.database.query(`${recipe} ORDER BY signal_id`, [], anyRow);
+  const set = () =>
+    warehouse.database.query(`SELECT event.id AS signal_id, known.main_score ${recipe} ORDER BY signal_id`, [], anyRow);
   await scored(10, T0);
   await scored(90, T0 + 20 * STEP_MS);
   const events = [event(1, T0 - STEP_MS), event(2, T0 + 10 * STEP_MS), event(3, T0 + 30 * STEP_MS)];

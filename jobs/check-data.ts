@@ -1,5 +1,5 @@
 // Job check-data: runs the user's checks by hand on the content of the working file, which the next sync would publish. It publishes and
-// notes nothing. A mirror with a home is brought here first.
+// notes nothing. A mirror with a home is brought here first. `writeStarterChecks` writes a folder of first checks.
 import { join } from "node:path";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";

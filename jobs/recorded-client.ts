@@ -1,5 +1,6 @@
 // A client for commands that send single requests without holding the warehouse (`check`, `feedback`). It notes every
-// call in a call file; the next process that holds the warehouse books them in the ledger.
+// call in a call file; the next process that holds the warehouse books them in the ledger. `answerTo` sends one request and
+// waits once for the rate limit.
 import type { Client } from "../src/api/client.ts";
 import type { ApiCall, ApiOutcome, OkOutcome } from "../src/api/outcome.ts";
 import { causeOf } from "../src/api/outcome.ts";

@@ -7,7 +7,7 @@
 CREATE OR REPLACE VIEW marts.freshness AS
 WITH tables AS (
   -- each table (all), joined by UNION ALL
-  SELECT '{table}' AS table_name, '{stream}' AS stream, count(*) AS row_count, max(_synced_at) AS last_change_at FROM main.{table}
+  SELECT '{table}' AS table_name, '{stream}' AS stream, {place} AS place, count(*) AS row_count, max(_synced_at) AS last_change_at FROM main.{table}
   -- end
 ),
 wanted AS (
@@ -64,7 +64,9 @@ live AS (
   ) AS lists(stream, part)
   WHERE stream <> 'usage' OR part IN (FROM usage_parts)
   UNION ALL
-  SELECT unnest(['news_articles', 'job_openings', 'earnings_calls', 'filings']), company_id, known_at, false FROM companies
+  -- each table (of companies), joined by UNION ALL
+  SELECT '{stream}', company_id, known_at, false FROM companies
+  -- end
   UNION ALL
   -- Profiles of tracked companies are embedded in their accounts and equally fresh.
   SELECT
@@ -217,7 +219,12 @@ verdicts AS (
             THEN 'the organization has no Full Access since ' || tier.since || '; the rows are of the time before'
           WHEN NOT tier.proven THEN 'the account list was empty once; it is asked for again after a day'
         END
-      WHEN tables.stream IN ('companies', 'news_articles', 'job_openings', 'earnings_calls', 'filings', 'account_insights') THEN
+      WHEN tables.stream IN (
+        'companies', 'account_insights',
+        -- each table (of companies), joined by ,
+        '{stream}'
+        -- end
+      ) THEN
         CASE
           -- Lists below accounts are known only once the accounts are read.
           WHEN parent.status IS NULL AND streams.scopes IS NULL AND NOT coalesce(tier.is_public, false) THEN 'accounts were never read, and no company is followed'
@@ -268,13 +275,7 @@ FROM tables
 JOIN verdicts ON verdicts.table_name = tables.table_name
 LEFT JOIN streams ON streams.stream = tables.stream
 LEFT JOIN configured ON configured.stream = tables.stream
-ORDER BY list_position(
-  [
-    'accounts', 'owners', 'contacts', 'signals', 'signal_counts', 'companies', 'company_inputs', 'news_articles', 'job_openings',
-    'earnings_calls', 'filings', 'account_insights', 'usage_snapshots', 'usage_breakdown', 'usage_requests', 'usage_limits'
-  ],
-  tables.table_name
-);
+ORDER BY tables.place;
 
 COMMENT ON VIEW marts.freshness IS 'How much each table holds, how old it is, and whether it is proven to be complete. One row per mirrored table.';
 COMMENT ON COLUMN marts.freshness.table_name IS 'Table in schema main.';

@@ -1,4 +1,5 @@
-// Form of limiter and ledger in Redis: zod schemas of their states, keys and lifetimes.
+// Opens the limiter and the credits that the processes of an organization share in Redis: keys, lifetimes, and the form of
+// the stored ledger.
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { openSharedLedger, type SharedLedger } from "./credits/leases.ts";

@@ -74,7 +74,7 @@ const exported = await exportJob(
   { signal: new AbortController().signal },
 );
 const freshness = await rig.rows(
-  "SELECT table_name, stream, row_count, complete FROM marts.freshness WHERE table_name = 'podcasts'",
+  "SELECT table_name, stream, row_count, scopes, complete FROM marts.freshness WHERE table_name = 'podcasts'",
 );
 const quality = await rig.rows(
   "SELECT field, check_name, affected FROM marts.data_quality WHERE table_name = 'podcasts'",

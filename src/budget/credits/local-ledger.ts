@@ -1,4 +1,4 @@
-// Ledger of one process: keeps the state of ledger.ts in memory and grants reservations.
+// The ledger that requests reserve credits from (`Ledger`), and that of one process: it keeps the state of ledger.ts in memory.
 import type { Quota } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

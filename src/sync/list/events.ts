@@ -61,7 +61,7 @@ export type ListEvent =
 
 /** How a reading ended. */
 export interface Verdict {
-  /** Every page was read, and every link proven. */
+  /** The reading came to the end of the list, or gave it up. */
   readonly whole: boolean;
   readonly addsUp: boolean;
   /** For a whole list that does not add up: the rows that could not be confirmed. */

@@ -1,4 +1,5 @@
-// Parses an archived response and converts it to the same rows as when it was received. Pure.
+// Archived responses: parses one, and converts it to rows by the rules of today. `redactingArchive` reads
+// responses without what these rules exclude.
 import { readEnvelope } from "../../api/envelope.ts";
 import type { Envelope } from "../../api/outcome.ts";
 import type { Redactor } from "../../api/redact.ts";

@@ -1,4 +1,4 @@
-// Writes the rows of a query to a file: CSV, JSON, NDJSON or Parquet. No more than one batch of rows is in memory. Parquet is made by a
+// Writes the rows of a query to a file that the server's page downloads: CSV, JSON, NDJSON or Parquet. No more than one batch of rows is in memory. Parquet is made by a
 // DuckDB of duckmirror's own, because the process of a user's SQL can write no file.
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { catalogTables, streamOfTable } from "../../../src/catalog/dictionary.ts";
 import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
@@ -6,9 +5,10 @@ import { describeViews } from "../../../src/warehouse/file/views.ts";
 import { renderLlmsText, renderSkill } from "../../support/documents/assistant-documents.ts";
 import { renderDataDocument } from "../../support/documents/dictionary-document.ts";
 
+const dataDocument = async () => renderDataDocument([...catalogTables(), ...(await describeViews())]);
+
 test("docs/DATA.md is what the catalog and the views say (npx vitest run test/src/catalog/dictionary.test.ts -u)", async () => {
-  const text = renderDataDocument([...catalogTables(), ...(await describeViews())]);
-  await expect(text).toMatchFileSnapshot("../../../docs/DATA.md");
+  await expect(await dataDocument()).toMatchFileSnapshot("../../../docs/DATA.md");
 });
 
 test("docs/llms.txt and the skill for assistants name every table and view (the same command writes them)", async () => {
@@ -67,8 +67,8 @@ test("every table knows the stream to sync for it", () => {
   });
 });
 
-test("the diagram draws every table of main and escapes nothing GitHub trips over", () => {
-  const text = readFileSync(new URL("../../../docs/DATA.md", import.meta.url), "utf8");
+test("the diagram draws every table of main and escapes nothing GitHub trips over", async () => {
+  const text = await dataDocument();
   const [, diagram = ""] = /```mermaid\n([\s\S]*?)```/.exec(text) ?? [];
   for (const name of TABLE_NAMES) expect(diagram).toContain(`  ${name} {\n`);
   for (const line of diagram.trim().split("\n").slice(1)) {
@@ -76,8 +76,8 @@ test("the diagram draws every table of main and escapes nothing GitHub trips ove
   }
 });
 
-test("docs/DATA.md names each column of history and each table without a shared column", () => {
-  const text = readFileSync(new URL("../../../docs/DATA.md", import.meta.url), "utf8");
+test("docs/DATA.md names each column of history and each table without a shared column", async () => {
+  const text = await dataDocument();
   const [, history = ""] = /## Schema history\n([\s\S]*?)\n## /.exec(text) ?? [];
   for (const name of ["valid_from", "valid_to", "change", "change_n"]) expect(history).toContain(`| \`${name}\` |`);
   const lacking = catalogTables()

@@ -71,7 +71,7 @@ CREATE TABLE history."podcasts" (${columns}, valid_from TIMESTAMPTZ, valid_to TI
     found: ["podcasts c_1 field p1 title First Renamed newer repaired"],
     repaired: { rows: ["c_1 p1 Renamed", "c_1 p2 Second", "c_2 p3 Third"], history: 1 },
     exported: 3,
-    freshness: ["podcasts podcasts 3 true"],
+    freshness: ["podcasts podcasts 3 2 true"],
     quality: ["aired_on missing_optional 1"],
     written: ["podcasts 3"],
     status: 3,

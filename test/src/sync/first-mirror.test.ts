@@ -85,9 +85,7 @@ test("a second sync right after a complete one costs one credit per organization
   const before = service.log.length;
   const { report } = await sync();
   expect(service.log.slice(before).map((entry) => entry.path)).toEqual(["/v1/accounts", "/v1/contacts", "/v1/signals"]);
-  expect(report.streams.map((stream) => stream.inserted + stream.updated + stream.deleted)).toEqual(
-    new Array(11).fill(0),
-  );
+  expect(report.streams.filter((stream) => stream.inserted + stream.updated + stream.deleted > 0)).toEqual([]);
 });
 
 type Shape = readonly [string, FakeOptions];

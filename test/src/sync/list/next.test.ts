@@ -242,6 +242,7 @@ const events: fc.Arbitrary<ListEvent> = fc.oneof(
   fc.record({ kind: fc.constant("walk" as const), because: fc.constant("x"), ...begins }),
   fc.record({ kind: fc.constant("read-changes" as const), shape: fc.constant(SHAPE) }),
   fc.record({ kind: fc.constantFrom("absent" as const, "believed-no-more" as const, "finished" as const) }),
+  fc.record({ kind: fc.constant("counted" as const), total: rowCounts }),
   fc.record({ kind: fc.constant("failed" as const), error: fc.constant(ERROR), resumable: fc.boolean() }),
 );
 const starts = fc

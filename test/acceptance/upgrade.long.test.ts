@@ -35,7 +35,10 @@ const nextBuild = (): string =>
     const next = VERSION + 1;
     const own = `(?:VERSION|${VERSION})`;
     const changed = code
-      .replace(new RegExp(`sync: \\{\\s*v: ${own},\\s*since: ${VERSION}`), `sync: { v: ${next}, since: ${next}`)
+      .replace(
+        new RegExp(`SYNC_WRITTEN = \\{\\s*v: ${own},\\s*since: ${VERSION}`),
+        `SYNC_WRITTEN = { v: ${next}, since: ${next}`,
+      )
       .replace(new RegExp(`since > ${own}`), `since > ${next}`);
     expect(changed).toMatch(new RegExp(`since: ${next}[^]*since > ${next}`));
     return changed;

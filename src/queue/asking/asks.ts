@@ -12,7 +12,7 @@ import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { timeMs } from "../../core/time.ts";
 import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
-import { type SyncPayload, WRITTEN } from "./payloads.ts";
+import { SYNC_WRITTEN, type SyncPayload } from "./payloads.ts";
 
 // Adds a trace span to each request for a sync; the spans of its later work belong to it. The engine and the jobs at the end of a
 // sync have their own spans (src/sync/request/tracing.ts, take-jobs.ts).
@@ -106,7 +106,7 @@ export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () 
   const wanted = extent.streams.length > 0 ? extent.streams : (config.streams ?? STREAM_NAMES);
   const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
   return {
-    ...WRITTEN,
+    ...SYNC_WRITTEN,
     syncId: newRunId(now, random),
     profile: config.profile,
     streams,

@@ -16,6 +16,11 @@ export const VERSION = 1;
  * can ignore raises only VERSION.
  */
 export const WRITTEN = { v: VERSION, since: 1 } as const;
+/**
+ * The same of a sync, and of what is kept of it while it runs. A change of these alone leaves older programs the results, which
+ * their callers wait for during an upgrade.
+ */
+export const SYNC_WRITTEN = { v: VERSION, since: 1 } as const;
 export const versions = z.object({ v: z.int(), since: z.int() });
 const streamName = z.string().refine(isStreamName, { error: "is not a stream" });
 

@@ -15,6 +15,7 @@ import {
   isForOthers,
   keptSync,
   type StoredOutcome,
+  SYNC_WRITTEN,
   type SyncPayload,
   syncHead,
   syncOutcome,
@@ -107,7 +108,7 @@ const isCancelled = async ({ taken: { signal }, sync, deps }: Work): Promise<boo
   signal.reason === ABORT.cancelled || (await deps.marks.isCancelled(sync.syncId));
 
 const keep = ({ taken: { job }, deps }: Work, results: readonly RunResult[], outcome: StoredOutcome | null) =>
-  job.updateProgress(scrubbed(keptSync, { ...WRITTEN, results: [...results], outcome }, deps));
+  job.updateProgress(scrubbed(keptSync, { ...SYNC_WRITTEN, results: [...results], outcome }, deps));
 
 /** Runs what earlier runs left open. Returns all runs, and what follows from them. */
 const runOpen = async (

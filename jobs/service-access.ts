@@ -9,12 +9,10 @@ import { createMemoryState } from "../src/budget/store/state-store.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { mostValues } from "../src/core/config/memory-plan.ts";
-import { resolveHashKey } from "../src/core/config/secrets/server-key.ts";
 import { resolveToken } from "../src/core/config/secrets/token.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { createLocalSender, type Sender } from "../src/sync/request/sender.ts";
-import { assertWritable } from "../src/warehouse/file/working-file.ts";
 
 /** Inputs of opening the access. */
 export interface AccessContext {
@@ -65,18 +63,4 @@ export const openOwnAccess: OpenAccess = async (config, context) => {
       await Promise.all([rememberLimiter(file, organization, limiter), client.close()]);
     },
   };
-};
-
-/**
- * Finds what would keep a profile from syncing, without a request: checks address, token, key of hashed fields and data directory. Returns
- * the token. Throws BASE_URL_MISSING, the errors of the token, TOKEN_OVER_PLAIN_HTTP, CONFIG_INVALID and DATA_DIR_UNWRITABLE.
- */
-export const checkProfileJob = async (config: Config, context: Omit<AccessContext, "token">): Promise<Secret> => {
-  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-  assertWritable(config.dataDir);
-  await resolveHashKey(config);
-  const token = await resolveToken(config);
-  // Making the client checks the address and the proxy settings.
-  await clientOf(config, { ...context, token }).close();
-  return token;
 };

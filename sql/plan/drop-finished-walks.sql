@@ -1,5 +1,5 @@
 -- Purpose: drops the keys of finished walks, except walks that left rows unconfirmed.
--- Readers: src/sync/run/run-sync.ts and src/sync/recovery/replay.ts, when a run ends.
+-- Readers: src/sync/run/finish-run.ts and src/sync/recovery/replay.ts, when a run ends.
 DELETE FROM sync.walk_seen
 WHERE walk_id NOT IN (
   SELECT walk_id

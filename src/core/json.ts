@@ -30,6 +30,15 @@ export const jsonOrNull = (text: string): unknown => {
   }
 };
 
+/** The value of a JSON text; any other text as it is. */
+export const jsonOrText = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
 // How many values a JSON text holds, before it is parsed: each takes memory, however few bytes it has in the text. PURE.
 
 const QUOTE = 0x22;

@@ -24,7 +24,7 @@ const noteSchema = z.object({
       /** How long that delivery took. */
       ms: z.number(),
       /** Rows that the destination cannot hold, per table. */
-      leftOut: z.array(z.object({ table: z.string(), rows: z.int() })).default([]),
+      leftOut: z.array(z.object({ table: z.string(), rows: z.int() })),
     })
     .nullable(),
   /** Attempts that failed since the last delivery that did not; null: none. `givenUp`: no further one follows. */

@@ -182,7 +182,7 @@ const versionOf = (file: string): string | null => {
   return found === undefined ? null : `${found.ino}-${found.mtimeNs}`;
 };
 
-/** Opens the published snapshot. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, DATA_DIR_UNWRITABLE. */
+/** Opens the published snapshot. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CATALOG_REFUSED, DATA_DIR_UNWRITABLE. */
 export const openSource = async (request: SourceRequest): Promise<OpenSource> => {
   const { dataDir, now } = request;
   const file = snapshotPath(dataDir);

@@ -98,6 +98,18 @@ describe.each([BUCKETS, CONTAINERS])("$kind", (kind) => {
     expect(await dumpMirror(restored)).toEqual(await dumpMirror(other));
   });
 
+  test("the answer to the note is lost: the repeated write is refused by its own condition, and the backup is whole", async () => {
+    const [dataDir, restored] = [await aMirror(), tempDir()];
+    let lost = 0;
+    server().rule = ({ method, key }) =>
+      method === "PUT" && key.endsWith("backup.json") && lost++ === 0 ? "lost" : "pass";
+    await backUp(dataDir);
+    expect(lost).toBeGreaterThan(1);
+    server().rule = null;
+    await restore(restored);
+    expect(await dumpMirror(restored)).toEqual(await dumpMirror(dataDir));
+  });
+
   test("a download whose connection breaks begins again", async () => {
     const [dataDir, restored] = [await aMirror(), tempDir()];
     await backUp(dataDir);

@@ -121,7 +121,7 @@ const eventsOf = (
 };
 
 /**
- * Throws QUERY_FAILED, QUERY_LIMIT, USER_SQL_OFF, USER_SQL_NO_BOX, SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, and the reason of `signal`.
+ * Throws QUERY_FAILED, QUERY_LIMIT, USER_SQL_OFF, USER_SQL_NO_BOX, SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, CATALOG_REFUSED, and the reason of `signal`.
  */
 export const readChangeEvents = async (question: ChangesQuestion): Promise<FoundEvents> => {
   const { snapshot, after, change, signal, rule, sqlSource, query = runUserQuery } = question;

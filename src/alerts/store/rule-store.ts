@@ -18,7 +18,7 @@ const positionSchema = z.object({
   /** Last change that was considered; null: the rule has not been evaluated yet. */
   after: z.int().nullable(),
   /** What the feed said of that change: another text is another feed. null: not known. */
-  change: z.string().nullable().default(null),
+  change: z.string().nullable(),
   /** Version of the snapshot whose changes were all considered. */
   snapshot: z.string().nullable(),
   /** States that are true now, by key. */

@@ -1,9 +1,9 @@
 // A profile of the configuration in the server's form, for `serve` and `worker`.
 import { alertFigures } from "../../../jobs/alerts.ts";
+import { checkProfileJob } from "../../../jobs/check-profile.ts";
 import { feedbackJob } from "../../../jobs/feedback.ts";
 import { followingJob, followJob, unfollowJob } from "../../../jobs/following.ts";
 import { planJson, planSnapshotJob } from "../../../jobs/plan.ts";
-import { checkProfileJob } from "../../../jobs/service-access.ts";
 import { isStreamName } from "../../catalog/streams.ts";
 import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import type { Config } from "../../core/config/config.ts";

@@ -1,7 +1,7 @@
 // Parsers for the text of settings: single values, lists, pairs, and kinds that several settings share. PURE.
 // Messages do not repeat long values, because they may be a token pasted into the wrong setting.
 import { z } from "zod";
-import { jsonOrNull } from "../json.ts";
+import { jsonOrText } from "../json.ts";
 import { didYouMean } from "../text/did-you-mean.ts";
 import { parseDuration } from "../text/units.ts";
 
@@ -125,7 +125,7 @@ export const pairs = (parse: (name: string, value: string) => number | Flaw) =>
 /** A structure in the file, or its JSON in the environment. Each problem says where in it. */
 export const structure = <T extends z.ZodType>(schema: T) =>
   z.unknown().transform((value, ctx): z.output<T> => {
-    const parsed = schema.safeParse(typeof value === "string" ? (jsonOrNull(value) ?? value) : value);
+    const parsed = schema.safeParse(typeof value === "string" ? jsonOrText(value) : value);
     if (parsed.success) return parsed.data;
     for (const { path, message } of parsed.error.issues) {
       ctx.addIssue({ code: "custom", message: path.length === 0 ? message : `${path.join(".")}: ${message}` });

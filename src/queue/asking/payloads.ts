@@ -69,7 +69,7 @@ export const tickPayload = z.object({
   full: z.boolean(),
   jitterMs: z.number(),
   /** The start was already delayed. */
-  putOff: z.boolean().default(false),
+  putOff: z.boolean(),
 });
 
 /** End of a sync: the result of its job. */

@@ -64,7 +64,7 @@ export const TICKS = {
     try {
       return nextRun(parseCron(pattern), tz, now) ?? undefined;
     } catch (error) {
-      // An older program made it, and makes its tick again.
+      // Another program made it, and makes its tick again.
       if (error instanceof CronProblem) return undefined;
       throw error;
     }

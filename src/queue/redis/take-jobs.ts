@@ -74,7 +74,7 @@ export const leaveToOthers = (taken: Taken, now: number): Promise<never> =>
   putOff(taken, offerAgainMs(now - taken.job.timestamp), now);
 
 /**
- * Leaves a job to another worker, because of something that only a program of another version reads. Throws JOB_VERSION where
+ * Leaves a job to another worker, because of something that only a newer program reads. Throws JOB_VERSION where
  * no such worker was there for ten minutes.
  */
 export const leaveUnread = async (taken: Taken, unread: unknown, now: number): Promise<never> => {
@@ -82,7 +82,7 @@ export const leaveUnread = async (taken: Taken, unread: unknown, now: number): P
   throw unreadable(taken.job.id ?? "", unread);
 };
 
-/** The payload of a job. One that only a program of another version reads is left to it. Throws JOB_VERSION. */
+/** The payload of a job. One that only a newer program reads is left to it. Throws JOB_VERSION. */
 export const readPayload = async <T>(
   schema: z.ZodType<T>,
   taken: Taken,

@@ -131,8 +131,8 @@ export const addFleet = (registry: Registry, fleet: Fleet): void => {
 export interface PublishedChanges {
   /** ms since the epoch. */
   readonly publishedAt: number;
-  /** Number of its last change; null: it has no feed. */
-  readonly last: number | null;
+  /** Number of its last change. */
+  readonly last: number;
 }
 
 /** Created per scrape. The function adds a profile's destinations. */
@@ -175,7 +175,7 @@ export const createDeliveryMetrics = (registry: Registry) => {
       lasted.set(of, held.ms / 1000);
       if (published === null) continue;
       behind.set(of, (behindMs(state, published.publishedAt) ?? 0) / 1000);
-      if (published.last !== null) changesBehind.set(of, Math.max(0, published.last - held.n));
+      changesBehind.set(of, Math.max(0, published.last - held.n));
     }
   };
 };

@@ -1,6 +1,6 @@
 // One run: report, forecast, requests and results of each stream, and its requests, failed ones first.
 import { z } from "zod";
-import { jsonOrNull } from "../../core/json.ts";
+import { jsonOrText } from "../../core/json.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import type { Look } from "../../warehouse/read/looks.ts";
 import { notFound } from "../http/refusals.ts";
@@ -11,7 +11,7 @@ const ms = z.number().nullable();
 const word = z.string().nullable();
 
 /** JSON of a column; text that is not JSON is shown unchanged. */
-const jsonText = word.transform((text): unknown => jsonOrNull(text ?? "") ?? text);
+const jsonText = word.transform((text): unknown => (text === null ? null : jsonOrText(text)));
 
 const runRow = z.object({
   run_id: z.string(),

@@ -2,7 +2,7 @@
 // the server. The page requests these answers again after each publish.
 import { createContext } from "preact";
 import { useContext, useEffect, useReducer, useState } from "preact/hooks";
-import { type Abilities, ask, eventsUrl, type Overview, Refused, withProfile } from "./wire.ts";
+import { type Abilities, ask, eventsUrl, type Overview, type Refused, refusalOf, withProfile } from "./wire.ts";
 
 /** A value with listeners; a component that calls `use` is drawn again when it changes. */
 const shared = <T>(first: T) => {
@@ -90,9 +90,6 @@ export interface Answer<T> {
   readonly value: T | null;
   readonly error: Refused | null;
 }
-
-const refusalOf = (error: unknown): Refused =>
-  error instanceof Refused ? error : new Refused(0, "", `The page failed: ${String(error)}`, "Load it again.");
 
 /** A response of the server, asked for again after each publish and when `again` changes. `null`: asks nothing. */
 export const useAsk = <T>(wanted: string | null, again: unknown = null): Answer<T> => {

@@ -76,7 +76,7 @@ export class Refused extends Error {
 
 /** Any failure of a request as a refusal. */
 export const refusalOf = (error: unknown): Refused =>
-  error instanceof Refused ? error : new Refused(0, "", String(error), "");
+  error instanceof Refused ? error : new Refused(0, "", `The page failed: ${String(error)}`, "Load it again.");
 
 /** The profile in the page's address; empty: the first one. */
 export const chosenProfile = (): string => new URLSearchParams(location.search).get("profile") ?? "";

@@ -29,13 +29,18 @@ export interface Sql {
 /** The part of `Sql` that reads rows. */
 export type ReadSql = Pick<Sql, "query">;
 
-const isRow = (value: unknown): value is object => typeof value === "object" && value !== null;
+const isRow = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
 
 /** Schema of a row whose columns have the names of `shape` in snake case: `last_check_at` is read as `lastCheckAt`. */
 export const rowOf = <Shape extends z.ZodRawShape>(shape: Shape) => {
-  const names = new Map(Object.keys(shape).map((name) => [snakeCase(name), name]));
-  const renamed = (row: object) => Object.entries(row).map(([column, cell]) => [names.get(column) ?? column, cell]);
-  return z.preprocess((row) => (isRow(row) ? Object.fromEntries(renamed(row)) : row), z.object(shape));
+  const columns = Object.keys(shape).map((name) => [name, snakeCase(name)] as const);
+  const renamed = (row: Readonly<Record<string, unknown>>) => {
+    const named: Record<string, unknown> = {};
+    for (const [name, column] of columns) named[name] = row[column];
+    return named;
+  };
+  return z.preprocess((row) => (isRow(row) ? renamed(row) : row), z.object(shape));
 };
 
 const bind = (params: readonly SqlValue[]) => {

@@ -16,7 +16,7 @@ import { takeWriterLock } from "../file/working-file.ts";
 import { type Manifest, type ManifestEntry, type Part, partsOf, readManifest } from "./manifest.ts";
 import { modesOf, recoverSwap, stagingDir, swapIn } from "./swap.ts";
 import { type ExportFormat, exportTables } from "./tables.ts";
-import { eachPart, lastRun, openSnapshot, type PartStyle, writePart } from "./write-parts.ts";
+import { eachPart, lastRun, openForParts, type PartStyle, writePart } from "./write-parts.ts";
 
 export interface ExportRequest {
   readonly snapshot: string;
@@ -177,7 +177,7 @@ export const settleExport = async (dir: string): Promise<void> => {
  */
 export const exportSnapshot = async (request: ExportRequest): Promise<ExportReport> => {
   const { snapshot, dir, memory } = request;
-  const database = await openSnapshot(snapshot, dir, { spill: ".staging/spill", memory });
+  const database = await openForParts(snapshot, dir, { spill: ".staging/spill", memory });
   try {
     try {
       makeFolders(dir, 0o700);

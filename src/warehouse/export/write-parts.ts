@@ -39,7 +39,7 @@ export const WHOLE_PARQUET: PartStyle = { format: "parquet", guardFormulas: fals
  * Opens a snapshot that may read and write only below `dir`; `spill`: folder in it for what memory does not hold.
  * Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, DATA_DIR_UNWRITABLE or DISK_FULL.
  */
-export const openSnapshot = async (
+export const openForParts = async (
   snapshot: string,
   dir: string,
   options: { readonly spill: string; readonly memory?: MemoryPlan | undefined },

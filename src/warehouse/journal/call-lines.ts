@@ -71,8 +71,7 @@ export const createCallLog = ({ runId, mode, write, now, longestMs }: CallLogOpt
       write({ line: "sent", ...sent, at: now(), until: until() });
     },
     answered: (request: RequestRecord, quota: QuotaReading | null): void => {
-      const { serviceRequestId = null, apiVersion = null } = request;
-      write({ line: "answered", request: { ...request, serviceRequestId, apiVersion }, quota, until: until() });
+      write({ line: "answered", request, quota, until: until() });
     },
     end: (error: string | null, quota: QuotaReading | null): void => {
       if (begun) write({ line: "end", at: now(), error, quota });

@@ -1,5 +1,5 @@
 // The client over real sockets: every way an answer can be right or wrong ends in exactly one typed outcome.
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { ApiCall } from "../../../src/api/outcome.ts";
 import * as play from "../../support/scripted-server.ts";
@@ -31,6 +31,25 @@ describe("a complete answer", () => {
     if (outcome.kind !== "ok") throw new Error("not ok");
     expect(outcome.wire.encoding).toBe("gzip");
     expect(gunzipSync(outcome.wire.bytes).toString()).toBe(body);
+  });
+
+  test("another charset counts only for bytes that are no UTF-8, compressed or not; the archive then gets UTF-8", async () => {
+    const named = { data: [{ id: 1, name: "Café Müller" }], meta: PAGE.meta };
+    const text = JSON.stringify(named);
+    const latin = Buffer.from(text, "latin1");
+    const headers = { "content-type": "application/json; charset=ISO-8859-1" };
+    server.play(
+      play.answer(latin, { headers }),
+      play.answer(gzipSync(latin), { headers: { ...headers, "content-encoding": "gzip" } }),
+      play.answer(text, { headers }),
+    );
+    const sender = client();
+    for (let sent = 0; sent < 3; sent++)
+      expect(await sender.send(LIST)).toMatchObject({
+        kind: "ok",
+        data: named.data,
+        wire: { bytes: Buffer.from(text), encoding: "identity" },
+      });
   });
 
   test("integers beyond 2^53 arrive exactly", async () => {

@@ -146,6 +146,18 @@ test("Redis is full: asking says so, and the next sync after there is room is co
   await isComplete(org, worker);
 });
 
+test("a worker does not start on a Redis that is full, or that may evict", async () => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  const admin = new Redis(redis.url);
+  afterTest(async () => admin.disconnect());
+  await admin.config("SET", "maxmemory", "1");
+  await expect(aWorker(redis, [org.config(redis)])).rejects.toMatchObject({ code: "REDIS_FULL", exitCode: 5 });
+  await admin.config("SET", "maxmemory", "20mb");
+  await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+  await expect(aWorker(redis, [org.config(redis)])).rejects.toMatchObject({ code: "REDIS_EVICTS", exitCode: 2 });
+});
+
 test("a Redis that is set to evict while the worker runs is complained about", async () => {
   const redis = await aRedis();
   const org = await anOrg();

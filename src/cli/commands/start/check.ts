@@ -3,8 +3,8 @@
 // signals as well, and for accounts inside the setting `scope`, one credit each. A refusal costs nothing.
 import { z } from "zod";
 import { type CheckResult, checkJob } from "../../../../jobs/check.ts";
+import { checkProfileJob } from "../../../../jobs/check-profile.ts";
 import { recordedClient } from "../../../../jobs/recorded-client.ts";
-import { checkProfileJob } from "../../../../jobs/service-access.ts";
 import { chargeOf } from "../../../api/retry-policy.ts";
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import type { Config } from "../../../core/config/config.ts";

@@ -1,4 +1,4 @@
-// Kind `parquet`: the export's parts in a folder or in object storage, as a set that changes as a whole (lists.ts).
+// Kind `parquet`: the export's parts in a folder or in object storage, as a set that changes as a whole (parquet-set.ts).
 // Parts have names of their own and are never changed, so that a reader of a manifest reads what it names, also while the
 // next set is being brought.
 import { randomUUID } from "node:crypto";
@@ -11,7 +11,7 @@ import type { Database } from "../../../warehouse/duckdb/database.ts";
 import { statementError } from "../../../warehouse/duckdb/duck-errors.ts";
 import { type Part, partsOf } from "../../../warehouse/export/manifest.ts";
 import { exportTables } from "../../../warehouse/export/tables.ts";
-import { eachPart, lastRun, openSnapshot, WHOLE_PARQUET, writePart } from "../../../warehouse/export/write-parts.ts";
+import { eachPart, lastRun, openForParts, WHOLE_PARQUET, writePart } from "../../../warehouse/export/write-parts.ts";
 import type { Delivered, DeliveredRows, DeliverySource, Destination, DestinationContext } from "../../destination.ts";
 import { assertConditional, type ObjectStore } from "../../stores/object-store.ts";
 import { storeOf } from "../../stores/open-store.ts";
@@ -163,7 +163,7 @@ const deliverSet = async (
   if (before === null) await assertConditional(store, signal);
   const delivery = randomUUID();
   const brought = await inStaging(source, async (partsDir) => {
-    const database = await openSnapshot(source.snapshot, partsDir, { spill: "spill", memory: options.memory });
+    const database = await openForParts(source.snapshot, partsDir, { spill: "spill", memory: options.memory });
     try {
       // Parts of a set that is taken over may be gone.
       const held = source.takeOver ? null : before;

@@ -14,7 +14,7 @@ import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
 import { jsonOrNull } from "../../../core/json.ts";
 import { isoTime, timeMs } from "../../../core/time.ts";
-import { openSnapshot } from "../../../warehouse/export/write-parts.ts";
+import { openForParts } from "../../../warehouse/export/write-parts.ts";
 import { digestOf } from "../../../warehouse/file/baseline/baseline.ts";
 import { factsOf, type Keeping, type SnapshotFacts, staying } from "../../../warehouse/file/publish/keep-snapshots.ts";
 import {
@@ -134,7 +134,7 @@ const bringNow = async (store: ObjectStore, entry: Entry, file: () => Promise<Lo
 };
 
 const readFacts = async (source: DeliverySource, memory: MemoryPlan | undefined): Promise<SnapshotFacts> => {
-  const database = await openSnapshot(source.snapshot, dirname(source.snapshot), { spill: "spill", memory });
+  const database = await openForParts(source.snapshot, dirname(source.snapshot), { spill: "spill", memory });
   try {
     return await factsOf(database);
   } finally {

@@ -20,12 +20,12 @@ const extent = z
     }
   })
   .pipe(
-    versions.partial().extend({
+    versions.extend({
       streams: z.array(z.string().refine(isStreamName)),
       full: z.boolean(),
       reset: z.array(z.string()).optional(),
       datedAfter: z.string().optional(),
-      scheduled: z.boolean().default(false),
+      scheduled: z.boolean(),
     }),
   );
 

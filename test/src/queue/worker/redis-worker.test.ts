@@ -96,6 +96,17 @@ describe("a sync that was asked for", () => {
     expect(await client.ttl(key)).toBeGreaterThan(86_000);
   });
 
+  test("with one key for two profiles is two syncs", async () => {
+    const redis = await aRedis();
+    const org = await anOrg();
+    const profiles = ["north", "south"].map((profile) => ({ ...org.config(redis), profile }));
+    const { triggers } = await someTriggers(redis, profiles);
+    const ask = (profile: string) => triggers.start(anAsk({ profile, idempotencyKey: "nightly" }));
+    const [north, south] = [await ask("north"), await ask("south")];
+    expect(south.joined).toBe(false);
+    expect(south.runId).not.toBe(north.runId);
+  });
+
   test("again with the same key but another extent or timeout is refused, and the first one is not disturbed", async () => {
     const redis = await aRedis();
     const org = await anOrg();

@@ -14,7 +14,6 @@ const ANSWER: Answer = {
   headers: { "content-type": "application/json", date: "Fri, 02 Jan 2026 00:00:00 GMT" },
   body: Buffer.from(TEXT),
 };
-const _HALF = Math.floor(TEXT.length / 2);
 
 const stepsOf = (fault: Fault): readonly Step[] => {
   const faulty: FaultyResponse = faultyResponse(fault, ANSWER);

@@ -51,15 +51,13 @@ test("a destination to which nothing was delivered yet shows no position, and no
   expect([value("delivery_position"), value("delivery_behind_seconds")]).toEqual([null, null]);
 });
 
-test("without a snapshot, or without a feed in it, nothing is said of what is behind", async () => {
+test("without a snapshot, nothing is said of what is behind", async () => {
   const without = await metricsOf(aState(aNote()), null);
   expect([
     without("delivery_changes_behind"),
     without("delivery_behind_seconds"),
     without("delivery_position"),
   ]).toEqual([null, null, 70]);
-  const old = await metricsOf(aState(aNote()), { publishedAt: 40_000, last: null });
-  expect([old("delivery_changes_behind"), old("delivery_behind_seconds")]).toEqual([null, 30]);
 });
 
 test("a destination ahead of a restored snapshot is behind by nothing", async () => {

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openSnapshot } from "../../../../src/warehouse/export/write-parts.ts";
+import { openForParts } from "../../../../src/warehouse/export/write-parts.ts";
 import { writeBackup } from "../../../../src/warehouse/file/baseline/backup.ts";
 import { readRun } from "../../../../src/warehouse/read/read-run.ts";
 import { readStatus } from "../../../../src/warehouse/read/read-status.ts";
@@ -35,7 +35,7 @@ test("an empty file is damaged for every reader, and never the working file", as
   const damaged = refused("SNAPSHOT_DAMAGED");
   await expect(readStatus(snapshot, { runs: 1 })).rejects.toEqual(damaged);
   await expect(readRun(snapshot, "run")).rejects.toEqual(damaged);
-  await expect(openSnapshot(snapshot, dir, { spill: "spill" })).rejects.toEqual(damaged);
+  await expect(openForParts(snapshot, dir, { spill: "spill" })).rejects.toEqual(damaged);
   const target = join(dir, "backup");
   const backup = {
     snapshot,

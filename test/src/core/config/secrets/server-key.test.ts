@@ -38,8 +38,17 @@ describe("the key", () => {
   test("that is short, missing or more than one word is refused without being repeated", async () => {
     expect(() => given({ DUCKMIRROR_SERVER_KEY: "hunter2" })).toThrow(/16 or more/);
     expect(() => given({ DUCKMIRROR_SERVER_KEY: "hunter2" })).not.toThrow(/hunter2/);
-    const missing = given({ DUCKMIRROR_SERVER_KEY_FILE: "nowhere" });
-    await expect(resolveServerKey(missing)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    for (const [name, text] of [
+      ["nowhere", null],
+      ["empty", ""],
+      ["short", "hunter2"],
+      ["words", `${KEY} ${KEY}`],
+    ] as const) {
+      if (text !== null) writeFileSync(join(folder, name), text);
+      const failure = await resolveServerKey(given({ DUCKMIRROR_SERVER_KEY_FILE: name })).catch((error) => error);
+      expect(failure).toMatchObject({ code: "CONFIG_INVALID" });
+      expect(failure.message).not.toMatch(/hunter2|0123456789/);
+    }
   });
 
   test("named keys are enough for others to reach the server", async () => {

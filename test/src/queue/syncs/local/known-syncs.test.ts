@@ -44,3 +44,12 @@ test("the last thousand ended syncs are remembered, and every sync under way", (
   expect(known.get("s1")).toBeUndefined();
   expect(known.get("s2")).toBeDefined();
 });
+
+test("a key belongs to its profile, and a request without one has none", () => {
+  const known = createKnownSyncs({ now: () => 0 });
+  const ask = anAsk({ idempotencyKey: "k" });
+  known.keepKey(ask, "north", "run-1");
+  known.keepKey(anAsk({}), null, "run-2");
+  expect(known.runOfKey(ask, "south")).toBeNull();
+  expect(known.runOfKey(anAsk({}), null)).toBeNull();
+});

@@ -50,6 +50,16 @@ test("--help waits for nothing but the option parser and colours", () => {
   expect([...packagesAtStart("src/cli/start.ts", sources)].sort()).toEqual(["commander", "picocolors"]);
 });
 
+test("commands that send requests load no engine and no configuration before they run", () => {
+  for (const command of ["mirror/feedback", "mirror/sync"]) {
+    const packages = packagesAtStart(`src/cli/commands/${command}.ts`, sources);
+    expect(
+      [...packages].filter((name) => name === "@duckdb/node-api" || name === "yaml"),
+      command,
+    ).toEqual([]);
+  }
+});
+
 describe("the checker refuses", () => {
   const aFile = (path: string, code: string): SourceFile => ({ path, text: `// What it is.\n${code}\n` });
   const problems = (...files: readonly [path: string, code: string][]) =>

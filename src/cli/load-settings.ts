@@ -2,7 +2,6 @@
 import { vocabulary } from "../catalog/field-rules.ts";
 import { type Config, type FlagValues, loadConfig, loadProfiles } from "../core/config/config.ts";
 import { azureSecrets, secretsIn } from "../core/config/destinations/secrets-in.ts";
-import { resolveToken } from "../core/config/secrets/token.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { CliDeps, Profiles, SharedOptions } from "./command.ts";
 
@@ -53,15 +52,4 @@ export const loadProfileSettings = (shared: SharedOptions, deps: CliDeps): Profi
   for (const config of [first, ...others]) hideSecrets(config, deps);
   printWarnings(first, shared, deps);
   return [first, ...others];
-};
-
-/** What a job needs to call the service. Throws BASE_URL_MISSING and the errors of the token. */
-export const serviceContext = async (
-  config: Config,
-  { clock, version, scrubber, signal }: Pick<CliDeps, "clock" | "version" | "scrubber" | "signal">,
-) => {
-  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-  const token = await resolveToken(config);
-  scrubber.hide(token);
-  return { clock, random: Math.random, signal, version, token };
 };

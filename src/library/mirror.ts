@@ -7,6 +7,7 @@ import type { DeliveryReport } from "../../jobs/deliver.ts";
 import type { Followed, FollowedInput, Unfollowed } from "../../jobs/following.ts";
 import type { LookupResult } from "../../jobs/lookup.ts";
 import type { PlanReport } from "../../jobs/plan.ts";
+import type { SyncRequest } from "../../jobs/sync.ts";
 import type { RulePass } from "../alerts/run-rule.ts";
 import { vocabulary } from "../catalog/field-rules.ts";
 import { systemClock } from "../core/clock.ts";
@@ -298,6 +299,15 @@ const lookupOf = (config: Config): Pick<Mirror, "lookup"> => ({
   },
 });
 
+/** The documented members alone, so that no other one of a caller's object reaches the job. */
+const requestOf = ({ streams, full, maxDurationMs, allowMassDelete, since }: SyncRequestOptions): SyncRequest => ({
+  streams: streams ?? [],
+  full: full ?? false,
+  maxDurationMs: maxDurationMs ?? null,
+  allowMassDelete: allowMassDelete ?? false,
+  ...(since == null ? {} : { since }),
+});
+
 const followingOf = (config: Config): Pick<Mirror, "follow" | "unfollow" | "following"> => {
   const jobs = () => import("../../jobs/following.ts");
   return {
@@ -326,9 +336,9 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   const snapshot = snapshotPath(config.dataDir);
   return {
     warehouse: snapshot,
-    plan: async (request = {}) => {
+    plan: async ({ withContent, ...request } = {}) => {
       const { planJob } = await import("../../jobs/plan.ts");
-      return planJob(config, request, systemClock);
+      return planJob(config, { ...requestOf(request), withContent: withContent ?? [] }, systemClock);
     },
     sync: async ({ signal = new AbortController().signal, ...request } = {}) => {
       const [{ syncJob }, { COMMAND_GRACE_MS }] = await Promise.all([
@@ -337,7 +347,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
       ]);
       const token = await tokenFor(config);
       const telling = tellingTo(listeners);
-      const outcome = await syncJob(config, request, {
+      const outcome = await syncJob(config, requestOf(request), {
         clock: systemClock,
         random: Math.random,
         emit: telling.emit,

@@ -1,11 +1,11 @@
-// The argument `[streams...]` of sync, plan and verify; `--help` lists their names.
+// The argument `[streams...]`, whose names `--help` lists, and options that several commands share.
 import type { Command } from "commander";
 import { z } from "zod";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { parseTime } from "../../core/time.ts";
 import type { StoreSettings } from "../../deliver/stores/open-store.ts";
-import { option, optionOf, repeated, usage } from "../command.ts";
+import { listOf, option, optionOf, repeated, usage } from "../command.ts";
 
 // Options of commands that read or write object storage.
 
@@ -57,8 +57,7 @@ export const addStreams = (command: Command, purpose: string): Command =>
  * is empty would otherwise mean all streams.
  */
 export const streamsOf = (args: readonly string[]): readonly string[] => {
-  const names = args.flatMap((arg) => arg.split(",")).map((name) => name.trim());
-  const named = names.filter((name) => name !== "");
+  const named = args.flatMap((arg) => listOf(arg));
   if (named.length === 0 && args.length > 0)
     throw usage("the argument for the streams is empty; leave it out to mean all");
   return named;

@@ -19,7 +19,7 @@ import { deliveryStates } from "../../deliver/notes.ts";
 import type { ServedProfile } from "../../server/http/server-context.ts";
 import { openTrail } from "../../warehouse/audit/trail.ts";
 import type { CliDeps, CommandContext } from "../command.ts";
-import { serviceContext } from "../load-settings.ts";
+import { serviceContext } from "../service-context.ts";
 
 // Which profiles of a worker cannot sync, by what can be checked without a request: at the start all of them, then every
 // minute those that could not. One broken profile keeps no other from running.

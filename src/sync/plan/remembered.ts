@@ -19,16 +19,21 @@ const shapeName = (stream: StreamName) => `shape.${stream}`;
 const withContentAgain = (shape: ListShape): ListShape =>
   shape.contentForbidden ? { ...shape, content: true, contentForbidden: false } : shape;
 
-export const shapesIn = (capabilities: ReadonlyMap<string, string>): Map<StreamName, ListShape> => {
+/** The forms in which the last sync read the lists of each stream. */
+export const storedShapesIn = (capabilities: ReadonlyMap<string, string>): Map<StreamName, ListShape> => {
   const shapes = new Map<StreamName, ListShape>();
   for (const stream of STREAM_NAMES) {
     const text = capabilities.get(shapeName(stream));
     if (text === undefined) continue;
     const parsed = listShapeSchema.safeParse(JSON.parse(text));
-    if (parsed.success) shapes.set(stream, withContentAgain(parsed.data));
+    if (parsed.success) shapes.set(stream, parsed.data);
   }
   return shapes;
 };
+
+/** The forms in which the next sync reads them. */
+export const shapesIn = (capabilities: ReadonlyMap<string, string>): Map<StreamName, ListShape> =>
+  new Map([...storedShapesIn(capabilities)].map(([stream, shape]) => [stream, withContentAgain(shape)]));
 
 export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamName, ListShape>> =>
   shapesIn(await warehouse.capabilities());

@@ -8,6 +8,7 @@ import { isStreamName, type StreamName } from "../../catalog/streams.ts";
 import { exactJson } from "../../core/text/exact-json.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import type { ArchivedResponse, ArchiveStore } from "../../warehouse/archive/read-archive.ts";
+import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { frozenMisfit, type TableStrictness } from "../../warehouse/record/normalize-record.ts";
 import { type ArchivedDetail, archivedDetail, NO_DETAIL } from "../request/calls.ts";
 import { loadsOf } from "../rows/loads.ts";
@@ -80,10 +81,10 @@ export const loadable = (
   { header, body }: ArchivedResponse,
   strictness: TableStrictness,
 ):
-  | { readonly answer: ArchivedAnswer; readonly error: null }
+  | { readonly answer: ArchivedAnswer; readonly loads: readonly TableLoad[]; readonly error: null }
   | { readonly answer: ArchivedAnswer | null; readonly error: "RESPONSE_INVALID" | "SCHEMA_FROZEN" } => {
   const answer = parseArchived(header, body);
   if (answer === null) return { answer, error: "RESPONSE_INVALID" };
-  const isFrozen = frozenMisfit(archivedLoads(answer, null), strictness) !== null;
-  return isFrozen ? { answer, error: "SCHEMA_FROZEN" } : { answer, error: null };
+  const loads = archivedLoads(answer, null);
+  return frozenMisfit(loads, strictness) === null ? { answer, loads, error: null } : { answer, error: "SCHEMA_FROZEN" };
 };

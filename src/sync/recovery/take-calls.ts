@@ -13,7 +13,7 @@ import { unreadState } from "../list/stored-state.ts";
 import { unansweredRow } from "../request/ledger-rows.ts";
 import { unknownInputLoad } from "../rows/loads.ts";
 import { type LookupOutcome, lookupOutcome, lookupQuestion, outcomeJson } from "../rows/lookup-outcome.ts";
-import { archivedLoads, loadable } from "./archived-answer.ts";
+import { loadable } from "./archived-answer.ts";
 import { archivedRequest, NO_ANSWER } from "./recover.ts";
 
 const BY_INPUT = ENDPOINTS.resolveCompany.path;
@@ -35,14 +35,15 @@ const bookAnswer = async (
   response: ArchivedResponse,
 ): Promise<LookupOutcome | null> => {
   const { header } = response;
-  const { answer, error } = loadable(response, warehouse.strictness);
+  const taken = loadable(response, warehouse.strictness);
+  const { answer, error } = taken;
   const question = lookupQuestion.safeParse(header.detail);
   const outcome = answer === null || !question.success ? null : lookupOutcome(question.data, answer.envelope.envelope);
   const known = answered.find(({ requestId }) => requestId === header.requestId);
   const stream = isStreamName(header.stream) ? header.stream : "companies";
   await warehouse.commit({
     runId,
-    loads: error === null ? archivedLoads(answer, null) : [],
+    loads: taken.error === null ? taken.loads : [],
     requests: [{ ...(known ?? archivedRequest(header, stream, 0, error)), error }],
     scopes: outcome === null || error !== null ? [] : checkedAccount(outcome, header.receivedAt, runId),
     quota: null,

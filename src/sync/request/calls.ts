@@ -9,18 +9,16 @@ import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { filterDate, isoTime, timeMs } from "../../core/time.ts";
 import { WORK } from "../../warehouse/record/checkpoint.ts";
-import type { ReadRequest } from "../list/coverage/contract.ts";
+import { type ReadRequest, readRequestSchema } from "../list/coverage/contract.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
 import type { ListOrder } from "../list/order.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 
 // What the archive keeps beside a response, so that it can be loaded later as when it was received.
 
-const readRequest = z.object({ page: z.number(), perPage: z.number(), role: z.enum(["cover", "bridge", "head"]) });
-
 export const archivedDetail = z.object({
   /** The read that it answers; null: a single request. */
-  read: readRequest.nullable(),
+  read: readRequestSchema.omit({ follows: true }).nullable(),
   /** Whether the pages of its walk share rows; null: it belongs to no walk. */
   overlap: z.boolean().nullable(),
   granted: z.array(z.string()).readonly(),

@@ -22,6 +22,7 @@ const MOST_NAMED = 1000;
 
 export const failing = (reply: Exclude<Reply, { kind: "answer" }>): Finding => {
   if (reply.kind === "stopped") return { ...NOTHING, status: "stopped" };
+  if (reply.kind === "failed" && reply.mayHaveOwnForm === true) return { ...NOTHING, note: reply.note };
   return { ...NOTHING, status: "failed", note: reply.kind === "failed" ? reply.note : "HTTP 404" };
 };
 

@@ -1,6 +1,7 @@
 // Whether a difference is *newer* (the service has changed since the mirror read it) or *wrong*. Newer needs a proof: a
 // change date that no sync has read yet; or, where dates do not show every change, the archived response from which the
 // mirrored row was loaded; for rows that come or go, a list that holds as many rows as when its counts last agreed.
+// `compareAnswer` compares an answer with the mirror, judges what differs, and commits it.
 import { z } from "zod";
 import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
@@ -118,6 +119,7 @@ const archived = async (
 ): Promise<readonly Difference[]> => {
   const wanted = new Map<string, Difference[]>();
   for (const one of differences) if (one.key !== null) wanted.set(one.key, [...(wanted.get(one.key) ?? []), one]);
+  if (wanted.size === 0) return differences;
   const newer = new Set<Difference>();
   for (const [runId, ids] of await runsOfRows(run, table, where, [...wanted.keys()])) {
     const open = new Map([...wanted].filter(([id]) => ids.has(id)));
@@ -160,10 +162,10 @@ const judged = async (
   const found = [...changed, ...missing];
   const newer = found.filter(isLater).map((one) => ({ ...one, verdict: "newer" as const }));
   const open = (some: readonly Difference[]) => some.filter((one) => !isLater(one));
-  if (isDated(streamSpec(where.stream))) return [...newer, ...open(found)];
+  if (isDated(streamSpec(where.stream))) return [...open(found), ...newer];
   const verdict = cameOrWent(run, where);
   const shown = await archived(run, load.table, where, open(changed));
-  return [...newer, ...shown, ...open(missing).map((one) => ({ ...one, verdict }))];
+  return [...shown, ...open(missing).map((one) => ({ ...one, verdict })), ...newer];
 };
 
 /**

@@ -54,7 +54,8 @@ export type Reply =
     }
   /** `doubtful`: the 404 is text, not JSON, so a gateway may have sent it: nothing is deleted because of it. */
   | { readonly kind: "absent"; readonly doubtful: boolean }
-  | { readonly kind: "failed"; readonly note: string }
+  /** `mayHaveOwnForm`: one company's list refused the form of its stream's others. */
+  | { readonly kind: "failed"; readonly note: string; readonly mayHaveOwnForm?: boolean }
   /** The run ends; `run.ending` has the reason. */
   | { readonly kind: "stopped" };
 
@@ -96,7 +97,7 @@ export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Pr
     case "absent":
       return { kind: "absent", doubtful: result.doubtful };
     case "adjust":
-      return { kind: "failed", note: result.outcome.excerpt };
+      return { kind: "failed", note: result.outcome.excerpt, mayHaveOwnForm: scope !== "" };
     case "failed":
       return { kind: "failed", note: result.error.message };
     case "no-credit":

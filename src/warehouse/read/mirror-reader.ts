@@ -48,6 +48,9 @@ export const mirrorReader = (database: Database): MirrorReader => ({
   rowsPerDay: (field) => readRowsPerDay(database, field),
 });
 
+/** Memory of a command that answers from the snapshot and ends. */
+export const FOR_ONE_ANSWER: DatabaseOptions = { memoryLimit: "1GB" };
+
 /**
  * Opens a published snapshot for the program's own statements: read-only, in this process, without a lock. Throws SNAPSHOT_MISSING,
  * SNAPSHOT_DAMAGED, CATALOG_REFUSED, QUERY_FAILED. The caller closes it.

@@ -29,6 +29,15 @@ test("plans, syncs, reports what happens, and answers questions", async () => {
   expect(events).toHaveLength(heard);
 });
 
+test("members of a request that are not documented reach no job", async () => {
+  const mirror = mirrorIn(aFolder());
+  const asked = { streams: ["accounts"], runId: "of-the-caller", reset: ["signals"] };
+  const { report } = await mirror.sync(asked);
+  expect(report.run_id).not.toBe(asked.runId);
+  expect(report.streams.map(({ stream }) => stream)).toEqual(["accounts"]);
+  expect((await mirror.plan(asked)).forecast.streams.map(({ stream }) => stream)).toEqual(["accounts"]);
+});
+
 test("delivers to the configured destinations, and says which failed", async () => {
   const mirror = mirrorIn(aFolder(), {
     destinations: JSON.stringify([

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { type LookupRequest, type LookupResult, lookupAtService, lookupInMirror } from "../../../../jobs/lookup.ts";
 import { audited } from "../../audited.ts";
 import { anyArguments, defineCommand, durationOf, option, usage } from "../../command.ts";
-import { serviceContext } from "../../load-settings.ts";
 import { withSharedLimits } from "../../recorded-job.ts";
+import { serviceContext } from "../../service-context.ts";
 import { lookupJson, lookupLines } from "../../terminal/lookup-json.ts";
 
 const questionOf = (args: readonly string[]): Pick<LookupRequest, "kind" | "input"> => {
@@ -36,9 +36,10 @@ export const command = defineCommand({
   }),
   run: async (input, context) => {
     const { clock } = context;
-    const maxAgeMs = input.maxAge === "0" ? 0 : durationOf("--max-age", input.maxAge, "12h or 7d", 0);
     const config = await context.loadConfig({ max_credits: input.maxCredits });
-    const request = { ...questionOf(input.args), maxAgeMs };
+    const question = questionOf(input.args);
+    const maxAgeMs = input.maxAge === "0" ? 0 : durationOf("--max-age", input.maxAge, "12h or 7d", 0);
+    const request = { ...question, maxAgeMs };
     const ask = async (): Promise<LookupResult> => {
       const service = await serviceContext(config, context);
       return withSharedLimits(config, context, (limits) => lookupAtService(config, request, { ...limits, ...service }));

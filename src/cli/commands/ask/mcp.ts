@@ -12,12 +12,12 @@ import { orBroken } from "../../../core/report/sync-report.ts";
 import type { Bought, MirrorDoor } from "../../../mcp/door.ts";
 import { createMcpServer, openPurse, parsePurse } from "../../../mcp/server.ts";
 import type { LookupQuestion } from "../../../sync/rows/lookup-outcome.ts";
-import { openSnapshot } from "../../../warehouse/read/mirror-reader.ts";
+import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/mirror-reader.ts";
 import { createQueryProcesses } from "../../../warehouse/user-sql/user-query.ts";
 import { type CommandContext, defineCommand, option } from "../../command.ts";
-import { serviceContext } from "../../load-settings.ts";
 import { withError } from "../../problem.ts";
 import { recordedJob, withSharedLimits } from "../../recorded-job.ts";
+import { serviceContext } from "../../service-context.ts";
 import { lookupJson } from "../../terminal/lookup-json.ts";
 
 const SQL_LIMITS = { timeMs: 30_000, memoryMiB: 512, rowCharacters: 1_000_000 };
@@ -61,7 +61,7 @@ const doorOf = (config: Config, context: CommandContext): MirrorDoor & { close()
   return {
     dataDir: config.dataDir,
     read: async (work) => {
-      const database = await openSnapshot(path, { memoryLimit: "1GB" });
+      const database = await openSnapshot(path, FOR_ONE_ANSWER);
       return work(database, path).finally(() => database.close());
     },
     query: (sql, signal, use) => processes.stream({ snapshot: path, sql, signal }, use),

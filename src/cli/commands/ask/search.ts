@@ -5,7 +5,7 @@ import { snapshotPath } from "../../../core/data-dir.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { momentBefore } from "../../../core/time.ts";
-import { openSnapshot } from "../../../warehouse/read/mirror-reader.ts";
+import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/mirror-reader.ts";
 import { type Found, MOST_FOUND, search } from "../../../warehouse/read/search/search.ts";
 import { jsonText } from "../../../warehouse/record/json-text.ts";
 import { audited } from "../../audited.ts";
@@ -46,7 +46,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   const request = requestOf(input, clock.now());
   const config = await context.loadConfig();
   await sayCopy(config, context);
-  const snapshot = await openSnapshot(snapshotPath(config.dataDir), { memoryLimit: "1GB" });
+  const snapshot = await openSnapshot(snapshotPath(config.dataDir), FOR_ONE_ANSWER);
   try {
     const read = async () => {
       const found = await search(snapshot, request);

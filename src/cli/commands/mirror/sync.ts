@@ -2,9 +2,11 @@
 import { z } from "zod";
 import type { SyncRequest } from "../../../../jobs/sync.ts";
 import { withParents } from "../../../catalog/streams.ts";
+import { EXIT } from "../../../core/errors.ts";
 import { orBroken } from "../../../core/report/sync-report.ts";
 import { anyArguments, defineCommand, durationOf, flag, option } from "../../command.ts";
 import { addStreams, partOptions, streamsOf } from "../../options/streams-argument.ts";
+import { withError } from "../../problem.ts";
 
 export const command = defineCommand({
   configure: (cli) => addStreams(cli, "mirror"),
@@ -55,12 +57,11 @@ export const command = defineCommand({
       orBroken(recordedJob(config, context, { action: "sync", streams }, (engine) => syncJob(config, request, engine))),
     );
     const { report, error } = result;
-    const code = await context.show(
-      () => report,
+    await context.show(
+      () => withError(report, error, context.scrubber),
       () => renderSummary(report, context.terminal, { named: streams.length > 0 }),
-      error,
     );
     await sendReport();
-    return code;
+    return error === null ? EXIT.done : context.printProblem(error);
   },
 });

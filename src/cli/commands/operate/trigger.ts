@@ -21,6 +21,7 @@ import {
   usage,
 } from "../../command.ts";
 import { addStreams, partOptions, streamsOf } from "../../options/streams-argument.ts";
+import { problemJson } from "../../problem.ts";
 import { renderSummary } from "../../terminal/summary.ts";
 import { renderTable } from "../../terminal/table.ts";
 import { recordedStart, type Start, untilEnded } from "../../worker/asking/await-sync.ts";
@@ -118,13 +119,13 @@ const showOne = async (
 };
 
 /** Exit code: that of the first profile whose sync is not complete. */
-const showAll = async (all: readonly Ended[], { terminal, show }: CommandContext): Promise<number> => {
+const showAll = async (all: readonly Ended[], { terminal, scrubber, show }: CommandContext): Promise<number> => {
   const syncs = all.map(({ profile, runId: run_id, state, report, error }) => ({
     profile,
     run_id,
     state,
     report,
-    error: error === null ? null : { code: error.code, message: error.message, hint: error.hint },
+    error: error === null ? null : problemJson(error, scrubber).error,
   }));
   const rows = all.map(({ profile, runId, state, error }) => [
     profile,

@@ -2,7 +2,7 @@
 // are pure: they take and return state; the loop in sync/run fetches and loads.
 import { z } from "zod";
 
-const readRequest = z.object({
+export const readRequestSchema = z.object({
   page: z.number(),
   perPage: z.number(),
   /** Purpose of a read: cover the list, repair a broken link, or read the head again. */
@@ -11,9 +11,9 @@ const readRequest = z.object({
   follows: z.literal(true).optional(),
 });
 /** One page that a strategy requests. */
-export type ReadRequest = Readonly<z.infer<typeof readRequest>>;
+export type ReadRequest = Readonly<z.infer<typeof readRequestSchema>>;
 
-export const pageReadSchema = readRequest
+export const pageReadSchema = readRequestSchema
   .extend({
     /** Ids of the records as text, in the order received; records without a usable id are left out. */
     ids: z.array(z.string()).readonly(),

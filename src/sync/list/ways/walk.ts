@@ -1,4 +1,5 @@
-// Strategy walk: reads every page of a list so that no row is skipped unnoticed, and decides whether it adds up.
+// Strategy walk: reads every page of a list so that no row is skipped unnoticed, and decides whether it adds up. Strategy known
+// is a walk that ends where a page holds nothing new.
 // Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/paging.md.
 import { z } from "zod";
 import { counted } from "../../../core/text/units.ts";

@@ -14,7 +14,7 @@ import { adjustRows, closeList, commitState, failList, finishList, putOff } from
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
 import { markUnreturned } from "../state/scope-marks.ts";
-import { askRows } from "./ask-apart.ts";
+import { askRows, isAskable } from "./ask-apart.ts";
 import { endCutOff, rememberWindow } from "./at-window.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
 
@@ -74,6 +74,7 @@ export const missingOf = async (run: SyncRun, list: OpenList): Promise<MissingRo
 
 /** Requests a few missing rows by id, without those that the walk of an earlier run lacked, too. `later`: this run could not find out. */
 const probe = async (run: SyncRun, { list, sample }: MissingRows): Promise<"gone" | "alive" | "later"> => {
+  if (!isAskable(list.stream.name)) return "gone";
   const before = await missedBefore(run, list, sample);
   const ids = sample.filter((id) => !before.includes(id)).slice(0, PROBES);
   const { alive, obstacle } = await askRows(run, list, ids, { isEnough: (soFar) => soFar.alive > 0 });

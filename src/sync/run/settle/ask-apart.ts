@@ -1,4 +1,5 @@
-// Requests beside the pages of a list: one record by its id, or a page of a part. Rows of the answer are loaded.
+// Requests beside the pages of a list: one record by its id, or a page of a part. Rows of the answer are loaded, and rows that
+// 404s prove gone are deleted.
 // A 404 for an id costs nothing and confirms that the record is gone; a 200 costs a credit, repairs the row and marks it as seen by
 // the walk of the list.
 import type { ApiCall, OkOutcome } from "../../../api/outcome.ts";
@@ -148,14 +149,10 @@ export const knowsAny = async (run: SyncRun, list: OpenList, ids: readonly strin
 };
 
 /** Moves rows of the list to history. */
-export const deleteGone = async (
-  run: SyncRun,
-  list: OpenList,
-  name: ScopedTable,
-  ids: readonly string[],
-): Promise<void> => {
+export const deleteGone = async (run: SyncRun, list: OpenList, ids: readonly string[]): Promise<void> => {
+  const { name, table } = list.stream;
   const now = run.deps.clock.now();
-  const deleted = await run.deps.warehouse.deleteKeys({ table: name, ids, runId: run.runId, now });
+  const deleted = await run.deps.warehouse.deleteKeys({ table, ids, runId: run.runId, now });
   run.stats.of(name).deleted += deleted;
   adjustRows(run, list, -deleted);
 };

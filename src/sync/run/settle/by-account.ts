@@ -8,7 +8,7 @@ import { liveOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import type { OpenList } from "../state/open-list.ts";
 import { isFiltered, type SyncRun } from "../state/run-state.ts";
-import { askById, askRows, CONTROLS, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
+import { askById, askRows, CONTROLS, deleteGone, isAskable } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { surplusOf } from "./suspects.ts";
 
@@ -16,6 +16,7 @@ import { surplusOf } from "./suspects.ts";
 const MOST_ACCOUNTS = 50;
 /** Rows of such an account that are asked for by their id, free of charge if they are gone; of more rows, some from everywhere. */
 const MOST_PROBES = 25;
+
 /** True while the list of accounts is read, so which ones are gone is not known yet. */
 export const waitsForAccounts = (run: SyncRun, list: OpenList): boolean =>
   list.stream.name !== "accounts" && run.active.has(stateKey("accounts", "")) && surplusOf(list) > 0;
@@ -29,7 +30,7 @@ const spread = (ids: readonly string[]): readonly string[] => {
 const knowsRows = async (run: SyncRun, list: OpenList, table: ScopedTable): Promise<boolean> => {
   const there = await run.deps.warehouse.rowsByAccount({ table, mirrored: true, limit: CONTROLS });
   const ids = there.flatMap(({ ids: [first = []] }) => first);
-  return (await knowsAny(run, list, ids)) === true;
+  return (await askRows(run, list, ids, { isEnough: ({ alive, moved }) => alive + moved > 0 })).alive > 0;
 };
 
 /** True when the service knows none of these rows. */
@@ -58,7 +59,7 @@ export const settleByAccount = async (run: SyncRun, list: OpenList): Promise<boo
     if (!(await areGone(run, list, spread(ids)))) return false;
     isTrusted ||= await knowsRows(run, list, name);
     if (!isTrusted) return false;
-    await deleteGone(run, list, name, ids);
+    await deleteGone(run, list, ids);
     left -= ids.length;
   }
   if (left < gone)

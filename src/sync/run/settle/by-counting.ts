@@ -116,7 +116,7 @@ const settlePart = async (
     if (isKnown === null) return CUT;
     if (!isKnown) return fault("the service knows no row by its id, so its 404s prove nothing");
   }
-  await deleteGone(run, list, name, gone);
+  await deleteGone(run, list, gone);
   return null;
 };
 

@@ -21,6 +21,7 @@ const MOST_ASKING_MS = 120_000;
 const MOST_ALIVE = 3;
 /** Concurrent requests. */
 const AT_ONCE = 4;
+
 /** True when rows keep their order and every page was joined, so that the walk skipped no row. */
 export const isProven = (list: Live): boolean => {
   const progress = readingOf(list)?.progress;
@@ -110,7 +111,7 @@ export const settleSuspects = async (run: SyncRun, list: OpenList, name: ScopedT
   if ((await knowsAny(run, list, met)) !== true) {
     return { because: "the service knows no row by its id, so its 404s prove nothing", rows: 0 };
   }
-  await deleteGone(run, list, name, gone);
+  await deleteGone(run, list, gone);
   return leftOf(live, asked);
 };
 

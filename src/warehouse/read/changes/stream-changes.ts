@@ -1,7 +1,7 @@
 // Streams the change feed page by page from the published snapshot, and on request waits for the next snapshot.
 import type { Clock } from "../../../core/clock.ts";
 import { fileVersion } from "../looks.ts";
-import { openSnapshot } from "../mirror-reader.ts";
+import { FOR_ONE_ANSWER, openSnapshot } from "../mirror-reader.ts";
 import type { Change, ChangePage } from "./change.ts";
 import { type ChangesRequest, readChanges } from "./read-changes.ts";
 
@@ -21,7 +21,7 @@ const PAGE_ROWS = 4_000;
 const POLL_MS = 1_000;
 
 async function* pagesOf(request: StreamRequest, limit: number): AsyncGenerator<ChangePage, void> {
-  const database = await openSnapshot(request.snapshot, { memoryLimit: "1GB" });
+  const database = await openSnapshot(request.snapshot, FOR_ONE_ANSWER);
   let { after } = request;
   let left = limit;
   try {

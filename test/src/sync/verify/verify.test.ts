@@ -50,6 +50,36 @@ test("a changed field, a vanished record, a missing one and a wrong count are na
   expect(await mirror.rows("select name from accounts where id = 2")).toEqual([{ name: "Account 2" }]);
 });
 
+test("content that the plan forbids is not asked for again: its lists are compared without it", async () => {
+  const named = (query: Readonly<Record<string, string>>) => (query.onlyWithFields ?? "").split(",");
+  const service = createFakeService(anOrganization(3), {
+    before: ({ query }) =>
+      named(query).includes("jobDescription") ? { status: 403, body: { error: "not in your plan" } } : undefined,
+  });
+  const rig = await startSyncRig(service, { DUCKMIRROR_CONTENT: "jobDescription" });
+  afterTest(() => rig.close());
+  await rig.sync();
+  const { report, error } = await rig.verify({ streams: ["job_openings"], maxCredits: 60 });
+  expect(error).toBeNull();
+  expect(new Set(report.checks.map(({ status }) => status))).toEqual(new Set(["equal"]));
+});
+
+test("one company's list that refuses the form of the others is left out, and fails nothing", async () => {
+  let refuses = false;
+  const service = createFakeService(anOrganization(5), {
+    before: ({ path }) =>
+      refuses && path === "/v1/companies/c_2/filings" ? { status: 400, body: { error: "no" } } : undefined,
+  });
+  const rig = await startSyncRig(service);
+  afterTest(() => rig.close());
+  await rig.sync();
+  refuses = true;
+  const { report, error } = await rig.verify({ streams: ["filings"], maxCredits: 60 });
+  expect(error).toBeNull();
+  expect(report.checks.map(({ scope, status }) => [scope, status]).sort()).toContainEqual(["c_2", "skipped"]);
+  expect(report.checks.filter(({ status }) => status === "failed")).toEqual([]);
+});
+
 test("a count that no single answer can mend leads to a walk of that list, within the credits left", async () => {
   const { service, rig: mirror } = await aMirrorOfManyPages();
   // Gone from a list whose order proves nothing about its neighbours.

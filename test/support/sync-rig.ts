@@ -69,12 +69,12 @@ export const startSyncRig = async (
   env: Record<string, string> = {},
   clock: Clock = hurriedClock(),
   connect?: OpenAccess,
+  random: () => number = seededRandom(1),
 ): Promise<SyncRig> => {
   const server = await startFakeServer(service);
   const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-rig-"));
   await copyMigratedMirror(dataDir);
   const events: ProgressEvent[] = [];
-  const random = seededRandom(1);
   const configOf = (more: Record<string, string>) =>
     resolveConfig({
       flags: {},

@@ -66,7 +66,7 @@ export const useCompleteMirror = (): (() => Promise<string>) => {
     const request = {};
     const { error } = await syncJob(configOf(server.url, complete, FAST), request, {
       clock: hurriedClock(),
-      random: () => 0.5,
+      random: () => 0.4,
       emit: () => undefined,
       signal: new AbortController().signal,
       version: "0.0.0",

@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { systemClock } from "../src/core/clock.ts";
-import { startServer } from "../src/server/http/listen.ts";
+import { startServer } from "../src/server/app.ts";
 import { startBenchMirror } from "./mirror-of.ts";
 
 /** The last version for Node 20. */

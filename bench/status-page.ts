@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { systemClock } from "../src/core/clock.ts";
-import { startServer } from "../src/server/http/listen.ts";
+import { startServer } from "../src/server/app.ts";
 import { openDatabase } from "../src/warehouse/duckdb/database.ts";
 import { migrate } from "../src/warehouse/file/migrate.ts";
 import { applyViews } from "../src/warehouse/file/views.ts";

@@ -5,15 +5,20 @@ import type { Client } from "../src/api/client.ts";
 import type { OkOutcome } from "../src/api/outcome.ts";
 import type { ScopedTable } from "../src/catalog/tables.ts";
 import type { Config } from "../src/core/config/config.ts";
+import { resolveHashKey, resolveToken } from "../src/core/config/secrets.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
+import { DuckmirrorError } from "../src/core/errors.ts";
+import type { Secret } from "../src/core/secret.ts";
 import { learnChecked } from "../src/core/state/checked.ts";
 import { type KnownTier, learnTier, readTier, type TierEvidence } from "../src/core/state/tier.ts";
 import { type Waiting, waitingNow } from "../src/core/state/unusable-answers.ts";
 import { unusableIn } from "../src/sync/plan/remembered.ts";
 import { pageShownBy, probeAfterRefusal, probeOf, probeQuery } from "../src/sync/request/page-probe.ts";
 import { filtersOf } from "../src/sync/rows/row-scope.ts";
+import { assertWritable } from "../src/warehouse/file/working-file.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 import { type Asking, answerTo } from "./recorded-client.ts";
+import { type AccessContext, clientOf } from "./service-access.ts";
 
 const LISTS = {
   accounts: { endpoint: "listAccounts", path: "/v1/accounts" },
@@ -131,4 +136,20 @@ export const checkJob = async (
   const now = context.clock.now();
   await noteLists(config, [accounts, ...more], now);
   return { accounts, more, tier, known: await noteTier(config, tier, now), waiting: await readWaiting(config, now) };
+};
+
+// Finds faults of a profile's configuration that would keep it from syncing. Sends no request, costs no credit.
+
+/**
+ * Checks address, token, key of hashed fields and data directory. Returns the token. Throws BASE_URL_MISSING, the errors
+ * of the token, TOKEN_OVER_PLAIN_HTTP, CONFIG_INVALID and DATA_DIR_UNWRITABLE.
+ */
+export const checkProfileJob = async (config: Config, context: Omit<AccessContext, "token">): Promise<Secret> => {
+  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+  assertWritable(config.dataDir);
+  await resolveHashKey(config);
+  const token = await resolveToken(config);
+  // Making the client checks the address and the proxy settings.
+  await clientOf(config, { ...context, token }).close();
+  return token;
 };

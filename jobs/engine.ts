@@ -6,7 +6,7 @@ import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import { fieldPath } from "../src/catalog/field-rules.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
-import { resolveHashKey } from "../src/core/config/secrets/server-key.ts";
+import { resolveHashKey } from "../src/core/config/secrets.ts";
 import { type DuckmirrorError, EXIT } from "../src/core/errors.ts";
 import type { ProgressSink } from "../src/core/report/sync-progress.ts";
 import type { SyncReport } from "../src/core/report/sync-report.ts";

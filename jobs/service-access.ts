@@ -9,7 +9,7 @@ import { createMemoryState } from "../src/budget/store/state-store.ts";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { mostValues } from "../src/core/config/memory-plan.ts";
-import { resolveToken } from "../src/core/config/secrets/token.ts";
+import { resolveToken } from "../src/core/config/secrets.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { createLocalSender, type Sender } from "../src/sync/request/sender.ts";

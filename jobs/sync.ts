@@ -14,9 +14,9 @@ import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/run/state/ending.ts";
 import type { SyncOptions } from "../src/sync/run/state/run-state.ts";
 import { noteRules } from "../src/warehouse/file/baseline/baseline.ts";
-import { firstStartOf, unusedRunId } from "../src/warehouse/file/run-ids.ts";
 import { removeOutdated } from "../src/warehouse/file/upkeep/history-retention.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
+import { firstStartOf, unusedRunId } from "../src/warehouse/read/read-run.ts";
 import { type AskedExtent, extentOf } from "./asked-extent.ts";
 import { type JobContext, noteSync, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
@@ -105,8 +105,8 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
           const erased = await eraseAsked(given, deps.warehouse, context.clock);
           await removeOutdated(config.dataDir, context.clock.now());
           // Under the writer's lock, so that no other run takes the same id: request ids contain the run id.
-          const runId = options.runId === null ? null : await unusedRunId(deps.warehouse, options.runId);
-          const fullSince = options.runId === null ? null : await firstStartOf(deps.warehouse, options.runId);
+          const runId = options.runId === null ? null : await unusedRunId(deps.warehouse.database, options.runId);
+          const fullSince = options.runId === null ? null : await firstStartOf(deps.warehouse.database, options.runId);
           const mixed = await noteRules(state, fieldRules(config), isNew);
           const archiveLimits = mixed ? null : options.archiveLimits;
           const publish = { ...options.publish, hasErased: erased > 0 || options.eraseOutside };

@@ -203,7 +203,7 @@ test("no source starts a shell, but for a token_command that is a text", () => {
   const found = ours.filter(({ text }) =>
     /\bexec\b[^}]*\} from "node:child_process"|"[^"\s]*\/(?:ba|z|da)?sh"|cmd\.exe"|powershell|\bshell: true/.test(text),
   );
-  expect(found.map(({ path }) => path)).toEqual(["src/core/config/secrets/token.ts"]);
+  expect(found.map(({ path }) => path)).toEqual(["src/core/config/secrets.ts"]);
 });
 
 test("only core/system.ts decides by the operating system", () => {

@@ -1,7 +1,10 @@
 // Context of a running command: configuration, log, progress and output. Loads large modules on first use.
-import { type DuckmirrorError, EXIT } from "../core/errors.ts";
+import type { Config } from "../core/config/config.ts";
+import { DuckmirrorError, EXIT } from "../core/errors.ts";
 import { ExactNumber } from "../core/json.ts";
 import type { Logger } from "../core/log.ts";
+import { formatDuration } from "../core/text/units.ts";
+import { isoTime } from "../core/time.ts";
 import { noTracer, type Tracer } from "../core/tracing.ts";
 import { wantedTraces } from "../telemetry/wanted.ts";
 import type { CliDeps, CommandContext, CommandEntry, SharedOptions } from "./command.ts";
@@ -123,4 +126,30 @@ export const contextFor = (
     show: (json, text, error = null) => printResult(context, json, text, error),
   };
   return context;
+};
+
+/** Throws BASE_URL_MISSING and the errors of the token. */
+export const serviceContext = async (
+  config: Config,
+  { clock, version, scrubber, signal }: Pick<CliDeps, "clock" | "version" | "scrubber" | "signal">,
+) => {
+  if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
+  const { resolveToken } = await import("../core/config/secrets.ts");
+  const token = await resolveToken(config);
+  scrubber.hide(token);
+  return { clock, random: Math.random, signal, version, token };
+};
+
+/** Writes the time and age of the copy that is here to stderr; nothing for a mirror without a home. */
+export const sayCopy = async (
+  { dataDir, home }: Pick<Config, "dataDir" | "home">,
+  { clock, shared, terminal }: Pick<CommandContext, "clock" | "shared" | "terminal">,
+): Promise<void> => {
+  if (home === null || shared.quiet) return;
+  // Loaded only here: most mirrors have no home.
+  const { readLocalNote } = await import("../deliver/home/mirror-home.ts");
+  const at = (await readLocalNote(dataDir))?.at ?? null;
+  if (at === null) return;
+  const age = formatDuration(Math.max(0, clock.now() - at));
+  terminal.err(`this copy has the state of ${isoTime(at)}, ${age} old; another worker may have a later one\n`);
 };

@@ -1,6 +1,7 @@
 // Runs the command named in the arguments, and converts its errors to exit codes.
 import { Command, CommanderError } from "commander";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
+import { system } from "../core/system.ts";
 import { didYouMean } from "../core/text/did-you-mean.ts";
 import type { CliDeps, CommandModule, SharedOptions } from "./command.ts";
 import { COMMAND_GROUPS, COMMANDS } from "./command-table.ts";
@@ -123,6 +124,14 @@ const dispatch = async (argv: readonly string[], deps: CliDeps): Promise<number>
 // A separate function, so that the type of `run` is that of the assignment inside the callback.
 const started = (run: () => Promise<number>) => run();
 
+/** For bug reports and upgrades. `schema`: number of the last migration; a mirror with a higher one was made by a newer program. */
+const versions = async (version: string) => {
+  const { duckdbVersion } = await import("../warehouse/duckdb/instance.ts");
+  const { readMigrations } = await import("../warehouse/duckdb/sql-files.ts");
+  const [schema, duckdb] = [readMigrations().length, duckdbVersion()];
+  return { version, schema, duckdb, node: process.versions.node, platform: `${system.platform}-${process.arch}` };
+};
+
 /** Runs the program; `argv`: arguments without node and script. Returns the exit code; throws nothing. */
 export const runCli = async (argv: readonly string[], deps: CliDeps): Promise<number> => {
   const { terminal, scrubber, signal } = deps;
@@ -132,8 +141,7 @@ export const runCli = async (argv: readonly string[], deps: CliDeps): Promise<nu
       return await greet(contextFor(deps, sharedOf({}), COMMANDS));
     }
     if (argv.includes("--json") && argv.every((word) => VERSION_WORDS.includes(word))) {
-      const { versions } = await import("./commands/start/versions.ts");
-      await terminal.out(`${JSON.stringify(versions(deps.version))}\n`);
+      await terminal.out(`${JSON.stringify(await versions(deps.version))}\n`);
       return EXIT.done;
     }
     return await dispatch(argv, deps);

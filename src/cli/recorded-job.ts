@@ -6,7 +6,7 @@ import type { Config } from "../core/config/config.ts";
 import type { DuckmirrorError } from "../core/errors.ts";
 import { audited } from "./audited.ts";
 import type { CommandContext } from "./command.ts";
-import { serviceContext } from "./service-context.ts";
+import { serviceContext } from "./context.ts";
 
 // Lets commands beside a worker use the rate and credits that all processes share through Redis.
 

@@ -12,8 +12,7 @@ import { createScrubber } from "../core/secret.ts";
 import { system } from "../core/system.ts";
 import { asProblem, writeProblem } from "./problem.ts";
 import { runCli } from "./program.ts";
-import { createAsker } from "./terminal/ask.ts";
-import { outputWidth, type Terminal, wantsColour } from "./terminal/terminal.ts";
+import { createAsker, outputWidth, type Terminal, wantsColour } from "./terminal/terminal.ts";
 
 // How the program was started, so that the commands it suggests work when they are typed.
 

@@ -239,7 +239,7 @@ async function* changesOf(snapshot: string, request: ChangesOptions): AsyncGener
   const { after = null, tables = [], limit = null, follow = false, signal } = request;
   const [{ changeTables }, { streamChanges }] = await Promise.all([
     import("../warehouse/read/changes/change.ts"),
-    import("../warehouse/read/changes/stream-changes.ts"),
+    import("../warehouse/read/changes/read-changes.ts"),
   ]);
   const stream = { snapshot, after, tables: changeTables(tables), limit, follow, clock: systemClock };
   for await (const changes of streamChanges({ ...stream, ...(signal === undefined ? {} : { signal }) })) yield* changes;
@@ -248,7 +248,7 @@ async function* changesOf(snapshot: string, request: ChangesOptions): AsyncGener
 /** The token for requests to the service. Throws BASE_URL_MISSING, and errors of the token. */
 const tokenFor = async (config: Config) => {
   if (config.baseUrl === null) throw new DuckmirrorError("BASE_URL_MISSING");
-  const { resolveToken } = await import("../core/config/secrets/token.ts");
+  const { resolveToken } = await import("../core/config/secrets.ts");
   return resolveToken(config);
 };
 

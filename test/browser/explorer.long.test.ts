@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { RunningServer } from "../../src/server/http/listen.ts";
+import type { RunningServer } from "../../src/server/app.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
 

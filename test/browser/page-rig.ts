@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { expect, inject } from "vitest";
 import { z } from "zod";
-import { type RunningServer, startServer } from "../../src/server/http/listen.ts";
+import { type RunningServer, startServer } from "../../src/server/app.ts";
 import type { ServerOptions } from "../../src/server/http/server-context.ts";
 import { serving } from "../support/served.ts";
 import { startBrowser } from "./chromium.ts";

@@ -8,7 +8,7 @@ import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
 import { isStreamName } from "../../src/catalog/streams.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { DeliveryState } from "../../src/deliver/notes.ts";
-import type { RunningServer } from "../../src/server/http/listen.ts";
+import type { RunningServer } from "../../src/server/app.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { expectNoSidewaysScroll, layoutShift, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import type { RunningServer } from "../../src/server/http/listen.ts";
+import type { RunningServer } from "../../src/server/app.ts";
 import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
 import { type PageRig, startPageRig } from "./page-rig.ts";
 

@@ -1,7 +1,7 @@
 // Time limits of a session.
 import { expect, test } from "vitest";
 import { createManualClock } from "../../bench/rates/manual-clock.ts";
-import { endAfter, endAtDeadline, hardAfter } from "../../jobs/session-time.ts";
+import { endAfter, endAtDeadline, hardAfter } from "../../jobs/session.ts";
 
 const aSession = () => {
   const [over, ended] = [new AbortController(), new AbortController()];

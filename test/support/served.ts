@@ -1,8 +1,7 @@
 // Servers over snapshots, closed after the test.
 import type { FastifyInstance } from "fastify";
 import { systemClock } from "../../src/core/clock.ts";
-import { createServer, type Server } from "../../src/server/app.ts";
-import { type RunningServer, startServer } from "../../src/server/http/listen.ts";
+import { createServer, type RunningServer, type Server, startServer } from "../../src/server/app.ts";
 import type { ServerOptions } from "../../src/server/http/server-context.ts";
 import { afterTest } from "./after-test.ts";
 

@@ -268,3 +268,31 @@ export const snapshotOf = (state: LedgerState, now: number): LedgerSnapshot => {
 /** Credits that a run may spend if these are the service's figures at its start; null: no known limit. */
 export const allowanceAt = (limits: Limits, credits: Quota, now: number): number | null =>
   snapshotOf(observe(openLedger(limits), credits, now, now), now).allowance;
+
+// Finds the latest of several quota figures: responses overtake one another, so the last to arrive may have been computed first.
+
+/** A `usage` block and the times of its request and response; ms since the epoch. */
+export interface QuotaSeen {
+  readonly quota: Quota;
+  readonly sentAt: number;
+  readonly receivedAt: number;
+}
+
+/** Allowance for different clocks, and for services that count a moment after they respond. */
+const SURELY_AFTER_MS = 5_000;
+
+/**
+ * True when `seen`, which arrived after `known`, is also the service's later figure. Within a period `used` grows, so
+ * of two concurrent requests the higher figure is later. Refunded or bought credits show in a response to a request
+ * that was sent after `known` had arrived.
+ */
+export const isLaterQuota = (known: QuotaSeen | null, seen: QuotaSeen): boolean => {
+  if (known === null) return true;
+  const relation = periodOf(known.quota, seen.quota.resetsAt);
+  if (relation !== "same") return relation === "later";
+  if (seen.sentAt > known.receivedAt + SURELY_AFTER_MS) return true;
+  const [before, now] = [known.quota, seen.quota];
+  if (before.used !== null && now.used !== null && before.used !== now.used) return now.used > before.used;
+  if (before.limit !== null && now.limit !== null && before.limit !== now.limit) return now.limit > before.limit;
+  return (remainingIn(now) ?? 0) <= (remainingIn(before) ?? 0);
+};

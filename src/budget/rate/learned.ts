@@ -7,8 +7,18 @@ import { readNote } from "../../core/state/shared-file.ts";
 import { assumeSlower } from "./assumed-rate.ts";
 import type { Proof } from "./limiter.ts";
 import { type Learned, type LimiterState, limiterSchema, startLimiter } from "./limiter-state.ts";
-import { burstOf, inFlightOf, isAssumed, learnedOf, rateOf, windowOf } from "./rates-in-force.ts";
-import { answeredSince, type SharedLimiter, speedOf, startShared } from "./windows.ts";
+import {
+  answeredSince,
+  burstOf,
+  inFlightOf,
+  isAssumed,
+  learnedOf,
+  rateOf,
+  type SharedLimiter,
+  speedOf,
+  startShared,
+  windowOf,
+} from "./windows.ts";
 
 // What a process learned of the service's limits, kept for the next one in a file of the data directory: a service that
 // refuses a burst refuses it once, and requests of the last minute count in the next sync, too. A loss of the file costs a

@@ -4,8 +4,19 @@
 import type { RateInfo } from "../../api/outcome.ts";
 import { assumeFaster } from "./assumed-rate.ts";
 import type { LimiterState } from "./limiter-state.ts";
-import { burstOf, inFlightOf, isAssumed, rateOf, ratesOf } from "./rates-in-force.ts";
-import { answeredSince, countAnswer, countsOf, type Rate, roomAt, speedOf } from "./windows.ts";
+import {
+  answeredSince,
+  burstOf,
+  countAnswer,
+  countsOf,
+  inFlightOf,
+  isAssumed,
+  type Rate,
+  rateOf,
+  ratesOf,
+  roomAt,
+  speedOf,
+} from "./windows.ts";
 
 // Reads the limits that an answer's headers announce, and how many requests the service's own count leaves. Pure.
 

@@ -8,8 +8,7 @@ import { createMemoryState, type StateStore } from "../store/state-store.ts";
 import type { Refusal } from "./learned.ts";
 import type { Pacing, Trip, WaitReason } from "./limiter.ts";
 import { LimiterView } from "./limiter-view.ts";
-import { burstOf, inFlightOf, ratePerMinute } from "./rates-in-force.ts";
-import { type SharedLimiter, startShared } from "./windows.ts";
+import { burstOf, inFlightOf, ratePerMinute, type SharedLimiter, startShared } from "./windows.ts";
 
 // Waiting requests of a process, served one after the other: first come, first served.
 

@@ -2,7 +2,7 @@
 // A request counts from its answer, the latest moment at which the service may have counted it; until then it is in flight,
 // and counts in every window.
 import { z } from "zod";
-import { type LimiterState, limiterSchema, startLimiter } from "./limiter-state.ts";
+import { type Learned, type LimiterState, limiterSchema, startLimiter } from "./limiter-state.ts";
 
 // Requests in flight of all processes that share a limiter. Pure. They are counted with the grants and answers themselves, so
 // that no request is missed between the two. A process that died is removed after a while; until then its requests count in
@@ -193,3 +193,43 @@ export const roomAt = (
   });
   return full === undefined ? -Infinity : full.from + windowMs - earlyMs;
 };
+
+// The rates that hold now: announced by the service, set by the user, assumed where nobody names one, or learned from refusals.
+
+/** A limit on requests in flight or on bursts is the service's shape; a smaller window may be its state. */
+const SHAPE_MS = 7 * 86_400_000;
+const WINDOW_MS = 3_600_000;
+
+const within = ({ learned }: LimiterState, ms: number, now: number): Learned | null =>
+  learned !== null && now - learned.at < ms ? learned : null;
+
+/** What was learned of the service's shape; null: nothing, or long ago. */
+export const learnedOf = (state: LimiterState, now: number): Learned | null => within(state, SHAPE_MS, now);
+
+export const burstOf = (state: LimiterState, now: number): number | null => learnedOf(state, now)?.burst ?? null;
+export const inFlightOf = (state: LimiterState, now: number): number | null => learnedOf(state, now)?.inFlight ?? null;
+export const windowOf = (state: LimiterState, now: number): Rate | null =>
+  within(state, WINDOW_MS, now)?.window ?? null;
+
+/** True while nobody names a rate: neither the user nor the service. */
+export const isAssumed = ({ configured, announced }: LimiterState): boolean =>
+  configured === null && announced.length === 0;
+
+/** All rates whose windows are counted. */
+export const ratesOf = (state: LimiterState, now: number): readonly Rate[] => {
+  const { configured, announced, isCounted, assumed } = state;
+  const learned = windowOf(state, now);
+  return [
+    ...(isCounted ? announced : []),
+    ...(configured === null ? [] : [perMinute(configured)]),
+    ...(isAssumed(state) ? [perMinute(assumed)] : []),
+    ...(learned === null ? [] : [learned]),
+  ];
+};
+
+/** The rate in force. */
+export const rateOf = (state: LimiterState, now: number): Rate =>
+  slowestOf(ratesOf(state, now)) ?? perMinute(state.announced[0]?.limit ?? state.assumed);
+
+/** Requests per minute. */
+export const ratePerMinute = (state: LimiterState, now: number): number => MINUTE_MS * speedOf(rateOf(state, now));

@@ -2,13 +2,34 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { detailOf } from "../../core/errors.ts";
+import { z } from "zod";
+import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { readGiven } from "../../core/files/given-files.ts";
 import { writeNewSync } from "../../core/files/own-files.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
-import { readCsv } from "../../warehouse/duckdb/read-csv.ts";
+import { openDatabase } from "../../warehouse/duckdb/database.ts";
+import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { type CliDeps, option, usage } from "../command.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+
+const row = z.record(z.string(), z.string().nullable());
+
+/** Columns by the file's first line, and the rows' values in that order. Throws USAGE when it is no CSV. */
+export const readCsv = async (
+  path: string,
+): Promise<{ readonly columns: readonly string[]; readonly rows: readonly (readonly (string | null)[])[] }> => {
+  const database = await openDatabase(":memory:", { threads: 1 });
+  try {
+    const rows = await database.query(sqlText("warehouse/read-csv.sql"), [path], row);
+    const columns = Object.keys(rows[0] ?? {});
+    return { columns, rows: rows.map((found) => columns.map((column) => found[column] ?? null)) };
+  } catch (cause) {
+    const [detail = ""] = detailOf(cause).split("\n");
+    throw new DuckmirrorError("USAGE", { detail: `${path} cannot be read as CSV: ${detail}` }, { cause });
+  } finally {
+    await database.close();
+  }
+};
 
 export const inputOptions = {
   file: option("<file>", "file with one input per line; - reads stdin"),

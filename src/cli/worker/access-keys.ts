@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
-import { resolveServerKey, resolveTls } from "../../core/config/secrets/server-key.ts";
+import { resolveServerKey, resolveTls } from "../../core/config/secrets.ts";
 import { keyProblem, type ListenAddress, parseListen } from "../../core/config/setting-parsers.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";

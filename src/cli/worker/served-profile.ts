@@ -1,6 +1,6 @@
 // A profile of the configuration in the server's form, for `serve` and `worker`.
 import { alertFigures } from "../../../jobs/alerts.ts";
-import { checkProfileJob } from "../../../jobs/check-profile.ts";
+import { checkProfileJob } from "../../../jobs/check.ts";
 import { feedbackJob } from "../../../jobs/feedback.ts";
 import { followingJob, followJob, unfollowJob } from "../../../jobs/following.ts";
 import { planJson, planSnapshotJob } from "../../../jobs/plan.ts";
@@ -19,7 +19,7 @@ import { deliveryStates } from "../../deliver/notes.ts";
 import type { ServedProfile } from "../../server/http/server-context.ts";
 import { openTrail } from "../../warehouse/audit/trail.ts";
 import type { CliDeps, CommandContext } from "../command.ts";
-import { serviceContext } from "../service-context.ts";
+import { serviceContext } from "../context.ts";
 
 // Which profiles of a worker cannot sync, by what can be checked without a request: at the start all of them, then every
 // minute those that could not. One broken profile keeps no other from running.

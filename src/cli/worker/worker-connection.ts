@@ -6,7 +6,7 @@ import { connect, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
-import { resolveTls } from "../../core/config/secrets/server-key.ts";
+import { resolveTls } from "../../core/config/secrets.ts";
 import { type ListenAddress, listenText } from "../../core/config/setting-parsers.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { jsonOrNull } from "../../core/json.ts";

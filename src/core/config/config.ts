@@ -241,7 +241,7 @@ export const resolveConfig = (
     profile: profile ?? ONLY_PROFILE,
     /** Address of the service without a trailing slash; null when none is configured. */
     baseUrl: setting.base_url ?? null,
-    /** Source of the token; `resolveToken` (token.ts) reads it. */
+    /** Source of the token; `resolveToken` (secrets.ts) reads it. */
     token: tokenOf(),
     /** Absolute path. */
     dataDir: profile === null || own?.has("data_dir") ? dataDir : join(dataDir, profile),
@@ -270,7 +270,7 @@ export const resolveConfig = (
     /** `table.field`, with API names. */
     excludeFields: setting.exclude_fields,
     hashFields: setting.hash_fields,
-    /** Source of the key for hashed fields; `resolveHashKey` (server-key.ts) reads it. null: none. */
+    /** Source of the key for hashed fields; `resolveHashKey` (secrets.ts) reads it. null: none. */
     hashKey: keyOf("hash_key"),
     /** Table, or `*` for all → strictness; see `strictnessOf`. */
     strictness: setting.strictness,
@@ -322,13 +322,13 @@ export const resolveConfig = (
     memory: memoryPlan(setting.memory, memoryBytes),
     maxSyncs: setting.max_syncs,
     listen: setting.listen,
-    /** Source of the server's key; `resolveServerKey` (server-key.ts) reads it. null: none. */
+    /** Source of the server's key; `resolveServerKey` (secrets.ts) reads it. null: none. */
     serverKey: keyOf("server_key"),
     userSql: setting.user_sql,
     /** null: no limit. */
     snapshotBytesPerMinute: setting.snapshot_bytes_per_minute,
     requireKey: setting.require_key,
-    /** Read by `resolveTls` (server-key.ts). null: none. */
+    /** Read by `resolveTls` (secrets.ts). null: none. */
     tlsCertFile: setting.tls_cert_file === undefined ? null : path("tls_cert_file", setting.tls_cert_file),
     tlsKeyFile: setting.tls_key_file === undefined ? null : path("tls_key_file", setting.tls_key_file),
     logLevel: setting.log_level,

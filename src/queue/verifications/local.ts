@@ -1,8 +1,7 @@
 // Verifications requested from a worker without Redis: one at a time per profile, never during a sync of it. They end
 // with the process. With Redis they are queued (redis.ts).
 
-import type { SessionDeps, Sessions } from "../../../jobs/session.ts";
-import { hardAfter, WORKER_GRACE_MS } from "../../../jobs/session-time.ts";
+import { hardAfter, type SessionDeps, type Sessions, WORKER_GRACE_MS } from "../../../jobs/session.ts";
 import { whenFree } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";

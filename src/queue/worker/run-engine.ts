@@ -1,12 +1,11 @@
 // Runs the engine for a worker's session, with the profile's token and the worker's connection to the service.
 import type { OpenAccess } from "../../../jobs/service-access.ts";
-import type { SessionDeps } from "../../../jobs/session.ts";
-import { WORKER_GRACE_MS } from "../../../jobs/session-time.ts";
+import { type SessionDeps, WORKER_GRACE_MS } from "../../../jobs/session.ts";
 import { syncJob } from "../../../jobs/sync.ts";
 import { VERIFY_CREDITS, VERIFY_SAMPLE, verifyJob } from "../../../jobs/verify.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { resolveToken } from "../../core/config/secrets/token.ts";
+import { resolveToken } from "../../core/config/secrets.ts";
 import {
   type ProgressEvent,
   progressAfter,

@@ -1,9 +1,8 @@
 // Sessions of people who logged in with a key: a cookie with the key's holder and its end, sealed so that only the
 // server can create it. It ends at its time, by a logout, or with its key.
 import { createHmac, randomBytes } from "node:crypto";
-import { networkOf } from "./connection-limits.ts";
+import { createMinuteSums, networkOf } from "./connection-limits.ts";
 import { type KeyHolder, type Keyring, sameText } from "./key-store.ts";
-import { createMinuteSums } from "./minute-sums.ts";
 
 // Counts wrong keys by network. The right key is always accepted, so nobody can lock others out;
 // core/config/setting-parsers.ts ensures that a key is hard to guess.

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { AlertFigures } from "../../../jobs/alerts.ts";
 import { briefly } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { TlsFiles } from "../../core/config/secrets/server-key.ts";
+import type { TlsFiles } from "../../core/config/secrets.ts";
 import type { UserSqlSetting } from "../../core/config/settings.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";

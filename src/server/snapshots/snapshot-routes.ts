@@ -7,7 +7,7 @@ import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { openOwn } from "../../core/files/own-files.ts";
 import { isoTime, momentBefore } from "../../core/time.ts";
 import { type KeptSnapshot, keptSnapshots } from "../../warehouse/read/kept-snapshots.ts";
-import { createMinuteSums } from "../access/minute-sums.ts";
+import { createMinuteSums } from "../access/connection-limits.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import type { ServerContext } from "../http/server-context.ts";
 

@@ -3,8 +3,7 @@
 
 import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
-import type { QuotaSeen } from "../../budget/credits/latest-quota.ts";
-import type { Charge } from "../../budget/credits/ledger.ts";
+import type { Charge, QuotaSeen } from "../../budget/credits/ledger.ts";
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import { leadsTo } from "../../catalog/endpoints.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";

@@ -1,6 +1,6 @@
 // Quota recorder: keeps the latest `usage` block of a run, and returns it whenever one should be stored. A reading
 // has the time when its response arrived, not when it is stored.
-import { isLaterQuota, type QuotaSeen } from "../../budget/credits/latest-quota.ts";
+import { isLaterQuota, type QuotaSeen } from "../../budget/credits/ledger.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { QuotaReading } from "../../warehouse/record/checkpoint.ts";
 

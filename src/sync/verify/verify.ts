@@ -6,7 +6,7 @@ import type { JsonValue } from "../../core/json.ts";
 import { accessOf } from "../../core/state/tier.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { isoTimeOrNull } from "../../core/time.ts";
-import { creditsOfRuns, unusedRunId } from "../../warehouse/file/run-ids.ts";
+import { creditsOfRuns, unusedRunId } from "../../warehouse/read/read-run.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { openBudgets } from "../plan/budgets/budget-book.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -44,7 +44,7 @@ export interface VerifyResult {
 
 /** Takes what earlier runs of this id have cost out of the ledger's allowance. Returns that, in credits. */
 const chargeEarlierRuns = async ({ ledger, warehouse }: SyncDeps, runId: string): Promise<number> => {
-  const credits = await creditsOfRuns(warehouse, runId);
+  const credits = await creditsOfRuns(warehouse.database, runId);
   for (let left = credits; left > 0; left -= 1) {
     const reservation = ledger.tryReserve();
     if (!reservation.ok) break;
@@ -152,7 +152,9 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   const { warehouse, clock, emit } = deps;
   const startedAt = clock.now();
   const runId =
-    options.runId === undefined ? newRunId(startedAt, deps.random) : await unusedRunId(warehouse, options.runId);
+    options.runId === undefined
+      ? newRunId(startedAt, deps.random)
+      : await unusedRunId(warehouse.database, options.runId);
   await recover(warehouse, deps.archive, () => readScopeRows(warehouse.database), startedAt);
   const stored = await warehouse.scopeStates();
   if (stored.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });

@@ -1,14 +1,13 @@
 // Runs the program's own read-only SQL on the snapshot, in process. SQL of users runs in a separate process
 // (warehouse/user-sql).
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { fileError } from "../duckdb/duck-errors.ts";
+import { fileError, withOurGuess } from "../duckdb/duck-errors.ts";
 import { fromDuck } from "../duckdb/duck-values.ts";
 import { openInstance } from "../duckdb/instance.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
 import { assertWhole } from "../duckdb/row-answers.ts";
 import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
 import type { QueryCursor, QueryResult } from "../user-sql/query-output.ts";
-import { withOurGuess } from "../user-sql/unknown-table.ts";
 
 export interface QueryRequest {
   readonly snapshot: string;

@@ -1,4 +1,4 @@
-// Reads one run from the published snapshot: its status and its report. Needs no network and no lock.
+// Reads one run from the published snapshot, its status and its report; and the ids that runs have.
 import { statSync } from "node:fs";
 import { z } from "zod";
 import { type SyncReport, syncReportSchema } from "../../core/report/sync-report.ts";
@@ -136,4 +136,27 @@ export const readTraces = async (
     });
   });
   return traces ?? [];
+};
+
+// Run ids chosen by the caller of a sync. A run that continues after a crash needs a new one.
+
+/** When the first of the runs `wanted`, `wanted-2`, `wanted-3` ... started, ms since the epoch; null: there is none. */
+export const firstStartOf = async (sql: ReadSql, wanted: string): Promise<number | null> => {
+  const row = z.object({ started_at: z.number().nullable() });
+  return (await sql.query(sqlText("warehouse/first-start-of-runs.sql"), [wanted], row))[0]?.started_at ?? null;
+};
+
+/** Credits that the runs `wanted`, `wanted-2`, `wanted-3` ... may have cost. */
+export const creditsOfRuns = async (sql: ReadSql, wanted: string): Promise<number> => {
+  const row = z.object({ credits: z.number() });
+  return (await sql.query(sqlText("warehouse/credits-named-after.sql"), [wanted], row))[0]?.credits ?? 0;
+};
+
+/** `wanted`, or `wanted-2`, `wanted-3` ... if earlier runs have those ids. */
+export const unusedRunId = async (sql: ReadSql, wanted: string): Promise<string> => {
+  const rows = await sql.query(sqlText("warehouse/runs-named-after.sql"), [wanted], z.object({ run_id: z.string() }));
+  const used = new Set(rows.map((row) => row.run_id));
+  let id = wanted;
+  for (let next = 2; used.has(id); next += 1) id = `${wanted}-${next}`;
+  return id;
 };

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { timerMs } from "../../core/clock.ts";
 import type { UserSqlSetting } from "../../core/config/settings.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { fileError, isOutOfMemory } from "../duckdb/duck-errors.ts";
+import { fileError, isOutOfMemory, withOurGuess } from "../duckdb/duck-errors.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
 import type { FromProcess, ToProcess } from "./frames.ts";
 import { assertReadable } from "./own-snapshot.ts";
@@ -12,7 +12,6 @@ import { type ProcessLimits, ROW_CHARACTERS } from "./process-limits.ts";
 import { createProcessPool, endOf, type ProcessPool } from "./process-pool.ts";
 import type { QueryCursor, QueryResult } from "./query-output.ts";
 import type { SqlProcess } from "./sql-process.ts";
-import { withOurGuess } from "./unknown-table.ts";
 
 export interface UserQuery {
   readonly snapshot: string;

@@ -5,13 +5,13 @@ import { EXIT } from "../../../core/errors.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { momentBefore } from "../../../core/time.ts";
 import { type Change, changeInWords, changeTables } from "../../../warehouse/read/changes/change.ts";
-import { streamChanges } from "../../../warehouse/read/changes/stream-changes.ts";
+import { streamChanges } from "../../../warehouse/read/changes/read-changes.ts";
 import { jsonText } from "../../../warehouse/record/json-text.ts";
 import { assertReadable } from "../../../warehouse/user-sql/own-snapshot.ts";
 import { rowWriter } from "../../../warehouse/user-sql/query-output.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, defineCommand, flag, listOf, option, usage } from "../../command.ts";
-import { sayCopy } from "../../home-copy.ts";
+import { sayCopy } from "../../context.ts";
 
 const inputSchema = z.object({
   after: option("<n>", "begin after the change with this number (default: with the oldest kept change)"),

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { type LookupRequest, type LookupResult, lookupAtService, lookupInMirror } from "../../../../jobs/lookup.ts";
 import { audited } from "../../audited.ts";
 import { anyArguments, defineCommand, durationOf, option, usage } from "../../command.ts";
+import { serviceContext } from "../../context.ts";
 import { withSharedLimits } from "../../recorded-job.ts";
-import { serviceContext } from "../../service-context.ts";
 import { lookupJson, lookupLines } from "../../terminal/lookup-json.ts";
 
 const questionOf = (args: readonly string[]): Pick<LookupRequest, "kind" | "input"> => {

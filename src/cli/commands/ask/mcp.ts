@@ -15,9 +15,9 @@ import type { LookupQuestion } from "../../../sync/rows/lookup-outcome.ts";
 import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/mirror-reader.ts";
 import { createQueryProcesses } from "../../../warehouse/user-sql/user-query.ts";
 import { type CommandContext, defineCommand, option } from "../../command.ts";
+import { serviceContext } from "../../context.ts";
 import { withError } from "../../problem.ts";
 import { recordedJob, withSharedLimits } from "../../recorded-job.ts";
-import { serviceContext } from "../../service-context.ts";
 import { lookupJson } from "../../terminal/lookup-json.ts";
 
 const SQL_LIMITS = { timeMs: 30_000, memoryMiB: 512, rowCharacters: 1_000_000 };

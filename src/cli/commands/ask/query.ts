@@ -33,7 +33,7 @@ import {
   optionOf,
   usage,
 } from "../../command.ts";
-import { sayCopy } from "../../home-copy.ts";
+import { sayCopy } from "../../context.ts";
 import { renderTable, right } from "../../terminal/table.ts";
 
 /** Most rows of a table on a terminal; other outputs get all rows. */

@@ -10,7 +10,7 @@ import { type Found, MOST_FOUND, search } from "../../../warehouse/read/search/s
 import { jsonText } from "../../../warehouse/record/json-text.ts";
 import { audited } from "../../audited.ts";
 import { anyArguments, type CommandContext, defineCommand, listOf, option, optionOf, usage } from "../../command.ts";
-import { sayCopy } from "../../home-copy.ts";
+import { sayCopy } from "../../context.ts";
 
 const inputSchema = z.object({
   args: anyArguments,

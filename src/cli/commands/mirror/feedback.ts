@@ -6,7 +6,7 @@ import type { JsonObject } from "../../../core/json.ts";
 import { counted } from "../../../core/text/units.ts";
 import { audited } from "../../audited.ts";
 import { anyArguments, choice, defineCommand, optionOf, repeated, usage } from "../../command.ts";
-import { serviceContext } from "../../service-context.ts";
+import { serviceContext } from "../../context.ts";
 
 const rating = z
   .string()

@@ -69,7 +69,7 @@ const serveUntilStopped = async (
 ): Promise<void> => {
   const { clock, signal, shared } = context;
   const { madeIn } = access;
-  const { startServer } = await import("../../../server/http/listen.ts");
+  const { startServer } = await import("../../../server/app.ts");
   const server = await startServer(
     {
       profiles: profiles.map((profile) => ({

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { z } from "zod";
 import type { ListenAddress } from "../../../core/config/setting-parsers.ts";
 import { EXIT } from "../../../core/errors.ts";
-import { startServer } from "../../../server/http/listen.ts";
+import { startServer } from "../../../server/app.ts";
 import { type CommandContext, defineCommand, option, type Profiles } from "../../command.ts";
 import { listenOf, resolveAccess, serverOptions } from "../../worker/access-keys.ts";
 import { servedProfile } from "../../worker/served-profile.ts";

@@ -2,8 +2,7 @@
 // accounts show tier, quota, rate, version, the number of accounts and the largest page; --totals asks for contacts and
 // signals as well, and for accounts inside the setting `scope`, one credit each. A refusal costs nothing.
 import { z } from "zod";
-import { type CheckResult, checkJob } from "../../../../jobs/check.ts";
-import { checkProfileJob } from "../../../../jobs/check-profile.ts";
+import { type CheckResult, checkJob, checkProfileJob } from "../../../../jobs/check.ts";
 import { recordedClient } from "../../../../jobs/recorded-client.ts";
 import { chargeOf } from "../../../api/retry-policy.ts";
 import type { ScopedTable } from "../../../catalog/tables.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isLaterQuota, type QuotaSeen } from "../../../../src/budget/credits/latest-quota.ts";
+import { isLaterQuota, type QuotaSeen } from "../../../../src/budget/credits/ledger.ts";
 
 const MONTH_END = Date.UTC(2026, 11, 1);
 const seen = (used: number, sentAt: number, receivedAt: number, more: Partial<QuotaSeen["quota"]> = {}): QuotaSeen => ({

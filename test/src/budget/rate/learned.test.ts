@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { refuse } from "../../../../src/budget/rate/learned.ts";
 import { nextSlot, observeRate, type Proof } from "../../../../src/budget/rate/limiter.ts";
 import { type LimiterState, startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
-import { burstOf, inFlightOf, ratePerMinute, windowOf } from "../../../../src/budget/rate/rates-in-force.ts";
+import { burstOf, inFlightOf, ratePerMinute, windowOf } from "../../../../src/budget/rate/windows.ts";
 import { said } from "../../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);

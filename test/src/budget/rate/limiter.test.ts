@@ -1,10 +1,11 @@
 // The limiter's arithmetic: what a window allows goes at once, and no window ever holds more.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RateInfo } from "../../../../src/api/outcome.ts";
 import { nextSlot, observeRate, type Pacing, takeSlot } from "../../../../src/budget/rate/limiter.ts";
 import { type LimiterState, startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
-import { ratePerMinute } from "../../../../src/budget/rate/rates-in-force.ts";
+import { ratePerMinute } from "../../../../src/budget/rate/windows.ts";
 import { said as rate } from "../../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { createAsker } from "../../../../src/cli/terminal/ask.ts";
+import { createAsker } from "../../../../src/cli/terminal/terminal.ts";
 
 /** Answers the questions one after the other, each when its prompt is there. */
 const asked = (answers: readonly string[]) => {

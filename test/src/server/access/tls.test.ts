@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callWorker, connectPinned } from "../../../../src/cli/worker/worker-connection.ts";
-import { resolveTls } from "../../../../src/core/config/secrets/server-key.ts";
+import { resolveTls } from "../../../../src/core/config/secrets.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import { type RunningServer, startServer } from "../../../../src/server/http/listen.ts";
+import { type RunningServer, startServer } from "../../../../src/server/app.ts";
 import { serving } from "../../../support/served.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";

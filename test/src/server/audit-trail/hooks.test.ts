@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { addKey, keysPath, type Role } from "../../../../src/server/access/key-store.ts";
-import { type RunningServer, startServer } from "../../../../src/server/http/listen.ts";
+import { type RunningServer, startServer } from "../../../../src/server/app.ts";
 import type { ServerOptions } from "../../../../src/server/http/server-context.ts";
 import { lastOfEach } from "../../../../src/warehouse/audit/audit-line.ts";
 import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createClient } from "@hey-api/openapi-ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { type RunningServer, startServer } from "../../../../src/server/http/listen.ts";
+import { type RunningServer, startServer } from "../../../../src/server/app.ts";
 import { serving } from "../../../support/served.ts";
 import { type ServedMirror, serveMirror } from "../served-mirror.ts";
 

@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readCsv } from "../../../../src/cli/options/company-inputs.ts";
 import { isCode } from "../../../../src/core/errors.ts";
-import { readCsv } from "../../../../src/warehouse/duckdb/read-csv.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const fileOf = (text: string): string => {

@@ -1,7 +1,7 @@
 // A table that does not exist: the guess is one of the mirror's own tables, whatever DuckDB guesses.
 import { expect, test } from "vitest";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
-import { withOurGuess } from "../../../../src/warehouse/user-sql/unknown-table.ts";
+import { withOurGuess } from "../../../../src/warehouse/duckdb/duck-errors.ts";
 
 /** DuckDB's own message, from an empty database. */
 const messageOf = async (sql: string): Promise<string> => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { resolveHashKey } from "../../../../../src/core/config/secrets/server-key.ts";
+import { resolveHashKey } from "../../../../../src/core/config/secrets.ts";
 import { Secret } from "../../../../../src/core/secret.ts";
 import { configOf } from "../../../../support/given-config.ts";
 

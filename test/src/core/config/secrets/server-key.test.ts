@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { resolveConfig } from "../../../../../src/core/config/config.ts";
-import { resolveServerKey } from "../../../../../src/core/config/secrets/server-key.ts";
+import { resolveServerKey } from "../../../../../src/core/config/secrets.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 const folder = mkdtempSync(join(tmpdir(), "duckmirror-key-"));

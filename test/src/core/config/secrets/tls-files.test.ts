@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { resolveTls } from "../../../../../src/core/config/secrets/server-key.ts";
+import { resolveTls } from "../../../../../src/core/config/secrets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "duckmirror-tls-files-"));
 const made = (name: string) => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { resolveToken } from "../../../../../src/core/config/secrets/token.ts";
+import { resolveToken } from "../../../../../src/core/config/secrets.ts";
 import { Secret } from "../../../../../src/core/secret.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "duckmirror-token-"));

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { architectureProblems, packagesAtStart } from "./support/architecture.ts";
+import { renderReliability } from "./support/documents/reliability-document.ts";
 import { missingNames } from "./support/named-files.ts";
 import type { SourceFile } from "./support/parsed-source.ts";
 import { structureOf } from "./support/structure.ts";
@@ -44,6 +45,14 @@ test("every file that a comment or a document names exists", () => {
   expect(missingNames(files, paths)).toEqual([]);
   const text = "// Like b.ts, lib/b.ts, ./lib/b.ts and gone.ts.\nconst x = 'gone.ts';\n";
   expect(missingNames([{ path: "src/a.ts", text }], ["src/lib/b.ts"])).toEqual(["src/a.ts:1: gone.ts"]);
+});
+
+test("docs/RELIABILITY.md names the tests that show each promise; one that no test shows, or a number that it lacks, is refused", async () => {
+  const document = new URL("docs/RELIABILITY.md", root);
+  const text = readFileSync(document, "utf8");
+  await expect(renderReliability(text, sources)).toMatchFileSnapshot(document.pathname);
+  expect(() => renderReliability(text, [])).toThrow("no test shows P1");
+  expect(() => renderReliability("", sources)).toThrow("lacks P");
 });
 
 test("--help waits for nothing but the option parser and colours", () => {

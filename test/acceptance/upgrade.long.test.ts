@@ -1,5 +1,5 @@
 // A rolling upgrade: this build beside one whose syncs only it can read. Nothing fails, and a client that waits for
-// a sync gets its report.
+// a sync gets its report. Shows P38.
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

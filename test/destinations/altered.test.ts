@@ -1,5 +1,5 @@
 // What users change at a destination: their own columns stay; a column or table that they took away comes back with the next
-// change; what they edited comes back with --take-over; what cannot be merged is an error that names the table.
+// change; what they edited comes back with --take-over; what cannot be merged is an error that names the table. Shows P44.
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// Deliveries to lakes during which the program, its second process, or the catalog's server is killed at named moments.
+// Deliveries to lakes during which the program, its second process, or the catalog's server is killed at named moments. Shows P42.
 import { copyFileSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // Destinations that freeze: they keep connections open and send nothing. The delivery ends after the setting
-// `answer_timeout`, changes nothing, and the next one brings everything.
+// `answer_timeout`, changes nothing, and the next one brings everything. Shows P42.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import pg from "pg";

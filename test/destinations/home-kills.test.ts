@@ -1,5 +1,5 @@
 // A mirror whose home is a bucket of moto, an imitation of S3: workers take it from each other, and workers and S3 server are
-// killed at random requests. KILLS=200 for more.
+// killed at random requests. KILLS=200 for more. Shows P33.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

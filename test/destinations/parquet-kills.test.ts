@@ -1,5 +1,5 @@
 // Deliveries of kind parquet during which the program, or the server of the storage, is killed at requests, and at changes of files.
-// azurite itself is not killed: it keeps nothing.
+// azurite itself is not killed: it keeps nothing. Shows P42.
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";

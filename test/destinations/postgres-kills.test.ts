@@ -1,4 +1,4 @@
-// Deliveries to a real Postgres during which the program or Postgres is killed at named moments.
+// Deliveries to a real Postgres during which the program or Postgres is killed at named moments. Shows P42.
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSource } from "../../src/deliver/source.ts";

@@ -1,5 +1,5 @@
 // Readers of a lake in processes of their own, while deliveries go on: each read sees one published snapshot, whole.
-// LAKE_READERS=20 LAKE_DELIVERIES=50 for more of both; LAKE_READS=3: each reads so often per delivery, else all the time.
+// LAKE_READERS=20 LAKE_DELIVERIES=50 for more of both; LAKE_READS=3: each reads so often per delivery, else all the time. Shows P28.
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { runQuery } from "../../src/warehouse/read/query.ts";

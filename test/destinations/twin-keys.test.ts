@@ -1,5 +1,5 @@
 // Keys that differ only in what some store drops or folds: U+0000, composed letters, spaces at the end, case, what follows the
-// 2,600th byte. Every kind of destination keeps such rows apart, or leaves out the one that it cannot hold, named and counted.
+// 2,600th byte. Every kind of destination keeps such rows apart, or leaves out the one that it cannot hold, named and counted. Shows P43.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

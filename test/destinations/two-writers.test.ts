@@ -1,4 +1,4 @@
-// Two deliveries to one lake: one brings its snapshot, the other changes nothing and says so.
+// Two deliveries to one lake: one brings its snapshot, the other changes nothing and says so. Shows P42.
 import { expect, onTestFinished, test } from "vitest";
 import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";

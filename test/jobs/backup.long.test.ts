@@ -1,4 +1,4 @@
-// The drill: a backup becomes a mirror in another folder, goes on at the cost of looks, and replays from its baseline.
+// The drill: a backup becomes a mirror in another folder, goes on at the cost of looks, and replays from its baseline. Shows P32 and P34.
 import { createHash } from "node:crypto";
 import {
   appendFileSync,

@@ -1,4 +1,4 @@
-// Syncs of one mirror by two workers: the second pays for nothing that the home has, and each job begins with its state.
+// Syncs of one mirror by two workers: the second pays for nothing that the home has, and each job begins with its state. Shows P33.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,6 +1,6 @@
 // The past equals what readers had: copies of the snapshot of a mirror whose service moves, whose syncs are killed and whose
 // clock jumps back and forth, against `as_of` of the last snapshot. AS_OF_SEED repeats a run, AS_OF_MOMENTS=100 takes
-// more copies.
+// more copies. Shows P25.
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
 // Redis as operators run it: Sentinel promotes the replica in the middle of a sync, a user of its own with a password, and
-// clocks that are wrong by a day. Each trigger ends well, and the mirror is the source.
+// clocks that are wrong by a day. Each trigger ends well, and the mirror is the source. Shows P36.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 // What the machine does to the program: signals at bad moments, several starts at once, a disk that fills up, a folder
-// that cannot be written. After each the snapshot opens and the next sync heals the rest.
+// that cannot be written. After each the snapshot opens and the next sync heals the rest. Shows P29 and P35.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";

@@ -1,5 +1,5 @@
 // Five hundred organizations on one worker: one huge, one whose service hangs, one broken, one without credits. All are asked
-// for at once, and nobody waits for these four.
+// for at once, and nobody waits for these four. Shows P37.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";

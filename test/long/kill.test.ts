@@ -1,5 +1,5 @@
 // kill -9 at random moments, behind a service that breaks off, lies and stalls: after each kill the snapshot opens and
-// is consistent, the next sync goes on, nothing loaded is fetched again, and in the end the mirror equals the service.
+// is consistent, the next sync goes on, nothing loaded is fetched again, and in the end the mirror equals the service. Shows P27.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";

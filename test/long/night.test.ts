@@ -1,7 +1,7 @@
 // A worker's night: syncs are triggered all the time while three workers and Redis (with its memory or emptied)
 // are killed. In half of the rounds a second trigger asks for one list anew behind the first. Each
 // trigger's exit code is true, the mirror is the source, the ledger is the service's own log request by request, and no
-// more credits were spent than the kills explain.
+// more credits were spent than the kills explain. Shows P36.
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

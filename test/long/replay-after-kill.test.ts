@@ -1,4 +1,4 @@
-// Replay after kill -9: the archive of a killed run gives what the run had committed and what it had paid for.
+// Replay after kill -9: the archive of a killed run gives what the run had committed and what it had paid for. Shows P27.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, rmSync } from "node:fs";

@@ -1,6 +1,6 @@
 // A soak: ten organizations that change, a worker with Redis that syncs all of them on a schedule, processes and Redis killed
 // now and then. Memory, open files, keys of Redis and files on disk must not grow with the number of syncs, and each
-// mirror is its service at the end.
+// mirror is its service at the end. Shows P41.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Redis } from "ioredis";

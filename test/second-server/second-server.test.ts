@@ -1,4 +1,4 @@
-// Services nobody here designed: each seed draws everything API.md does not show. See docs/RELIABILITY.md.
+// Services nobody here designed: each seed draws everything API.md does not show. See docs/RELIABILITY.md. Shows P1.
 import { expect, test } from "vitest";
 import { runTrial } from "./trial.ts";
 

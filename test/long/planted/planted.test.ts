@@ -1,5 +1,5 @@
 // Links and pipes that somebody planted next to the data, while nothing runs or while a command does: the built program
-// writes nothing outside, changes no permission there, and never waits.
+// writes nothing outside, changes no permission there, and never waits. Shows P31.
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-// The envelope: figures in any notation, nothing lost, and never a list that is not one.
+// The envelope: figures in any notation, nothing lost, and never a list that is not one. Shows P5.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readEnvelope, readQuota } from "../../../src/api/envelope.ts";

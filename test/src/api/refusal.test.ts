@@ -1,4 +1,4 @@
-// Responses other than 200: enough of them to show, and nothing that must not be shown.
+// Responses other than 200: enough of them to show, and nothing that must not be shown. Shows P22.
 import { expect, test } from "vitest";
 import * as play from "../../support/scripted-server.ts";
 import { client, LIST, server, TOKEN, useService } from "./client-harness.ts";

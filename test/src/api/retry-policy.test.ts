@@ -1,4 +1,4 @@
-// The table of verdicts: one case per row, then what must hold for any outcome whatever.
+// The table of verdicts: one case per row, then what must hold for any outcome whatever. Shows P22.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type {

@@ -1,4 +1,4 @@
-// The client when no complete answer comes: over real sockets, and always one outcome that says what it may have cost.
+// The client when no complete answer comes: over real sockets, and always one outcome that says what it may have cost. Shows P18.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync } from "node:fs";

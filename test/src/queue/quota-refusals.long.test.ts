@@ -1,5 +1,5 @@
 // Credits gone, in every way the worker runs: the sync ends at once with the budget's code, the ones after it do too, and
-// credits that are bought are used by the next one. A refusal for want of credits is no rate: it holds nobody up.
+// credits that are bought are used by the next one. A refusal for want of credits is no rate: it holds nobody up. Shows P15.
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { Config } from "../../../src/core/config/config.ts";

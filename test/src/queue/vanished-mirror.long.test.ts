@@ -1,5 +1,5 @@
 // A worker whose mirror vanishes (deleted, or its volume unmounted), or whose files are struck during a run: what it
-// reports, and that it pays for nothing again by itself.
+// reports, and that it pays for nothing again by itself. Shows P40.
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,5 +1,5 @@
 // A mirror that syncs once a day for months, in simulated time: its ledger stops growing, sums since it began do not fall,
-// and a replay, which brings back what was removed, is followed by a sync as usual.
+// and a replay, which brings back what was removed, is followed by a sync as usual. Shows P41.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";

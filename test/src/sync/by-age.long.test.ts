@@ -1,5 +1,5 @@
 // Every stream that says it is refreshed "by age" is: not before its age, once after it, and at once by --full.
-// The streams are taken from the catalog, so that a new one is walked too.
+// The streams are taken from the catalog, so that a new one is walked too. Shows P16.
 import { afterEach, expect, test } from "vitest";
 import { routeOf, STREAM_NAMES, type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
 import { aCompany, aJob, aNewsArticle, anAccount } from "../../support/fake-data.ts";

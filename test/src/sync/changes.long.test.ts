@@ -1,3 +1,4 @@
+// Changes at the service reach the mirror, and nothing else is deleted. Shows P8 and P11.
 import { afterEach, expect, test } from "vitest";
 import { aContact, aJob, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, type FakeOptions, type FakeService } from "../../support/fake-service.ts";

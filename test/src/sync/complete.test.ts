@@ -1,4 +1,4 @@
-// The report of a sync says of each stream that it is complete exactly when that is proven.
+// The report of a sync says of each stream that it is complete exactly when that is proven. Shows P2.
 import { expect, test } from "vitest";
 import type { SyncReport } from "../../../src/core/report/sync-report.ts";
 import { afterTest } from "../../support/after-test.ts";

@@ -1,3 +1,4 @@
+// Credits of a sync: counted, limited, never exceeded. Shows P14 and P15.
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";

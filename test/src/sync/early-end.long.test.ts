@@ -1,4 +1,4 @@
-// Lists whose count is higher than the records that they return (docs/decisions/end-of-a-list.md).
+// Lists whose count is higher than the records that they return (docs/decisions/end-of-a-list.md). Shows P20.
 import { expect, test } from "vitest";
 import type { Clock } from "../../../src/core/clock.ts";
 import { afterTest } from "../../support/after-test.ts";

@@ -1,5 +1,5 @@
 // Data that does not fit, from the bytes of the answer to the published snapshot: over real sockets, through the real
-// loader. Each value ends in a column, in `_extra` or in `sync.rejects`, and `sync.schema_drift` lists what is new.
+// loader. Each value ends in a column, in `_extra` or in `sync.rejects`, and `sync.schema_drift` lists what is new. Shows P12.
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { aNewsArticle, anOrganization } from "../../support/fake-data.ts";

@@ -1,6 +1,6 @@
 // Every kind of fault in one sync, over real sockets into a real warehouse: each strikes the news of one company for as
 // long as the run lasts and the job openings of the same company once. What it means for the one, that it is got past in
-// the other, and that the next run heals it all.
+// the other, and that the next run heals it all. Shows P18.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ERRORS, type ErrorCode } from "../../../src/core/errors.ts";
 import { FAULT_KINDS, type FaultKind } from "../../../src/sandbox/faults/faulty-response.ts";

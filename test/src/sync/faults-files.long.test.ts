@@ -1,5 +1,5 @@
 // Files that are damaged, removed or replaced, before a run and underneath it: what is wrong is named, the snapshot that
-// was published stays readable, and `replay` or the next sync heals the rest.
+// was published stays readable, and `replay` or the next sync heals the rest. Shows P30.
 import { execFileSync } from "node:child_process";
 import {
   closeSync,

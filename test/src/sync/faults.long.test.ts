@@ -1,5 +1,5 @@
 // A sync through the fault proxy, over real sockets into tables in memory: faults at random, storms, an outage, a token
-// that expires, answers delivered twice. What each single kind means stands in faults-each-kind.test.ts.
+// that expires, answers delivered twice. What each single kind means stands in faults-each-kind.test.ts. Shows P14.
 import { afterEach, expect, test } from "vitest";
 import { type FaultFile, type FaultProxy, startFaultProxy } from "../../../src/sandbox/faults/proxy.ts";
 import { anOrganization } from "../../support/fake-data.ts";

@@ -1,5 +1,5 @@
 // The change feed through syncs, erasures and replays: numbers stay, erased contacts are redacted, and what cannot be
-// kept is said.
+// kept is said. Shows P13.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";

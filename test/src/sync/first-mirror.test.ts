@@ -1,3 +1,4 @@
+// The first mirror, and an unchanged sync after it, of services that differ. Shows P16 and P23.
 import { expect, test } from "vitest";
 import type { TableName } from "../../../src/catalog/tables.ts";
 import { afterTest } from "../../support/after-test.ts";

@@ -1,4 +1,4 @@
-// A service that takes pages of some sizes only, such as 10, 20, 50 and 100: no two pages of it share a row.
+// A service that takes pages of some sizes only, such as 10, 20, 50 and 100: no two pages of it share a row. Shows P23.
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { aJob, anOrganization } from "../../support/fake-data.ts";

@@ -1,4 +1,4 @@
-// A record dated far ahead, as by a typing error, does not hide what changes after it.
+// A record dated far ahead, as by a typing error, does not hide what changes after it. Shows P24.
 import { afterEach, expect, test } from "vitest";
 import { aContact, anAccount } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeData } from "../../support/fake-service.ts";

@@ -1,4 +1,4 @@
-// A gateway that answers some requests with a 404 of its own: nothing is deleted, unless several syncs get the same answer.
+// A gateway that answers some requests with a 404 of its own: nothing is deleted, unless several syncs get the same answer. Shows P11.
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";

@@ -1,4 +1,4 @@
-// A gateway that answers 200 with a page of HTML in the middle of a run: each such answer may cost a credit.
+// A gateway that answers 200 with a page of HTML in the middle of a run: each such answer may cost a credit. Shows P21.
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";

@@ -1,5 +1,5 @@
 // Services that answer in part, or not yet: a short copy is not taken for the whole record, and an answer that lacks what was
-// asked for is asked for again.
+// asked for is asked for again. Shows P4, P5 and P6.
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { aCompany, anOrganization } from "../../support/fake-data.ts";

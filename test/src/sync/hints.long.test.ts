@@ -1,3 +1,4 @@
+// Mirrored signals decide which company lists are read. Shows P16.
 import { afterEach, expect, test } from "vitest";
 import { aNewsArticle, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";

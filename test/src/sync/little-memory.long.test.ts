@@ -1,7 +1,7 @@
 // Random work of a user in little memory: syncs and full syncs of a service that changes everywhere, with long texts,
 // replays, verifications, erased contacts. DuckDB starts with 48 MiB or little more, and no error ever reaches the
 // user. DUCKMIRROR_SYNC_MEMORY_SEEDS=100 and DUCKMIRROR_SYNC_MEMORY_STEPS=10 make the run longer,
-// DUCKMIRROR_SYNC_MEMORY_SEED=7 begins with seed 7; the test's name holds the seed.
+// DUCKMIRROR_SYNC_MEMORY_SEED=7 begins with seed 7; the test's name holds the seed. Shows P29.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What a first mirror costs while its lists move, and what the next sync makes of it (docs/decisions/paging.md).
+// What a first mirror costs while its lists move, and what the next sync makes of it (docs/decisions/paging.md). Shows P8.
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { aContact, anOrganization, aSignal } from "../../support/fake-data.ts";

@@ -1,4 +1,4 @@
-// What changes a row, and what makes an insight due, is decided by content and versions, not by our clock.
+// What changes a row, and what makes an insight due, is decided by content and versions, not by our clock. Shows P24.
 import { expect, test } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
 import { anAccount, aSignal } from "../../support/fake-data.ts";

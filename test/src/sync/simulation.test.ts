@@ -1,4 +1,4 @@
-// The whole sync in one process under simulated time: concurrent change, lost answers, crashes, budgets, page sizes.
+// The whole sync in one process under simulated time: concurrent change, lost answers, crashes, budgets, page sizes. Shows P1.
 import { expect, test } from "vitest";
 import type { Client } from "../../../src/api/client.ts";
 import { createLedger } from "../../../src/budget/credits/local-ledger.ts";

@@ -1,6 +1,6 @@
 // Three simulated months of an organization that syncs twice a day. In one of two mirrors, one of the kinds of faults that strangers found
 // (docs/RELIABILITY.md) happens in the first sync of each day, and has passed before the second: the other mirror has none.
-// Both end with the same rows, for nearly the same credits, without a hand. STRANGE_SEED chooses what changes and what happens.
+// Both end with the same rows, for nearly the same credits, without a hand. STRANGE_SEED chooses what changes and what happens. Shows P7.
 import { expect, test } from "vitest";
 import { TABLE_NAMES, tableSpec } from "../../../src/catalog/tables.ts";
 import type { Clock } from "../../../src/core/clock.ts";

@@ -1,4 +1,4 @@
-// A service that refuses or ignores the order by change date: every change is found, and no page is asked for twice.
+// A service that refuses or ignores the order by change date: every change is found, and no page is asked for twice. Shows P23.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { aContact, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeOptions } from "../../support/fake-service.ts";

@@ -1,3 +1,4 @@
+// Kills of the program while it writes files that others read. Shows P27 and P28.
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";

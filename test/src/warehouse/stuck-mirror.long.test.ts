@@ -1,6 +1,6 @@
 // A mirror that an earlier version left stuck: DuckDB was held to 64 MB, CHECKPOINT failed fatally for want of memory,
 // and the WAL stayed for the next process, which failed likewise. The next process moves the WAL into the file and
-// publishes, as `sync` does.
+// publishes, as `sync` does. Shows P29.
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,4 @@
-// Lossless JSON: the same as the native parser wherever that one is exact, exact where it is not.
+// Lossless JSON: the same as the native parser wherever that one is exact, exact where it is not. Shows P12.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { JsonSyntaxError, MAX_DEPTH, parseJson } from "../../../../src/api/json/lossless-json.ts";

@@ -1,4 +1,4 @@
-// Rate-limit headers: every dialect means the same, and no text whatever makes them throw or wait for ever.
+// Rate-limit headers: every dialect means the same, and no text whatever makes them throw or wait for ever. Shows P24.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseRateHeaders } from "../../../../src/api/limits/rate-headers.ts";

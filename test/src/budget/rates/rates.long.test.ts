@@ -1,4 +1,4 @@
-// The program's limiter against services that it does not know, seed by seed. RATE_SEEDS and RATE_SEED for longer runs.
+// The program's limiter against services that it does not know, seed by seed. RATE_SEEDS and RATE_SEED for longer runs. Shows P17.
 import { describe, expect, test } from "vitest";
 import { type Kind, scenarioOf } from "./scenarios.ts";
 import { type Figures, simulate } from "./simulation.ts";

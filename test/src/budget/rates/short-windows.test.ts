@@ -1,5 +1,5 @@
 // Windows and refills within a second, announced by headers: refusals, and the share of the rate that is used
-// (docs/decisions/rate-limit.md).
+// (docs/decisions/rate-limit.md). Shows P17.
 import { expect, test } from "vitest";
 import { TELLS } from "../../../../bench/rates/headers.ts";
 import {

@@ -1,4 +1,4 @@
-// When lists and records are asked for again whose answers were paid and could not be used.
+// When lists and records are asked for again whose answers were paid and could not be used. Shows P21.
 import { expect, test } from "vitest";
 import {
   isClosed,

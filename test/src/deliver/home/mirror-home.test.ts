@@ -1,4 +1,4 @@
-// A mirror's home: any data directory goes on with the mirror, one that lost it is refused, and a kill loses little.
+// A mirror's home: any data directory goes on with the mirror, one that lost it is refused, and a kill loses little. Shows P33.
 import { cpSync } from "node:fs";
 import { expect, test } from "vitest";
 import { dumpMirror } from "../../../support/mirror-dump.ts";

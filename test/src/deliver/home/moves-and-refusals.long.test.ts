@@ -1,4 +1,4 @@
-// A mirror's home: who was erased, what is refused, and what happens to a mirror that was synced elsewhere meanwhile.
+// A mirror's home: who was erased, what is refused, and what happens to a mirror that was synced elsewhere meanwhile. Shows P33.
 import {
   chmodSync,
   existsSync,

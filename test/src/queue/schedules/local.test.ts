@@ -1,4 +1,4 @@
-// Without Redis a schedule runs at the times of its one meaning, also over a sleeping machine and a clock that is set.
+// Without Redis a schedule runs at the times of its one meaning, also over a sleeping machine and a clock that is set. Shows P39.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

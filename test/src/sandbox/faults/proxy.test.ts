@@ -1,4 +1,4 @@
-// Each kind of fault over real sockets, as duckmirror's own client sees it: the fault × outcome table.
+// Each kind of fault over real sockets, as duckmirror's own client sees it: the fault × outcome table. Shows P18.
 import { createServer, type Server } from "node:http";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Client, createClient } from "../../../../src/api/client.ts";

@@ -1,3 +1,4 @@
+// Replay rebuilds the mirror from the archive. Shows P30.
 import { cpSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// A service that refuses requests in flight beyond one: a whole sync ends soon, without storms, and the log says why it took longer.
+// A service that refuses requests in flight beyond one: a whole sync ends soon, without storms, and the log says why it took longer. Shows P17.
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { afterTest } from "../../../support/after-test.ts";

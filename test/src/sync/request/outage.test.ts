@@ -1,4 +1,4 @@
-// Failures in a row: when other requests are tried once, and when the service as a whole counts as failing.
+// Failures in a row: when other requests are tried once, and when the service as a whole counts as failing. Shows P19.
 import { expect, test } from "vitest";
 import { createOutage } from "../../../../src/sync/request/outage.ts";
 

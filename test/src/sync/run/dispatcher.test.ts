@@ -1,4 +1,4 @@
-// A verdict that ends the run: no request follows it but those on the wire, however much there is still to load.
+// A verdict that ends the run: no request follows it but those on the wire, however much there is still to load. Shows P26.
 import { expect, test } from "vitest";
 import { pagesTotal } from "../../../../src/sync/run/dispatcher.ts";
 import { anOrganization } from "../../../support/fake-data.ts";

@@ -1,5 +1,5 @@
 // A service that fails: wholly, so that a run must not try everything six times, or in some routes, whose failure must
-// not keep the others from being mirrored.
+// not keep the others from being mirrored. Shows P19.
 import { expect, test } from "vitest";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer, type FakeRequest } from "../../../support/fake-service.ts";

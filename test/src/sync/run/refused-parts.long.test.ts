@@ -1,4 +1,5 @@
 // A refusal belongs to its route or company: all else is read, it is asked for again at growing intervals, and the run ends with 5.
+// Shows P19 and P22.
 import { expect, test } from "vitest";
 import { afterTest } from "../../../support/after-test.ts";
 import { aContact, anOrganization } from "../../../support/fake-data.ts";

@@ -1,4 +1,4 @@
-// Verify says of each difference whether the service has changed since the mirror read it (newer), or the mirror is wrong.
+// Verify says of each difference whether the service has changed since the mirror read it (newer), or the mirror is wrong. Shows P10.
 import { expect, test } from "vitest";
 import { change } from "../../../support/change-mirror.ts";
 import { aContact, aJob, anAccount, anOrganization, aSignal } from "../../../support/fake-data.ts";

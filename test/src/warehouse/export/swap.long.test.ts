@@ -1,3 +1,4 @@
+// A set of exported files is replaced as a whole. Shows P28.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";

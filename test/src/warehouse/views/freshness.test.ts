@@ -1,3 +1,4 @@
+// marts.freshness: what is complete, and since when. Shows P4.
 import { expect, test } from "vitest";
 import { aMart } from "./mart.ts";
 

@@ -1,4 +1,4 @@
-// The meaning of a schedule around changes of the clocks, and what is refused (next-run.long.test.ts: four years in four zones).
+// The meaning of a schedule around changes of the clocks, and what is refused (next-run.long.test.ts: four years in four zones). Shows P39.
 import { expect, test } from "vitest";
 import { CronProblem, nextRun, parseCron } from "../../../../../src/core/config/schedules/cron.ts";
 

@@ -1,4 +1,4 @@
-// Organizations whose services hang, against a real Redis: nobody waits for them.
+// Organizations whose services hang, against a real Redis: nobody waits for them. Shows P37.
 import { expect, test } from "vitest";
 import { anAsk, anOrg, aRedis, aWorker, reached } from "../../worker-rig.ts";
 

@@ -1,5 +1,5 @@
 // Every walk ends, whatever the service answers: tiny pages, wrong counts, the same pages again and again. And while
-// a list stays as it is, every row is read.
+// a list stays as it is, every row is read. Shows P2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { MirrorFacts, PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";

@@ -1,5 +1,5 @@
 // Records that no list shows the end of: a company's profile that turns 404, an owner whom no account has any more.
-// The tables hold what the service would return now; the rest is in history.
+// The tables hold what the service would return now; the rest is in history. Shows P9.
 import { expect, test } from "vitest";
 import type { TableName } from "../../../../../src/catalog/tables.ts";
 import { afterTest } from "../../../../support/after-test.ts";

@@ -1,4 +1,4 @@
-// A list that ends at a search window, behind which pages are empty: labelled, nothing deleted, and not walked in each sync.
+// A list that ends at a search window, behind which pages are empty: labelled, nothing deleted, and not walked in each sync. Shows P20.
 import { expect, test } from "vitest";
 import { afterTest } from "../../../../support/after-test.ts";
 import { anAccount, aSignal } from "../../../../support/fake-data.ts";

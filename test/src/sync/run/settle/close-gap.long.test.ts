@@ -1,4 +1,4 @@
-// A source that changes while it is read: no walk of it ever adds up, and the mirror says so, and comes right all the same.
+// A source that changes while it is read: no walk of it ever adds up, and the mirror says so, and comes right all the same. Shows P9.
 import { afterEach, expect, test } from "vitest";
 import { anOrganization, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, type FakeRequest, type FakeService } from "../../../../support/fake-service.ts";

@@ -1,5 +1,5 @@
 // Records that left their list and are still served by their id: the list decides once two walks lack them. A search window that
-// cuts a list off decides nothing.
+// cuts a list off decides nothing. Shows P3.
 import { expect, test } from "vitest";
 import { afterTest } from "../../../../support/after-test.ts";
 import { aContact, anAccount, aSignal } from "../../../../support/fake-data.ts";

@@ -1,4 +1,4 @@
-// Lists whose answers are paid and cannot be used are asked for less and less often, and the report says so.
+// Lists whose answers are paid and cannot be used are asked for less and less often, and the report says so. Shows P21.
 import { expect, test } from "vitest";
 import { createUnusableBook } from "../../../../../src/sync/run/state/unusable-book.ts";
 import { afterTest } from "../../../../support/after-test.ts";

@@ -1,4 +1,4 @@
-// Waits of a run in one process, against every end.
+// Waits of a run in one process, against every end. Shows P26.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openOwnAccess } from "../../../../../jobs/service-access.ts";
 import { syncJob } from "../../../../../jobs/sync.ts";

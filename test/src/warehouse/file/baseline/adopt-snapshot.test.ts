@@ -1,4 +1,4 @@
-// A mirror whose state/ is lost goes on from its snapshot.
+// A mirror whose state/ is lost goes on from its snapshot. Shows P34.
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";

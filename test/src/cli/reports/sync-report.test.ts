@@ -1,8 +1,7 @@
 // What `sync --report` hands to the program that started it, from syncs of a generated service.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -10,7 +9,7 @@ import formats from "ajv-formats";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { aPlaceFor, cli } from "../../../support/cli.ts";
+import { aFolder, aPlaceFor, cli } from "../../../support/cli.ts";
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -20,8 +19,6 @@ afterAll(() => sandbox.close());
 
 const aMirror = (more: Record<string, string> = {}) =>
   aPlaceFor(sandbox, { DUCKMIRROR_STREAMS: "accounts,contacts", DUCKMIRROR_LOG_LEVEL: "error", ...more });
-
-const aFolder = (): string => mkdtempSync(join(tmpdir(), "duckmirror-reports-"));
 
 const linesOf = (file: string) =>
   readFileSync(file, "utf8")

@@ -30,6 +30,22 @@ describe("the lines of a terminal", () => {
     ]);
   });
 
+  test("show no time left after one page, after pages of one moment, and of a list longer than expected", () => {
+    const shown = (...events: readonly (readonly [number, ProgressEvent])[]) => linesOf(runAfter(...events))[0];
+    const page = (requests: number, more = {}) => aPage({ requests, pagesDone: requests, pagesTotal: 10, ...more });
+    for (const line of [
+      shown([0, page(1)]),
+      shown([0, page(1)], [0, page(2)]),
+      shown([0, page(1)], [1, page(10)]),
+      shown([0, page(1, { pagesTotal: null })], [1, page(2, { pagesTotal: null })]),
+    ])
+      expect(line).not.toContain("left");
+    // What was planned counts while the list does not say how long it is; the wait before the first page does not.
+    const planned: ProgressEvent = { kind: "stream-planned", stream: "accounts", requests: 3, because: "" };
+    const unknown = { pagesTotal: null };
+    expect(shown([0, planned], [60, page(1, unknown)], [61, page(2, unknown)])).toContain("60/min  1s left");
+  });
+
   test("say what is waited for and until when, and stop saying so", () => {
     const wait: ProgressEvent = { kind: "waiting", why: "rate", until: at + 271_000, stream: null };
     const retry: ProgressEvent = { kind: "waiting", why: "retry", until: at + 5000, stream: "accounts" };
@@ -37,7 +53,8 @@ describe("the lines of a terminal", () => {
     expect(linesOf(run)[0]).toContain("waits for retry until 12:00:05");
     expect(linesOf(run)[1]).toContain("waits for rate limit until 12:04:31");
     expect(linesOf(afterEvent(run, { kind: "resumed" }, at)).join()).not.toContain("waits");
-    expect(linesOf(runAfter([0, aPage()], [1, retry], [2, aPage()])).join()).not.toContain("waits");
+    for (const next of [aPage(), finished])
+      expect(linesOf(runAfter([0, aPage()], [1, retry], [2, next])).join()).not.toContain("waits");
   });
 
   test("go on saying what the run waits for when answers to earlier requests come in, until it is over", () => {
@@ -78,7 +95,12 @@ describe("the lines of a terminal", () => {
       "accounts  done  1/11 pages  1,000/10,500 rows  1 credit  +12 new, 3 changed",
     );
     const nothing = { ...finished, inserted: 0, updated: 0 };
-    expect(linesOf(runAfter([0, aPage()], [1, nothing]))[0]).toMatch(/ done .* nothing changed$/);
+    for (const [more, text] of [
+      [{}, "nothing changed"],
+      [{ inserted: 1200, rejected: 1 }, "+1,200 new, 1 rejected"],
+      [{ updated: 2, deleted: 3 }, "2 changed, 3 deleted"],
+    ] as const)
+      expect(linesOf(runAfter([0, aPage()], [1, { ...nothing, ...more }]))[0]?.endsWith(`  ${text}`)).toBe(true);
     expect(linesOf(runAfter([0, { ...nothing, status: "skipped" }]))[0]).toBe(
       "accounts  skipped  nothing was requested",
     );

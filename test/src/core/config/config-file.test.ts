@@ -1,20 +1,15 @@
 // Profiles: several organizations in one file, each with settings of its own, and nothing of one in another.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { loadConfig, loadProfiles } from "../../../../src/core/config/config.ts";
 import type { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { aFolder } from "../../../support/cli.ts";
 
 const vocabulary = { streams: ["accounts", "signals"], content: [], comesWith: {}, fields: {} };
-const folders: string[] = [];
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
 
 const within = (yaml: string, env: Record<string, string> = {}) => {
-  const cwd = mkdtempSync(join(tmpdir(), "duckmirror-profiles-"));
-  folders.push(cwd);
+  const cwd = aFolder();
   writeFileSync(join(cwd, "duckmirror.yaml"), yaml);
   return { env, cwd, vocabulary };
 };
@@ -103,13 +98,15 @@ test("schedules: cron, streams, time zone and jitter; a plain expression; off", 
     streams: [signals]
     time_zone: Europe/Berlin
     jitter: 30s
+  - { cron: "0 4 * * *", streams: "signals, ", full: Yes }
   - "0 3 * * 0"
 `;
   expect(loadConfig(within(yaml)).schedules).toEqual([
     { cron: "*/15 * * * *", timeZone: "Europe/Berlin", jitterMs: 30_000, streams: ["signals"], full: false },
+    { cron: "0 4 * * *", timeZone: "UTC", jitterMs: 0, streams: ["signals"], full: true },
     { cron: "0 3 * * 0", timeZone: "UTC", jitterMs: 0, streams: [], full: false },
   ]);
-  expect(loadConfig(within("schedule: off\n")).schedules).toEqual([]);
+  for (const none of ["off", " None "]) expect(loadConfig(within(`schedule: "${none}"\n`)).schedules).toEqual([]);
   expect(loadConfig(within("", { DUCKMIRROR_SCHEDULE: "5 4 * * *" })).schedules[0]?.cron).toBe("5 4 * * *");
   expect(loadConfig(within("")).schedules).toHaveLength(1);
 });

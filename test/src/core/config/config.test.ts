@@ -1,10 +1,9 @@
 // Configuration: precedence, parsing, messages that name the setting and where it was set, and no secret in any.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   type Config,
   envName,
@@ -15,6 +14,7 @@ import {
 import { parseConfigFile } from "../../../../src/core/config/config-file.ts";
 import { settingList } from "../../../../src/core/config/settings.ts";
 import { DuckmirrorError, isCode } from "../../../../src/core/errors.ts";
+import { aFolder } from "../../../support/cli.ts";
 
 // Names of settings in the environment and in the file, and what is said of those that are none.
 
@@ -57,7 +57,8 @@ const refusal = (parts: Parameters<typeof given>[0]): string => {
 
 describe("precedence", () => {
   test("a flag beats the environment, which beats the file, which beats the default", () => {
-    const yaml = "max_page_size: 50\n";
+    const yaml = "max_page_size: 50\npace: EVEN\n";
+    expect(given({ yaml }).pace).toBe("even");
     const env = { DUCKMIRROR_MAX_PAGE_SIZE: "60" };
     expect(given({}).maxPageSize).toBe(1000);
     expect(given({ yaml }).maxPageSize).toBe(50);
@@ -257,18 +258,8 @@ describe("secrets", () => {
 });
 
 describe("files on disk", () => {
-  const folders: string[] = [];
-  const folder = () => {
-    const path = mkdtempSync(join(tmpdir(), "duckmirror-config-"));
-    folders.push(path);
-    return path;
-  };
-  afterEach(() => {
-    for (const path of folders.splice(0)) rmSync(path, { recursive: true });
-  });
-
   test("duckmirror.yaml in the working directory is read without being named, and none is needed", () => {
-    const cwd = folder();
+    const cwd = aFolder();
     expect(loadConfig({ env: {}, cwd, vocabulary }).file).toBeNull();
     writeFileSync(join(cwd, "duckmirror.yaml"), "pace: even\n");
     expect(loadConfig({ env: {}, cwd, vocabulary })).toMatchObject({
@@ -278,7 +269,7 @@ describe("files on disk", () => {
   });
 
   test("--config and DUCKMIRROR_CONFIG name another file, which must exist", () => {
-    const cwd = folder();
+    const cwd = aFolder();
     writeFileSync(join(cwd, "other.yaml"), "pace: even\n");
     expect(loadConfig({ env: {}, cwd, vocabulary, configPath: "other.yaml" }).pace).toBe("even");
     expect(loadConfig({ env: { DUCKMIRROR_CONFIG: "other.yaml" }, cwd, vocabulary }).pace).toBe("even");

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import {
-  choice,
   flaw,
   many,
   one,
@@ -27,10 +26,6 @@ test("a plan's name stands for its requests per minute, in any case; auto and en
 test("requests per minute may be a fraction, above zero and up to a million", () => {
   expect([meant("0.5").data, meant(90).data, meant("1000000").data]).toEqual([0.5, 90, 1_000_000]);
   for (const value of ["0", "-1", "1e3", "1000001", "", "ten"]) expect(meant(value).success, value).toBe(false);
-});
-
-test("a misspelt plan gets the likely name", () => {
-  expect(meant("sacle").error?.issues[0]?.message).toContain("Did you mean scale?");
 });
 
 /** The parsed value, or the messages of a refusal. */
@@ -88,14 +83,6 @@ test.each([
   ["9007199254740993", 0, Number.MAX_SAFE_INTEGER, null],
 ])("whole number %j from %d to %d is %s", (text, least, most, value) => {
   expect(whole(text, least, most)).toBe(value);
-});
-
-test("a choice ignores capitals, and a mistyped one is met with the nearest", () => {
-  const level = choice(["info", "debug", "silent"]);
-  expect(read(level, "DEBUG")).toBe("debug");
-  expect(read(level, "debgu")).toEqual({
-    refused: ['"debgu" is not one of info, debug, silent. Did you mean debug?'],
-  });
 });
 
 test("yes and no have several words, and every one of them is a whole word", () => {

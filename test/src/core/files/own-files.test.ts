@@ -12,6 +12,7 @@ import {
   createOwn,
   entriesOfOwn,
   listOwn,
+  makeFolders,
   makeOwnFolder,
   openOwn,
   readOwn,
@@ -61,6 +62,19 @@ test("what an earlier crash left under the new name is no hindrance, and a link 
   mkdirSync(join(dir, "none"));
   await expect(replaceFile(join(dir, "none", "deeper", "x"), "new")).rejects.toThrow();
   expect(existsSync(join(dir, "none", "deeper"))).toBe(false);
+});
+
+test("a folder that is there stays as it is, also behind a link; a file in the way is an error", () => {
+  const dir = tempDir();
+  symlinkSync(dir, join(dir, "link"));
+  writeFileSync(join(dir, "file"), "");
+  expect([makeFolders(dir), makeFolders(join(dir, "link")), makeFolders("/")]).toEqual(Array(3).fill(undefined));
+  expect(makeFolders(join(dir, "a", "b"), 0o700)).toBe(join(dir, "a"));
+  expect(() => makeFolders(join(dir, "file", "below"))).toThrow(expect.objectContaining({ code: "ENOTDIR" }));
+});
+
+test.each(["/proc/x", "/proc/x/y"])("where the system has no place for a folder, it ends: %s", (path) => {
+  expect(() => makeFolders(path)).toThrow(expect.objectContaining({ code: "ENOENT" }));
 });
 
 const refused = (detail: RegExp) =>

@@ -234,12 +234,3 @@ test("intents are read back although the last line is torn, and files are for th
   expect(await readIntents(dir, "run-1")).toEqual([{ requestId, runId, stream, scope, url, sentAt }]);
   expect(await readIntents(dir, "run-2")).toEqual([]);
 });
-
-test("only the asked-for run is read, and a directory without an archive is empty", async () => {
-  const dir = tempDir();
-  await archiveOf(dir, ["one"]);
-  const other: string[] = [];
-  for await (const { header } of readArchive(dir, { runId: "run-2" })) other.push(header.requestId);
-  expect(other).toEqual([]);
-  expect(await readAll(join(dir, "nothing"))).toEqual([]);
-});

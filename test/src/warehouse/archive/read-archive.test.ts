@@ -76,14 +76,6 @@ test("a file that was cut off gives its whole responses, and says that something
   expect(await read("3", gzipSync(`${aHeader("a", 9)}\n{}\n`))).toEqual({ ids: [], torn: true });
 });
 
-test("an intent whose line was cut off is left out", async () => {
-  const dir = tempDir();
-  const intent = { requestId: "a", runId: "r", stream: "signals", scope: "", url: "/v1/signals", sentAt: 1 };
-  put(dir, "2026-01/r.intents.ndjson", `${JSON.stringify(intent)}\n{"requestId":"b",`);
-  expect(await readIntents(dir, "r")).toEqual([intent]);
-  expect(await readIntents(dir, "r2")).toEqual([]);
-});
-
 test("a folder that cannot be read is no empty archive, whose answers would be paid again", async () => {
   const dir = join(tempDir(), "archive");
   expect(await readIntents(dir, "r")).toEqual([]);

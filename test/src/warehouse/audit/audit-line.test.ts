@@ -42,12 +42,6 @@ test("a line comes back as it was, without what it does not say in between", () 
   expect(readLines(text)).toEqual({ lines: [line], damaged: 0 });
 });
 
-test("a line that was cut off is counted, and the one written behind it is read", () => {
-  const whole = lineText(aLine());
-  const cut = whole.slice(0, 60);
-  expect(readLines(`${cut}${whole}${cut}\n\n`)).toEqual({ lines: [aLine()], damaged: 2 });
-});
-
 test("a statement that holds the start of a line does not cut its own line", () => {
   const line = aLine({ sql: `SELECT '{"audit":1,'` });
   expect(readLines(lineText(line))).toEqual({ lines: [line], damaged: 0 });

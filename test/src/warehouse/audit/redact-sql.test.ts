@@ -69,6 +69,8 @@ describe("a statement without its values", () => {
     ["with ada as (from contacts) select Ada.email from ada", "with n1 as (from contacts) select n1.email from n1"],
     ['select "first_name" as "Ada King" from contacts', 'select "first_name" as "n1" from contacts'],
     ["select größe from accounts", "select n1 from accounts"],
+    // In quotes only the mirror's own names stay: other quoted text is a value, even if SQL has such a word.
+    ['SELECT "headline" FROM "signals" WHERE id = "Grant"', 'SELECT "headline" FROM "signals" WHERE id = "n1"'],
   ])("%s", (sql, expected) => {
     expect(redacted(sql)).toBe(expected);
   });
@@ -146,10 +148,4 @@ test("the words of SQL are those of the installed DuckDB", async () => {
   const words = reader.getRows().map(([word]) => String(word));
   instance.closeSync();
   expect([...SQL_WORDS].sort()).toEqual(words.sort());
-});
-
-test("in quotes only the mirror's own names stay: other quoted text is a value, even if SQL has such a word", () => {
-  expect(redacted('SELECT "headline" FROM "signals" WHERE first_name = "Grant" OR first_name = "Max"')).toBe(
-    'SELECT "headline" FROM "signals" WHERE first_name = "n1" OR first_name = "n2"',
-  );
 });

@@ -1,7 +1,18 @@
 // The audit trail on disk and in sync.audit: every line once, whatever ends the processes that write and load it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -73,17 +84,6 @@ describe("lines", () => {
       duration_ms: 250,
     });
     expect(readFileSync(file(), "utf8")).not.toContain("x.example");
-  });
-
-  test("equal statements have equal hashes, in no other data directory the same", async () => {
-    const trail = trailOf();
-    for (const sql of ["select 'a'", "select 'b'", "select 'a'"])
-      trail.note({ ...A_QUERY, sql }, { outcome: "ok" }, now);
-    const [first, second, third] = (await readTrail(dataDir, 0, now)).lines.map(({ sql_hash }) => sql_hash);
-    expect([first === third, first === second]).toEqual([true, false]);
-    dataDir = aFolder();
-    trailOf().note({ ...A_QUERY, sql: "select 'a'" }, { outcome: "ok" }, now);
-    expect((await readTrail(dataDir, 0, now)).lines[0]?.sql_hash).not.toBe(first);
   });
 
   test("are short, and the files are their owner's", async () => {
@@ -174,6 +174,18 @@ describe("loading", () => {
     expect([(await actions()).length, await damaged()]).toEqual([3, 5]);
   });
 
+  test("reads a piece of a line when it is whole", async () => {
+    const trail = trailOf();
+    for (const rows of [1, 2]) trail.note(A_QUERY, { outcome: "ok", rows }, now);
+    const text = readFileSync(file(), "utf8");
+    writeFileSync(file(), text.slice(0, -20));
+    await publish();
+    expect((await actions()).map((row) => row[3])).toEqual([1]);
+    appendFileSync(file(), text.slice(-20));
+    await publish();
+    expect([(await actions()).map((row) => row[3]), await damaged()]).toEqual([[1, 2], 0]);
+  });
+
   test("of a file that was cut and written again repeats no row", async () => {
     const trail = trailOf();
     trail.note(A_QUERY, { outcome: "ok", rows: 1 }, now);
@@ -215,6 +227,22 @@ test("retention removes rows and files that are older, and no others", async () 
   expect(await rowsOf("select count(*)::INT from sync.audit_files")).toEqual([[2]]);
 });
 
+test("lines before the day of the asked time are not read", async () => {
+  trailOf().note(A_QUERY, { outcome: "ok" }, now);
+  const nextDay = Date.UTC(2026, 10, 23);
+  expect((await readTrail(dataDir, nextDay - 1, nextDay)).lines).toHaveLength(1);
+  expect((await readTrail(dataDir, nextDay, nextDay)).lines).toEqual([]);
+});
+
+test("a link planted in place of a day's file is not followed", () => {
+  mkdirSync(trailDir(dataDir), { recursive: true });
+  const theirs = join(dataDir, "theirs");
+  writeFileSync(theirs, "");
+  symlinkSync(theirs, file());
+  trailOf().note(A_QUERY, { outcome: "ok" }, now);
+  expect([readFileSync(theirs, "utf8"), warnings.length]).toEqual(["", 1]);
+});
+
 describe("a trail that cannot be written", () => {
   beforeEach(() => {
     mkdirSync(join(dataDir, "state"), { recursive: true });
@@ -228,14 +256,25 @@ describe("a trail that cannot be written", () => {
     expect(warnings).toEqual([expect.stringContaining("audit trail")]);
   });
 
+  test("is named in the mirror that is published all the same, until it can be read", async () => {
+    await publish();
+    const problems = "select count(*)::INT from sync.audit_files where problem is not null";
+    expect(await rowsOf(problems)).toEqual([[1]]);
+    rmSync(trailDir(dataDir));
+    trailOf().note(A_QUERY, { outcome: "ok" }, now);
+    await publish();
+    expect([await rowsOf(problems), (await actions()).length]).toEqual([[[0]], 1]);
+  });
+
   test("stops the action where it is required", () => {
     expect(() => trailOf(true).begin(A_QUERY)).toThrow(expect.objectContaining({ code: "AUDIT_UNWRITABLE" }));
     expect(warnings).toEqual([]);
   });
 });
 
-test("a trail that is switched off writes nothing", () => {
+test("a trail that is switched off writes nothing, and its mirror has no rows of it", async () => {
   const trail = openTrail({ dataDir, enabled: false, required: true, clock, warn: () => undefined });
   trail.begin(A_QUERY)({ outcome: "ok" });
-  expect(existsSync(trailDir(dataDir))).toBe(false);
+  await publish(30);
+  expect([await actions(), existsSync(trailDir(dataDir))]).toEqual([[], false]);
 });

@@ -56,12 +56,6 @@ test("a transaction that needs more memory is done again, once and whole, and la
   expect(times).toBe(4);
 });
 
-test("a statement outside a transaction is done again, too", async () => {
-  const { database, limitNow } = await frugal();
-  expect(await database.query(`${HUNGRY} FROM range(${ROWS})`, [], number)).toEqual([{ n: ROWS }]);
-  expect(await limitNow()).not.toBe("10.0 MiB");
-});
-
 test("statements beside each other that need more all succeed", async () => {
   const { database } = await frugal();
   const hungry = () => database.query(`${HUNGRY} FROM range(${ROWS})`, [], number);

@@ -50,17 +50,17 @@ test("an instance is unusable after a fatal error only", () => {
   expect(isFatal(new Error("IO Error: this is not fatal error"))).toBe(false);
 });
 
-test("damaged blocks are those of the snapshot or of the working file, whichever was open", () => {
-  const damaged = new Error("IO Error: Corrupt database file: computed checksum does not match stored checksum");
+test.each([
+  "Corrupt database file: computed checksum does not match stored checksum",
+  'Could not read enough bytes from file "f": attempted to read 262144 bytes',
+])("the snapshot or the working file is damaged, whichever was open: %s", (text) => {
+  const damaged = new Error(`IO Error: ${text}`);
   expect(codeOf(fileError(damaged, "f", true))).toBe("SNAPSHOT_DAMAGED");
   expect(codeOf(fileError(damaged, "f", false))).toBe("WAREHOUSE_CORRUPT");
-  expect(codeOf(fileError(new Error(FULL[0]), "f", true))).toBe("DISK_FULL");
 });
 
-test("a file that was cut in half is damaged", () => {
-  const cut = new Error('IO Error: Could not read enough bytes from file "f": attempted to read 262144 bytes');
-  expect(codeOf(fileError(cut, "f", true))).toBe("SNAPSHOT_DAMAGED");
-  expect(codeOf(fileError(cut, "f", false))).toBe("WAREHOUSE_CORRUPT");
+test("a disk that is full is named, whichever file was open", () => {
+  expect(codeOf(fileError(new Error(FULL[0]), "f", true))).toBe("DISK_FULL");
 });
 
 test("a working file that may no longer be written is named; a file that a reader's query names is not", () => {

@@ -16,13 +16,6 @@ test("a BIGINT is a number while that is exact, also at both ends, else a bigint
   ]);
 });
 
-test("a DECIMAL is a number of up to 15 digits, else text, so that no digit is lost", () => {
-  const decimal = (value: bigint) => fromDuck(new client.DuckDBDecimalValue(value, 18, 2), "ms");
-  expect(decimal(999_999_999_999_999n)).toBe(9_999_999_999_999.99);
-  expect(decimal(1_000_000_000_000_001n)).toBe("10000000000000.01");
-  expect(decimal(-1_000_000_000_000_001n)).toBe("-10000000000000.01");
-});
-
 test("a time is ms with the microseconds as fraction, or ISO text with three digits, six where they are needed", () => {
   const micros = at("2026-01-31T12:00:00.123Z", 456);
   expect(fromDuck(time(micros), "ms")).toBe(Date.UTC(2026, 0, 31, 12, 0, 0, 123) + 0.456);

@@ -255,8 +255,11 @@ test("what cannot be exported is refused by name, and the set before stands", as
   writeFileSync(join(set.dir, "_manifest.json.copy"), "");
   const before = (await set.manifest()).files.map(({ sha256: sum }) => sum);
   expect(before).toEqual((await set.manifest()).files.map(({ file }) => sha256(join(set.dir, file))));
-  writeFileSync(join(set.dir, "_manifest.json"), "{}");
-  await expect(set.run()).rejects.toSatisfy(failsWith("EXPORT_FOLDER"));
+  const newer = JSON.stringify({ ...(await set.manifest()), version: 2 });
+  for (const text of ["{", "{}", newer]) {
+    writeFileSync(join(set.dir, "_manifest.json"), text);
+    await expect(set.run()).rejects.toSatisfy(failsWith("EXPORT_FOLDER"));
+  }
   const file = join(set.dir, "a-file");
   writeFileSync(file, "");
   await expect(set.run({ dir: file })).rejects.toSatisfy(failsWith("DATA_DIR_UNWRITABLE"));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { TABLE_NAMES } from "../../../../src/catalog/tables.ts";
-import { cellsSql, copySql, exportTables, fingerprintSql } from "../../../../src/warehouse/export/tables.ts";
+import { copySql, exportTables, fingerprintSql } from "../../../../src/warehouse/export/tables.ts";
 
 const labels = (names: readonly string[], before: readonly string[] = []) =>
   exportTables(names, before).map(({ label }) => label);
@@ -10,7 +10,7 @@ const table = (label: string) => {
   return found;
 };
 const id = { name: "id", type: "BIGINT" };
-const columns = [
+const _columns = [
   id,
   { name: "title", type: "VARCHAR" },
   { name: "tags", type: "VARCHAR[]" },
@@ -23,13 +23,6 @@ test("without names the tables of main are exported, and those that the folder h
   expect(labels([], ["history.signals", "signals", "gone_since"])).toEqual([...TABLE_NAMES, "history.signals"]);
 });
 
-test("a name is a table, with main. or without, or a whole schema; an unknown one is refused with the nearest", () => {
-  expect(labels(["main.signals", "signals"])).toEqual(["signals"]);
-  expect(labels(["history"])).toHaveLength(TABLE_NAMES.length);
-  expect(labels(["marts.freshness", "filings"])).toEqual(["filings", "marts.freshness"]);
-  expect(() => labels(["signal"])).toThrow(/no table signal\. Did you mean signals\?/);
-});
-
 test("rows are sorted by what readers filter by, then by the key", () => {
   const { orderBy } = table("signals");
   expect(orderBy).toEqual(["account_id", "date", "id"]);
@@ -40,28 +33,6 @@ test("rows are sorted by what readers filter by, then by the key", () => {
   expect(copySql(table("marts.freshness"), [id], { month: null }, { format: "csv", guardFormulas: false })).toContain(
     "ORDER BY ALL",
   );
-});
-
-test("Parquet keeps types, but JSON is text, because not every reader knows Parquet's JSON", () => {
-  expect(cellsSql(columns, { format: "parquet", guardFormulas: true })).toBe(
-    '"id", "title", "tags", CAST("_extra" AS VARCHAR) AS "_extra", "date"',
-  );
-});
-
-test("in CSV, times are ISO in UTC, lists are JSON, and only text is guarded against formulas, if so configured", () => {
-  const [plainId, title, tags, , date] = cellsSql(columns, { format: "csv", guardFormulas: false }).split(
-    /, (?=")|, (?=C)|, (?=s)/,
-  );
-  expect([plainId, title, tags]).toEqual([
-    '"id"',
-    'CAST("title" AS VARCHAR) AS "title"',
-    'CAST(to_json("tags") AS VARCHAR) AS "tags"',
-  ]);
-  expect(date).toContain("AT TIME ZONE 'UTC'");
-  const guarded = cellsSql(columns, { format: "csv", guardFormulas: true });
-  expect(guarded.match(/CASE WHEN regexp_matches/g)).toHaveLength(3);
-  expect(cellsSql([id], { format: "csv", guardFormulas: true })).toBe('"id"');
-  expect(cellsSql(columns, { format: "ndjson", guardFormulas: true })).not.toContain("regexp_matches");
 });
 
 test("a part holds one month, from its first microsecond to before the next, also over the end of a year", () => {

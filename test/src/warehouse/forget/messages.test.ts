@@ -1,13 +1,12 @@
 // Messages of alert rules that hold an erased person are removed; those of others stay.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { removeMessages } from "../../../../src/warehouse/forget/forget.ts";
+import { tempDir } from "../temp-dir.ts";
 
 test("waiting messages and dead letters with the person's id or address go, similar ones stay", async () => {
-  const state = mkdtempSync(join(tmpdir(), "duckmirror-messages-"));
-  onTestFinished(() => rmSync(state, { recursive: true, force: true }));
+  const state = tempDir();
   const write = (place: string, name: string, text: string) => {
     mkdirSync(join(state, "alerts/a", place), { recursive: true });
     writeFileSync(join(state, "alerts/a", place, name), text);
@@ -28,8 +27,7 @@ test("waiting messages and dead letters with the person's id or address go, simi
 });
 
 test("a short id takes neither a rule's position nor the messages about others whose numbers and times it is", async () => {
-  const state = mkdtempSync(join(tmpdir(), "duckmirror-messages-"));
-  onTestFinished(() => rmSync(state, { recursive: true, force: true }));
+  const state = tempDir();
   mkdirSync(join(state, "alerts/a/waiting"), { recursive: true });
   const write = (name: string, key: string, row: object) => {
     const events = [{ id: "evt_1", type: "change.found", at: "2026-11-21T00:00:00.000Z", key, n: 21, row }];
@@ -48,8 +46,7 @@ test("a short id takes neither a rule's position nor the messages about others w
 });
 
 test("a long id goes also as a number, and with what a rule notes of a query that failed at it", async () => {
-  const state = mkdtempSync(join(tmpdir(), "duckmirror-messages-"));
-  onTestFinished(() => rmSync(state, { recursive: true, force: true }));
+  const state = tempDir();
   mkdirSync(join(state, "alerts/a/dead"), { recursive: true });
   const events = [{ key: "signals:7", row: { contact: 901_234 } }];
   writeFileSync(join(state, "alerts/a/dead/000000000001.json"), JSON.stringify({ body: { data: { events } } }));

@@ -1,12 +1,12 @@
 // A deleted value that a database file still holds is found; two values side by side that read like one are not.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { DEFAULT_MEMORY, memoryPlan } from "../../../../src/core/config/memory-plan.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { formOf, matchesIn, scanFor } from "../../../../src/warehouse/forget/scan.ts";
 import { asNobody } from "../../../support/as-nobody.ts";
+import { tempDir } from "../temp-dir.ts";
 
 // Matches are found wherever the chunks end, each with the bytes around it.
 
@@ -56,8 +56,7 @@ const MEANS = { tempDir: "", memory: memoryPlan(DEFAULT_MEMORY, 2 ** 32) };
 
 /** What a search finds in a database after `statements`, each of them written to the file. */
 const leftAfter = async (statements: readonly string[]) => {
-  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempDir();
   const file = join(folder, "warehouse.duckdb");
   const database = await openDatabase(file);
   for (const statement of statements) {
@@ -87,8 +86,7 @@ test("an id in a deleted row that the file still holds is a trace, also beside n
 
 const NO_TRACE = { id: ERASED, hash: "", traces: [] };
 const searched = async (locked: string) => {
-  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempDir();
   chmodSync(folder, 0o755);
   mkdirSync(join(folder, locked));
   chmodSync(join(folder, locked), 0);
@@ -106,8 +104,7 @@ test("what the file system made at the root of a disk does not keep the other fi
 
 /** What is left, and what is only a mention, of the contact `1042` in a database with these tables. */
 const foundOfShortId = async (...statements: readonly string[]) => {
-  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempDir();
   const database = await openDatabase(join(folder, "warehouse.duckdb"));
   for (const statement of statements) await database.run(statement);
   await database.close();
@@ -137,8 +134,7 @@ test("a short id in the contacts' own tables is a trace", async () => {
 });
 
 test("a short id in an export of the contacts is a trace, too", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempDir();
   const database = await openDatabase(":memory:");
   for (const name of ["history.contacts", "companies"])
     await database.run(`COPY (SELECT '1042' AS id) TO '${join(folder, `${name}.parquet`)}' (FORMAT parquet)`);
@@ -157,8 +153,7 @@ test.each([
   ["c/slash id", "c%2fslash+id"],
   ["c/slash id", "c\\/slash id"],
 ])("%s that is written %s is a trace, in a cell, in an export and in a file", async (id, form) => {
-  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempDir();
   const database = await openDatabase(join(folder, "warehouse.duckdb"));
   await database.run("CREATE TABLE usage_requests AS SELECT $1 AS endpoint", [`GET %2Fv1%2Fcontacts%2F${form}`]);
   await database.run(`COPY usage_requests TO '${join(folder, "usage_requests.parquet")}' (FORMAT parquet)`);
@@ -176,8 +171,7 @@ test.each([
 });
 
 test("many people are searched for at once", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "duckmirror-scan-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempDir();
   const database = await openDatabase(join(folder, "warehouse.duckdb"));
   await database.run("CREATE TABLE usage_requests AS SELECT '/v1/contacts/person%40119.example' AS endpoint");
   await database.close();

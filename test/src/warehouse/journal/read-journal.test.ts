@@ -62,8 +62,11 @@ test("missing numbers are named, also at the beginning", async () => {
 test("a line that was cut off is passed over; an entry that nobody can read stops", async () => {
   const dir = aJournal({ [`2026-01/${nameOf(1)}`]: `${learned(1, "a")}{"seq":2,"ent` });
   expect(await read(dir)).toEqual({ values: ["1a"], gaps: [] });
-  const newer = aJournal({ [`2026-01/${nameOf(1)}`]: '{"seq":1,"entry":{"kind":"leap"}}\n' });
-  await expect(read(newer)).rejects.toMatchObject({ code: "ARCHIVE_INCOMPLETE" });
+  const ofNoTable = { kind: "deleted", runId: "r", table: "podcasts", gone: [], now: 1, walkId: null, scope: null };
+  for (const entry of [{ kind: "leap" }, ofNoTable]) {
+    const newer = aJournal({ [`2026-01/${nameOf(1)}`]: `${JSON.stringify({ seq: 1, entry })}\n` });
+    await expect(read(newer)).rejects.toMatchObject({ code: "ARCHIVE_INCOMPLETE" });
+  }
 });
 
 test("the last number is that of the newest file with an entry", async () => {

@@ -14,16 +14,6 @@ const collected = (table: TableName, loads: readonly TableLoad[], strictness?: "
 const cellOf = (table: TableName, cells: readonly unknown[] | undefined, field: string) =>
   cells?.[tableSpec(table).fields.findIndex(({ name }) => name === field)];
 
-test("of two records with one key the later wins, and keeps what its own request did not ask for", () => {
-  const first = aLoad("signals", [aSignal(1, { headline: "old", fullContent: "long" })]);
-  const later = aLoad("signals", [aSignal(1, { headline: "new" })], { receivedAt: first.receivedAt + 1 });
-  const { rows, rejects } = collected("signals", [first, later]);
-  expect(rejects).toEqual([]);
-  expect(rows.map(({ loadIndex, receivedAt }) => [loadIndex, receivedAt])).toEqual([[1, later.receivedAt]]);
-  const cells = rows[0]?.row.cells;
-  expect([cellOf("signals", cells, "headline"), cellOf("signals", cells, "fullContent")]).toEqual(["new", "long"]);
-});
-
 test("a part of a record over the whole one is still a whole one, in either order", () => {
   const whole = aLoad("signals", [aSignal(1)]);
   const part = aLoad("signals", [{ id: 1, headline: "new" }], { asked: new Set() });

@@ -58,16 +58,6 @@ const commitIn = async (warehouse: Warehouse, loads: readonly TableLoad[], cuts:
   }
 };
 
-test("members in another order keep the text that was stored first, which says the same", async () => {
-  const one = await aWarehouse();
-  const many = await aWarehouse();
-  const draft = (unknown: JsonObject) => ({ records: [{ id: "a", unknown }], company: "c1", asked: everything });
-  const drafts = [draft({ x: 1, y: 2 }), draft({ y: 2, x: 1 })];
-  await commitIn(one, loadsOf(drafts), new Set());
-  await commitIn(many, loadsOf(drafts), new Set([0]));
-  expect(await content(many)).toEqual(await content(one));
-});
-
 test("any split of the loads into commits leaves the same rows as one commit", async () => {
   const one = await aWarehouse();
   const many = await aWarehouse();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type TableName, tableSpec } from "../../../../src/catalog/tables.ts";
-import type { JsonValue } from "../../../../src/core/json.ts";
+import { ExactNumber, type JsonValue } from "../../../../src/core/json.ts";
 import { parseTime } from "../../../../src/core/time.ts";
 import { createNormalizer, misfitOf } from "../../../../src/warehouse/record/normalize-record.ts";
 import { aCheckpoint, aLoad, aSignal, aWarehouse, defaultAsked, oneRow, rowsOf } from "../builders.ts";
@@ -77,7 +77,11 @@ test.each<[string, JsonValue, JsonValue]>([
   ["a whole number", 42, 42n],
   ["one beyond 2^53", 2n ** 53n + 1n, 2n ** 53n + 1n],
   ["the largest 64-bit one", 2n ** 63n - 1n, 2n ** 63n - 1n],
+  ["minus nothing", -0, 0n],
+  ["the smallest 64-bit one", -(2n ** 63n), -(2n ** 63n)],
   ["one written as text", "42", 42n],
+  ["one beyond 2^53 as text", "9007199254740993", 2n ** 53n + 1n],
+  ["one with zeros behind the point", "40.00", 40n],
   ["a negative one as text", "-9223372036854775808", -(2n ** 63n)],
 ])("a count takes %s", (_, value, expected) => {
   const row = normalize("companies", { id: "c", numberOfEmployees: value });
@@ -88,7 +92,11 @@ test.each<[string, JsonValue, JsonValue]>([
 test.each<[JsonValue, string]>([
   [1.5, "1.5"],
   [2n ** 63n, "9223372036854775808"],
-  ["042", '"042"'],
+  [new ExactNumber("7.1234567890123456789"), "7.1234567890123456789"],
+  ...["042", "", "+7", "-0", "7.", "7.5", " 7", "9223372036854775808"].map((text): [string, string] => [
+    text,
+    JSON.stringify(text),
+  ]),
   ["about 50", '"about 50"'],
   ["1e3", '"1e3"'],
   [true, "true"],
@@ -128,12 +136,26 @@ test("a score that came as a number in text is that number; text that says it an
   expect(row.cell("mainScore")).toBe(55.5);
   expect(row.extra).toEqual({});
   expect(row.drift.map(({ field, kind }) => `${field} ${kind}`)).toContain("mainScore other_type");
-  expect(normalize("accounts", { id: 1, mainScore: "55.50" }).cell("mainScore")).toBe(55.5);
-  for (const odd of ["1e3", " 5", "0x10", "9007199254740993", "-0", ""]) {
+  for (const [text, score] of Object.entries({ "55.50": 55.5, "40.0": 40, "0.0": 0, "-1.50": -1.5 }))
+    expect(normalize("accounts", { id: 1, mainScore: text }).cell("mainScore")).toBe(score);
+  for (const odd of ["1e3", " 5", "0x10", "9007199254740993", "-0", "", "01", ".5", "5.", "1,5"]) {
     const kept = normalize("accounts", { id: 1, mainScore: odd });
     expect(kept.cell("mainScore")).toBeNull();
     expect(kept.extra).toEqual({ mainScore: JSON.stringify(odd) });
   }
+});
+
+test("a score with more digits than a double holds is the nearest double, and as it came in _extra", () => {
+  const digits = "0.1234567890123456789";
+  for (const [score, kept] of [
+    [new ExactNumber(digits), digits],
+    [digits, `"${digits}"`],
+  ] as const) {
+    const row = normalize("accounts", { id: 1, mainScore: score });
+    expect([row.cell("mainScore"), row.extra.mainScore]).toEqual([Number(digits), kept]);
+  }
+  expect(normalize("accounts", { id: 1, mainScore: 2n ** 60n }).cell("mainScore")).toBe(2 ** 60);
+  expect(normalize("accounts", { id: 1, mainScore: 2n ** 60n + 1n }).cell("mainScore")).toBeNull();
 });
 
 test("lists of text may hold null; anything else in them does not fit", () => {

@@ -253,6 +253,14 @@ test("a tier that was lowered after a sync is the one that `check` shows, at onc
   );
 });
 
+test.each(["redis://:p%zz@127.0.0.1:6379", "redis://:100%@127.0.0.1:6379"])(
+  "a percent sign in the password of Redis that escapes nothing is no fault: %s",
+  async (REDIS_URL) => {
+    const { err } = await cli(["status", "--data-dir", aFolder()], { env: { REDIS_URL } });
+    expect(err).toMatch(/^error SNAPSHOT_MISSING/);
+  },
+);
+
 test("before the first sync it says so", async () => {
   expect(await cli(["status", "--data-dir", aFolder()])).toMatchObject({
     code: 2,

@@ -36,20 +36,18 @@ test("follows inputs of every kind, and lists them before any sync", async () =>
 test("reads a list of lines, a column of a CSV, and stdin", async () => {
   const where = setup();
   writeFileSync(join(where.cwd, "list.txt"), "\uFEFFone.example\r\n\r\n# two\nthree.example\n");
-  writeFileSync(join(where.cwd, "crm.csv"), 'Name;Website\n"A; Inc";a.example\r\nB;\nC;c.example\n');
+  writeFileSync(join(where.cwd, "crm.csv"), 'Name;Website\n"A; Inc"; a.example \r\nB;\nC;c.example\n');
   expect((await cli(["follow", "--file", "list.txt"], where)).out).toBe("2 companies added.\n");
   expect((await cli(["follow", "--file", "crm.csv", "--column", "Website"], where)).code).toBe(0);
   expect((await cli(["follow", "--file", "-"], { ...where, input: "d.example\n" })).code).toBe(0);
   const piped = { ...where, input: 'site,n\n"e.example",1\n' };
   expect((await cli(["follow", "--file", "-", "--column", "site"], piped)).code).toBe(0);
-  expect(await followed(where)).toEqual([
-    "one.example",
-    "three.example",
-    "a.example",
-    "c.example",
-    "d.example",
-    "e.example",
-  ]);
+  // A single line is a company, even if it looks like a head; so is one whose name contains such a word.
+  for (const input of ["domain\n", "domain.example\n  one.example  \n"])
+    expect((await cli(["follow", "--file", "-"], { ...where, input })).code).toBe(0);
+  expect(await followed(where)).toEqual(
+    ["one", "three", "a", "c", "d", "e", "domain", "domain"].map((name, nth) => (nth === 6 ? name : `${name}.example`)),
+  );
 });
 
 test("says that no sync reads an input that the scope leaves out, and why it stays pending", async () => {
@@ -76,19 +74,27 @@ test("unfollows, and says what it did", async () => {
   expect((await cli(["following"], where)).out).toContain("No company is followed");
 });
 
-test.each([
+test.each<[string[], string]>([
   [["follow"], "no company was given"],
   [["follow", "--column", "x", "a"], "--column names a column of --file"],
   [["follow", "--file", "missing.txt"], "missing.txt cannot be read"],
   [["follow", "--file", "two.csv"], "several columns"],
   [["follow", "--file", "two.csv", "--column", "webiste"], "Did you mean website?"],
-  [["follow", "--file", "head.csv"], '"Domain", looks like the head of a column: name it with --column "Domain"'],
+  [["follow", "--file", "tabs.csv"], "several columns"],
+  [["follow", "--file", "nobody.txt"], "nobody.txt"],
+  ...["Domain", "Company ID", "company_name", "Website", "companies"].map((head): [string[], string] => [
+    ["follow", "--file", `${head}.csv`],
+    `"${head}", looks like the head of a column: name it with --column "${head}"`,
+  ]),
   [["follow", ".."], "names no company"],
   [["unfollow", "a.example"], "a.example is not followed"],
 ])("%j is refused with code 2", async (argv, named) => {
   const where = setup();
   writeFileSync(join(where.cwd, "two.csv"), "name,website\nA,a.example\n");
-  writeFileSync(join(where.cwd, "head.csv"), "Domain\na.example\n");
+  writeFileSync(join(where.cwd, "tabs.csv"), "a.example\t1\n");
+  writeFileSync(join(where.cwd, "nobody.txt"), "# nobody\n");
+  const [, , name = ""] = argv;
+  if (named.includes("the head of")) writeFileSync(join(where.cwd, name), `${name.replace(".csv", "")}\na.example\n`);
   const run = await cli(argv, where);
   expect([run.code, run.out]).toEqual([2, ""]);
   expect(run.err).toContain(named);

@@ -100,7 +100,7 @@ test("with a small largest page it foresees the first sync: `check` finds the pa
   const check = JSON.parse((await cli(["check", "--totals", "--json"], { env, cwd })).out);
   expect(check).toMatchObject({ largest_page: 7, credits: { spent: 3 } });
   const plan = JSON.parse(
-    (await cli(["plan", "accounts", "contacts", "signals", "usage", "--json"], { env, cwd })).out,
+    (await cli(["plan", "accounts,contacts", " signals ", "usage,", "--json"], { env, cwd })).out,
   );
   expect([plan.at_least, plan.at_most]).toEqual([false, plan.credits]);
   const streams = ["accounts", "contacts", "signals", "usage"];

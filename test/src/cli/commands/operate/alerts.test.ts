@@ -1,15 +1,10 @@
-// `duckmirror alerts`: what it refuses, what it lists, and that neither address nor secret is ever shown.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { change } from "../../../../support/change-mirror.ts";
-import { cli } from "../../../../support/cli.ts";
+import { aFolder, cli } from "../../../../support/cli.ts";
 import { aReceiver, SECRET } from "../../../alerts/a-receiver.ts";
 
 const aMirror = async (): Promise<string> => {
-  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-alerts-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = aFolder();
   await change(dataDir, async (warehouse) => {
     await warehouse.startRun({ runId: "run-1", mode: "full", startedAt: 1 });
     await warehouse.finishRun("run-1", { status: "failed", finishedAt: 2, summary: null, error: "no way" });

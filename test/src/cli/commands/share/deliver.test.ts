@@ -1,20 +1,18 @@
 // `duckmirror deliver`: what it refuses, and that a destination that fails stops no other.
-import { mkdtempSync, rmSync, utimesSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { utimesSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { deliverJob } from "../../../../../jobs/deliver.ts";
 import { vocabulary } from "../../../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../../../src/core/clock.ts";
 import { resolveConfig } from "../../../../../src/core/config/config.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
-import { cli } from "../../../../support/cli.ts";
+import { aFolder, cli } from "../../../../support/cli.ts";
 import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 import { emptyCopy, mapDestination } from "../../../deliver/copies.ts";
 
 const aMirror = async (): Promise<string> => {
-  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-deliver-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = aFolder();
   await copyMigratedMirror(dataDir);
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   await warehouse.publish();

@@ -22,7 +22,11 @@ describe("without questions", () => {
     const cwd = aFolder();
     const run = await cli(["init", "--yes", "--base-url", "https://api.example.com/p/"], { cwd });
     expect(run).toMatchObject({ code: 0, out: `wrote ${join(cwd, "duckmirror.yaml")}\n` });
-    for (const { name } of settingList()) expect(fileIn(cwd).includes(`${name}: `), name).toBe(name !== "token");
+    for (const { name } of settingList())
+      expect(fileIn(cwd).match(new RegExp(`^#? ?${name}: `, "gm")), name).toEqual(
+        name === "token" ? null : [expect.anything()],
+      );
+    expect(fileIn(cwd)).toContain("(DUCKMIRROR_MAX_PAGE_SIZE)");
     const written = configIn(cwd);
     const fallback = configIn(aFolder());
     expect(written.baseUrl).toBe("https://api.example.com/p");

@@ -1,9 +1,7 @@
 // Credits in `status`: what is left, who spent it, and what is not decided.
 import { expect, test } from "vitest";
 import {
-  creditJson,
   creditLines,
-  deliveryJson,
   deliveryLines,
   diskJson,
   diskLines,
@@ -91,22 +89,6 @@ test("only a failing state is red, whatever a destination is called", () => {
   expect(shown(figure({ name: "failing" }))).not.toContain("!");
 });
 
-test("for programs states are words without spaces, and times are seconds and dates", () => {
-  expect(deliveryJson([figure({ behindMs: 1500, state: "given up", failing })])).toMatchObject([
-    {
-      state: "given_up",
-      behind_seconds: 1.5,
-      delivered_at: "1970-01-01T00:00:00.001Z",
-      error: "DESTINATION_AWAY",
-      failing_since: "1970-01-01T00:00:00.003Z",
-      failed_attempts: 4,
-    },
-  ]);
-  expect(deliveryJson([figure({ behindMs: null })])).toMatchObject([
-    { behind_seconds: null, error: null, failing_since: null, failed_attempts: 0 },
-  ]);
-});
-
 // How well the last syncs were foreseen, in `status`.
 
 const forecasts = (...errors: (number | null)[]): Parameters<typeof forecastLines>[0] =>
@@ -152,12 +134,6 @@ const undecided = (nth: number, error: string | null = null): CreditStatus["unde
 const lines = (credits: Partial<typeof figures>, more: Partial<CreditStatus> = {}) =>
   creditLines({ credits: { ...figures, ...credits }, undecided: [], pending: 0, ...more }, (ms) => `${ms} ago`);
 
-test("one line says what is left, until when, and what this mirror spent", () => {
-  expect(lines({})).toEqual([
-    "credits: 600 of 1,000 left, reset 2026-02-01 00:00 UTC (reported 5 ago); 400 spent by this mirror in this period",
-  ]);
-});
-
 test("without a reset the last month counts, and an unknown limit is not named", () => {
   expect(lines({ resetsAt: null, limit: null })[0]).toBe(
     "credits: 600 left (reported 5 ago); 400 spent by this mirror in the month before",
@@ -183,11 +159,4 @@ test("five undecided requests are named, the others counted; an unknown end is n
     "undecided: 2 more requests; --json names them",
     "1 request of other commands will enter the ledger with the next sync",
   ]);
-});
-
-test("before the first report there are no credits, and undecided requests all the same", () => {
-  const status: CreditStatus = { credits: null, undecided: [undecided(1)], pending: 0 };
-  expect(creditLines(status, String)[0]).toBe("credits: the service has not reported any yet");
-  expect(creditLines(status, String)).toHaveLength(2);
-  expect(creditJson(status)).toBeNull();
 });

@@ -7,10 +7,6 @@ import { configOf } from "../../../../support/given-config.ts";
 
 const rules = (text: string, env?: Record<string, string>) => configOf(`alerts: [${text}]`, env).alerts;
 
-test("without the section there is none", () => {
-  expect(configOf("data_dir: ./x").alerts).toEqual([]);
-});
-
 test("rules with their address and secret from variables, a file, or the file itself", () => {
   const env = { HOOK: "https://hooks.example/hush-url", KEY: "whsec_hush" };
   const found = rules(

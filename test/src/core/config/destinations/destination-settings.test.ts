@@ -4,10 +4,6 @@ import { expect, test } from "vitest";
 import { azureSecrets } from "../../../../../src/core/config/destinations/secrets-in.ts";
 import { configOf } from "../../../../support/given-config.ts";
 
-test("without the section there is none", () => {
-  expect(configOf("data_dir: ./x").destinations).toEqual([]);
-});
-
 test("a destination of each kind, the address from the file or from a variable that the file names", () => {
   const { destinations } = configOf(
     `destinations:
@@ -77,6 +73,8 @@ test.each([
   ["no time", "[{ name: a, kind: parquet, url: x, keep_old_parts: long }]", "a duration like"],
   ["no limit", "[{ name: a, kind: postgres, url: x, answer_timeout: 0s }]", "is not between 1s and 24h"],
   ["a limit that no timer holds", "[{ name: a, kind: ducklake, url: x, answer_timeout: 30d }]", "is not between 1s"],
+  ["an address without a sign", '[{ name: a, kind: parquet, url: " " }]', "url"],
+  ["a variable that is an address", '[{ name: a, kind: parquet, url_env: "s3://lake" }]', "url_env"],
   ["an unknown table", "[{ name: a, kind: postgres, url: x, tables: [signal] }]", '"signal" is not a table'],
   ["no list", "{ name: a }", "is a list of destinations"],
   ["a name that no command line takes", "[{ name: --all, kind: parquet, url: x }]", "is not a name of letters"],

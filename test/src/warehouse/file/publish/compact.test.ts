@@ -1,9 +1,8 @@
 // A publish rewrites a working file of which a third is unused; a rewrite that fails leaves the file and publishes it.
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { systemClock } from "../../../../../src/core/clock.ts";
-import { openWarehouse, type Warehouse } from "../../../../../src/warehouse/file/warehouse.ts";
+import type { Warehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { aWarehouse, oneRow } from "../../builders.ts";
 import { tempDir } from "../../temp-dir.ts";
 
@@ -88,16 +87,4 @@ test("a file whose blocks in use are nearly empty is rewritten, though few of it
     sizes.push((await warehouse.publish()).bytes / first);
   }
   expect(Math.max(...sizes), sizes.join(", ")).toBeLessThanOrEqual(1.5);
-});
-
-test("the copy that a killed rewrite left is removed at the next start", async () => {
-  const dataDir = tempDir();
-  await (await aWarehouse(dataDir)).close();
-  const left = join(dataDir, "state", "new-abc123");
-  mkdirSync(left);
-  writeFileSync(join(left, "working.duckdb"), "half a copy");
-  chmodSync(left, 0o700);
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  await warehouse.close();
-  expect(readdirSync(join(dataDir, "state"))).not.toContain("new-abc123");
 });

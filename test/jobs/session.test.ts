@@ -222,6 +222,27 @@ describe("a deadline", () => {
     expect((await run(["accounts"], { syncId: "s2", leftMs: -1 }))[0]?.report.status).toBe("stopped");
   });
 
+  test.each([
+    ["is away", () => Promise.reject(new Error("Redis is away"))],
+    ["does not answer", () => new Promise<never>(() => undefined)],
+  ])("that cannot be read again because Redis %s ends the sync within a second", async (_, readLeftMs) => {
+    const { clock, started, run } = aRig();
+    const result = run(["accounts"], { leftMs: 1_000, readLeftMs });
+    await clock.advance(2_000);
+    expect(started[0]?.signal.reason).toMatchObject({ code: "DURATION_SPENT" });
+    await started[0]?.end("stopped", "stopped");
+    await result;
+  });
+
+  test("that was lifted ends nothing", async () => {
+    const { clock, started, run } = aRig();
+    const result = run(["accounts"], { leftMs: 1_000, readLeftMs: async () => null });
+    await clock.advance(10_000);
+    expect(started[0]?.signal.aborted).toBe(false);
+    await started[0]?.end();
+    await result;
+  });
+
   test("that another request extends while the sync waits for its place counts from then on", async () => {
     const { clock, started, run } = aRig(1);
     void run(["accounts"], { syncId: "other" }, "other");

@@ -34,30 +34,6 @@ const taken = (state: LedgerState): LedgerState => {
 };
 
 describe("ledger", () => {
-  test("it opens with nothing", () => {
-    expect(openLedger(limits())).toEqual({
-      limits: limits(),
-      spent: 0,
-      reserved: 0,
-      ambiguous: [],
-      period: null,
-      unseen: [],
-      unseenAmbiguous: [],
-      reporting: false,
-      paced: null,
-      baseline: null,
-    });
-    expect(snapshotOf(openLedger(limits()), T0)).toEqual({
-      spent: 0,
-      ambiguous: 0,
-      reserved: 0,
-      allowance: null,
-      remaining: null,
-      limit: null,
-      resetsAt: null,
-    });
-  });
-
   test.each([
     [{ remaining: 7 }, 7],
     [{ remaining: 7.9 }, 7],

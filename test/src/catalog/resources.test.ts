@@ -110,31 +110,3 @@ test("documented enumerations are in the catalog, value by value", () => {
     expect(field?.allowed?.join(", "), place).toBe(values);
   }
 });
-
-describe("the reader of the document", () => {
-  const aDocument = (section: string) =>
-    readApiDocument(`## Resources and their fields\n\n### Thing\n\n${section}\n\n## Next\n`).resources;
-
-  test("reads rows of tables, also those that name two fields", () => {
-    const table =
-      "| Field | Type | Required |\n|---|---|---|\n| id | number (unique) | yes |\n| a, b | string[] | no |\n| c | object, opt-in | no |";
-    expect(aDocument(table).Thing).toEqual({
-      id: { type: "number", required: true, optIn: false },
-      a: { type: "string[]", required: false, optIn: false },
-      b: { type: "string[]", required: false, optIn: false },
-      c: { type: "object", required: false, optIn: true },
-    });
-  });
-
-  test("reads running text, where a type may stand behind several fields", () => {
-    const text =
-      "`id` string (required), `a?`, `url` (required), `b?` (strings), `c?` object (opt-in). Allowed values of `d`: `x`.";
-    expect(aDocument(text).Thing).toEqual({
-      id: { type: "string", required: true, optIn: false },
-      a: { type: "string", required: false, optIn: false },
-      url: { type: "string", required: true, optIn: false },
-      b: { type: "string", required: false, optIn: false },
-      c: { type: "object", required: false, optIn: true },
-    });
-  });
-});

@@ -39,35 +39,6 @@ test("a mark is the same for the same snapshot, whatever the order of its rows",
   expect(await accountsMark()).toEqual(before);
 });
 
-test("rows that leave or enter the scope show, also as many as before", async () => {
-  for (const id of [1, 2]) await anAccount(id);
-  const all = await accountsMark();
-  await database.run("UPDATE main.accounts SET _in_scope = false WHERE id = 1");
-  const without1 = await accountsMark();
-  await database.run("UPDATE main.accounts SET _in_scope = NOT _in_scope");
-  const without2 = await accountsMark();
-  expect(new Set([all, without1, without2].map((mark) => mark?.unnumbered)).size).toBe(3);
-  expect(all?.rows).toBe(2);
-});
-
-test("a contact that was erased shows in the mark of contacts, and in no other", async () => {
-  await change(1, "p1");
-  const before = await markOf("contacts", "accounts");
-  await database.run("UPDATE sync.changes SET key_1 = 'forgotten:h'");
-  const after = await markOf("contacts", "accounts");
-  expect(after.tables.contacts?.unnumbered).not.toBe(before.tables.contacts?.unnumbered);
-  expect(after.tables.accounts).toEqual(before.tables.accounts);
-});
-
-test("a column that an upgrade adds shows", async () => {
-  const before = (await markOf("owners")).tables.owners?.columns;
-  await database.run("ALTER TABLE main.owners ADD COLUMN made_up VARCHAR");
-  const after = (await markOf("owners")).tables.owners?.columns;
-  await database.run("ALTER TABLE main.owners DROP COLUMN made_up");
-  expect(after).not.toBe(before);
-  expect((await markOf("owners")).tables.owners?.columns).toBe(before);
-});
-
 test("only the tables that are asked for have a mark; usage means its four tables", async () => {
   expect(Object.keys((await markOf("accounts")).tables)).toEqual(["accounts"]);
   const usage = Object.keys((await markOf("usage")).tables);

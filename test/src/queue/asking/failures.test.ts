@@ -1,9 +1,6 @@
 // Failures as one stored line, and what is read from it.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
@@ -11,13 +8,13 @@ import { DuckmirrorError, ERRORS } from "../../../../src/core/errors.ts";
 import { createScrubber, Secret } from "../../../../src/core/secret.ts";
 import { failureToKeep, findStored, storedProblem } from "../../../../src/queue/asking/failures.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { aFolder } from "../../../support/cli.ts";
 import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 
 // Syncs that no queue knows any more, found in the mirror.
 
 test("a run that a kill ended is no result: its sync is asked for again; one that a fault ended is", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-stored-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = aFolder();
   await copyMigratedMirror(dataDir);
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   const end = async (runId: string, status: "interrupted" | "failed", error: string) => {

@@ -12,13 +12,6 @@ import {
 const month = (nth: number) => Date.UTC(2026, nth, 15);
 const PER_MONTH = 10;
 
-test("a month adds its credits once; what was spent before does not count in it", () => {
-  const spent = spendCredit(openCredits(month(0), PER_MONTH));
-  expect(advanceCredits(spent, month(0), PER_MONTH)).toBe(spent);
-  const next = advanceCredits(spent, month(1), PER_MONTH);
-  expect([creditsLeft(next), next.used]).toEqual([19, 0]);
-});
-
 test("an unused credit is kept for three later months and gone in the fourth", () => {
   const open = openCredits(month(0), PER_MONTH);
   const left = (nth: number) => creditsLeft(advanceCredits(open, month(nth), PER_MONTH));

@@ -27,15 +27,6 @@ test("no more requests are accepted at once than credits are left, and one that 
   expect(account.accept()).not.toBeNull();
 });
 
-test("a 200 costs one credit, also when it was charged before it was answered", () => {
-  const { account, accept } = anAccount(5);
-  const early = accept();
-  account.spend(early);
-  account.settle(early, 200);
-  account.settle(accept(), 200);
-  expect(account.quota()).toMatchObject({ used: 2, remaining: 3 });
-});
-
 test("a charge is refunded when the request ends in another status after all", () => {
   const { account, accept } = anAccount(1);
   const charge = accept();
@@ -44,13 +35,6 @@ test("a charge is refunded when the request ends in another status after all", (
   account.settle(charge, 503);
   expect(account.quota()).toMatchObject({ used: 0, remaining: 1 });
   expect(account.accept()).not.toBeNull();
-});
-
-test("a new month's credits are there without a request", async () => {
-  const { account, accept, clock } = anAccount(1);
-  account.settle(accept(), 200);
-  await clock.advance(31 * 86_400_000);
-  expect(account.quota()).toMatchObject({ used: 0, remaining: 1 });
 });
 
 test("a request fits as soon as the oldest has left the window, and not a millisecond earlier", () => {

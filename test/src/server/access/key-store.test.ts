@@ -1,11 +1,12 @@
 // Named keys: kept as hashes, with a role and an end; what is added or revoked counts without a restart.
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { addKey, keysPath, readKeys, revokeKey } from "../../../../src/server/access/key-store.ts";
+import { Secret } from "../../../../src/core/secret.ts";
+import { addKey, hashOfKey, keysPath, readKeys, revokeKey } from "../../../../src/server/access/key-store.ts";
 import type { Server } from "../../../../src/server/app.ts";
+import { aFolder } from "../../../support/cli.ts";
 import { aServer, serving } from "../../../support/served.ts";
 
 let dataDir: string;
@@ -14,19 +15,19 @@ let server: Server;
 let now: number;
 const faults: unknown[] = [];
 
+const options = () => ({
+  ...serving(join(dataDir, "warehouse.duckdb")),
+  keyFile: path,
+  clock: { now: () => now, sleep: systemClock.sleep },
+  onFault: (error: unknown) => void faults.push(error),
+});
 beforeEach(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "duckmirror-keys-"));
+  dataDir = aFolder();
   path = keysPath(dataDir);
   now = Date.now();
   faults.length = 0;
-  server = await aServer({
-    ...serving(join(dataDir, "warehouse.duckdb")),
-    keyFile: path,
-    clock: { now: () => now, sleep: systemClock.sleep },
-    onFault: (error) => void faults.push(error),
-  });
+  server = await aServer(options());
 });
-afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const asked = async (key: string | null, url = "/api/profiles", method: "GET" | "POST" = "GET") => {
   const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
@@ -69,6 +70,11 @@ test.each(["metrics", "read", "operate"] as const)("whoever logs in with a %s ke
   const withCookie = { host: "127.0.0.1:1", cookie };
   const figures = () => server.app.inject({ url: "/metrics", headers: withCookie });
   expect((await figures()).statusCode).toBe(200);
+  const other = `key=${await made("bea", role)}`;
+  const session = await server.app.inject({ method: "POST", url: "/login", headers, payload: other });
+  await revokeKey(path, "bea", now);
+  const revoked = { host: "127.0.0.1:1", cookie: String(session.headers["set-cookie"]).split(";")[0] ?? "" };
+  expect((await server.app.inject({ url: "/metrics", headers: revoked })).statusCode).toBe(401);
   const logout = await server.app.inject({ method: "POST", url: "/logout", headers: withCookie });
   expect([logout.statusCode, (await figures()).statusCode]).toEqual([303, 401]);
 });
@@ -78,6 +84,29 @@ test("the file is its owner's and holds no key", async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(readFileSync(path, "utf8")).not.toContain(key.slice(3));
   expect(await readKeys(path)).toMatchObject([{ name: "ann", role: "read", revoked_at: null }]);
+  expect(await asked(hashOfKey(key))).toBe(401);
+});
+
+test("a link in the place of the key file is not followed", async () => {
+  const others = keysPath(join(dataDir, "others"));
+  const theirs = (await addKey(others, { name: "eve", role: "read", expiresAt: null }, now)).reveal();
+  await made("ann", "read");
+  rmSync(path);
+  symlinkSync(others, path);
+  expect([await asked(theirs), faults.length]).toEqual([401, 1]);
+});
+
+test("the configured key may do everything, whatever the file holds, and nothing but its whole text is that key", async () => {
+  const configured = "Zm9vYmFyYmF6cXV4MDEyMzQ1";
+  server = await aServer({ ...options(), key: new Secret(configured) });
+  const key = await made("ann", "read");
+  expect([await asked(key), await asked(configured, "/api/syncs", "POST")]).toEqual([200, 409]);
+  for (const text of ["x", configured.slice(1), `${configured}x`, configured.toLowerCase()])
+    expect(await asked(text)).toBe(401);
+  writeFileSync(path, '{"v":1,"keys":[');
+  expect([await asked(key), await asked(key), await asked(configured), faults.length]).toEqual([401, 401, 200, 1]);
+  rmSync(path);
+  expect(await asked(await made("ann", "read"))).toBe(200);
 });
 
 test("two keys that are made at once are both kept; a name is used once", async () => {

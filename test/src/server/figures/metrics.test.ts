@@ -64,8 +64,19 @@ const DELIVERIES: readonly DeliveryState[] = [
 const scrape = async () => {
   const { triggers, tell } = tellingWorker();
   const queue = { profile: null, active: 0, delayed: 0, blocked: 0, failed: 1, paused: false, oldest_waiting_ms: null };
-  const queues = ["sync"].map((name) => ({ ...queue, name, waiting: 3 }));
-  const fleet = async () => ({ now: 0, queues, members: [], paused: [] });
+  const queues = [
+    { ...queue, name: "sync", waiting: 3, oldest_waiting_ms: 4_500 },
+    { ...queue, name: "deliver", waiting: 0, active: 1 },
+  ];
+  const members = ["1.0.0", "1.0.0", "2.0.0"].map((version, nth) => ({
+    ...{ id: `m${nth}`, reads: 3, version, host: "h", pid: 1, since: 0, seen_at: 0, in_flight: 0, unable: [] },
+    silent_ms: null,
+  }));
+  const paused = [
+    { kind: "fleet", name: null, since: 0 },
+    { kind: "profile", name: "north", since: null },
+  ] as const;
+  const fleet = async () => ({ now: 0, queues, members, paused });
   const alerts = async () => [{ name: "a", sent: 7, failed: 3, waiting: 2, dead: 1, works: false }];
   const deliveries = async () => DELIVERIES;
   const profiles = [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, alerts, deliveries }];
@@ -101,6 +112,24 @@ describe("the metrics", () => {
     expect(found.get('duckmirror_publish_seconds{profile="default"}')).toBe(1.5);
     expect(found.get('duckmirror_export_seconds{profile="default"}')).toBe(2.5);
     expect(found.get('duckmirror_queue_jobs{state="waiting"}')).toBe(3);
+  });
+
+  test("show each queue with its oldest job, members by version, and what is paused", async () => {
+    const fleet = [...samples(await scrape())].filter(([name]) => /_(queue_|members|paused)/.test(name));
+    expect(Object.fromEntries(fleet)).toMatchObject({
+      'duckmirror_queue_jobs{state="failed"}': 2,
+      'duckmirror_queue_depth{queue="sync",state="waiting"}': 3,
+      'duckmirror_queue_depth{queue="deliver",state="active"}': 1,
+      'duckmirror_queue_oldest_waiting_seconds{queue="sync"}': 4.5,
+      'duckmirror_queue_oldest_waiting_seconds{queue="deliver"}': 0,
+      'duckmirror_members{version="1.0.0"}': 2,
+      'duckmirror_members{version="2.0.0"}': 1,
+    });
+    const marks = fleet.filter(([name]) => name.startsWith("duckmirror_paused"));
+    expect(Object.fromEntries(marks)).toEqual({
+      'duckmirror_paused{kind="fleet",name=""}': 1,
+      'duckmirror_paused{kind="profile",name="north"}': 1,
+    });
   });
 
   test("show what the alert rules sent, what waits and what was given up", async () => {

@@ -174,6 +174,13 @@ test("_extra is replaced as a whole, except for fields that were neither present
   expect(await oneRow(warehouse, extra)).toEqual({ _extra: null });
 });
 
+test("keys in another order are no change in a JSON column", async () => {
+  const warehouse = await aWarehouse();
+  await warehouse.commit(aCheckpoint([aLoad("signals", [aSignal(1, { relevance: { a: 1, b: { c: 1, d: 2 } } })])]));
+  const reordered = aLoad("signals", [aSignal(1, { relevance: { b: { d: 2, c: 1 }, a: 1 } })]);
+  expect(await warehouse.commit(aCheckpoint([reordered]))).toMatchObject([{ updated: 0, unchanged: 1 }]);
+});
+
 test("a record belongs to the company whose list returned it; another company it names stays in _extra", async () => {
   const warehouse = await aWarehouse();
   const opening = (id: string, more = {}) => ({ id, url: "u", postedOn: "2024-01-01", ...more });

@@ -158,6 +158,12 @@ test("a score with more digits than a double holds is the nearest double, and as
   expect(normalize("accounts", { id: 1, mainScore: 2n ** 60n + 1n }).cell("mainScore")).toBeNull();
 });
 
+test("yes and no are themselves; their names in text are not", () => {
+  expect(normalize("usage_requests", { id: 1, successful: false }).cell("successful")).toBe(false);
+  const row = normalize("usage_requests", { id: 1, successful: "false" });
+  expect([row.cell("successful"), row.extra]).toEqual([null, { successful: '"false"' }]);
+});
+
 test("lists of text may hold null; anything else in them does not fit", () => {
   const row = normalize("contacts", {
     id: "c",

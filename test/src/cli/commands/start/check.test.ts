@@ -174,6 +174,9 @@ describe("failures", () => {
     const env = { DUCKMIRROR_BASE_URL: service.origin, DUCKMIRROR_TOKEN: token };
     const { code, err } = await cli(["check"], { cwd: aFolder(), env, clock });
     expect([code, waits.length, service.seen.length]).toEqual([0, 1, 2]);
+    service.play(...[1, 2].map(() => json({}, { status: 429, headers: { "retry-after": "20" } })));
+    const again = await cli(["check"], { cwd: aFolder(), env, clock });
+    expect([again.code, waits.length, again.err]).toEqual([5, 2, expect.stringContaining("REQUEST_FAILED")]);
     expect(waits[0]).toBeGreaterThan(15_000);
     expect(err).toContain("waiting");
   });

@@ -205,12 +205,15 @@ test("parts that somebody removed come back when the set is taken over, also whe
   await expectSnapshot(dataDir, dir);
 });
 
-test("a folder that holds something else is refused", async () => {
-  const { dataDir, dir } = await aMirror();
-  mkdirSync(dir);
-  writeFileSync(join(dir, "_manifest.json"), '{"version":1,"format":"parquet","files":[]}');
-  await expect(deliver(dataDir, dir)).rejects.toSatisfy(failsWith("DESTINATION_FAILED"));
-});
+test.each(["", "{}", "[1", '{"version":1,"format":"parquet","files":[]}'])(
+  "a folder whose manifest no delivery wrote is refused: %j",
+  async (text) => {
+    const { dataDir, dir } = await aMirror();
+    mkdirSync(dir);
+    writeFileSync(join(dir, "_manifest.json"), text);
+    await expect(deliver(dataDir, dir)).rejects.toSatisfy(failsWith("DESTINATION_FAILED"));
+  },
+);
 
 test("a file in the place of the folder is an error that names the destination", async () => {
   const { dataDir, dir } = await aMirror();

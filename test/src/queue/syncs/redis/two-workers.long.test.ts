@@ -48,25 +48,3 @@ test("two workers with one directory fetch what follows from a change of an acco
   const runs = workers.flatMap(({ events }) => events.filter(({ event }) => event.kind === "run-started"));
   expect(runs).toHaveLength(1);
 });
-
-test("the second worker goes on with the sync of one that is lost", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
-  const { triggers } = await someTriggers(redis, profiles);
-  const notes: string[][] = [];
-  let end = () => {};
-  const never = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  const first = await aWorker(redis, profiles, { ...aNotingWorker(notes, "first", never), times: { stop: 1 } });
-  const { runId } = await triggers.start(anAsk());
-  await expect.poll(() => notes.length, { timeout: 30_000 }).toBe(1);
-  await aWorker(redis, profiles, aNotingWorker(notes, "second"));
-  // Stopping does not wait for its run: its locks and its claim run out as if it had been killed.
-  await first.stop();
-  end();
-  expect((await reached(triggers, runId)).state).toBe("done");
-  expect(notes.map(([name]) => name)).toEqual(["first", "second"]);
-  expect(notes[1]).toEqual(["second", ...(notes[0] ?? []).slice(1)]);
-});

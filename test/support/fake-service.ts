@@ -63,6 +63,8 @@ const OPT_IN = ["articleBody", "jobDescription", "fullTranscript", "generatedAna
 const DETAILED = ["fullContent", "sources"];
 
 /** A date without a time is midnight UTC. */
+const DAY_MS = 86_400_000;
+const written = (at: number): string => new Date(at).toISOString();
 const instant = (text: unknown): number => Date.parse(String(text));
 
 /** Filters for rows before a date, and the fields that hold theirs. */
@@ -96,6 +98,8 @@ export interface FakeService {
   readonly log: (FakeRequest & { readonly status: number })[];
   /** Credits spent: answers with 200. */
   spent(): number;
+  /** Its periods of credits end by this clock; unset: the machine's. */
+  useClock(clock: { now(): number }): void;
   answer(path: string, query: Readonly<Record<string, string>>): FakeAnswer;
 }
 
@@ -118,13 +122,21 @@ export const createFakeService = (
   let options = initial;
   const log: (FakeRequest & { status: number })[] = [...answered];
   let requests = answered.length;
+  let now: () => number = Date.now;
+  let end = 0;
+  /** End of the period of its credits: ten days after its first answer, by day; later ones are thirty days long. */
+  const periodEnd = (): number => {
+    if (end === 0) end = Math.floor(now() / DAY_MS + 10) * DAY_MS;
+    while (end <= now()) end += 30 * DAY_MS;
+    return end;
+  };
 
   const usage = (): { usage?: Readonly<Record<string, unknown>> } => {
     if (options.usage !== undefined) return { usage: options.usage };
     if (options.credits === undefined) return {};
     const used = log.filter((entry) => entry.status === 200).length + 1;
     const remaining = Math.max(0, options.credits - used);
-    return { usage: { limit: options.credits, used, remaining, resetsAt: "2026-12-01T00:00:00.000Z" } };
+    return { usage: { limit: options.credits, used, remaining, resetsAt: written(periodEnd()) } };
   };
   const ok = (body: Record<string, unknown>, meta: Record<string, unknown> = {}): FakeAnswer => ({
     status: 200,
@@ -331,10 +343,10 @@ export const createFakeService = (
       return ok({
         data: {
           window: "monthly",
-          from: "2026-11-01T00:00:00Z",
-          to: "2026-12-01T00:00:00Z",
+          from: written(periodEnd() - 30 * DAY_MS),
+          to: written(periodEnd()),
           totals: { requests, successful: 1, failed: 0 },
-          quota: usage().usage ?? { limit: 1000, used: 1, remaining: 999, resetsAt: "2026-12-01T00:00:00Z" },
+          quota: usage().usage ?? { limit: 1000, used: 1, remaining: 999, resetsAt: written(periodEnd()) },
           breakdown: [{ key: "/v1/accounts", requests: 1, successful: 1, failed: 0 }],
         },
       });
@@ -350,6 +362,9 @@ export const createFakeService = (
     },
     set options(next) {
       options = next;
+    },
+    useClock: (clock) => {
+      now = () => clock.now();
     },
     spent: () => log.filter((entry) => entry.status === 200).length,
     answer: (path, query) => {

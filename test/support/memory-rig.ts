@@ -68,6 +68,7 @@ export const startMemoryRig = async (
   env: Record<string, string> = {},
   clock: Clock = hurriedClock(),
 ): Promise<MemoryRig> => {
+  service.useClock(clock);
   const server = await startFakeServer(service);
   const warehouse = createMemoryWarehouse({});
   const { rows } = warehouse;

@@ -71,6 +71,7 @@ export const startSyncRig = async (
   connect?: OpenAccess,
   random: () => number = seededRandom(1),
 ): Promise<SyncRig> => {
+  service.useClock(clock);
   const server = await startFakeServer(service);
   const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-rig-"));
   await copyMigratedMirror(dataDir);

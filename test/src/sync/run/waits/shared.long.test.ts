@@ -27,7 +27,7 @@ import {
 import { runnable, type WaitName } from "./table.ts";
 
 const aMirror = useCompleteMirror();
-const RESETS_AT = Date.parse("2026-12-01T00:00:00.000Z");
+const RESETS_AT = Date.now() + 10 * 86_400_000;
 const left = (remaining: number) => ({ limit: 100, used: 100 - remaining, remaining, resetsAt: RESETS_AT });
 const PATIENCE = { timeout: 120_000, interval: 5 };
 /** No command fails by itself: only the end of the run ends its wait. */

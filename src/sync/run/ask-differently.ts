@@ -17,11 +17,11 @@ import { SIZE_FAILURE_CODES, type SizeFailure, sizeBelow, withSmallerPages } fro
 import { beginAnew } from "./begin-anew.ts";
 import { goOn } from "./read-list.ts";
 import { underWayOf } from "./ready-lists.ts";
-import { isOneOfMany } from "./state/form-trials.ts";
+import { isOneOfMany } from "./state/forms.ts";
 import { pageSizeOf } from "./state/learn-shape.ts";
 import { failList } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
-import { formOf, isFiltered, type SyncRun, settledLists, shapeOf } from "./state/run-state.ts";
+import type { SyncRun } from "./state/run-state.ts";
 import { type Sent, whereOf } from "./wanted-call.ts";
 
 // After a page failed for good: the same rows in smaller pages. At once while no page of the list was ever answered in
@@ -34,7 +34,7 @@ const ATTEMPTS_A_SIZE = 3;
 
 /** Limit of attempts while smaller pages are tried; empty: the retry policy decides. */
 export const attemptsWhileSmaller = (run: SyncRun, { stream }: OpenList): { readonly maxAttempts?: number } => {
-  const isTrying = run.beforeSmaller.get(stream.name) != null && !shapeOf(run, stream.name).settled;
+  const isTrying = run.forms.beforeSmaller(stream.name) != null && !run.forms.ofStream(stream.name).settled;
   return isTrying ? { maxAttempts: ATTEMPTS_A_SIZE } : {};
 };
 
@@ -46,8 +46,8 @@ export const askForLess = async (
   failure: SizeFailure,
 ): Promise<boolean> => {
   const { name, scope } = list.stream;
-  const shape = shapeOf(run, name);
-  const before = run.beforeSmaller.get(name);
+  const shape = run.forms.ofStream(name);
+  const before = run.forms.beforeSmaller(name);
   if (!isActive(list.state) || before === null) return false;
   // One company of many may have such a body for ever, and each try is paid; others are returned in the size of their stream.
   if (scope === "company" && (failure === "paid" || shape.settled)) return false;
@@ -60,12 +60,12 @@ export const askForLess = async (
   if (shape.settled && (before !== undefined || !hasFailedBefore(list))) return false;
   if (size === null) {
     const first = before ?? shape;
-    run.beforeSmaller.set(name, null);
+    run.forms.noteSmaller(name, null);
     list.tell({ kind: "pages-of", size: first.perPage, exactly: true });
     await useShape(run, list, first);
     return false;
   }
-  run.beforeSmaller.set(name, before ?? shape);
+  run.forms.noteSmaller(name, before ?? shape);
   const text = `${name}: pages of ${request.perPage} rows fail, pages of ${size} are asked for`;
   run.deps.emit({ kind: "note", level: "info", text });
   await useShape(run, list, withSmallerPages(shape, size, run.deps.clock.now()));
@@ -155,14 +155,14 @@ const isOutdated = ({ stream, state }: OpenList, shape: ListShape, refused: Refu
 
 /** The form to try after a refusal; null: none is left. */
 const nextShape = (run: SyncRun, list: OpenList, refused: Refused, outcome: Refusal): ListShape | null => {
-  const shape = formOf(run, list);
+  const shape = run.forms.of(list);
   if (forbidsContent(outcome)) return { ...shape, content: false, contentForbidden: true };
   const { excerpt } = outcome;
   if (isOutdated(list, shape, refused)) return shape;
   list.tell({ kind: "refused-form", shape, remembers: false, later: refused.later === true });
   // The first page of another way may be refused for its order or filter.
   if (refused.later === true && laterRefusals(list.state) > MOST_LATER_REFUSALS) return null;
-  const elsewhere = settledLists(run).map((other) => other.perPage);
+  const elsewhere = run.forms.ofLists().map((other) => other.perPage);
   return (
     withFixedPages(shape, refused, excerpt) ??
     withoutChanges(shape, refused, excerpt, readingOf(list)) ??
@@ -175,7 +175,7 @@ const nextShape = (run: SyncRun, list: OpenList, refused: Refused, outcome: Refu
 
 /** Gives all lists of the stream this form, and lets those go on that can. */
 export const useShape = async (run: SyncRun, { stream }: Pick<OpenList, "stream">, shape: ListShape): Promise<void> => {
-  run.shapes.set(stream.name, shape);
+  run.forms.use(stream.name, shape);
   for (const other of [...run.active.values()].filter((active) => active.stream.name === stream.name)) {
     other.tell({ kind: "form", shape });
     await goOn(run, other);
@@ -187,14 +187,14 @@ export const useShape = async (run: SyncRun, { stream }: Pick<OpenList, "stream"
  * as no list of a stream was returned, one list at a time finds out the form for all.
  */
 const triesForItself = (run: SyncRun, list: OpenList, { later }: { readonly later: boolean }): boolean =>
-  !later && isOneOfMany(list) && (progressOf(list.state) === null || shapeOf(run, list.stream.name).settled);
+  !later && isOneOfMany(list) && (progressOf(list.state) === null || run.forms.ofStream(list.stream.name).settled);
 
 /** Gives the other lists of the stream, of which no page is on its way, the stream's form. None is sent in another one meanwhile. */
 export const shareForm = async (run: SyncRun, list: OpenList): Promise<void> => {
   const { name } = list.stream;
   const isIdle = (other: OpenList) => other !== list && underWayOf(other.state) === 0;
   const others = [...run.active.values()].filter((each) => each.stream.name === name && isIdle(each));
-  for (const other of others) other.tell({ kind: "form", shape: shapeOf(run, name) });
+  for (const other of others) other.tell({ kind: "form", shape: run.forms.ofStream(name) });
   await Promise.all(others.map((other) => goOn(run, other)));
 };
 
@@ -206,10 +206,10 @@ const failInEveryForm = async (run: SyncRun, list: OpenList, error: DuckmirrorEr
   const before = acceptedForm(list.state) ?? initialShape(run.options.largestPage);
   const isOwn = triesForItself(run, list, { later });
   if (!later && isOneOfMany(list)) run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true });
-  if (!later) run.trials.giveUp(list);
+  if (!later) run.forms.giveUp(list);
   if (later) list.tell({ kind: "pages-of", size: before.perPage, exactly: true });
-  else list.tell({ kind: "form", shape: isOwn ? shapeOf(run, list.stream.name) : before });
-  if (!isOwn) run.shapes.set(list.stream.name, before);
+  else list.tell({ kind: "form", shape: isOwn ? run.forms.ofStream(list.stream.name) : before });
+  if (!isOwn) run.forms.use(list.stream.name, before);
   const sharing = isOwn ? undefined : shareForm(run, list);
   await failList(run, list, error, { resumable: true });
   await sharing;
@@ -226,16 +226,16 @@ const refusedRequest = (run: SyncRun, { list, read, wanted: { call } }: Sent) =>
     content: query.onlyWithFields !== undefined || query.groupBy !== undefined || query.window !== undefined,
     names: namesLightFields(list.stream, query),
     unknown: namesUnknownFields(list.stream, query),
-    filters: isFiltered(run, list.stream.name),
-    later: read !== null && read.page > 1 && shapeOf(run, list.stream.name).settled,
+    filters: run.forms.isFiltered(list.stream.name),
+    later: read !== null && read.page > 1 && run.forms.ofStream(list.stream.name).settled,
   } satisfies RefusedRequest;
 };
 
 /** False for one of many whose refusal is its own: others were refused in every form, or an earlier sync was refused here, too. */
 const mayTryForms = (run: SyncRun, list: OpenList, { later }: { readonly later: boolean }): boolean => {
   if (!isOneOfMany(list) || later) return true;
-  const isKnown = shapeOf(run, list.stream.name).settled && run.unusable.has(list.candidate);
-  return !isKnown && run.trials.mayTry(list);
+  const isKnown = run.forms.ofStream(list.stream.name).settled && run.unusable.has(list.candidate);
+  return !isKnown && run.forms.mayTry(list);
 };
 
 /** After a refusal: tries the next list shape, or abandons the scope. */
@@ -244,7 +244,7 @@ export const askDifferently = async (run: SyncRun, sent: Sent, outcome: Refusal)
   const { name } = list.stream;
   const refused = refusedRequest(run, sent);
   if (read !== null) list.tell({ kind: "lost", read });
-  const shape = formOf(run, list);
+  const shape = run.forms.of(list);
   const remembers = read !== null && (read.page > 1 || shape.settled);
   list.tell({ kind: "refused-form", shape, remembers, later: false });
   const found = nextShape(run, list, refused, outcome);
@@ -261,7 +261,7 @@ export const askDifferently = async (run: SyncRun, sent: Sent, outcome: Refusal)
   }
   if (read === null) list.tell({ kind: "unsent", read });
   if (!triesForItself(run, list, refused)) return useShape(run, list, next);
-  if (next !== shape) run.trials.try(list, next);
+  if (next !== shape) run.forms.try(list, next);
   list.tell({ kind: "form", shape: next });
   await goOn(run, list);
 };

@@ -12,7 +12,7 @@ import { goOn } from "./read-list.ts";
 import { enoughReady } from "./ready-lists.ts";
 import { withholdList } from "./state/list-ends.ts";
 import { createOpenList } from "./state/open-list.ts";
-import { isFiltered, isSuspect, type SyncRun, shapeOf } from "./state/run-state.ts";
+import { isSuspect, type SyncRun } from "./state/run-state.ts";
 import { accessIn } from "./state/tier-book.ts";
 
 export interface Backlog {
@@ -96,11 +96,11 @@ const start = async (run: SyncRun, candidate: Candidate, states: Plan["view"]["s
   const first = openList({
     order: candidate,
     before: states.get(key),
-    shape: shapeOf(run, candidate.stream),
+    shape: run.forms.ofStream(candidate.stream),
     rows: run.rows.get(key) ?? 0,
     runId: run.runId,
     now: deps.clock.now(),
-    filtered: isFiltered(run, candidate.stream),
+    filtered: run.forms.isFiltered(candidate.stream),
     content: contentNames(streamSpec(candidate.stream), options),
   });
   const list = createOpenList(candidate, first);
@@ -130,9 +130,12 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       run.replan = false;
       const access = accessIn(run);
       awaitsTier = access === "unknown";
-      const { shapes, unusable } = run;
+      const { forms, unusable } = run;
       const suspected = (id: string, tracked: boolean) => isSuspect(run, id, tracked);
-      const plan = await planner({ shapes, access, suspected, unusable: unusable.known() }, deps.clock.now());
+      const plan = await planner(
+        { shapes: forms.ofStreams, access, suspected, unusable: unusable.known() },
+        deps.clock.now(),
+      );
       run.waiting = plan.waiting;
       states = plan.view.states;
       const planned = new Map(plan.candidates.map((one) => [stateKey(one.stream, one.scope), one]));

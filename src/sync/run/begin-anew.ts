@@ -13,7 +13,7 @@ import { readSoFar } from "../list/ways/progress.ts";
 import { apply, goOn } from "./read-list.ts";
 import { underWayOf } from "./ready-lists.ts";
 import type { Deciding, OpenList } from "./state/open-list.ts";
-import { beginningOf, type SyncRun, shapeOf } from "./state/run-state.ts";
+import { beginningOf, type SyncRun } from "./state/run-state.ts";
 
 /** `pages` of a resumed reading that has not received a page yet. */
 const PAGES_AT_RESUME = 2;
@@ -49,7 +49,7 @@ const leaving = (run: SyncRun, list: OpenList, at: RefusedRow): Deciding => ({
 const showsChanges = (run: SyncRun, { stream, reading: { progress } }: Active): boolean =>
   (progress.kind === "walk" || progress.kind === "watermark") &&
   stream.watermark !== undefined &&
-  shapeOf(run, stream.name).changeOrder;
+  run.forms.ofStream(stream.name).changeOrder;
 
 /** Reads the changes of a list whose walk waits for a page that cannot be used. */
 export const leaveWalk = (run: SyncRun, list: OpenList): void => {
@@ -87,12 +87,12 @@ export const beginAnew = async (
   const { state } = list;
   if (request.page === 1 || !isActive(state)) return false;
   const { name } = list.stream;
-  const shape = state.negotiation.accepted ?? shapeOf(run, name);
+  const shape = state.negotiation.accepted ?? run.forms.ofStream(name);
   const isResumed = isResumedPage(state, request);
   const changes = readsChanges(state);
   if (!isResumed && !changes && state.reading.progress.kind !== "walk") return false;
   // The forms that were tried in between say nothing about the list.
-  run.shapes.set(name, shape);
+  run.forms.use(name, shape);
   const row = startOf(request);
   if (isResumed || changes) list.tell({ kind: "pages-of", size: shape.perPage, exactly: true });
   else list.tell({ kind: "page-refused", at: { row, error }, shape });

@@ -1,15 +1,17 @@
 // The beginning of a run: takes up what a killed run paid for, plans, and records what it is about to do.
+import type { StreamName } from "../../catalog/streams.ts";
 import type { SyncReport } from "../../core/report/sync-report.ts";
 import { accessOf } from "../../core/state/tier.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
+import type { ListShape } from "../list/form.ts";
 import { openBudgets } from "../plan/budgets/budget-book.ts";
 import { creditsNow, readLastQuota, readRollOver } from "../plan/credits.ts";
 import { type Forecast, forecastJson, forecastOf } from "../plan/forecast/forecast.ts";
 import { ratesOf, readPastRuns } from "../plan/forecast/past-runs.ts";
 import { createPlanner, type Plan, type Planner } from "../plan/make-plan.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
-import { rememberTier, rememberWanted, shapesIn, unusableIn } from "../plan/remembered.ts";
+import { rememberShape, rememberTier, rememberWanted, shapesIn, unusableIn } from "../plan/remembered.ts";
 import { correctFutureStamps, recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { withLargePagesAgain } from "../request/smaller-pages.ts";
@@ -17,7 +19,7 @@ import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.
 import { type FirstResults, publishFirstResults } from "./first-results.ts";
 import { createCommitter } from "./state/committer.ts";
 import { createEnding } from "./state/ending.ts";
-import { createFormTrials } from "./state/form-trials.ts";
+import { Forms } from "./state/forms.ts";
 import { embeddableLists } from "./state/list-ends.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "./state/run-state.ts";
 import { createRunStats } from "./state/run-stats.ts";
@@ -65,7 +67,10 @@ const planRun = async (
   deps: SyncDeps,
   { runId, startedAt }: Identity,
 ): Promise<
-  Omit<BegunRun, "run" | "quota" | "firstResults"> & Pick<SyncRun, "shapes"> & { readonly lastRemaining: number | null }
+  Omit<BegunRun, "run" | "quota" | "firstResults"> & {
+    readonly shapes: ReadonlyMap<StreamName, ListShape>;
+    readonly lastRemaining: number | null;
+  }
 > => {
   const { warehouse, tracer = noTracer } = deps;
   const stored = [...shapesIn(await warehouse.capabilities())];
@@ -135,10 +140,10 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     budgets: await openBudgets(options.budgets, deps),
     unusable: createUnusableBook(unusableIn(capabilities), clock.now),
     waiting: planned.plan.waiting,
-    shapes,
-    granted: new Map(),
-    trials: createFormTrials(),
-    beforeSmaller: new Map(),
+    forms: new Forms(shapes, {
+      ...options,
+      remember: (stream, form) => rememberShape(warehouse, stream, form, clock.now()),
+    }),
     rows: await readScopeRows(warehouse.database),
     embeddable: embeddableLists(planned.plan.view.states, options),
     active: new Map(),

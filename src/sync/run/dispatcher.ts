@@ -22,7 +22,7 @@ import { settleDeletes } from "./settle/apply-deletes.ts";
 import { pageSizeOf } from "./state/learn-shape.ts";
 import { failList, putOff } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
-import { formOf, hasGoneOn, isSuspect, type SyncRun } from "./state/run-state.ts";
+import { hasGoneOn, isSuspect, type SyncRun } from "./state/run-state.ts";
 import { commitLedger, takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { purposeOf, type Sent, type WantedCall, wantedCall } from "./wanted-call.ts";
 
@@ -169,7 +169,7 @@ const take = async (run: SyncRun, sent: Sent, result: Fetched["result"]): Promis
 const send = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: () => void): Promise<void> => {
   const { list, read } = picked;
   const { stream, scope } = list.candidate;
-  const call = () => wantedCall(list.state, read, formOf(run, list), run.options, run.embeddable);
+  const call = () => wantedCall(list.state, read, run.forms.of(list), run.options, run.embeddable);
   let wanted: WantedCall | null = null;
   const purpose = purposeOf(list);
   run.budgets.launch(purpose);

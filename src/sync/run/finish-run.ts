@@ -35,14 +35,14 @@ const reportJson = ({ checks: _, ...report }: SyncReport): JsonObject => {
 };
 
 /** Marks, and on request erases, rows outside the scope. The end of the run marks what follows accounts and inputs. */
-const endScope = async ({ options, deps, runId, shapes, stats }: SyncRun): Promise<void> => {
+const endScope = async ({ options, deps, runId, forms, stats }: SyncRun): Promise<void> => {
   const scopeRun = { warehouse: deps.warehouse, rowScope: options.rowScope, runId, now: deps.clock.now() };
-  await closeScope(scopeRun, shapes);
+  await closeScope(scopeRun, forms.ofStreams);
   if (!options.eraseOutside) return;
   // What follows accounts is found by their marks, so it is erased before them.
   await deps.warehouse.mark({ of: "followers" });
   for (const [stream, rows] of await eraseFollowers(deps.warehouse, scopeRun)) stats.of(stream).deleted += rows;
-  for (const [stream, rows] of await eraseOutside(scopeRun, shapes)) stats.of(stream).deleted += rows;
+  for (const [stream, rows] of await eraseOutside(scopeRun, forms.ofStreams)) stats.of(stream).deleted += rows;
 };
 
 /** Removes what belonged to rows that are gone, and settles rows outside the scope. */

@@ -14,10 +14,9 @@ import { settleByCounting } from "./settle/by-counting.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
 import { readDeep } from "./settle/read-deep.ts";
 import { settleAfterChanges } from "./settle/suspects.ts";
-import { storeShape } from "./state/learn-shape.ts";
 import { closeList, failList, finishList } from "./state/list-ends.ts";
 import type { Deciding, OpenList } from "./state/open-list.ts";
-import { beginningOf, hasGoneOn, isFiltered, type SyncRun, shapeOf } from "./state/run-state.ts";
+import { beginningOf, hasGoneOn, type SyncRun } from "./state/run-state.ts";
 import { markReturned } from "./state/scope-marks.ts";
 
 /** Distinct ids of the reading. */
@@ -47,7 +46,7 @@ const factsOf = async (run: SyncRun, list: Active): Promise<Facts> => {
   const { progress } = list.reading;
   const complete = coverageOf(progress)?.complete === true;
   const counts = complete && !mustWait(list);
-  const isInScope = isFiltered(run, name) && list.requests.uncommitted === 0;
+  const isInScope = run.forms.isFiltered(name) && list.requests.uncommitted === 0;
   const rows = isInScope ? await countScope(run, list, name, complete) : null;
   const changes = counts && progress.kind === "filter" && !progress.only ? progress : null;
   return {
@@ -69,10 +68,10 @@ export const contentOfAll = (
 const noteContent = async (run: SyncRun, list: OpenList, whole: boolean): Promise<void> => {
   const reading = readingOf(list.state);
   if (list.stream.scope !== "organization" || reading === null) return;
-  const shape = shapeOf(run, list.stream.name);
+  const shape = run.forms.ofStream(list.stream.name);
   const walkedWith = contentOfAll(shape, reading.content, whole && reading.progress.kind === "walk");
   if (String(walkedWith) !== String(shape.walkedWith))
-    await storeShape(run, list.stream.name, { ...shape, walkedWith });
+    await run.forms.store(list.stream.name, { ...shape, walkedWith });
 };
 
 /** Finds what is gone after changes were read whose counts differ. */
@@ -103,7 +102,7 @@ const keep = async (run: SyncRun, list: OpenList, effect: Exclude<Effect, { kind
     case "mode":
       return void run.stats.of(name).modes.add(effect.mode);
     case "remember":
-      return storeShape(run, name, { ...shapeOf(run, name), ...effect.lack });
+      return run.forms.store(name, { ...run.forms.ofStream(name), ...effect.lack });
     case "content":
       return noteContent(run, list, effect.whole);
     case "compared":
@@ -122,7 +121,7 @@ const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<v
       return deleteRows(run, list);
     case "close-gap":
       if ((await closeGap(run, list)) === "goes on") {
-        list.waiting.push({ kind: "read-changes", shape: shapeOf(run, list.stream.name) });
+        list.waiting.push({ kind: "read-changes", shape: run.forms.ofStream(list.stream.name) });
       }
       return;
     case "end-closing":

@@ -2,17 +2,18 @@
 // Changes nothing.
 import { isActive, type ListState, requestsOf } from "../list/state.ts";
 import { LIST_WORTH } from "../plan/worth.ts";
+import type { Forms } from "./state/forms.ts";
 import type { OpenList } from "./state/open-list.ts";
-import { type KnownShapes, type SyncRun, settledLists } from "./state/run-state.ts";
+import type { SyncRun } from "./state/run-state.ts";
 import { purposeOf } from "./wanted-call.ts";
 
 /** What decides the order of requests. */
-type RunningLists = KnownShapes &
-  Pick<SyncRun, "active"> & {
-    readonly budgets: Pick<SyncRun["budgets"], "limits" | "room">;
-    readonly unusable: Pick<SyncRun["unusable"], "isShut">;
-    readonly fetcher: Pick<SyncRun["fetcher"], "isFailing">;
-  };
+type RunningLists = Pick<SyncRun, "active"> & {
+  readonly forms: Pick<Forms, "ofStreams" | "ofLists">;
+  readonly budgets: Pick<SyncRun["budgets"], "limits" | "room">;
+  readonly unusable: Pick<SyncRun["unusable"], "isShut">;
+  readonly fetcher: Pick<SyncRun["fetcher"], "isFailing">;
+};
 
 /** Ready lists to keep available, so that the next request is known when the rate allows it. */
 const READY_LISTS = 4;
@@ -36,8 +37,8 @@ const mayAsk = (run: RunningLists, list: OpenList): boolean =>
  * total, because the others profit from its result.
  */
 const waitsForShape = (run: RunningLists, { state, stream }: OpenList): boolean => {
-  if (state.kind === "single" || run.shapes.get(stream.name)?.settled === true) return false;
-  const anySettled = settledLists(run).length > 0;
+  if (state.kind === "single" || run.forms.ofStreams.get(stream.name)?.settled === true) return false;
+  const anySettled = run.forms.ofLists().length > 0;
   for (const other of run.active.values())
     if ((!anySettled || other.stream === stream) && underWayOf(other.state) > 0) return true;
   return false;

@@ -19,10 +19,10 @@ import { INPUT_SCOPE, idOf, loadsOf, timeOf, unknownInputLoad } from "../rows/lo
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
 import { shareForm } from "./ask-differently.ts";
 import { apply, goOn } from "./read-list.ts";
-import { settleForm, settleShape, storeShape } from "./state/learn-shape.ts";
+import { settleForm, settleShape } from "./state/learn-shape.ts";
 import { closeList, failList } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
-import { type SyncRun, shapeOf } from "./state/run-state.ts";
+import type { SyncRun } from "./state/run-state.ts";
 import { learnFrom } from "./state/tier-book.ts";
 import { type Sent, whereOf } from "./wanted-call.ts";
 
@@ -44,7 +44,7 @@ export const ignoresFilters = (
 const readWhole = async (run: SyncRun, stream: StreamName): Promise<void> => {
   const text = `${stream}: the service ignores the filters of the setting scope, so the list is read whole`;
   run.deps.emit({ kind: "note", level: "warn", text });
-  await storeShape(run, stream, { ...shapeOf(run, stream), filters: false });
+  await run.forms.store(stream, { ...run.forms.ofStream(stream), filters: false });
 };
 
 /** The walk that marks the rows of a page as seen; null: none. A first walk has seen exactly the mirrored rows; a log never deletes. */
@@ -137,12 +137,13 @@ export const commitLedger = async (run: SyncRun, { requests }: Pick<Sent, "reque
 /** Learns from a page the form of its list, whether filters work, and the granted page size. Returns whether it is asked for again. */
 const learnForm = async (run: SyncRun, { list, read, wanted: { call } }: SentPage, { outcome }: Answer) => {
   const { name } = list.stream;
-  const tried = run.trials.of(list) !== undefined;
+  const tried = run.forms.hasOwn(list);
   const again = await settleShape(run, list, read, call, outcome);
-  if (tried && run.trials.of(list) === undefined) await shareForm(run, list);
+  if (tried && !run.forms.hasOwn(list)) await shareForm(run, list);
   const { rowScope } = run.options;
   const records = Array.isArray(outcome.data) ? outcome.data : [];
-  if (shapeOf(run, name).filters && ignoresFilters(rowScope, name, call.query, records)) await readWhole(run, name);
+  if (run.forms.ofStream(name).filters && ignoresFilters(rowScope, name, call.query, records))
+    await readWhole(run, name);
   return again;
 };
 
@@ -195,9 +196,8 @@ export const takeListAnswer = async (run: SyncRun, sent: SentPage, result: Answe
   }
   const again = await learnForm(run, sent, result);
   const { name, tier } = list.stream;
-  const granted = run.granted.get(name) ?? 0;
-  const page = pageReadOf(liveOf(list.state), read, data, meta, granted);
-  run.granted.set(name, Math.max(granted, page.rows));
+  const page = pageReadOf(liveOf(list.state), read, data, meta, run.forms.largestPage(name));
+  run.forms.notePage(name, page.rows);
   if (tier === "full" && page.rows > 0) run.fullAccess = true;
   const loads = rowLoads(sent, result);
   noteEmbedded(run, loads);
@@ -226,7 +226,7 @@ export const takeEnd = async (run: SyncRun, { list, read, requests }: SentPage):
 const compareEmbedded = async (run: SyncRun, { candidate: { compares } }: OpenList, data: JsonValue): Promise<void> => {
   if (compares === undefined || !isJsonObject(data)) return;
   const isPartial = compares.some((name) => (data[name] ?? null) !== null);
-  await storeShape(run, "accounts", { ...shapeOf(run, "accounts"), partial: isPartial ? ["company"] : [] });
+  await run.forms.store("accounts", { ...run.forms.ofStream("accounts"), partial: isPartial ? ["company"] : [] });
   run.replan ||= isPartial;
 };
 

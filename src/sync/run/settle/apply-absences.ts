@@ -7,7 +7,7 @@ import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
 import { closeList, failList, finishList } from "../state/list-ends.ts";
-import { type AbsentCompany, isFiltered, isSuspect, type SyncRun, shapeOf } from "../state/run-state.ts";
+import { type AbsentCompany, isSuspect, type SyncRun } from "../state/run-state.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { removeLists } from "./remove-company.ts";
 
@@ -65,7 +65,7 @@ const settleLostInputs = async (run: SyncRun, lost: readonly AbsentCompany[]): P
  */
 const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promise<void> => {
   if (absent.length === 0) return;
-  const embedded = shapeOf(run, "accounts").grants.includes("company");
+  const embedded = run.forms.ofStream("accounts").grants.includes("company");
   const scopes = JSON.stringify(absent.map(({ list }) => list.candidate.scope));
   const sql = sqlText("plan/mirrored-companies.sql");
   const mirrored = await run.deps.warehouse.database.query(sql, [scopes], mirroredRow);
@@ -117,7 +117,7 @@ export const settleOwners = async (run: SyncRun): Promise<void> => {
   const { warehouse, clock } = run.deps;
   const { whole, owners } = run.embedded;
   const orphans = await idsOf(run, "plan/owners-without-account.sql");
-  const isShown = whole && owners.size > 0 && !isFiltered(run, "accounts");
+  const isShown = whole && owners.size > 0 && !run.forms.isFiltered("accounts");
   const mirrored = isShown ? await idsOf(run, "plan/owners.sql") : [];
   const unmet = mirrored.filter((id) => !owners.has(id) && !orphans.includes(id));
   const known = sighting.parse(JSON.parse((await warehouse.capabilities()).get(UNSETTLED_OWNERS) ?? "null"));

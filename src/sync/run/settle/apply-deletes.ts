@@ -12,7 +12,7 @@ import { finishedState, walkingState } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
 import { adjustRows, closeList, commitState, failList, finishList, putOff } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import { isFiltered, type SyncRun } from "../state/run-state.ts";
+import type { SyncRun } from "../state/run-state.ts";
 import { markUnreturned } from "../state/scope-marks.ts";
 import { askRows, isAskable } from "./ask-apart.ts";
 import { endCutOff, rememberWindow } from "./at-window.ts";
@@ -141,7 +141,7 @@ const leaveOutside = async (run: SyncRun, table: ScopedTable, lists: readonly Op
 
 /** Decides on rows that the walks of one stream did not return, and moves them to history if nothing contradicts. */
 export const settleDeletes = async (run: SyncRun, stream: StreamSpec, lists: readonly OpenList[]): Promise<void> => {
-  if (isFiltered(run, stream.name)) return leaveOutside(run, stream.name, lists);
+  if (run.forms.isFiltered(stream.name)) return leaveOutside(run, stream.name, lists);
   const scopes: MissingRows[] = [];
   for (const list of lists) scopes.push(await missingOf(run, list));
   const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);

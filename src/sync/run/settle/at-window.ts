@@ -4,19 +4,18 @@ import { counted } from "../../../core/text/units.ts";
 import { type Live, liveOf, progressOf, uncountable } from "../../list/state.ts";
 import { endsAtWindow, endsThereAgain, type WalkEnd, windowAfter } from "../../list/window.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
-import { storeShape } from "../state/learn-shape.ts";
 import { finishList, noteUnconfirmed } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import { type SyncRun, shapeOf } from "../state/run-state.ts";
+import type { SyncRun } from "../state/run-state.ts";
 
 /** Stores where a walk ended that does not add up, or that the list ends nowhere too early any more. */
 export const rememberWindow = async (run: SyncRun, list: OpenList, end: WalkEnd): Promise<void> => {
   const { name, scope } = list.stream;
   if (scope !== "organization") return;
-  const shape = shapeOf(run, name);
+  const shape = run.forms.ofStream(name);
   const times = { now: run.deps.clock.now(), startedAt: run.startedAt };
   const window = windowAfter(shape.window, liveOf(list.state), end, times);
-  if (window !== shape.window) await storeShape(run, name, { ...shape, window });
+  if (window !== shape.window) await run.forms.store(name, { ...shape, window });
 };
 
 /**
@@ -48,7 +47,7 @@ export const endedAtWindow = async (run: SyncRun, list: OpenList, count: "steady
   const live = liveOf(list.state);
   const { before } = live;
   const now = run.deps.clock.now();
-  const { window } = shapeOf(run, list.stream.name);
+  const { window } = run.forms.ofStream(list.stream.name);
   const total = countOfChanges(live);
   if (run.options.full || !endsAtWindow(window, now) || total === null || before === undefined) return false;
   const isSteady = before.totalCount === total;

@@ -7,7 +7,7 @@ import { counted } from "../../../core/text/units.ts";
 import { liveOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import type { OpenList } from "../state/open-list.ts";
-import { isFiltered, type SyncRun } from "../state/run-state.ts";
+import type { SyncRun } from "../state/run-state.ts";
 import { askById, askRows, CONTROLS, deleteGone, isAskable } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { surplusOf } from "./suspects.ts";
@@ -43,8 +43,8 @@ export const settleByAccount = async (run: SyncRun, list: OpenList): Promise<boo
   const { warehouse, emit } = run.deps;
   const gone = surplusOf(list);
   // With a scope, or without their stream, accounts are missing that exist.
-  const areComplete = run.options.configured.includes("accounts") && !isFiltered(run, "accounts");
-  if (gone <= 0 || !isAskable(name) || name === "accounts" || isFiltered(run, name) || !areComplete) return false;
+  const areComplete = run.options.configured.includes("accounts") && !run.forms.isFiltered("accounts");
+  if (gone <= 0 || !isAskable(name) || name === "accounts" || run.forms.isFiltered(name) || !areComplete) return false;
   if (guardDeletes(list.stream, { rows: liveOf(list.state).rows, missing: gone }, run.options) !== null) return false;
   let left = gone;
   let isTrusted = false;

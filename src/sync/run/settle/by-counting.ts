@@ -34,7 +34,7 @@ import { partCall } from "../../request/calls.ts";
 import { idOf, timeOf } from "../../rows/loads.ts";
 import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
+import type { SyncRun } from "../state/run-state.ts";
 import { leaveUndecided } from "./apply-deletes.ts";
 import { askApart, askRows, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
@@ -70,12 +70,12 @@ export const rowsOf = ({ state }: OpenList): number => liveOf(state).rows;
 
 export const factsOf = async ({ run, list, name, part: { field } }: Search): Promise<MirrorFacts> => {
   const days = await run.deps.warehouse.rowsPerDay({ table: name, field });
-  return { rows: rowsOf(list), days, pageSize: shapeOf(run, name).perPage };
+  return { rows: rowsOf(list), days, pageSize: run.forms.ofStream(name).perPage };
 };
 
 /** Asks for one page. Its rows are loaded, whatever the search makes of them. A search belongs to the reading of changes that began it. */
 export const ask = async ({ run, list, name, part }: Search, { day, page }: Asked): Promise<CountedPage | Obstacle> => {
-  const shape = shapeOf(run, name);
+  const shape = run.forms.ofStream(name);
   const call = partCall(list.stream, { ...part, day: day === null ? null : filterDate(day) }, page, shape, run.options);
   const granted = call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants;
   const result = await askApart(run, { stream: name, call, work: "look", walkId: null, granted });
@@ -147,7 +147,7 @@ const searchOn = async (search: Search, memory: CountingMemory): Promise<{ state
 /** Searches by the date filters of the list that are usable now. */
 export const searchesOf = (run: SyncRun, list: OpenList, memory: CountingMemory): readonly Search[] => {
   const { name, parts = [] } = list.stream;
-  if (!isAskable(name) || isFiltered(run, name) || !shapeOf(run, name).sort) return [];
+  if (!isAskable(name) || run.forms.isFiltered(name) || !run.forms.ofStream(name).sort) return [];
   const { excludeFields: excluded = [] } = run.options;
   const now = run.deps.clock.now();
   return parts

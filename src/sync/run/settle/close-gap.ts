@@ -12,7 +12,7 @@ import { totalOf } from "../../list/stored-state.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import { finishList, noteUnconfirmed } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import { isFiltered, type SyncRun, shapeOf } from "../state/run-state.ts";
+import type { SyncRun } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
 import { isAskable } from "./ask-apart.ts";
 import { rememberWindow } from "./at-window.ts";
@@ -51,7 +51,7 @@ const end = async (run: SyncRun, list: OpenList, unconfirmed: Unconfirmed | null
 const canLook = (run: SyncRun, { stream, state }: OpenList): boolean =>
   isAskable(stream.name) &&
   stream.watermark !== undefined &&
-  shapeOf(run, stream.name).changeOrder &&
+  run.forms.ofStream(stream.name).changeOrder &&
   isActive(state) &&
   mayHaveChanged(state) &&
   isProven(state) &&
@@ -70,7 +70,7 @@ export const closeGap = async (run: SyncRun, list: OpenList): Promise<"ended" | 
   const { name } = list.stream;
   let kept: Left | null = null;
   // Rows that a filtered walk did not return may exist outside the scope, where asking costs a credit each.
-  if (isAskable(name) && !isFirst(list) && !isFiltered(run, name)) kept = await settleSuspects(run, list, name);
+  if (isAskable(name) && !isFirst(list) && !run.forms.isFiltered(name)) kept = await settleSuspects(run, list, name);
   const open = (await openIn(run, list)) ?? lackedBy(liveOf(list.state), kept);
   const isMet = open === null || isFirst(list) || (await missingOf(run, list)).missing === 0;
   if (isMet && canLook(run, list)) {

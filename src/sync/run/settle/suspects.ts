@@ -9,7 +9,7 @@ import { type ListState, type Live, liveOf, readingOf, uncountable } from "../..
 import { totalOf } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
 import type { OpenList } from "../state/open-list.ts";
-import { isFiltered, type SyncRun } from "../state/run-state.ts";
+import type { SyncRun } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
 import { askRows, CONTROLS, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
@@ -143,7 +143,7 @@ export const surplusOf = ({ state }: OpenList): number => {
 export const settleAfterChanges = async (run: SyncRun, list: OpenList): Promise<boolean> => {
   const { name } = list.stream;
   const surplus = surplusOf(list);
-  if (!cameToTheEnd(list.state) || !isAskable(name) || isFiltered(run, name)) return false;
+  if (!cameToTheEnd(list.state) || !isAskable(name) || run.forms.isFiltered(name)) return false;
   if (surplus <= 0 || surplus > MOST_ASKED) return false;
   const { missing } = await missingOf(run, list);
   if (missing < surplus || missing > surplus + MOST_MOVED) return false;

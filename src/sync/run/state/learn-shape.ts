@@ -1,19 +1,17 @@
 // Learns the shape of a list from its answers: page size, optional fields, and whether they must be named.
 import { isDeepStrictEqual } from "node:util";
 import type { ApiCall, OkOutcome } from "../../../api/outcome.ts";
-import type { StreamName } from "../../../catalog/streams.ts";
 import type { ReadRequest } from "../../list/coverage/contract.ts";
 import { startOf } from "../../list/coverage/page-geometry.ts";
 import type { ListShape } from "../../list/form.ts";
 import { progressOf } from "../../list/state.ts";
 import { coverageOf, type Progress, readSoFar } from "../../list/ways/progress.ts";
-import { rememberShape } from "../../plan/remembered.ts";
 import { namedOnDemand } from "../../request/calls.ts";
 import { afterAnswerTo } from "../../request/smaller-pages.ts";
 import { choiceAfter } from "../../rows/field-choice.ts";
 import { grantsAfter } from "../../rows/granted-fields.ts";
 import type { OpenList } from "./open-list.ts";
-import { formOf, type SyncRun, shapeOf } from "./run-state.ts";
+import type { SyncRun } from "./run-state.ts";
 
 // The page size that a service grants, and which page proves it: a service may return fewer rows than a request asks for
 // (docs/decisions/paging.md). Pure.
@@ -59,14 +57,9 @@ export const provenPageSize = (before: Progress, page: ReturnedPage): number | n
   return isCut && page.saysPerPage === rows ? Math.max(rows, granted) : null;
 };
 
-export const storeShape = async (run: SyncRun, stream: StreamName, shape: ListShape) => {
-  run.shapes.set(stream, shape);
-  await rememberShape(run.deps.warehouse, stream, shape, run.deps.clock.now());
-};
-
 /** The list was returned in this form: the stream's from now on, unless others are returned in another one. */
 const keepForm = async (run: SyncRun, list: OpenList, form: ListShape): Promise<void> => {
-  if (run.trials.returned(list, form) === "stream") await storeShape(run, list.stream.name, form);
+  if (run.forms.returned(list, form) === "stream") await run.forms.store(list.stream.name, form);
 };
 
 /**
@@ -82,11 +75,11 @@ export const settleShape = async (
   outcome: OkOutcome,
 ): Promise<boolean> => {
   const { name } = list.stream;
-  const asked = formOf(run, list);
+  const asked = run.forms.of(list);
   const shape = afterAnswerTo(asked, request.perPage);
   const records = Array.isArray(outcome.data) ? outcome.data : [];
   const { totalCount: total, perPage: saysPerPage } = outcome.page;
-  const page = { request, rows: records.length, total, saysPerPage, granted: run.granted.get(name) ?? 0 };
+  const page = { request, rows: records.length, total, saysPerPage, granted: run.forms.largestPage(name) };
   // Beside the size of this list, which may be smaller: else a page in that size would be asked for again for ever.
   const progress = progressOf(list.state);
   if (progress !== null && isOtherPage(page, pageSizeOf(progress))) {
@@ -105,20 +98,20 @@ export const settleShape = async (
   });
   // Until the form is known, the list's other requests wait.
   const next = { ...shape, ...choice, ...learned, perPage, settled: shape.settled || !again };
-  const tried = run.trials.of(list) !== undefined;
+  const tried = run.forms.hasOwn(list);
   if (tried || !isDeepStrictEqual(next, asked)) await keepForm(run, list, next);
-  else run.trials.returned(list, next);
+  else run.forms.returned(list, next);
   return again;
 };
 
 /** A single record was returned in a form that an earlier refusal led to, so later runs ask for that at once. */
 export const settleForm = async (run: SyncRun, list: OpenList): Promise<void> => {
   const { name, list: route } = list.stream;
-  const [form, shape] = [formOf(run, list), shapeOf(run, name)];
-  const tried = run.trials.of(list) !== undefined;
-  if (run.trials.returned(list, form) === "own") return;
-  if (route === undefined && !shape.settled) return storeShape(run, name, { ...form, settled: true });
+  const [form, shape] = [run.forms.of(list), run.forms.ofStream(name)];
+  const tried = run.forms.hasOwn(list);
+  if (run.forms.returned(list, form) === "own") return;
+  if (route === undefined && !shape.settled) return run.forms.store(name, { ...form, settled: true });
   // What a record is asked for with; its list has page size and order of its own.
   const { include, without, content, contentForbidden } = form;
-  if (tried) run.shapes.set(name, { ...shape, include, without, content, contentForbidden });
+  if (tried) run.forms.use(name, { ...shape, include, without, content, contentForbidden });
 };

@@ -9,7 +9,7 @@ import { finishedState, walkingState } from "../../list/stored-state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { isScoped } from "../../rows/row-scope.ts";
 import type { OpenList } from "./open-list.ts";
-import { type SyncOptions, type SyncRun, shapeOf } from "./run-state.ts";
+import type { SyncOptions, SyncRun } from "./run-state.ts";
 
 // Lists whose records may come along with insights: those that this mirror holds whole and that no task is reading. While
 // a list is read, its pages are newer than embedded records; with a scope of its own, records outside would be embedded too.
@@ -79,7 +79,7 @@ export const closeList = (run: SyncRun, list: OpenList): void => {
   offerList(run, list);
   if (isExcerpt(state)) return;
   // If the list turned out to return content that its rows lack, it is read completely once.
-  const { grants, walkedWith } = shapeOf(run, stream.name);
+  const { grants, walkedWith } = run.forms.ofStream(stream.name);
   const unread = liveOf(state).wantedContent.some((name) => grants.includes(name) && !walkedWith.includes(name));
   const progress = progressOf(state);
   if (stream.name === "accounts" && progress?.kind === "walk" && liveOf(state).startedAt >= run.startedAt) {

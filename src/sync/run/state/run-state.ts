@@ -1,8 +1,7 @@
 // Sync run: options, dependencies and shared state of one run. The dispatcher decides the order of work
 // (dispatcher.ts).
 import type { Ledger } from "../../../budget/credits/local-ledger.ts";
-import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
-import type { ScopedTable } from "../../../catalog/tables.ts";
+import type { StreamName } from "../../../catalog/streams.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { ProgressSink } from "../../../core/report/sync-progress.ts";
 import type { KnownTier, TierEvidence } from "../../../core/state/tier.ts";
@@ -14,17 +13,15 @@ import type { ArchiveLimits } from "../../../warehouse/file/baseline/archive-lim
 import type { PublishPolicy } from "../../../warehouse/file/publish-news.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type { Beginning } from "../../list/events.ts";
-import { initialShape, type ListShape } from "../../list/form.ts";
 import { type ListState, readingOf } from "../../list/state.ts";
 import type { BudgetBook } from "../../plan/budgets/budget-book.ts";
 import type { PlanOptions } from "../../plan/make-plan.ts";
 import type { CallOptions } from "../../request/calls.ts";
 import type { Fetcher } from "../../request/fetcher.ts";
 import type { Sender } from "../../request/sender.ts";
-import { filtersOf } from "../../rows/row-scope.ts";
 import type { Committer } from "./committer.ts";
 import type { Ending } from "./ending.ts";
-import type { FormTrials } from "./form-trials.ts";
+import type { Forms } from "./forms.ts";
 import type { OpenList } from "./open-list.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { UnusableBook } from "./unusable-book.ts";
@@ -111,12 +108,7 @@ export interface SyncRun {
   readonly unusable: UnusableBook;
   /** Unusable ones that the latest plan left out. */
   waiting: readonly Waiting[];
-  readonly shapes: Map<StreamName, ListShape>;
-  readonly trials: FormTrials;
-  /** Rows of the largest page of each stream that the service has returned in this run. */
-  readonly granted: Map<StreamName, number>;
-  /** Shape of each stream before smaller pages were asked for in this run (ask-differently.ts); null: pages of every size failed. */
-  readonly beforeSmaller: Map<StreamName, ListShape | null>;
+  readonly forms: Forms;
   /** Number of mirrored rows per list. */
   readonly rows: Map<string, number>;
   /** Lists whose records may come along with insights (list-ends.ts). */
@@ -147,29 +139,10 @@ export interface SyncRun {
   replan: boolean;
 }
 
-/** What a run has learned of its lists' shapes. */
-export type KnownShapes = Pick<SyncRun, "shapes"> & { readonly options: Pick<SyncOptions, "largestPage"> };
-
-/** The list's shape; if unknown, the start shape with the largest page. */
-export const shapeOf = (run: KnownShapes, stream: StreamName): ListShape =>
-  run.shapes.get(stream) ?? initialShape(run.options.largestPage);
-
-/** The form that the list is asked for in: its own after its own refusals, else that of its stream. */
-export const formOf = (run: KnownShapes & Pick<SyncRun, "trials">, list: OpenList): ListShape =>
-  run.trials.of(list) ?? shapeOf(run, list.stream.name);
-
 /** With what a reading of the list begins now. */
 export const beginningOf = (run: SyncRun, { stream }: Pick<OpenList, "stream">): Beginning => ({
-  ...{ runId: run.runId, now: run.deps.clock.now(), shape: shapeOf(run, stream.name) },
+  ...{ runId: run.runId, now: run.deps.clock.now(), shape: run.forms.ofStream(stream.name) },
 });
-
-/** Shapes of lists that returned a page. Those of single records know no page size. */
-export const settledLists = (run: Pick<SyncRun, "shapes">): readonly ListShape[] =>
-  [...run.shapes].flatMap(([name, shape]) => (shape.settled && streamSpec(name).list !== undefined ? [shape] : []));
-
-/** True when the stream's list is read with the filters of the setting `scope`. */
-export const isFiltered = (run: SyncRun, stream: StreamName): stream is ScopedTable =>
-  shapeOf(run, stream).filters && filtersOf(run.options.rowScope, stream) !== null;
 
 /**
  * True when a company may be gone: its profile is asked for, which costs nothing if it is. `tracked`: an account links to

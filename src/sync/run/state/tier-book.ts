@@ -6,7 +6,7 @@ import { readingOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { rememberTier } from "../../plan/remembered.ts";
 import type { OpenList } from "./open-list.ts";
-import { isFiltered, type SyncRun } from "./run-state.ts";
+import type { SyncRun } from "./run-state.ts";
 
 /** Routes of the Full Access tier that may be asked now. */
 export const accessIn = ({ tier, taken, active, options, deps }: SyncRun): TierAccess => {
@@ -23,7 +23,7 @@ const evidenceOf = (run: SyncRun, list: OpenList, read: PageRead): TierEvidence 
   if (tier !== "full") return null;
   if (read.rows > 0) return { shows: "full", because: `${name} were returned` };
   // An organization with Full Access has accounts; it may have no contacts and no signals.
-  const isEmpty = name === "accounts" && !isFiltered(run, name) && read.page === 1 && (read.total ?? 0) === 0;
+  const isEmpty = name === "accounts" && !run.forms.isFiltered(name) && read.page === 1 && (read.total ?? 0) === 0;
   const held = ORGANIZATION_LISTS.some((list) => (run.rows.get(stateKey(list, "")) ?? 0) > 0);
   return isEmpty && !run.fullAccess ? { shows: "public", because: "the account list is empty", held } : null;
 };

@@ -4,10 +4,12 @@ import type { StreamName } from "../../../../src/catalog/streams.ts";
 import { initialShape } from "../../../../src/sync/list/form.ts";
 import { LIST_WORTH } from "../../../../src/sync/plan/worth.ts";
 import { enoughReady, mostValuable } from "../../../../src/sync/run/ready-lists.ts";
+import { Forms } from "../../../../src/sync/run/state/forms.ts";
 import type { OpenList } from "../../../../src/sync/run/state/open-list.ts";
 import { aList, reading } from "./a-list.ts";
 
 type Run = Parameters<typeof mostValuable>[0];
+const NO_OPTIONS = { largestPage: 10, rowScope: {}, remember: async () => undefined };
 const settled = { ...initialShape(10), settled: true };
 
 interface Known {
@@ -22,8 +24,7 @@ interface Known {
 const aRun = (lists: readonly OpenList[], given: Known = {}): Run => {
   const { known = ["accounts", "contacts", "signals"], failing = [], shut = [], spent = [], full = [] } = given;
   return {
-    options: { largestPage: 10 },
-    shapes: new Map(known.map((name) => [name, settled])),
+    forms: new Forms(new Map(known.map((name) => [name, settled])), NO_OPTIONS),
     active: new Map(lists.map((list, nth) => [String(nth), list])),
     budgets: {
       limits: true,

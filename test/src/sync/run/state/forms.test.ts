@@ -1,7 +1,7 @@
 // Whose form it is that a list was returned in after refusals.
 import { expect, test } from "vitest";
 import { initialShape } from "../../../../../src/sync/list/form.ts";
-import { createFormTrials, isOneOfMany } from "../../../../../src/sync/run/state/form-trials.ts";
+import { Forms, isOneOfMany } from "../../../../../src/sync/run/state/forms.ts";
 import type { OpenList } from "../../../../../src/sync/run/state/open-list.ts";
 import { aList } from "../a-list.ts";
 
@@ -10,6 +10,7 @@ const listOf = (stream: "signals" | "filings", kind: Kind = "list") =>
   aList({ stream, scope: stream === "filings" ? "c_1" : "", mode: kind === "list" ? "walk" : "detail" });
 const lists = (count: number): readonly OpenList[] => Array.from({ length: count }, () => listOf("filings"));
 const small = initialShape(50);
+const noForms = () => new Forms(new Map(), { largestPage: 1000, rowScope: {}, remember: async () => undefined });
 
 test("a list of the organization is the only one of its kind; records and lists of companies are some of many", () => {
   expect(isOneOfMany(listOf("signals"))).toBe(false);
@@ -18,36 +19,36 @@ test("a list of the organization is the only one of its kind; records and lists 
 });
 
 test("the first form that is returned is the stream's, and later ones are each list's own", () => {
-  const trials = createFormTrials();
+  const forms = noForms();
   const [first, second, third] = [listOf("filings"), listOf("filings"), listOf("filings")];
-  trials.try(first, small);
-  expect(trials.of(first)).toBe(small);
-  expect(trials.returned(first, small)).toBe("stream");
-  expect(trials.of(first)).toBeUndefined();
-  trials.try(second, small);
-  expect(trials.returned(second, small)).toBe("own");
-  expect(trials.of(second)).toBe(small);
-  expect(trials.returned(third, initialShape(1000))).toBe("stream");
+  forms.try(first, small);
+  expect(forms.of(first)).toBe(small);
+  expect(forms.returned(first, small)).toBe("stream");
+  expect(forms.hasOwn(first)).toBe(false);
+  forms.try(second, small);
+  expect(forms.returned(second, small)).toBe("own");
+  expect(forms.of(second)).toBe(small);
+  expect(forms.returned(third, initialShape(1000))).toBe("stream");
 });
 
 test("a record says nothing of the lists of its stream", () => {
-  const trials = createFormTrials();
-  trials.returned(listOf("signals", "record"), small);
+  const forms = noForms();
+  forms.returned(listOf("signals", "record"), small);
   const list = listOf("signals");
-  trials.try(list, small);
-  expect(trials.returned(list, small)).toBe("stream");
+  forms.try(list, small);
+  expect(forms.returned(list, small)).toBe("stream");
 });
 
 test("other forms are tried for three lists in vain, for one once another was returned; who has begun may go on", () => {
-  const trials = createFormTrials();
+  const forms = noForms();
   for (const list of lists(3)) {
-    expect(trials.mayTry(list)).toBe(true);
-    trials.try(list, small);
-    trials.giveUp(list);
+    expect(forms.mayTry(list)).toBe(true);
+    forms.try(list, small);
+    forms.giveUp(list);
   }
-  expect(trials.mayTry(listOf("filings"))).toBe(false);
+  expect(forms.mayTry(listOf("filings"))).toBe(false);
 
-  const others = createFormTrials();
+  const others = noForms();
   const [begun, failed] = [listOf("filings"), listOf("filings")];
   others.returned(listOf("filings"), small);
   others.try(failed, small);

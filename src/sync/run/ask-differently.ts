@@ -176,7 +176,7 @@ const nextShape = (run: SyncRun, list: OpenList, refused: Refused, outcome: Refu
 /** Gives all lists of the stream this form, and lets those go on that can. */
 export const useShape = async (run: SyncRun, { stream }: Pick<OpenList, "stream">, shape: ListShape): Promise<void> => {
   run.forms.use(stream.name, shape);
-  for (const other of [...run.active.values()].filter((active) => active.stream.name === stream.name)) {
+  for (const other of run.work.listsOf(stream.name)) {
     other.tell({ kind: "form", shape });
     await goOn(run, other);
   }
@@ -193,7 +193,7 @@ const triesForItself = (run: SyncRun, list: OpenList, { later }: { readonly late
 export const shareForm = async (run: SyncRun, list: OpenList): Promise<void> => {
   const { name } = list.stream;
   const isIdle = (other: OpenList) => other !== list && underWayOf(other.state) === 0;
-  const others = [...run.active.values()].filter((each) => each.stream.name === name && isIdle(each));
+  const others = run.work.listsOf(name).filter(isIdle);
   for (const other of others) other.tell({ kind: "form", shape: run.forms.ofStream(name) });
   await Promise.all(others.map((other) => goOn(run, other)));
 };

@@ -10,10 +10,10 @@ import { contentNames } from "../request/calls.ts";
 import { leaveWalk } from "./begin-anew.ts";
 import { goOn } from "./read-list.ts";
 import { enoughReady } from "./ready-lists.ts";
-import { withholdList } from "./state/list-ends.ts";
 import { createOpenList } from "./state/open-list.ts";
 import { isSuspect, type SyncRun } from "./state/run-state.ts";
 import { accessIn } from "./state/tier-book.ts";
+import type { Work } from "./state/work.ts";
 
 export interface Backlog {
   /** Plans again; true when new work became due. */
@@ -50,25 +50,17 @@ const announce = (run: SyncRun, candidates: readonly Candidate[]): void => {
   }
 };
 
-/** Marks the candidates as taken, and returns those that no earlier plan of this run took. */
-const takeNew = (run: SyncRun, candidates: readonly Candidate[]): readonly Candidate[] => {
-  const fresh = candidates.filter((candidate) => !run.taken.has(stateKey(candidate.stream, candidate.scope)));
-  for (const candidate of fresh) {
-    run.taken.add(stateKey(candidate.stream, candidate.scope));
-    run.stats.of(candidate.stream).planned += candidate.requests ?? 1;
-  }
-  announce(run, fresh);
-  return fresh;
-};
-
 /** What decides which candidate starts next. */
-type Busy = Pick<SyncRun, "active"> & { readonly fetcher: Pick<SyncRun["fetcher"], "isFailing"> };
+interface Busy {
+  readonly work: Pick<Work, "lists">;
+  readonly fetcher: Pick<SyncRun["fetcher"], "isFailing">;
+}
 
 /** The candidate to start next, of a failing stream only if there is no other; undefined: none may start yet. */
 export const nextOf = (all: readonly Candidate[], run: Busy): Candidate | undefined => {
   let earliest = TURNS;
   let readsAccounts = false;
-  for (const { candidate } of run.active.values()) {
+  for (const { candidate } of run.work.lists()) {
     earliest = Math.min(earliest, turnOf(candidate));
     // What is asked of an account before its list is read would be asked again, if the list brings another version of it.
     readsAccounts ||= candidate.stream === "accounts";
@@ -97,15 +89,14 @@ const start = async (run: SyncRun, candidate: Candidate, states: Plan["view"]["s
     order: candidate,
     before: states.get(key),
     shape: run.forms.ofStream(candidate.stream),
-    rows: run.rows.get(key) ?? 0,
+    rows: run.work.rowsOf(key),
     runId: run.runId,
     now: deps.clock.now(),
     filtered: run.forms.isFiltered(candidate.stream),
     content: contentNames(streamSpec(candidate.stream), options),
   });
   const list = createOpenList(candidate, first);
-  withholdList(run, list);
-  run.active.set(key, list);
+  run.work.open(list);
   run.stats.of(candidate.stream).modes.add(candidate.mode);
   if (candidate.meanwhile) leaveWalk(run, list);
   await goOn(run, list);
@@ -119,15 +110,18 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
   let { states } = initial.view;
 
   const enqueue = (candidates: readonly Candidate[]): boolean => {
-    const fresh = takeNew(run, candidates);
+    const fresh = run.work.take(candidates);
+    for (const { stream, requests } of fresh) run.stats.of(stream).planned += requests ?? 1;
+    announce(run, fresh);
     pending = [...pending, ...fresh].sort((a, b) => b.worth - a.worth);
     return fresh.length > 0;
   };
 
+  run.unusable.leaveOut(initial.waiting);
   enqueue(initial.candidates);
   return {
     replan: async () => {
-      run.replan = false;
+      run.work.beginPlan();
       const access = accessIn(run);
       awaitsTier = access === "unknown";
       const { forms, unusable } = run;
@@ -136,7 +130,7 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
         { shapes: forms.ofStreams, access, suspected, unusable: unusable.known() },
         deps.clock.now(),
       );
-      run.waiting = plan.waiting;
+      unusable.leaveOut(plan.waiting);
       states = plan.view.states;
       const planned = new Map(plan.candidates.map((one) => [stateKey(one.stream, one.scope), one]));
       // What still waits is planned with the versions of now.
@@ -144,7 +138,7 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       return enqueue(plan.candidates);
     },
     promote: async (mostLists) => {
-      while (!enoughReady(run) && run.active.size < mostLists) {
+      while (!enoughReady(run) && run.work.openLists < mostLists) {
         const candidate = nextOf(pending, run);
         if (candidate === undefined) return;
         pending.splice(pending.indexOf(candidate), 1);
@@ -159,8 +153,7 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       for (const candidate of pending) run.stats.of(candidate.stream).left = true;
       if (!awaitsTier) return;
       // These were not even planned: they waited for the account list to show the tier.
-      const planned = new Set([...run.taken].map((key) => key.split("\n")[0]));
-      for (const name of options.streams) if (!planned.has(name)) run.stats.of(name).left = true;
+      for (const name of options.streams) if (!run.work.hasTakenOf(name)) run.stats.of(name).left = true;
     },
   };
 };

@@ -55,7 +55,7 @@ const showsChanges = (run: SyncRun, { stream, reading: { progress } }: Active): 
 export const leaveWalk = (run: SyncRun, list: OpenList): void => {
   const { state } = list;
   const { name: stream } = list.stream;
-  const waiting = run.waiting.find((other) => other.stream === stream);
+  const waiting = run.unusable.waiting.find((other) => other.stream === stream);
   if (waiting === undefined || !isActive(state) || !showsChanges(run, state)) return;
   const context = { stream, count: waiting.places, until: isoTime(waiting.until) };
   const error = new DuckmirrorError("ANSWERS_UNUSABLE", context);

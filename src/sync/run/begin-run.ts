@@ -20,12 +20,12 @@ import { type FirstResults, publishFirstResults } from "./first-results.ts";
 import { createCommitter } from "./state/committer.ts";
 import { createEnding } from "./state/ending.ts";
 import { Forms } from "./state/forms.ts";
-import { embeddableLists } from "./state/list-ends.ts";
 import type { SyncDeps, SyncOptions, SyncRun } from "./state/run-state.ts";
 import { createRunStats } from "./state/run-stats.ts";
 import { openScope } from "./state/scope-marks.ts";
 import { noteTier } from "./state/tier-book.ts";
 import { createUnusableBook } from "./state/unusable-book.ts";
+import { Work } from "./state/work.ts";
 
 /** A run under way, with what its report needs in the end. */
 export interface BegunRun {
@@ -139,15 +139,11 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
     unusable: createUnusableBook(unusableIn(capabilities), clock.now),
-    waiting: planned.plan.waiting,
     forms: new Forms(shapes, {
       ...options,
       remember: (stream, form) => rememberShape(warehouse, stream, form, clock.now()),
     }),
-    rows: await readScopeRows(warehouse.database),
-    embeddable: embeddableLists(planned.plan.view.states, options),
-    active: new Map(),
-    taken: new Set(),
+    work: new Work({ rows: await readScopeRows(warehouse.database), states: planned.plan.view.states }, options),
     searching: [],
     losing: [],
     absent: [],
@@ -157,7 +153,6 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     tier: deps.tier.known,
     tierLowered: false,
     fullAccess: false,
-    replan: false,
   };
   noteTier(run);
   return { ...planned, run, quota, firstResults };

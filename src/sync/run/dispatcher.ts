@@ -169,7 +169,7 @@ const take = async (run: SyncRun, sent: Sent, result: Fetched["result"]): Promis
 const send = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: () => void): Promise<void> => {
   const { list, read } = picked;
   const { stream, scope } = list.candidate;
-  const call = () => wantedCall(list.state, read, run.forms.of(list), run.options, run.embeddable);
+  const call = () => wantedCall(list.state, read, run.forms.of(list), run.options, run.work.embeddable);
   let wanted: WantedCall | null = null;
   const purpose = purposeOf(list);
   run.budgets.launch(purpose);
@@ -222,14 +222,14 @@ const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
   }
   if (run.searching.length > 0) await searchOn(run);
   if ((await backlog.replan()) || !backlog.isEmpty()) return true;
-  const stuck = [...run.active.values()].find((list) => !hasReady(list));
+  const stuck = [...run.work.lists()].find((list) => !hasReady(list));
   if (stuck !== undefined) throw new TypeError(`${stuck.key} waits for nothing`);
-  return run.active.size > 0;
+  return run.work.openLists > 0;
 };
 
 /** Leaves lists to a later run whose budget is spent, or whose stream is shut, once nothing of them is in progress. */
 const leaveForbidden = (run: SyncRun): void => {
-  for (const list of run.active.values()) {
+  for (const list of run.work.lists()) {
     const isShut = run.unusable.isShut(list.candidate);
     if (!isShut && (!run.budgets.limits || run.budgets.room(purposeOf(list)) !== "spent")) continue;
     const waits = hasReady(list) && underWayOf(list.state) === 0 && requestsOf(list.state).uncommitted === 0;
@@ -243,7 +243,7 @@ const leaveForbidden = (run: SyncRun): void => {
 const loop = async (run: SyncRun, traffic: Traffic, backlog: Backlog): Promise<void> => {
   const { signal } = run.deps;
   while (!signal.aborted) {
-    if (run.replan) await backlog.replan();
+    if (run.work.isPlanDue) await backlog.replan();
     leaveForbidden(run);
     await backlog.promote(run.options.concurrency + MOST_UNCOMMITTED);
     const waits = traffic.penniless && traffic.open > 0;
@@ -265,5 +265,5 @@ export const dispatch = async (run: SyncRun, planner: Planner, initial: Plan): P
   run.committer.setPaced(false);
   while (traffic.open > 0) await changed(traffic);
   backlog.leave();
-  for (const list of [...run.active.values()]) putOff(run, list);
+  for (const list of [...run.work.lists()]) putOff(run, list);
 };

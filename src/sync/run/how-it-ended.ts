@@ -73,7 +73,7 @@ export const endOf = async (run: SyncRun): Promise<End> => {
       const refused = run.fetcher.tokenRefused();
       if (refused !== null) return { status: "failed", error: refused };
       await noteMissingParents(run);
-      reportWaiting(run.waiting, { streams: run.options.streams, of: run.stats.of, emit: run.deps.emit });
+      reportWaiting(run.unusable.waiting, { streams: run.options.streams, of: run.stats.of, emit: run.deps.emit });
       const failed = run.options.streams.filter((stream) => run.stats.of(stream).failed !== null);
       return endOfWork(failed, run.budgets.cut());
     }

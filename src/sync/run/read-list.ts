@@ -159,7 +159,7 @@ const decide = async (run: SyncRun, list: OpenList, event: Deciding): Promise<vo
 export const apply = async (run: SyncRun, list: OpenList, event: Deciding): Promise<void> => {
   if (event.kind !== "go-on" || !list.waiting.some(({ kind }) => kind === "go-on")) list.waiting.push(event);
   await list.drain((next) => decide(run, list, next));
-  if (list.stream.name === "accounts" && !run.active.has(list.key)) await searchOn(run);
+  if (list.stream.name === "accounts" && run.work.list(list.key) === undefined) await searchOn(run);
 };
 
 /** Lists that waited for the accounts look for their gone rows now. */

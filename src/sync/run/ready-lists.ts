@@ -5,15 +5,17 @@ import { LIST_WORTH } from "../plan/worth.ts";
 import type { Forms } from "./state/forms.ts";
 import type { OpenList } from "./state/open-list.ts";
 import type { SyncRun } from "./state/run-state.ts";
+import type { Work } from "./state/work.ts";
 import { purposeOf } from "./wanted-call.ts";
 
 /** What decides the order of requests. */
-type RunningLists = Pick<SyncRun, "active"> & {
+interface RunningLists {
+  readonly work: Pick<Work, "lists">;
   readonly forms: Pick<Forms, "ofStreams" | "ofLists">;
   readonly budgets: Pick<SyncRun["budgets"], "limits" | "room">;
   readonly unusable: Pick<SyncRun["unusable"], "isShut">;
   readonly fetcher: Pick<SyncRun["fetcher"], "isFailing">;
-};
+}
 
 /** Ready lists to keep available, so that the next request is known when the rate allows it. */
 const READY_LISTS = 4;
@@ -39,7 +41,7 @@ const mayAsk = (run: RunningLists, list: OpenList): boolean =>
 const waitsForShape = (run: RunningLists, { state, stream }: OpenList): boolean => {
   if (state.kind === "single" || run.forms.ofStreams.get(stream.name)?.settled === true) return false;
   const anySettled = run.forms.ofLists().length > 0;
-  for (const other of run.active.values())
+  for (const other of run.work.lists())
     if ((!anySettled || other.stream === stream) && underWayOf(other.state) > 0) return true;
   return false;
 };
@@ -47,7 +49,7 @@ const waitsForShape = (run: RunningLists, { state, stream }: OpenList): boolean 
 /** True when no further candidate needs to start. Lists of failing streams do not count: others may still answer. */
 export const enoughReady = (run: RunningLists): boolean => {
   let ready = 0;
-  for (const list of run.active.values()) {
+  for (const list of run.work.lists()) {
     if (run.fetcher.isFailing(list.candidate.stream)) continue;
     if (hasReady(list) && !waitsForShape(run, list) && mayAsk(run, list)) ready += 1;
     if (ready === READY_LISTS) return true;
@@ -67,7 +69,7 @@ const isUndecided = ({ state }: OpenList): boolean => {
  * kept for these lists.
  */
 const leastWorth = (run: RunningLists): number => {
-  for (const list of run.active.values()) {
+  for (const list of run.work.lists()) {
     if (list.candidate.worth >= LIST_WORTH && isUndecided(list)) return LIST_WORTH;
   }
   return 0;
@@ -83,7 +85,7 @@ const comesBefore = (run: RunningLists, { candidate: one }: OpenList, { candidat
 export const mostValuable = (run: RunningLists): OpenList | null => {
   const least = leastWorth(run);
   let best: OpenList | null = null;
-  for (const list of run.active.values()) {
+  for (const list of run.work.lists()) {
     if (list.candidate.worth < least || (best !== null && !comesBefore(run, list, best))) continue;
     if (hasReady(list) && !waitsForShape(run, list) && mayAsk(run, list)) best = list;
   }

@@ -65,13 +65,6 @@ const rowLoads = ({ list, wanted: { call, detail } }: Sent, { outcome, requestId
   });
 };
 
-/** A company's embedded call is a row of the company's list of calls, whose counts are compared with the service's. */
-const countCall = (run: SyncRun, companyId: string, inserted: number): void => {
-  const key = stateKey("earnings_calls", companyId);
-  run.rows.set(key, (run.rows.get(key) ?? 0) + inserted);
-  run.active.get(key)?.tell({ kind: "rows", by: inserted });
-};
-
 /**
  * The counts that embedded records add to their own stream; null: none, because unchanged records are no news. Profiles of
  * companies count as they are.
@@ -86,7 +79,8 @@ const countEmbedded = (run: SyncRun, loads: readonly TableLoad[], counts: readon
   for (const [index, { stream, table, fromPath }] of loads.entries()) {
     const count = counts[index];
     if (count === undefined || table === stream || !isStreamName(table)) continue;
-    if (table === "earnings_calls") countCall(run, String(fromPath.companyId), count.inserted);
+    // A company's embedded call is a row of the company's list of calls, whose counts are compared with the service's.
+    if (table === "earnings_calls") run.work.addRows(stateKey(table, String(fromPath.companyId)), count.inserted);
     const news = newsOf(table, count);
     if (news === null) continue;
     run.stats.of(table).modes.add("embedded");
@@ -161,7 +155,7 @@ const commitPage = async (
     counted: ([main, ...embedded]) => {
       list.tell({ kind: "loaded", counts: main ?? null, repeated: again });
       if (main !== undefined) {
-        run.rows.set(list.key, liveOf(list.state).rows);
+        run.work.countRows(list);
         run.stats.countLoad(list.candidate.stream, main);
       }
       countEmbedded(run, loads.slice(1), embedded);
@@ -227,7 +221,7 @@ const compareEmbedded = async (run: SyncRun, { candidate: { compares } }: OpenLi
   if (compares === undefined || !isJsonObject(data)) return;
   const isPartial = compares.some((name) => (data[name] ?? null) !== null);
   await run.forms.store("accounts", { ...run.forms.ofStream("accounts"), partial: isPartial ? ["company"] : [] });
-  run.replan ||= isPartial;
+  if (isPartial) run.work.planAgain();
 };
 
 /** Commits the rows of a record with its final state. `own`: its version, if it has one. */
@@ -265,7 +259,7 @@ const takeAbsentRecord = async (run: SyncRun, sent: Sent, { requestId, receivedA
   } else if (mode === "detail") {
     await commitLedger(run, sent);
     run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true, absent: true });
-    run.active.delete(list.key);
+    run.work.drop(list);
   } else {
     // An input that the service does not know is a row of company_inputs, and no company.
     const loads = mode === "resolve" ? [unknownInputLoad({ scope, requestId, receivedAt: now })] : [];

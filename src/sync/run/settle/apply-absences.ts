@@ -53,8 +53,8 @@ const settleLostInputs = async (run: SyncRun, lost: readonly AbsentCompany[]): P
     }
     await remove(run, null, "company_inputs", [input]);
     closeList(run, list);
-    run.taken.delete(stateKey(stream, scope));
-    run.replan = true;
+    run.work.allowAgain(stateKey(stream, scope));
+    run.work.planAgain();
   }
 };
 

@@ -19,7 +19,7 @@ const MOST_PROBES = 25;
 
 /** True while the list of accounts is read, so which ones are gone is not known yet. */
 export const waitsForAccounts = (run: SyncRun, list: OpenList): boolean =>
-  list.stream.name !== "accounts" && run.active.has(stateKey("accounts", "")) && surplusOf(list) > 0;
+  list.stream.name !== "accounts" && run.work.list(stateKey("accounts", "")) !== undefined && surplusOf(list) > 0;
 
 const spread = (ids: readonly string[]): readonly string[] => {
   const step = Math.max(1, ids.length / MOST_PROBES);

@@ -1,46 +1,13 @@
 // List ends: closes, fails or postpones a list of a run, and stores its state.
-import { ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../../catalog/streams.ts";
+import { streamSpec } from "../../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
 import type { ScopeState, Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
 import type { Verdict } from "../../list/events.ts";
 import { isActive, isExcerpt, liveOf, progressOf } from "../../list/state.ts";
 import { finishedState, walkingState } from "../../list/stored-state.ts";
-import { stateKey } from "../../plan/candidate.ts";
-import { isScoped } from "../../rows/row-scope.ts";
 import type { OpenList } from "./open-list.ts";
-import type { SyncOptions, SyncRun } from "./run-state.ts";
-
-// Lists whose records may come along with insights: those that this mirror holds whole and that no task is reading. While
-// a list is read, its pages are newer than embedded records; with a scope of its own, records outside would be embedded too.
-
-type Choice = Pick<SyncOptions, "configured" | "rowScope">;
-
-const mayComeAlong = ({ configured, rowScope }: Choice, name: StreamName): boolean =>
-  configured.includes(name) && !isScoped(rowScope, name);
-
-/** The embeddable lists when a run starts. */
-export const embeddableLists = (states: ReadonlyMap<string, ScopeState>, options: Choice): Set<StreamName> => {
-  return new Set(
-    ORGANIZATION_LISTS.filter((name) => {
-      const state = states.get(stateKey(name, ""));
-      return mayComeAlong(options, name) && state?.status === "idle" && state.walkedAt !== null;
-    }),
-  );
-};
-
-const isList = ({ candidate, state }: OpenList): boolean => progressOf(state) !== null && candidate.scope === "";
-
-/** A list starts to be read: its records do not come along until the list is read. */
-export const withholdList = (run: SyncRun, list: OpenList): void => {
-  if (isList(list)) run.embeddable.delete(list.stream.name);
-};
-
-/** A list was read to the end: its records may come along again. */
-const offerList = (run: SyncRun, list: OpenList): void => {
-  const { name } = list.stream;
-  if (isList(list) && !isExcerpt(list.state) && mayComeAlong(run.options, name)) run.embeddable.add(name);
-};
+import type { SyncRun } from "./run-state.ts";
 
 /** Failures of a stream for one reason that are reported one by one: thousands of lists can fail alike. */
 const MOST_REPORTED = 5;
@@ -74,9 +41,8 @@ export const closeList = (run: SyncRun, list: OpenList): void => {
   if (hasEnded(list)) return;
   const { state, candidate, stream, key } = list;
   list.tell({ kind: "finished" });
-  run.active.delete(key);
-  if (run.unusable.read(candidate)) run.replan = true;
-  offerList(run, list);
+  run.work.finish(list);
+  if (run.unusable.read(candidate)) run.work.planAgain();
   if (isExcerpt(state)) return;
   // If the list turned out to return content that its rows lack, it is read completely once.
   const { grants, walkedWith } = run.forms.ofStream(stream.name);
@@ -84,14 +50,14 @@ export const closeList = (run: SyncRun, list: OpenList): void => {
   const progress = progressOf(state);
   if (stream.name === "accounts" && progress?.kind === "walk" && liveOf(state).startedAt >= run.startedAt) {
     run.embedded.whole = true;
-    run.replan = true;
+    run.work.planAgain();
   }
-  if (unread && progress !== null && progress.kind !== "walk") run.taken.delete(key);
+  if (unread && progress !== null && progress.kind !== "walk") run.work.allowAgain(key);
   // Rows of accounts, signals and resolved inputs make company lists and insights due. Without changes, planning can
   // wait until everything else is done, as it runs then in any case; it reads the whole mirror's state.
   const { inserted, updated, deleted } = run.stats.of(candidate.stream);
   const changed = inserted + updated + deleted > 0;
-  if (changed && (stream.scope === "organization" || candidate.mode === "resolve")) run.replan = true;
+  if (changed && (stream.scope === "organization" || candidate.mode === "resolve")) run.work.planAgain();
 };
 
 /** Stores the state of a list that was read, and closes it. `more`: what its reading does not show. */
@@ -121,16 +87,15 @@ export const failList = async (
   if (list.state.kind === "finished") return;
   const { resumable } = outcome;
   list.tell({ kind: "failed", error, resumable });
-  const { state, key } = list;
-  run.active.delete(key);
+  run.work.drop(list);
   const { stream } = list.candidate;
   const stats = run.stats.of(stream);
   stats.failed ??= `${error.code}: ${error.message}`;
   const text = failureText(stats.failures, stream, error);
   if (text !== null) run.deps.emit({ kind: "note", level: "warn", text });
   if (error.code === "TIER_LOWERED") run.tierLowered = true;
-  if (progressOf(state) === null || isExcerpt(state)) return;
-  const row = { ...walkingState(state, run.runId), error: error.code };
+  if (progressOf(list.state) === null || isExcerpt(list.state)) return;
+  const row = { ...walkingState(list.state, run.runId), error: error.code };
   if (resumable) return commitState(run, row);
   const unconfirmed = { rows: outcome.unconfirmed ?? row.unconfirmed?.rows ?? 0, because: error.message };
   const checkedAt = run.deps.clock.now();
@@ -140,12 +105,12 @@ export const failList = async (
 /** Leaves the list unfinished; the next run continues it. */
 export const putOff = (run: SyncRun, list: OpenList): void => {
   if (isActive(list.state)) for (const read of list.state.requests.unsent) list.tell({ kind: "lost", read });
-  run.active.delete(list.key);
+  run.work.drop(list);
   run.stats.of(list.candidate.stream).left = true;
 };
 
 /** The number of mirrored rows of a list changed by `by`. */
 export const adjustRows = (run: SyncRun, list: OpenList, by: number): void => {
   list.tell({ kind: "rows", by });
-  run.rows.set(list.key, liveOf(list.state).rows);
+  run.work.countRows(list);
 };

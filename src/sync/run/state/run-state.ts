@@ -5,7 +5,6 @@ import type { StreamName } from "../../../catalog/streams.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { ProgressSink } from "../../../core/report/sync-progress.ts";
 import type { KnownTier, TierEvidence } from "../../../core/state/tier.ts";
-import type { Waiting } from "../../../core/state/unusable-answers.ts";
 import type { Tracer } from "../../../core/tracing.ts";
 import type { Archive } from "../../../warehouse/archive/archive.ts";
 import type { ArchiveStore } from "../../../warehouse/archive/read-archive.ts";
@@ -25,6 +24,7 @@ import type { Forms } from "./forms.ts";
 import type { OpenList } from "./open-list.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { UnusableBook } from "./unusable-book.ts";
+import type { Work } from "./work.ts";
 
 export interface DeleteGuard {
   /** Largest share of the compared rows that may be deleted at once. */
@@ -106,17 +106,8 @@ export interface SyncRun {
   readonly budgets: BudgetBook;
   /** Lists and records whose answers could not be used. */
   readonly unusable: UnusableBook;
-  /** Unusable ones that the latest plan left out. */
-  waiting: readonly Waiting[];
   readonly forms: Forms;
-  /** Number of mirrored rows per list. */
-  readonly rows: Map<string, number>;
-  /** Lists whose records may come along with insights (list-ends.ts). */
-  readonly embeddable: Set<StreamName>;
-  /** Lists and records that are read now, by `stateKey`. */
-  readonly active: Map<string, OpenList>;
-  /** Scopes that this run has started or finished. */
-  readonly taken: Set<string>;
+  readonly work: Work;
   /** Lists that lost rows and wait for the list of accounts, which shows whose rows may be gone. */
   readonly searching: OpenList[];
   /** Company lists that lost rows; decided together when their stream is done. */
@@ -135,8 +126,6 @@ export interface SyncRun {
   tierLowered: boolean;
   /** A list of the Full Access tier was not empty in this run, so the organization has that tier. */
   fullAccess: boolean;
-  /** Finished work may make other scopes due, so plan again. */
-  replan: boolean;
 }
 
 /** With what a reading of the list begins now. */

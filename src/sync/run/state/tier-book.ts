@@ -9,12 +9,12 @@ import type { OpenList } from "./open-list.ts";
 import type { SyncRun } from "./run-state.ts";
 
 /** Routes of the Full Access tier that may be asked now. */
-export const accessIn = ({ tier, taken, active, options, deps }: SyncRun): TierAccess => {
+export const accessIn = ({ tier, work, options, deps }: SyncRun): TierAccess => {
   const access = accessOf(tier, deps.clock.now(), options.allowMassDelete);
   const accounts = stateKey("accounts", "");
   // An account list that failed, or showed nothing, must not hold up the others.
-  const list = active.get(accounts);
-  const asked = taken.has(accounts) && (list === undefined || readingOf(list.state)?.pages !== 0);
+  const list = work.list(accounts);
+  const asked = work.hasTaken(accounts) && (list === undefined || readingOf(list.state)?.pages !== 0);
   return access === "unknown" && asked ? "open" : access;
 };
 
@@ -24,7 +24,7 @@ const evidenceOf = (run: SyncRun, list: OpenList, read: PageRead): TierEvidence 
   if (read.rows > 0) return { shows: "full", because: `${name} were returned` };
   // An organization with Full Access has accounts; it may have no contacts and no signals.
   const isEmpty = name === "accounts" && !run.forms.isFiltered(name) && read.page === 1 && (read.total ?? 0) === 0;
-  const held = ORGANIZATION_LISTS.some((list) => (run.rows.get(stateKey(list, "")) ?? 0) > 0);
+  const held = ORGANIZATION_LISTS.some((list) => run.work.rowsOf(stateKey(list, "")) > 0);
   return isEmpty && !run.fullAccess ? { shows: "public", because: "the account list is empty", held } : null;
 };
 
@@ -53,5 +53,5 @@ export const learnFrom = async (run: SyncRun, list: OpenList, read: PageRead): P
     if (run.tier?.tier !== before) noteTier(run);
   }
   // Work that waited for the account list's first page becomes due.
-  if (run.tier?.tier !== before || (before === undefined && list.stream.name === "accounts")) run.replan = true;
+  if (run.tier?.tier !== before || (before === undefined && list.stream.name === "accounts")) run.work.planAgain();
 };

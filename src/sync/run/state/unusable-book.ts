@@ -29,11 +29,15 @@ export interface UnusableBook {
   failed(place: Place, failure: Failure): void;
   /** It answered 404 with text in place of JSON: the error with which it fails; null: the 404 is believed by now. */
   doubt(place: Place, endpoint: string): DuckmirrorError | null;
+  /** Those that the latest plan left out. */
+  readonly waiting: readonly Waiting[];
+  leaveOut(waiting: readonly Waiting[]): void;
   /** Returns true if others of its stream need not wait any more. */
   read(place: Place): boolean;
 }
 
 export const createUnusableBook = (stored: readonly Unusable[], now: () => number): UnusableBook => {
+  let waiting: readonly Waiting[] = [];
   let known = stored;
   const inARow = new Map<string, number>();
   const has = (place: Place) => known.some((entry) => isSame(entry, place));
@@ -58,6 +62,12 @@ export const createUnusableBook = (stored: readonly Unusable[], now: () => numbe
       const detail =
         "status 404 with text in place of JSON, so a gateway may have sent it; its rows stay until later syncs get it too";
       return new DuckmirrorError("REQUEST_FAILED", { endpoint, detail });
+    },
+    get waiting() {
+      return waiting;
+    },
+    leaveOut: (found) => {
+      waiting = found;
     },
     read: (place) => {
       const before = known.length;

@@ -12,7 +12,7 @@ const forbidden = aCandidate({ stream: "filings", scope: "7", mode: "known", for
 
 const next = (pending: readonly Candidate[], running: readonly Candidate[] = [], failing: readonly string[] = []) =>
   nextOf(pending, {
-    active: new Map(running.map((candidate, nth) => [String(nth), aList(candidate)])),
+    work: { lists: () => running.map(aList).values() },
     fetcher: { isFailing: (stream) => failing.includes(stream) },
   });
 

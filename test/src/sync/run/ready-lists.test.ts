@@ -25,7 +25,7 @@ const aRun = (lists: readonly OpenList[], given: Known = {}): Run => {
   const { known = ["accounts", "contacts", "signals"], failing = [], shut = [], spent = [], full = [] } = given;
   return {
     forms: new Forms(new Map(known.map((name) => [name, settled])), NO_OPTIONS),
-    active: new Map(lists.map((list, nth) => [String(nth), list])),
+    work: { lists: () => lists.values() },
     budgets: {
       limits: true,
       room: ({ stream }) => {

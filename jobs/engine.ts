@@ -18,7 +18,7 @@ import { redactingArchive } from "../src/sync/recovery/archived-answer.ts";
 import { bookingWarehouse, takeCalls } from "../src/sync/recovery/take-calls.ts";
 import { redactingSender } from "../src/sync/request/fetcher.ts";
 import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
-import type { SyncDeps } from "../src/sync/run/state/run-state.ts";
+import type { SyncDeps } from "../src/sync/run/state/run-input.ts";
 import type { VerifyReport } from "../src/sync/verify/report.ts";
 import { type ForgottenList, readForgotten } from "../src/warehouse/archive/forgotten-list.ts";
 import { archiveStore } from "../src/warehouse/archive/read-archive.ts";

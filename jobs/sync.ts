@@ -12,7 +12,7 @@ import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { totalsWithin } from "../src/sync/plan/remembered.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/run/state/ending.ts";
-import type { SyncOptions } from "../src/sync/run/state/run-state.ts";
+import type { SyncOptions } from "../src/sync/run/state/run-input.ts";
 import { noteRules } from "../src/warehouse/file/baseline/baseline.ts";
 import { removeOutdated } from "../src/warehouse/file/upkeep/history-retention.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";

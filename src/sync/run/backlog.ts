@@ -11,7 +11,7 @@ import { leaveWalk } from "./begin-anew.ts";
 import { goOn } from "./read-list.ts";
 import { enoughReady } from "./ready-lists.ts";
 import { createOpenList } from "./state/open-list.ts";
-import { isSuspect, type SyncRun } from "./state/run-state.ts";
+import type { SyncRun } from "./state/run-state.ts";
 import { accessIn } from "./state/tier-book.ts";
 import type { Work } from "./state/work.ts";
 
@@ -125,7 +125,7 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
       const access = accessIn(run);
       awaitsTier = access === "unknown";
       const { forms, unusable } = run;
-      const suspected = (id: string, tracked: boolean) => isSuspect(run, id, tracked);
+      const suspected = (id: string, tracked: boolean) => run.gone.isSuspect(id, tracked);
       const plan = await planner(
         { shapes: forms.ofStreams, access, suspected, unusable: unusable.known() },
         deps.clock.now(),

@@ -20,7 +20,9 @@ import { type FirstResults, publishFirstResults } from "./first-results.ts";
 import { createCommitter } from "./state/committer.ts";
 import { createEnding } from "./state/ending.ts";
 import { Forms } from "./state/forms.ts";
-import type { SyncDeps, SyncOptions, SyncRun } from "./state/run-state.ts";
+import { Gone } from "./state/gone.ts";
+import type { SyncDeps, SyncOptions } from "./state/run-input.ts";
+import type { SyncRun } from "./state/run-state.ts";
 import { createRunStats } from "./state/run-stats.ts";
 import { openScope } from "./state/scope-marks.ts";
 import { noteTier } from "./state/tier-book.ts";
@@ -144,12 +146,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
       remember: (stream, form) => rememberShape(warehouse, stream, form, clock.now()),
     }),
     work: new Work({ rows: await readScopeRows(warehouse.database), states: planned.plan.view.states }, options),
-    searching: [],
-    losing: [],
-    absent: [],
-    embedded: { ids: new Set(), owners: new Set(), whole: false },
-    suspects: new Set(),
-    compared: new Map(),
+    gone: new Gone(),
     tier: deps.tier.known,
     tierLowered: false,
     fullAccess: false,

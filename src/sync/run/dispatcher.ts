@@ -15,14 +15,14 @@ import { creditsOf } from "../request/ledger-rows.ts";
 import { askDifferently, askForLess, attemptsWhileSmaller } from "./ask-differently.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { beginAnew, readMeanwhile } from "./begin-anew.ts";
+import { pageSizeOf } from "./learn-shape.ts";
 import { goOn, searchOn } from "./read-list.ts";
 import { hasReady, mostValuable, underWayOf } from "./ready-lists.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
-import { pageSizeOf } from "./state/learn-shape.ts";
 import { failList, putOff } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
-import { hasGoneOn, isSuspect, type SyncRun } from "./state/run-state.ts";
+import { hasGoneOn, type SyncRun } from "./state/run-state.ts";
 import { commitLedger, takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { purposeOf, type Sent, type WantedCall, wantedCall } from "./wanted-call.ts";
 
@@ -212,15 +212,16 @@ const launch = (run: SyncRun, traffic: Traffic, picked: Picked): Promise<void> =
 
 /** With nothing in progress: decides on rows that company lists lost, then checks whether more work became due. */
 const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
-  await settleAbsentCompanies(run, run.absent.splice(0));
+  await settleAbsentCompanies(run, run.gone.takeAbsent());
   // A company whose list answers 404 is asked for itself first: if it is gone, it is one company, not its rows.
-  if (run.losing.some(({ candidate }) => isSuspect(run, candidate.scope)) && (await backlog.replan())) return true;
-  const losing = run.losing.splice(0);
+  if (run.gone.losing.some(({ candidate }) => run.gone.isSuspect(candidate.scope)) && (await backlog.replan()))
+    return true;
+  const losing = run.gone.takeLosing();
   for (const name of new Set(losing.map((list) => list.stream.name))) {
     const lists = losing.filter((list) => list.stream.name === name);
     await settleDeletes(run, streamSpec(name), lists);
   }
-  if (run.searching.length > 0) await searchOn(run);
+  await searchOn(run);
   if ((await backlog.replan()) || !backlog.isEmpty()) return true;
   const stuck = [...run.work.lists()].find((list) => !hasReady(list));
   if (stuck !== undefined) throw new TypeError(`${stuck.key} waits for nothing`);

@@ -50,7 +50,7 @@ export const settleRest = async (run: SyncRun): Promise<void> => {
   // Owners and insights of erased accounts go with them.
   await endScope(run);
   const { inserted, updated, deleted } = run.stats.of("accounts");
-  if (inserted + updated + deleted > 0 || run.embedded.whole) await settleOwners(run);
+  if (inserted + updated + deleted > 0 || run.gone.hasAllAccounts) await settleOwners(run);
   await dropInsights(run);
 };
 

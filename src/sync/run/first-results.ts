@@ -4,7 +4,7 @@ import { detailOf } from "../../core/errors.ts";
 import { formatCount } from "../../core/text/units.ts";
 import type { LoadCounts } from "../../warehouse/record/checkpoint.ts";
 import type { Committer } from "./state/committer.ts";
-import type { SyncDeps } from "./state/run-state.ts";
+import type { SyncDeps } from "./state/run-input.ts";
 
 /** Time from the beginning of the run to its first publish, ms; each further one takes `GROWTH` times as long. */
 const FIRST_AFTER_MS = 30_000;

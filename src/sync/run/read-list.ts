@@ -76,7 +76,7 @@ const noteContent = async (run: SyncRun, list: OpenList, whole: boolean): Promis
 
 /** Finds what is gone after changes were read whose counts differ. */
 const findGone = async (run: SyncRun, list: OpenList, because: string): Promise<void> => {
-  if (waitsForAccounts(run, list)) return void run.searching.push(list);
+  if (waitsForAccounts(run, list)) return run.gone.waitForAccounts(list);
   if (await endedAtWindow(run, list, "varying")) return;
   const isSettled = (await settleByAccount(run, list)) || (await settleAfterChanges(run, list));
   const end = isSettled ? "agrees" : await settleByCounting(run, list);
@@ -88,7 +88,7 @@ const findGone = async (run: SyncRun, list: OpenList, because: string): Promise<
 /** What a list that lost rows waits for: its own settlement, or that of all lists of its stream. */
 const deleteRows = async (run: SyncRun, list: OpenList): Promise<void> => {
   if (list.stream.scope === "organization") await settleDeletes(run, list.stream, [list]);
-  else run.losing.push(list);
+  else run.gone.lose(list);
 };
 
 type Ends = "delete" | "find-gone" | "close-gap" | "end-closing" | "end" | "close" | "fail" | "go-on";
@@ -106,7 +106,7 @@ const keep = async (run: SyncRun, list: OpenList, effect: Exclude<Effect, { kind
     case "content":
       return noteContent(run, list, effect.whole);
     case "compared":
-      return void run.compared.set(name, (run.compared.get(name) ?? 0) + liveOf(list.state).rows);
+      return run.gone.compare(name, liveOf(list.state).rows);
     default:
       return effect satisfies never;
   }
@@ -164,7 +164,7 @@ export const apply = async (run: SyncRun, list: OpenList, event: Deciding): Prom
 
 /** Lists that waited for the accounts look for their gone rows now. */
 export const searchOn = async (run: SyncRun): Promise<void> => {
-  for (const list of run.searching.splice(0)) await goOn(run, list);
+  for (const list of run.gone.takeWaiting()) await goOn(run, list);
 };
 
 /** Decides the next pages of a list, or ends it. Call it after every commit of its pages. */

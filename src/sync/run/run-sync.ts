@@ -5,7 +5,7 @@ import { beginRun } from "./begin-run.ts";
 import { dispatch } from "./dispatcher.ts";
 import { finishRun, noteFault, reportBroken, settleRest } from "./finish-run.ts";
 import { type End, endOf } from "./how-it-ended.ts";
-import type { SyncDeps, SyncOptions } from "./state/run-state.ts";
+import type { SyncDeps, SyncOptions } from "./state/run-input.ts";
 
 export type { SyncResult };
 

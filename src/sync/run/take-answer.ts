@@ -18,8 +18,8 @@ import type { FetchResult } from "../request/fetcher.ts";
 import { INPUT_SCOPE, idOf, loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
 import { shareForm } from "./ask-differently.ts";
+import { settleForm, settleShape } from "./learn-shape.ts";
 import { apply, goOn } from "./read-list.ts";
-import { settleForm, settleShape } from "./state/learn-shape.ts";
 import { closeList, failList } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
 import type { SyncRun } from "./state/run-state.ts";
@@ -172,11 +172,10 @@ const failAnswer = async (run: SyncRun, { list, read, requests }: SentPage, erro
   return failList(run, list, error, { resumable: true });
 };
 
-const noteEmbedded = ({ embedded }: SyncRun, loads: readonly TableLoad[]): void => {
-  const along = { companies: embedded.ids, owners: embedded.owners } as const;
+const noteEmbedded = ({ gone }: SyncRun, loads: readonly TableLoad[]): void => {
   for (const { stream, table, records } of loads) {
-    const ids = stream === "accounts" && (table === "companies" || table === "owners") ? along[table] : null;
-    for (const record of ids === null ? [] : records) ids?.add(idOf(record) ?? "");
+    if (stream !== "accounts" || (table !== "companies" && table !== "owners")) continue;
+    for (const record of records) gone.noteEmbedded(table, idOf(record) ?? "");
   }
 };
 
@@ -255,7 +254,7 @@ const takeAbsentRecord = async (run: SyncRun, sent: Sent, { requestId, receivedA
     await commitLedger(run, sent);
     if (list.state.kind !== "single") return;
     list.tell({ kind: "absent" });
-    run.absent.push({ list, doubtful });
+    run.gone.noteAbsent({ list, doubtful });
   } else if (mode === "detail") {
     await commitLedger(run, sent);
     run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true, absent: true });
@@ -291,7 +290,7 @@ export const takeAbsence = async (run: SyncRun, sent: Sent, result: Absence): Pr
   const endpoint = whereOf(sent);
   if (list.stream.scope === "company") {
     const isNew = readingOf(list.state)?.pages === 0 && liveOf(list.state).rows > 0;
-    if (isNew && !result.doubtful) run.suspects.add(list.candidate.scope);
+    if (isNew && !result.doubtful) run.gone.suspect(list.candidate.scope);
     const doubt = result.doubtful && isNew ? run.unusable.doubt(list.candidate, endpoint) : null;
     return doubt === null ? apply(run, list, { kind: "absent" }) : failList(run, list, doubt, { resumable: false });
   }

@@ -7,7 +7,7 @@ import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
-import type { SyncDeps } from "../run/state/run-state.ts";
+import type { SyncDeps } from "../run/state/run-input.ts";
 import { checkPage } from "./check-lists.ts";
 import { type Check, hasParts, type VerifyFacts } from "./checks.ts";
 import { checkParts } from "./parts.ts";

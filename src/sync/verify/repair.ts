@@ -5,7 +5,7 @@ import { tableSpec } from "../../catalog/tables.ts";
 import { countByValue } from "../../warehouse/load/compare.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { runSync } from "../run/run-sync.ts";
-import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
+import type { SyncDeps, SyncOptions } from "../run/state/run-input.ts";
 import type { VerifyFacts } from "./checks.ts";
 import type { Difference } from "./report.ts";
 

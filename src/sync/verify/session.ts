@@ -11,7 +11,7 @@ import type { Fetcher } from "../request/fetcher.ts";
 import { creditsOf } from "../request/ledger-rows.ts";
 import { loadsOf } from "../rows/loads.ts";
 import type { Ending } from "../run/state/ending.ts";
-import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
+import type { SyncDeps, SyncOptions } from "../run/state/run-input.ts";
 
 export interface VerifyRun {
   readonly runId: string;

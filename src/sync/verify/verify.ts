@@ -16,7 +16,7 @@ import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { createQuotaRecorder } from "../rows/quota-recorder.ts";
 import { createEnding } from "../run/state/ending.ts";
-import type { SyncDeps, SyncOptions } from "../run/state/run-state.ts";
+import type { SyncDeps, SyncOptions } from "../run/state/run-input.ts";
 import { closeScope, openScope } from "../run/state/scope-marks.ts";
 import { type Check, comparable, planChecks } from "./checks.ts";
 import { makeChecks, readFacts } from "./make-checks.ts";

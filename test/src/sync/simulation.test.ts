@@ -8,7 +8,7 @@ import type { KnownTier } from "../../../src/core/state/tier.ts";
 import { storedCursor } from "../../../src/sync/list/ways/progress.ts";
 import { createLocalSender } from "../../../src/sync/request/sender.ts";
 import { runSync } from "../../../src/sync/run/run-sync.ts";
-import type { SyncOptions } from "../../../src/sync/run/state/run-state.ts";
+import type { SyncOptions } from "../../../src/sync/run/state/run-input.ts";
 import { createFakeClient } from "../../support/fake-client.ts";
 import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService, type Row } from "../../support/fake-service.ts";

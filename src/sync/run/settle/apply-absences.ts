@@ -6,8 +6,9 @@ import type { TableName } from "../../../catalog/tables.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
+import type { AbsentCompany } from "../state/gone.ts";
 import { closeList, failList, finishList } from "../state/list-ends.ts";
-import { type AbsentCompany, isSuspect, type SyncRun } from "../state/run-state.ts";
+import type { SyncRun } from "../state/run-state.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { removeLists } from "./remove-company.ts";
 
@@ -69,7 +70,7 @@ const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promi
   const scopes = JSON.stringify(absent.map(({ list }) => list.candidate.scope));
   const sql = sqlText("plan/mirrored-companies.sql");
   const mirrored = await run.deps.warehouse.database.query(sql, [scopes], mirroredRow);
-  const stays = (id: string) => embedded && !isSuspect(run, id);
+  const stays = (id: string) => embedded && !run.gone.isSuspect(id);
   const gone = mirrored.filter(({ id, named }) => !(named && stays(id))).map(({ id }) => id);
   const rows = await run.deps.warehouse.countRows("companies");
   const refusal = guardDeletes(streamSpec("companies"), { rows, missing: gone.length }, run.options);
@@ -115,9 +116,9 @@ const UNSETTLED_OWNERS = "unlisted.owners";
  */
 export const settleOwners = async (run: SyncRun): Promise<void> => {
   const { warehouse, clock } = run.deps;
-  const { whole, owners } = run.embedded;
+  const { hasAllAccounts, owners } = run.gone;
   const orphans = await idsOf(run, "plan/owners-without-account.sql");
-  const isShown = whole && owners.size > 0 && !run.forms.isFiltered("accounts");
+  const isShown = hasAllAccounts && owners.size > 0 && !run.forms.isFiltered("accounts");
   const mirrored = isShown ? await idsOf(run, "plan/owners.sql") : [];
   const unmet = mirrored.filter((id) => !owners.has(id) && !orphans.includes(id));
   const known = sighting.parse(JSON.parse((await warehouse.capabilities()).get(UNSETTLED_OWNERS) ?? "null"));

@@ -145,7 +145,7 @@ export const settleDeletes = async (run: SyncRun, stream: StreamSpec, lists: rea
   const scopes: MissingRows[] = [];
   for (const list of lists) scopes.push(await missingOf(run, list));
   const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);
-  const refusal = guardDeletes(stream, { rows: run.compared.get(stream.name) ?? 0, missing }, run.options);
+  const refusal = guardDeletes(stream, { rows: run.gone.compared(stream.name), missing }, run.options);
   if (refusal !== null) return refuse(run, scopes, refusal);
   for (const scope of scopes) {
     const verdict = await probe(run, scope);

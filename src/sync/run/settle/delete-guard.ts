@@ -4,7 +4,7 @@
 import type { StreamSpec } from "../../../catalog/streams.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import type { OpenList } from "../state/open-list.ts";
-import type { DeleteGuard } from "../state/run-state.ts";
+import type { DeleteGuard } from "../state/run-input.ts";
 
 /** Rows requested by id before a delete: a 404 is free and confirms it, a 200 proves the walk wrong. */
 export const PROBES = 3;

@@ -49,7 +49,7 @@ export const closeList = (run: SyncRun, list: OpenList): void => {
   const unread = liveOf(state).wantedContent.some((name) => grants.includes(name) && !walkedWith.includes(name));
   const progress = progressOf(state);
   if (stream.name === "accounts" && progress?.kind === "walk" && liveOf(state).startedAt >= run.startedAt) {
-    run.embedded.whole = true;
+    run.gone.noteAllAccounts();
     run.work.planAgain();
   }
   if (unread && progress !== null && progress.kind !== "walk") run.work.allowAgain(key);

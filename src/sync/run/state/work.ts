@@ -6,7 +6,7 @@ import { isExcerpt, liveOf, progressOf } from "../../list/state.ts";
 import { type Candidate, stateKey } from "../../plan/candidate.ts";
 import { isScoped } from "../../rows/row-scope.ts";
 import type { OpenList } from "./open-list.ts";
-import type { SyncOptions } from "./run-state.ts";
+import type { SyncOptions } from "./run-input.ts";
 
 type Choice = Pick<SyncOptions, "configured" | "rowScope">;
 

@@ -7,7 +7,7 @@ import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import type { KnownTier } from "../../../../src/core/state/tier.ts";
 import { createLocalSender } from "../../../../src/sync/request/sender.ts";
 import { runSync } from "../../../../src/sync/run/run-sync.ts";
-import type { SyncOptions } from "../../../../src/sync/run/state/run-state.ts";
+import type { SyncOptions } from "../../../../src/sync/run/state/run-input.ts";
 import { archiveStore } from "../../../../src/warehouse/archive/read-archive.ts";
 import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { createFakeClient } from "../../../support/fake-client.ts";

@@ -1,17 +1,17 @@
 // Learns the shape of a list from its answers: page size, optional fields, and whether they must be named.
 import { isDeepStrictEqual } from "node:util";
-import type { ApiCall, OkOutcome } from "../../../api/outcome.ts";
-import type { ReadRequest } from "../../list/coverage/contract.ts";
-import { startOf } from "../../list/coverage/page-geometry.ts";
-import type { ListShape } from "../../list/form.ts";
-import { progressOf } from "../../list/state.ts";
-import { coverageOf, type Progress, readSoFar } from "../../list/ways/progress.ts";
-import { namedOnDemand } from "../../request/calls.ts";
-import { afterAnswerTo } from "../../request/smaller-pages.ts";
-import { choiceAfter } from "../../rows/field-choice.ts";
-import { grantsAfter } from "../../rows/granted-fields.ts";
-import type { OpenList } from "./open-list.ts";
-import type { SyncRun } from "./run-state.ts";
+import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
+import type { ReadRequest } from "../list/coverage/contract.ts";
+import { startOf } from "../list/coverage/page-geometry.ts";
+import type { ListShape } from "../list/form.ts";
+import { progressOf } from "../list/state.ts";
+import { coverageOf, type Progress, readSoFar } from "../list/ways/progress.ts";
+import { namedOnDemand } from "../request/calls.ts";
+import { afterAnswerTo } from "../request/smaller-pages.ts";
+import { choiceAfter } from "../rows/field-choice.ts";
+import { grantsAfter } from "../rows/granted-fields.ts";
+import type { OpenList } from "./state/open-list.ts";
+import type { SyncRun } from "./state/run-state.ts";
 
 // The page size that a service grants, and which page proves it: a service may return fewer rows than a request asks for
 // (docs/decisions/paging.md). Pure.

@@ -16,12 +16,10 @@ import type { FetchResult } from "../request/fetcher.ts";
 import { SIZE_FAILURE_CODES, type SizeFailure, sizeBelow, withSmallerPages } from "../request/smaller-pages.ts";
 import { beginAnew } from "./begin-anew.ts";
 import { pageSizeOf } from "./learn-shape.ts";
-import { goOn } from "./read-list.ts";
 import { underWayOf } from "./ready-lists.ts";
 import { isOneOfMany } from "./state/forms.ts";
-import { failList } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
-import type { SyncRun } from "./state/run-state.ts";
+import type { Run } from "./state/run-state.ts";
 import { type Sent, whereOf } from "./wanted-call.ts";
 
 // After a page failed for good: the same rows in smaller pages. At once while no page of the list was ever answered in
@@ -33,14 +31,14 @@ const hasFailedBefore = ({ state }: OpenList): boolean => SIZE_FAILURE_CODES.has
 const ATTEMPTS_A_SIZE = 3;
 
 /** Limit of attempts while smaller pages are tried; empty: the retry policy decides. */
-export const attemptsWhileSmaller = (run: SyncRun, { stream }: OpenList): { readonly maxAttempts?: number } => {
+export const attemptsWhileSmaller = (run: Run<"forms">, { stream }: OpenList): { readonly maxAttempts?: number } => {
   const isTrying = run.forms.beforeSmaller(stream.name) != null && !run.forms.ofStream(stream.name).settled;
   return isTrying ? { maxAttempts: ATTEMPTS_A_SIZE } : {};
 };
 
 /** Asks for smaller pages. False: their size is not the reason, or every size has failed. */
 export const askForLess = async (
-  run: SyncRun,
+  run: Run<"forms" | "reader" | "work">,
   list: OpenList,
   request: ReadRequest,
   failure: SizeFailure,
@@ -54,7 +52,7 @@ export const askForLess = async (
   const size = sizeBelow(request.perPage, failure);
   if (before !== undefined && request.perPage > shape.perPage) {
     // Another page of this size has failed already, or was sent before that was known.
-    await goOn(run, list);
+    await run.reader.goOn(list);
     return true;
   }
   if (shape.settled && (before !== undefined || !hasFailedBefore(list))) return false;
@@ -154,7 +152,7 @@ const isOutdated = ({ stream, state }: OpenList, shape: ListShape, refused: Refu
 };
 
 /** The form to try after a refusal; null: none is left. */
-const nextShape = (run: SyncRun, list: OpenList, refused: Refused, outcome: Refusal): ListShape | null => {
+const nextShape = (run: Run<"forms">, list: OpenList, refused: Refused, outcome: Refusal): ListShape | null => {
   const shape = run.forms.of(list);
   if (forbidsContent(outcome)) return { ...shape, content: false, contentForbidden: true };
   const { excerpt } = outcome;
@@ -174,11 +172,15 @@ const nextShape = (run: SyncRun, list: OpenList, refused: Refused, outcome: Refu
 };
 
 /** Gives all lists of the stream this form, and lets those go on that can. */
-export const useShape = async (run: SyncRun, { stream }: Pick<OpenList, "stream">, shape: ListShape): Promise<void> => {
+export const useShape = async (
+  run: Run<"forms" | "reader" | "work">,
+  { stream }: Pick<OpenList, "stream">,
+  shape: ListShape,
+): Promise<void> => {
   run.forms.use(stream.name, shape);
   for (const other of run.work.listsOf(stream.name)) {
     other.tell({ kind: "form", shape });
-    await goOn(run, other);
+    await run.reader.goOn(other);
   }
 };
 
@@ -186,23 +188,28 @@ export const useShape = async (run: SyncRun, { stream }: Pick<OpenList, "stream"
  * True for one list or record of many that is refused although others may be returned: it tries other forms by itself. As long
  * as no list of a stream was returned, one list at a time finds out the form for all.
  */
-const triesForItself = (run: SyncRun, list: OpenList, { later }: { readonly later: boolean }): boolean =>
+const triesForItself = (run: Run<"forms">, list: OpenList, { later }: { readonly later: boolean }): boolean =>
   !later && isOneOfMany(list) && (progressOf(list.state) === null || run.forms.ofStream(list.stream.name).settled);
 
 /** Gives the other lists of the stream, of which no page is on its way, the stream's form. None is sent in another one meanwhile. */
-export const shareForm = async (run: SyncRun, list: OpenList): Promise<void> => {
+export const shareForm = async (run: Run<"forms" | "reader" | "work">, list: OpenList): Promise<void> => {
   const { name } = list.stream;
   const isIdle = (other: OpenList) => other !== list && underWayOf(other.state) === 0;
   const others = run.work.listsOf(name).filter(isIdle);
   for (const other of others) other.tell({ kind: "form", shape: run.forms.ofStream(name) });
-  await Promise.all(others.map((other) => goOn(run, other)));
+  await Promise.all(others.map((other) => run.reader.goOn(other)));
 };
 
 /**
  * Fails a list that was refused in every form. What was given up was not at fault: the next sync begins with the form of
  * before, and the other lists of the stream go on in theirs.
  */
-const failInEveryForm = async (run: SyncRun, list: OpenList, error: DuckmirrorError, later: boolean) => {
+const failInEveryForm = async (
+  run: Run<"ends" | "forms" | "reader" | "unusable" | "work">,
+  list: OpenList,
+  error: DuckmirrorError,
+  later: boolean,
+) => {
   const before = acceptedForm(list.state) ?? initialShape(run.options.largestPage);
   const isOwn = triesForItself(run, list, { later });
   if (!later && isOneOfMany(list)) run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true });
@@ -211,12 +218,12 @@ const failInEveryForm = async (run: SyncRun, list: OpenList, error: DuckmirrorEr
   else list.tell({ kind: "form", shape: isOwn ? run.forms.ofStream(list.stream.name) : before });
   if (!isOwn) run.forms.use(list.stream.name, before);
   const sharing = isOwn ? undefined : shareForm(run, list);
-  await failList(run, list, error, { resumable: true });
+  await run.ends.fail(list, error, { resumable: true });
   await sharing;
 };
 
 /** What the refused request sent that the service may not take. */
-const refusedRequest = (run: SyncRun, { list, read, wanted: { call } }: Sent) => {
+const refusedRequest = (run: Run<"forms">, { list, read, wanted: { call } }: Sent) => {
   const { query } = call;
   return {
     perPage: read?.perPage ?? 0,
@@ -232,14 +239,22 @@ const refusedRequest = (run: SyncRun, { list, read, wanted: { call } }: Sent) =>
 };
 
 /** False for one of many whose refusal is its own: others were refused in every form, or an earlier sync was refused here, too. */
-const mayTryForms = (run: SyncRun, list: OpenList, { later }: { readonly later: boolean }): boolean => {
+const mayTryForms = (
+  run: Run<"forms" | "unusable">,
+  list: OpenList,
+  { later }: { readonly later: boolean },
+): boolean => {
   if (!isOneOfMany(list) || later) return true;
   const isKnown = run.forms.ofStream(list.stream.name).settled && run.unusable.has(list.candidate);
   return !isKnown && run.forms.mayTry(list);
 };
 
 /** After a refusal: tries the next list shape, or abandons the scope. */
-export const askDifferently = async (run: SyncRun, sent: Sent, outcome: Refusal): Promise<void> => {
+export const askDifferently = async (
+  run: Run<"ends" | "forms" | "reader" | "unusable" | "work">,
+  sent: Sent,
+  outcome: Refusal,
+): Promise<void> => {
   const { list, read } = sent;
   const { name } = list.stream;
   const refused = refusedRequest(run, sent);
@@ -263,5 +278,5 @@ export const askDifferently = async (run: SyncRun, sent: Sent, outcome: Refusal)
   if (!triesForItself(run, list, refused)) return useShape(run, list, next);
   if (next !== shape) run.forms.try(list, next);
   list.tell({ kind: "form", shape: next });
-  await goOn(run, list);
+  await run.reader.goOn(list);
 };

@@ -7,12 +7,11 @@ import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import { QUOTA_SCOPE } from "../plan/usage-scopes.ts";
 import { contentNames } from "../request/calls.ts";
+import type { Fetcher } from "../request/fetcher.ts";
 import { leaveWalk } from "./begin-anew.ts";
-import { goOn } from "./read-list.ts";
 import { enoughReady } from "./ready-lists.ts";
 import { createOpenList } from "./state/open-list.ts";
-import type { SyncRun } from "./state/run-state.ts";
-import { accessIn } from "./state/tier-book.ts";
+import type { Run } from "./state/run-state.ts";
 import type { Work } from "./state/work.ts";
 
 export interface Backlog {
@@ -37,10 +36,10 @@ const turnOf = ({ stream, scope, forbidden }: Candidate): 0 | 1 | 2 | 3 => {
 };
 const TURNS = 4;
 
-const isUseless = (run: SyncRun, candidate: Candidate) =>
-  run.tierLowered && (streamSpec(candidate.stream).scope === "account" || candidate.mode === "detail");
+const isUseless = (run: Run<"tier">, candidate: Candidate) =>
+  run.tier.isLowered && (streamSpec(candidate.stream).scope === "account" || candidate.mode === "detail");
 
-const announce = (run: SyncRun, candidates: readonly Candidate[]): void => {
+const announce = (run: Run, candidates: readonly Candidate[]): void => {
   for (const stream of new Set(candidates.map((candidate) => candidate.stream))) {
     const mine = candidates.filter((candidate) => candidate.stream === stream);
     const requests = mine.some((candidate) => candidate.requests === null)
@@ -53,7 +52,7 @@ const announce = (run: SyncRun, candidates: readonly Candidate[]): void => {
 /** What decides which candidate starts next. */
 interface Busy {
   readonly work: Pick<Work, "lists">;
-  readonly fetcher: Pick<SyncRun["fetcher"], "isFailing">;
+  readonly fetcher: Pick<Fetcher, "isFailing">;
 }
 
 /** The candidate to start next, of a failing stream only if there is no other; undefined: none may start yet. */
@@ -74,15 +73,19 @@ export const nextOf = (all: readonly Candidate[], run: Busy): Candidate | undefi
   return undefined;
 };
 
-const isOverBudget = (run: SyncRun, { stream, mode }: Candidate) =>
+const isOverBudget = (run: Run<"budgets">, { stream, mode }: Candidate) =>
   run.budgets.room({ stream, work: workOf(mode) }) === "spent";
 
-const leaveToLater = (run: SyncRun, { stream, mode }: Candidate): void => {
+const leaveToLater = (run: Run<"budgets" | "stats">, { stream, mode }: Candidate): void => {
   run.budgets.leaveOut({ stream, work: workOf(mode) });
   run.stats.of(stream).left = true;
 };
 
-const start = async (run: SyncRun, candidate: Candidate, states: Plan["view"]["states"]): Promise<void> => {
+const start = async (
+  run: Run<"forms" | "reader" | "stats" | "unusable" | "work">,
+  candidate: Candidate,
+  states: Plan["view"]["states"],
+): Promise<void> => {
   const { deps, options } = run;
   const key = stateKey(candidate.stream, candidate.scope);
   const first = openList({
@@ -99,14 +102,18 @@ const start = async (run: SyncRun, candidate: Candidate, states: Plan["view"]["s
   run.work.open(list);
   run.stats.of(candidate.stream).modes.add(candidate.mode);
   if (candidate.meanwhile) leaveWalk(run, list);
-  await goOn(run, list);
+  await run.reader.goOn(list);
 };
 
-export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Backlog => {
+export const createBacklog = (
+  run: Run<"budgets" | "fetcher" | "forms" | "gone" | "reader" | "stats" | "tier" | "unusable" | "work">,
+  planner: Planner,
+  initial: Plan,
+): Backlog => {
   const { deps, options } = run;
   let pending: Candidate[] = [];
   /** The last plan holds the account list alone, as long as the tier is unknown. */
-  let awaitsTier = accessIn(run) === "unknown";
+  let awaitsTier = run.tier.access() === "unknown";
   let { states } = initial.view;
 
   const enqueue = (candidates: readonly Candidate[]): boolean => {
@@ -122,7 +129,7 @@ export const createBacklog = (run: SyncRun, planner: Planner, initial: Plan): Ba
   return {
     replan: async () => {
       run.work.beginPlan();
-      const access = accessIn(run);
+      const access = run.tier.access();
       awaitsTier = access === "unknown";
       const { forms, unusable } = run;
       const suspected = (id: string, tracked: boolean) => run.gone.isSuspect(id, tracked);

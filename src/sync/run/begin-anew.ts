@@ -10,10 +10,9 @@ import { startOf } from "../list/coverage/page-geometry.ts";
 import { tooDeep } from "../list/decide.ts";
 import { type Active, isActive, isExcerpt, type RefusedRow } from "../list/state.ts";
 import { readSoFar } from "../list/ways/progress.ts";
-import { apply, goOn } from "./read-list.ts";
 import { underWayOf } from "./ready-lists.ts";
 import type { Deciding, OpenList } from "./state/open-list.ts";
-import { beginningOf, type SyncRun } from "./state/run-state.ts";
+import { beginningOf, type Run } from "./state/run-state.ts";
 
 /** `pages` of a resumed reading that has not received a page yet. */
 const PAGES_AT_RESUME = 2;
@@ -41,18 +40,18 @@ const readsChanges = (list: Active): boolean => {
 };
 
 /** The list goes on without the page. */
-const leaving = (run: SyncRun, list: OpenList, at: RefusedRow): Deciding => ({
+const leaving = (run: Run<"forms">, list: OpenList, at: RefusedRow): Deciding => ({
   ...{ kind: "left", at, ...beginningOf(run, list) },
 });
 
 /** True when the changes of a list whose reading cannot go on now can be read instead. */
-const showsChanges = (run: SyncRun, { stream, reading: { progress } }: Active): boolean =>
+const showsChanges = (run: Run<"forms">, { stream, reading: { progress } }: Active): boolean =>
   (progress.kind === "walk" || progress.kind === "watermark") &&
   stream.watermark !== undefined &&
   run.forms.ofStream(stream.name).changeOrder;
 
 /** Reads the changes of a list whose walk waits for a page that cannot be used. */
-export const leaveWalk = (run: SyncRun, list: OpenList): void => {
+export const leaveWalk = (run: Run<"forms" | "unusable">, list: OpenList): void => {
   const { state } = list;
   const { name: stream } = list.stream;
   const waiting = run.unusable.waiting.find((other) => other.stream === stream);
@@ -64,7 +63,7 @@ export const leaveWalk = (run: SyncRun, list: OpenList): void => {
 
 /** Reads the changes of a resumed walk whose next page failed. False: they cannot be read. */
 export const readMeanwhile = async (
-  run: SyncRun,
+  run: Run<"fetcher" | "forms" | "reader">,
   list: OpenList,
   request: ReadRequest,
   error: DuckmirrorError,
@@ -73,13 +72,13 @@ export const readMeanwhile = async (
   const isOut = error.code === "SERVICE_UNREACHABLE" || run.fetcher.isFailing(list.stream.name);
   if (isOut || !isActive(state) || !isResumedPage(state, request) || !showsChanges(run, state)) return false;
   if (underWayOf(state) > 0) return false;
-  await apply(run, list, leaving(run, list, { row: startOf(request), error }));
+  await run.reader.apply(list, leaving(run, list, { row: startOf(request), error }));
   return true;
 };
 
 /** Reads on in another way after a page was refused. False: there is none. */
 export const beginAnew = async (
-  run: SyncRun,
+  run: Run<"forms" | "reader">,
   list: OpenList,
   request: ReadRequest,
   error: DuckmirrorError,
@@ -99,8 +98,8 @@ export const beginAnew = async (
   // Another page may be answered; else the last refusal decides.
   if (underWayOf(list.state) > 0) return true;
   const because = `the service refuses the page of its changes at row ${row + 1}`;
-  if (changes) await apply(run, list, { kind: "walk", because, ...beginningOf(run, list) });
-  else if (isResumed) await apply(run, list, leaving(run, list, { row, error: tooDeep(error, state) }));
-  else await goOn(run, list);
+  if (changes) await run.reader.apply(list, { kind: "walk", because, ...beginningOf(run, list) });
+  else if (isResumed) await run.reader.apply(list, leaving(run, list, { row, error: tooDeep(error, state) }));
+  else await run.reader.goOn(list);
   return true;
 };

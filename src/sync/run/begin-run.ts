@@ -4,6 +4,7 @@ import type { SyncReport } from "../../core/report/sync-report.ts";
 import { accessOf } from "../../core/state/tier.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
+import type { Archive } from "../../warehouse/archive/archive.ts";
 import type { ListShape } from "../list/form.ts";
 import { openBudgets } from "../plan/budgets/budget-book.ts";
 import { creditsNow, readLastQuota, readRollOver } from "../plan/credits.ts";
@@ -17,15 +18,17 @@ import { createFetcher } from "../request/fetcher.ts";
 import { withLargePagesAgain } from "../request/smaller-pages.ts";
 import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
 import { type FirstResults, publishFirstResults } from "./first-results.ts";
+import { createReader } from "./read-list.ts";
 import { createCommitter } from "./state/committer.ts";
 import { createEnding } from "./state/ending.ts";
 import { Forms } from "./state/forms.ts";
 import { Gone } from "./state/gone.ts";
+import { ListEnds } from "./state/list-ends.ts";
 import type { SyncDeps, SyncOptions } from "./state/run-input.ts";
 import type { SyncRun } from "./state/run-state.ts";
 import { createRunStats } from "./state/run-stats.ts";
+import { RunTier } from "./state/run-tier.ts";
 import { openScope } from "./state/scope-marks.ts";
-import { noteTier } from "./state/tier-book.ts";
 import { createUnusableBook } from "./state/unusable-book.ts";
 import { Work } from "./state/work.ts";
 
@@ -38,6 +41,7 @@ export interface BegunRun {
   readonly forecast: Forecast;
   /** Credits that it may spend; null: no known limit. */
   readonly allowance: number | null;
+  readonly archive: Archive;
   readonly quota: QuotaRecorder;
   /** null: an earlier run has finished the mirror, or rows outside the scope are found only at the end. */
   readonly firstResults: FirstResults | null;
@@ -69,7 +73,7 @@ const planRun = async (
   deps: SyncDeps,
   { runId, startedAt }: Identity,
 ): Promise<
-  Omit<BegunRun, "run" | "quota" | "firstResults"> & {
+  Omit<BegunRun, "run" | "archive" | "quota" | "firstResults"> & {
     readonly shapes: ReadonlyMap<StreamName, ListShape>;
     readonly lastRemaining: number | null;
   }
@@ -121,36 +125,23 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const committer = createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take });
   const isEarly = Object.keys(options.rowScope).length === 0 && isFirstMirror(planned.plan);
   const firstResults = isEarly ? publishFirstResults(committer, deps, startedAt) : null;
-  const run: SyncRun = {
-    ...identity,
-    options,
-    deps: { ...deps, signal, hardSignal },
-    ending,
-    archive,
-    fetcher: fetcherOf(identity, {
-      ...deps,
-      lastRemaining,
-      addressKnown: lastRemaining !== null,
-      signal,
-      hardSignal,
-      stop,
-      archive,
-      onQuota: quota.see,
-    }),
+  const own = { ...deps, signal, hardSignal };
+  const known = { lastRemaining, addressKnown: lastRemaining !== null };
+  const remember = (stream: StreamName, form: ListShape) => rememberShape(warehouse, stream, form, clock.now());
+  const parts = {
+    ...{ ...identity, options, deps: own, ending },
+    fetcher: fetcherOf(identity, { ...own, ...known, stop, archive, onQuota: quota.see }),
     committer: firstResults?.committer ?? committer,
     stats: createRunStats(),
     budgets: await openBudgets(options.budgets, deps),
     unusable: createUnusableBook(unusableIn(capabilities), clock.now),
-    forms: new Forms(shapes, {
-      ...options,
-      remember: (stream, form) => rememberShape(warehouse, stream, form, clock.now()),
-    }),
+    forms: new Forms(shapes, { ...options, remember }),
     work: new Work({ rows: await readScopeRows(warehouse.database), states: planned.plan.view.states }, options),
     gone: new Gone(),
-    tier: deps.tier.known,
-    tierLowered: false,
-    fullAccess: false,
   };
-  noteTier(run);
-  return { ...planned, run, quota, firstResults };
+  const tier = new RunTier(parts);
+  const lists = { ...parts, tier, ends: new ListEnds({ ...parts, tier }) };
+  const run = { ...lists, reader: createReader(lists) };
+  tier.announce();
+  return { ...planned, run, archive, quota, firstResults };
 };

@@ -16,13 +16,11 @@ import { askDifferently, askForLess, attemptsWhileSmaller } from "./ask-differen
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { beginAnew, readMeanwhile } from "./begin-anew.ts";
 import { pageSizeOf } from "./learn-shape.ts";
-import { goOn, searchOn } from "./read-list.ts";
 import { hasReady, mostValuable, underWayOf } from "./ready-lists.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
-import { failList, putOff } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
-import { hasGoneOn, type SyncRun } from "./state/run-state.ts";
+import { hasGoneOn, type Run, type SyncRun } from "./state/run-state.ts";
 import { commitLedger, takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { purposeOf, type Sent, type WantedCall, wantedCall } from "./wanted-call.ts";
 
@@ -40,7 +38,7 @@ export const pagesTotal = (
   return Math.max(stats.pages, Math.ceil(total / pageSizeOf(progress)));
 };
 
-const emitPage = (run: SyncRun, list: OpenList): void => {
+const emitPage = (run: Run<"stats">, list: OpenList): void => {
   const { stream } = list.candidate;
   const stats = run.stats.of(stream);
   const { requests, credits, rows, pages } = stats;
@@ -83,13 +81,13 @@ const changed = (traffic: Traffic): Promise<void> =>
   });
 
 /** True when there is room for one more request, in flight and in memory for its response. */
-const hasRoom = (run: SyncRun, { flying, answerBytes }: Traffic): boolean =>
+const hasRoom = (run: Run<"committer" | "fetcher">, { flying, answerBytes }: Traffic): boolean =>
   flying < (run.fetcher.isDoubtful() ? 1 : run.options.concurrency) &&
   run.committer.waiting() < MOST_UNCOMMITTED &&
   run.committer.waitingBytes() + Math.max(0, flying + 1 - run.options.largeInFlight) * answerBytes <
     MOST_UNCOMMITTED_BYTES;
 
-const pick = (run: SyncRun): Picked | null => {
+const pick = (run: Run<"budgets" | "fetcher" | "forms" | "unusable" | "work">): Picked | null => {
   const list = mostValuable(run);
   if (list === null) return null;
   const { state } = list;
@@ -99,12 +97,12 @@ const pick = (run: SyncRun): Picked | null => {
 };
 
 /** Takes a request back that was not sent. Its list decides again, because it may have changed. */
-const unpick = async (run: SyncRun, { list, read }: Picked): Promise<void> => {
+const unpick = async (run: Run<"reader">, { list, read }: Picked): Promise<void> => {
   list.tell({ kind: "unsent", read });
-  if (read !== null) await goOn(run, list);
+  if (read !== null) await run.reader.goOn(list);
 };
 
-const noteUnusable = (run: SyncRun, { list, read }: Picked, free: boolean): void =>
+const noteUnusable = (run: Run<"unusable">, { list, read }: Picked, free: boolean): void =>
   run.unusable.failed(list.candidate, {
     goneOn: hasGoneOn(run, list.state),
     deep: read !== null && read.page > 1,
@@ -113,7 +111,7 @@ const noteUnusable = (run: SyncRun, { list, read }: Picked, free: boolean): void
 
 /** Applies a failure: smaller pages, another way of reading, or the end of the list in this run. */
 const takeFailure = async (
-  run: SyncRun,
+  run: Run<"ends" | "fetcher" | "forms" | "reader" | "work">,
   { list, read }: Picked,
   { error, notFound, size }: Extract<Fetched["result"], { kind: "failed" }>,
 ): Promise<void> => {
@@ -123,7 +121,7 @@ const takeFailure = async (
     if (size !== null && (await askForLess(run, list, read, size))) return;
     if (await readMeanwhile(run, list, read, error)) return;
   }
-  return failList(run, list, error, { resumable: true });
+  return run.ends.fail(list, error, { resumable: true });
 };
 
 /** True for a refusal of what follows the last known row of a list. */
@@ -157,7 +155,7 @@ const take = async (run: SyncRun, sent: Sent, result: Fetched["result"]): Promis
     case "ended":
       await commitLedger(run, sent);
       if (read !== null) list.tell({ kind: "lost", read });
-      putOff(run, list);
+      run.ends.putOff(list);
       return emitPage(run, list);
     case "no-credit":
       return unpick(run, sent);
@@ -221,7 +219,7 @@ const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
     const lists = losing.filter((list) => list.stream.name === name);
     await settleDeletes(run, streamSpec(name), lists);
   }
-  await searchOn(run);
+  await run.reader.searchOn();
   if ((await backlog.replan()) || !backlog.isEmpty()) return true;
   const stuck = [...run.work.lists()].find((list) => !hasReady(list));
   if (stuck !== undefined) throw new TypeError(`${stuck.key} waits for nothing`);
@@ -229,14 +227,14 @@ const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
 };
 
 /** Leaves lists to a later run whose budget is spent, or whose stream is shut, once nothing of them is in progress. */
-const leaveForbidden = (run: SyncRun): void => {
+const leaveForbidden = (run: Run<"budgets" | "ends" | "unusable" | "work">): void => {
   for (const list of run.work.lists()) {
     const isShut = run.unusable.isShut(list.candidate);
     if (!isShut && (!run.budgets.limits || run.budgets.room(purposeOf(list)) !== "spent")) continue;
     const waits = hasReady(list) && underWayOf(list.state) === 0 && requestsOf(list.state).uncommitted === 0;
     if (!waits || list.deciding) continue;
     if (!isShut) run.budgets.leaveOut(purposeOf(list));
-    putOff(run, list);
+    run.ends.putOff(list);
   }
 };
 
@@ -266,5 +264,5 @@ export const dispatch = async (run: SyncRun, planner: Planner, initial: Plan): P
   run.committer.setPaced(false);
   while (traffic.open > 0) await changed(traffic);
   backlog.leave();
-  for (const list of [...run.work.lists()]) putOff(run, list);
+  for (const list of [...run.work.lists()]) run.ends.putOff(list);
 };

@@ -20,7 +20,7 @@ import { settleOwners } from "./settle/apply-absences.ts";
 import { dropInsights } from "./settle/apply-deletes.ts";
 import { eraseFollowers } from "./settle/remove-company.ts";
 import { type ProvenStream, readCompleteness } from "./state/completeness.ts";
-import type { SyncRun } from "./state/run-state.ts";
+import type { Run } from "./state/run-state.ts";
 import { closeScope, eraseOutside } from "./state/scope-marks.ts";
 
 const reportJson = ({ checks: _, ...report }: SyncReport): JsonObject => {
@@ -35,7 +35,7 @@ const reportJson = ({ checks: _, ...report }: SyncReport): JsonObject => {
 };
 
 /** Marks, and on request erases, rows outside the scope. The end of the run marks what follows accounts and inputs. */
-const endScope = async ({ options, deps, runId, forms, stats }: SyncRun): Promise<void> => {
+const endScope = async ({ options, deps, runId, forms, stats }: Run<"forms" | "stats">): Promise<void> => {
   const scopeRun = { warehouse: deps.warehouse, rowScope: options.rowScope, runId, now: deps.clock.now() };
   await closeScope(scopeRun, forms.ofStreams);
   if (!options.eraseOutside) return;
@@ -46,7 +46,7 @@ const endScope = async ({ options, deps, runId, forms, stats }: SyncRun): Promis
 };
 
 /** Removes what belonged to rows that are gone, and settles rows outside the scope. */
-export const settleRest = async (run: SyncRun): Promise<void> => {
+export const settleRest = async (run: Run<"forms" | "gone" | "stats">): Promise<void> => {
   // Owners and insights of erased accounts go with them.
   await endScope(run);
   const { inserted, updated, deleted } = run.stats.of("accounts");
@@ -58,9 +58,9 @@ export const settleRest = async (run: SyncRun): Promise<void> => {
  * Notes a run that a fault ended; it leaves its rows committed and publishes nothing. Without a summary: the next sync takes
  * up what it paid for and did not commit (recover.ts).
  */
-export const noteFault = async (run: SyncRun, fault: unknown): Promise<void> => {
+export const noteFault = async ({ run, archive }: BegunRun, fault: unknown): Promise<void> => {
   const { warehouse, clock } = run.deps;
-  await run.archive.close();
+  await archive.close();
   await warehouse
     .finishRun(run.runId, { status: "failed", finishedAt: clock.now(), summary: null, error: problemOf(fault).message })
     .catch(() => undefined);
@@ -74,14 +74,14 @@ const EVERYWHERE: readonly (ErrorCode | undefined)[] = [
 ];
 
 /** A detail that was absent is forgotten with the setting that wanted it, or if none has asked for it for a month. */
-const isOpen = ({ absent, at }: Unusable, { options, deps }: SyncRun): boolean =>
+const isOpen = ({ absent, at }: Unusable, { options, deps }: Run): boolean =>
   !absent ||
   (wantedContent(streamSpec("signals"), options.content).length > 0 && deps.clock.now() - at < 30 * 86_400_000);
 
 type CreditsLeft = Omit<Quota, "used">;
 
 /** Credits left: the ledger's figure, or, where no response of the run had one, what the mirror knows. */
-const creditsLeft = async ({ deps: { ledger, warehouse, clock } }: SyncRun): Promise<CreditsLeft> => {
+const creditsLeft = async ({ deps: { ledger, warehouse, clock } }: Run): Promise<CreditsLeft> => {
   const left = ledger.snapshot();
   return (left.remaining === null ? await readCreditsLeft(warehouse.database, clock.now()) : null) ?? left;
 };
@@ -114,7 +114,7 @@ const reportOf = (
 export const reportBroken = (begun: BegunRun): SyncReport =>
   reportOf(begun, "failed", { proven: new Map(), left: begun.run.deps.ledger.snapshot() });
 
-const tellStreams = ({ deps }: SyncRun, { streams }: SyncReport): void => {
+const tellStreams = ({ deps }: Run, { streams }: SyncReport): void => {
   const most = deps.sender.mostInFlight?.() ?? null;
   const text = `the service refuses more than ${counted(most ?? 0, "request")} in flight, so no more are sent at once`;
   if (most !== null) deps.emit({ kind: "note", level: "warn", text });
@@ -129,7 +129,7 @@ const tellStreams = ({ deps }: SyncRun, { streams }: SyncReport): void => {
 };
 
 /** Publishes what the run found; if it found nothing, the snapshot may stay. Returns what its checks found wrong. */
-const publishRun = async ({ runId, options, deps }: SyncRun): Promise<DuckmirrorError | null> => {
+const publishRun = async ({ runId, options, deps }: Run): Promise<DuckmirrorError | null> => {
   const { publish, archiveLimits } = options;
   const { warehouse, emit } = deps;
   const published = await warehouse.publishNews(runId, publish).catch((error: unknown) => {
@@ -149,7 +149,7 @@ const publishRun = async ({ runId, options, deps }: SyncRun): Promise<Duckmirror
 };
 
 /** Results of the last checks; rows that only warn become a note. */
-const readChecks = async ({ deps: { warehouse, emit } }: SyncRun): Promise<{ readonly checks?: CheckReport[] }> => {
+const readChecks = async ({ deps: { warehouse, emit } }: Run): Promise<{ readonly checks?: CheckReport[] }> => {
   const checks = (await readCheckResults(warehouse.database)).map(
     ({ check, severity, status, failing }): CheckReport => ({ check, severity, status, failing }),
   );
@@ -163,7 +163,7 @@ const readChecks = async ({ deps: { warehouse, emit } }: SyncRun): Promise<{ rea
 
 /** Commits what is left, removes what is too old, records and publishes the run. Resolves with its result. */
 export const finishRun = async (begun: BegunRun, { status, error }: End): Promise<SyncResult> => {
-  const { run, quota, forecast, allowance } = begun;
+  const { run, archive, quota, forecast, allowance } = begun;
   const { warehouse, clock } = run.deps;
   const { historyRetentionDays, ledgerRetentionDays } = run.options;
   await warehouse.commit({ runId: run.runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
@@ -172,7 +172,7 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   const unusable = EVERYWHERE.includes(error?.code) ? run.unusable.before : run.unusable.known();
   const open = unusable.filter((entry) => isOpen(entry, run));
   await rememberUnusable(warehouse, open, clock.now());
-  await run.archive.close();
+  await archive.close();
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());
   const report = reportOf(begun, status, {

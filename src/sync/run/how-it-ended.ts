@@ -4,7 +4,7 @@ import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { RunStatus } from "../../core/report/sync-report.ts";
 import { readLastQuota } from "../plan/credits.ts";
 import { missingParents, readCompleteness } from "./state/completeness.ts";
-import type { SyncRun } from "./state/run-state.ts";
+import type { Run } from "./state/run-state.ts";
 import { reportWaiting } from "./state/unusable-book.ts";
 
 export interface End {
@@ -23,7 +23,7 @@ export const untilReset = (stop: DuckmirrorError, resetsAt: number, report: "own
 };
 
 /** Adds the end of the quota period to the error of a run without credits, from this run's or an earlier report. */
-const tellReset = async (run: SyncRun, stop: DuckmirrorError): Promise<DuckmirrorError> => {
+const tellReset = async (run: Run, stop: DuckmirrorError): Promise<DuckmirrorError> => {
   const { ledger, warehouse, clock, emit } = run.deps;
   if (stop.code !== "QUOTA_SPENT") return stop;
   const own = ledger.snapshot().resetsAt;
@@ -34,9 +34,9 @@ const tellReset = async (run: SyncRun, stop: DuckmirrorError): Promise<Duckmirro
 };
 
 /** Marks streams below accounts or companies as failed, with advice, when none of these are known. */
-const noteMissingParents = async (run: SyncRun): Promise<void> => {
+const noteMissingParents = async (run: Run<"stats" | "tier">): Promise<void> => {
   const { warehouse, emit } = run.deps;
-  if (run.tier?.tier === "public") return;
+  if (run.tier.isPublic) return;
   if ((await warehouse.scopeStates("accounts")).length > 0) return;
   const proven = await readCompleteness(warehouse.database);
   for (const name of run.options.streams) {
@@ -58,7 +58,9 @@ export const endOfWork = (failed: readonly string[], cut: readonly string[]): En
 };
 
 /** End of the run, from failed streams and the reason for stopping. Throws the fault that ended it. */
-export const endOf = async (run: SyncRun): Promise<End> => {
+export const endOf = async (
+  run: Run<"budgets" | "ending" | "fetcher" | "stats" | "tier" | "unusable">,
+): Promise<End> => {
   const reason = run.ending.reason();
   switch (reason?.kind) {
     case "failed":

@@ -11,7 +11,7 @@ import { afterAnswerTo } from "../request/smaller-pages.ts";
 import { choiceAfter } from "../rows/field-choice.ts";
 import { grantsAfter } from "../rows/granted-fields.ts";
 import type { OpenList } from "./state/open-list.ts";
-import type { SyncRun } from "./state/run-state.ts";
+import type { Run } from "./state/run-state.ts";
 
 // The page size that a service grants, and which page proves it: a service may return fewer rows than a request asks for
 // (docs/decisions/paging.md). Pure.
@@ -58,7 +58,7 @@ export const provenPageSize = (before: Progress, page: ReturnedPage): number | n
 };
 
 /** The list was returned in this form: the stream's from now on, unless others are returned in another one. */
-const keepForm = async (run: SyncRun, list: OpenList, form: ListShape): Promise<void> => {
+const keepForm = async (run: Run<"forms">, list: OpenList, form: ListShape): Promise<void> => {
   if (run.forms.returned(list, form) === "stream") await run.forms.store(list.stream.name, form);
 };
 
@@ -68,7 +68,7 @@ const keepForm = async (run: SyncRun, list: OpenList, form: ListShape): Promise<
  * return by name, or the service took another page size than the request's.
  */
 export const settleShape = async (
-  run: SyncRun,
+  run: Run<"forms">,
   list: OpenList,
   request: ReadRequest,
   { query }: Pick<ApiCall, "query">,
@@ -105,7 +105,7 @@ export const settleShape = async (
 };
 
 /** A single record was returned in a form that an earlier refusal led to, so later runs ask for that at once. */
-export const settleForm = async (run: SyncRun, list: OpenList): Promise<void> => {
+export const settleForm = async (run: Run<"forms">, list: OpenList): Promise<void> => {
   const { name, list: route } = list.stream;
   const [form, shape] = [run.forms.of(list), run.forms.ofStream(name)];
   const tried = run.forms.hasOwn(list);

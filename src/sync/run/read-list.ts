@@ -8,26 +8,29 @@ import { type Active, isActive, liveOf, readingOf } from "../list/state.ts";
 import { coverageOf } from "../list/ways/progress.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
+import type { Asks } from "./settle/ask-apart.ts";
 import { endedAtWindow, rememberWindow } from "./settle/at-window.ts";
 import { settleByAccount, waitsForAccounts } from "./settle/by-account.ts";
 import { settleByCounting } from "./settle/by-counting.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
 import { readDeep } from "./settle/read-deep.ts";
 import { settleAfterChanges } from "./settle/suspects.ts";
-import { closeList, failList, finishList } from "./state/list-ends.ts";
-import type { Deciding, OpenList } from "./state/open-list.ts";
-import { beginningOf, hasGoneOn, type SyncRun } from "./state/run-state.ts";
+import type { Deciding, ListReader, OpenList } from "./state/open-list.ts";
+import { beginningOf, hasGoneOn, type Run } from "./state/run-state.ts";
 import { markReturned } from "./state/scope-marks.ts";
 
+/** Parts of a run that the steps of a list change. */
+type Reading = Run<Asks | "ending" | "ends" | "forms" | "gone" | "unusable" | "work">;
+
 /** Distinct ids of the reading. */
-const seenBy = async (run: SyncRun, list: Active): Promise<number> => {
+const seenBy = async (run: Run, list: Active): Promise<number> => {
   const { pages, onlyPage, firstMirror } = list.reading;
   if (pages <= 1) return onlyPage.size;
   return firstMirror ? list.rows : run.deps.warehouse.seenCount(list.walkId);
 };
 
 /** In a filtered list only the rows inside the scope count; a complete walk shows which these are. */
-const countScope = async ({ deps }: SyncRun, list: Active, name: ScopedTable, complete: boolean): Promise<number> => {
+const countScope = async ({ deps }: Run, list: Active, name: ScopedTable, complete: boolean): Promise<number> => {
   const isShown = complete && list.reading.progress.kind === "walk";
   if (isShown) await markReturned(deps.warehouse, name, list.walkId);
   return deps.warehouse.countRows(name);
@@ -37,11 +40,11 @@ const countScope = async ({ deps }: SyncRun, list: Active, name: ScopedTable, co
  * True when the next page is asked for alone. After one that could not be used, those behind it would be paid for again each time;
  * after one that failed, the changes are read once nothing else is under way.
  */
-const asksAlone = (run: SyncRun, list: Active): boolean =>
+const asksAlone = (run: Run<"unusable">, list: Active): boolean =>
   (run.unusable.has(list.order) || (list.before?.error ?? null) !== null) && !hasGoneOn(run, list);
 
 /** What the next step of the list needs to know. */
-const factsOf = async (run: SyncRun, list: Active): Promise<Facts> => {
+const factsOf = async (run: Run<"forms" | "unusable">, list: Active): Promise<Facts> => {
   const { name } = list.stream;
   const { progress } = list.reading;
   const complete = coverageOf(progress)?.complete === true;
@@ -65,7 +68,7 @@ export const contentOfAll = (
   isWalk: boolean,
 ): readonly string[] => (isWalk ? grants : walkedWith).filter((field) => asked.includes(field));
 
-const noteContent = async (run: SyncRun, list: OpenList, whole: boolean): Promise<void> => {
+const noteContent = async (run: Run<"forms">, list: OpenList, whole: boolean): Promise<void> => {
   const reading = readingOf(list.state);
   if (list.stream.scope !== "organization" || reading === null) return;
   const shape = run.forms.ofStream(list.stream.name);
@@ -75,7 +78,7 @@ const noteContent = async (run: SyncRun, list: OpenList, whole: boolean): Promis
 };
 
 /** Finds what is gone after changes were read whose counts differ. */
-const findGone = async (run: SyncRun, list: OpenList, because: string): Promise<void> => {
+const findGone = async (run: Reading, list: OpenList, because: string): Promise<void> => {
   if (waitsForAccounts(run, list)) return run.gone.waitForAccounts(list);
   if (await endedAtWindow(run, list, "varying")) return;
   const isSettled = (await settleByAccount(run, list)) || (await settleAfterChanges(run, list));
@@ -86,7 +89,7 @@ const findGone = async (run: SyncRun, list: OpenList, because: string): Promise<
 };
 
 /** What a list that lost rows waits for: its own settlement, or that of all lists of its stream. */
-const deleteRows = async (run: SyncRun, list: OpenList): Promise<void> => {
+const deleteRows = async (run: Reading, list: OpenList): Promise<void> => {
   if (list.stream.scope === "organization") await settleDeletes(run, list.stream, [list]);
   else run.gone.lose(list);
 };
@@ -94,7 +97,11 @@ const deleteRows = async (run: SyncRun, list: OpenList): Promise<void> => {
 type Ends = "delete" | "find-gone" | "close-gap" | "end-closing" | "end" | "close" | "fail" | "go-on";
 
 /** Carries out what reports or stores, and leads to nothing. */
-const keep = async (run: SyncRun, list: OpenList, effect: Exclude<Effect, { kind: Ends }>): Promise<void> => {
+const keep = async (
+  run: Run<"forms" | "gone" | "stats">,
+  list: OpenList,
+  effect: Exclude<Effect, { kind: Ends }>,
+): Promise<void> => {
   const { name } = list.stream;
   switch (effect.kind) {
     case "note":
@@ -113,7 +120,7 @@ const keep = async (run: SyncRun, list: OpenList, effect: Exclude<Effect, { kind
 };
 
 /** Carries out what follows from an event. What it decides waits for its turn. */
-const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<void> => {
+const carryOut = async (run: Reading, list: OpenList, effect: Effect): Promise<void> => {
   switch (effect.kind) {
     case "find-gone":
       return findGone(run, list, effect.because);
@@ -128,12 +135,12 @@ const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<v
       return endLook(run, list, effect.agrees);
     case "end":
       await rememberWindow(run, list, "settled");
-      return finishList(run, list, effect.verdict);
+      return run.ends.finish(list, effect.verdict);
     case "close":
-      return closeList(run, list);
+      return run.ends.close(list);
     case "fail":
       if (await readDeep(run, list, effect.error)) return;
-      return failList(run, list, effect.error, { resumable: effect.resumable });
+      return run.ends.fail(list, effect.error, { resumable: effect.resumable });
     case "go-on":
       return void list.waiting.push({ kind: "go-on" });
     default:
@@ -142,7 +149,7 @@ const carryOut = async (run: SyncRun, list: OpenList, effect: Effect): Promise<v
 };
 
 /** One event: its facts, counted of the state that it meets, its transition, its effects. */
-const decide = async (run: SyncRun, list: OpenList, event: Deciding): Promise<void> => {
+const decide = async (run: Reading, list: OpenList, event: Deciding): Promise<void> => {
   if (event.kind !== "go-on") {
     for (const effect of list.tell(event)) await carryOut(run, list, effect);
     return;
@@ -155,17 +162,15 @@ const decide = async (run: SyncRun, list: OpenList, event: Deciding): Promise<vo
   for (const effect of list.tell({ kind: "go-on", facts })) await carryOut(run, list, effect);
 };
 
-/** Lets a list decide about an event, after those that wait already. */
-export const apply = async (run: SyncRun, list: OpenList, event: Deciding): Promise<void> => {
-  if (event.kind !== "go-on" || !list.waiting.some(({ kind }) => kind === "go-on")) list.waiting.push(event);
-  await list.drain((next) => decide(run, list, next));
-  if (list.stream.name === "accounts" && run.work.list(list.key) === undefined) await searchOn(run);
+export const createReader = (run: Reading): ListReader => {
+  const apply = async (list: OpenList, event: Deciding): Promise<void> => {
+    if (event.kind !== "go-on" || !list.waiting.some(({ kind }) => kind === "go-on")) list.waiting.push(event);
+    await list.drain((next) => decide(run, list, next));
+    if (list.stream.name === "accounts" && run.work.list(list.key) === undefined) await searchOn();
+  };
+  const goOn = (list: OpenList) => apply(list, { kind: "go-on" });
+  const searchOn = async () => {
+    for (const list of run.gone.takeWaiting()) await goOn(list);
+  };
+  return { apply, goOn, searchOn };
 };
-
-/** Lists that waited for the accounts look for their gone rows now. */
-export const searchOn = async (run: SyncRun): Promise<void> => {
-  for (const list of run.gone.takeWaiting()) await goOn(run, list);
-};
-
-/** Decides the next pages of a list, or ends it. Call it after every commit of its pages. */
-export const goOn = (run: SyncRun, list: OpenList): Promise<void> => apply(run, list, { kind: "go-on" });

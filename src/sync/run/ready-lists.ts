@@ -1,10 +1,12 @@
 // Finds the lists with a request to send, and the most valuable one. Runs before every request, over hundreds of lists.
 // Changes nothing.
 import { isActive, type ListState, requestsOf } from "../list/state.ts";
+import type { BudgetBook } from "../plan/budgets/budget-book.ts";
 import { LIST_WORTH } from "../plan/worth.ts";
+import type { Fetcher } from "../request/fetcher.ts";
 import type { Forms } from "./state/forms.ts";
 import type { OpenList } from "./state/open-list.ts";
-import type { SyncRun } from "./state/run-state.ts";
+import type { UnusableBook } from "./state/unusable-book.ts";
 import type { Work } from "./state/work.ts";
 import { purposeOf } from "./wanted-call.ts";
 
@@ -12,9 +14,9 @@ import { purposeOf } from "./wanted-call.ts";
 interface RunningLists {
   readonly work: Pick<Work, "lists">;
   readonly forms: Pick<Forms, "ofStreams" | "ofLists">;
-  readonly budgets: Pick<SyncRun["budgets"], "limits" | "room">;
-  readonly unusable: Pick<SyncRun["unusable"], "isShut">;
-  readonly fetcher: Pick<SyncRun["fetcher"], "isFailing">;
+  readonly budgets: Pick<BudgetBook, "limits" | "room">;
+  readonly unusable: Pick<UnusableBook, "isShut">;
+  readonly fetcher: Pick<Fetcher, "isFailing">;
 }
 
 /** Ready lists to keep available, so that the next request is known when the rate allows it. */

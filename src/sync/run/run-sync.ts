@@ -24,7 +24,7 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
       return await endOf(run);
     } catch (fault) {
       await firstResults?.over();
-      await noteFault(run, fault);
+      await noteFault(begun, fault);
       throw fault;
     }
   };

@@ -19,11 +19,8 @@ import { INPUT_SCOPE, idOf, loadsOf, timeOf, unknownInputLoad } from "../rows/lo
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
 import { shareForm } from "./ask-differently.ts";
 import { settleForm, settleShape } from "./learn-shape.ts";
-import { apply, goOn } from "./read-list.ts";
-import { closeList, failList } from "./state/list-ends.ts";
 import type { OpenList } from "./state/open-list.ts";
-import type { SyncRun } from "./state/run-state.ts";
-import { learnFrom } from "./state/tier-book.ts";
+import type { Run } from "./state/run-state.ts";
 import { type Sent, whereOf } from "./wanted-call.ts";
 
 type SentPage = Sent & { readonly read: ReadRequest };
@@ -41,7 +38,7 @@ export const ignoresFilters = (
   return wasFiltered && records.some((record) => isOutside(rowScope, stream, record));
 };
 
-const readWhole = async (run: SyncRun, stream: StreamName): Promise<void> => {
+const readWhole = async (run: Run<"forms">, stream: StreamName): Promise<void> => {
   const text = `${stream}: the service ignores the filters of the setting scope, so the list is read whole`;
   run.deps.emit({ kind: "note", level: "warn", text });
   await run.forms.store(stream, { ...run.forms.ofStream(stream), filters: false });
@@ -75,7 +72,11 @@ export const newsOf = (table: StreamName, count: LoadCounts): LoadCounts | null 
 };
 
 /** Counts records that came along for their own stream; owners have none. */
-const countEmbedded = (run: SyncRun, loads: readonly TableLoad[], counts: readonly LoadCounts[]): void => {
+const countEmbedded = (
+  run: Run<"stats" | "work">,
+  loads: readonly TableLoad[],
+  counts: readonly LoadCounts[],
+): void => {
   for (const [index, { stream, table, fromPath }] of loads.entries()) {
     const count = counts[index];
     if (count === undefined || table === stream || !isStreamName(table)) continue;
@@ -94,15 +95,15 @@ const heldRow = z.object({ held: z.number() });
  * A missing insight does not replace a mirrored one until an answer of this run shows that the organization still has
  * Full Access: with a lowered tier, every insight is missing.
  */
-const distrusts = async (run: SyncRun, list: OpenList, outcome: OkOutcome): Promise<boolean> => {
+const distrusts = async (run: Run<"tier">, list: OpenList, outcome: OkOutcome): Promise<boolean> => {
   const { scope } = list.candidate;
-  if (list.stream.scope !== "account" || outcome.envelope.status !== "not_found" || run.fullAccess) return false;
+  if (list.stream.scope !== "account" || outcome.envelope.status !== "not_found" || run.tier.hasRows) return false;
   const held = await run.deps.warehouse.database.query(sqlText("plan/insight-of-account.sql"), [scope], heldRow);
   return held.length > 0;
 };
 
 /** True for an input that an earlier answer resolved: its company may only be dropped with the guards of a delete. */
-const isResolved = async (run: SyncRun, { candidate: { mode, scope } }: OpenList): Promise<boolean> => {
+const isResolved = async (run: Run, { candidate: { mode, scope } }: OpenList): Promise<boolean> => {
   if (mode !== "resolve") return false;
   const sql = sqlText("plan/company-of-input.sql");
   const held = await run.deps.warehouse.database.query(sql, [scope.slice(INPUT_SCOPE.length)], heldRow);
@@ -110,13 +111,13 @@ const isResolved = async (run: SyncRun, { candidate: { mode, scope } }: OpenList
 };
 
 /** Error when a record does not fit a frozen table, so that nothing of the response is loaded. */
-const frozenError = (run: SyncRun, { stream }: OpenList, loads: readonly TableLoad[]): DuckmirrorError | null => {
+const frozenError = (run: Run, { stream }: OpenList, loads: readonly TableLoad[]): DuckmirrorError | null => {
   const misfit = frozenMisfit(loads, run.deps.warehouse.strictness);
   return misfit === null ? null : new DuckmirrorError("SCHEMA_FROZEN", { stream: stream.name, ...misfit });
 };
 
 /** The state of a list under way, to be committed with the page that led to it. An excerpt, and a list that failed for good, store none. */
-const statesOf = ({ runId }: SyncRun, { state }: OpenList): readonly ScopeState[] =>
+const statesOf = ({ runId }: Run, { state }: OpenList): readonly ScopeState[] =>
   isExcerpt(state) || (state.kind === "failed" && !state.resumable) ? [] : [walkingState(state, runId)];
 
 /** True for the last page of a company's list, by its count: rows of other lists may make requests due. */
@@ -124,12 +125,16 @@ const isLastPage = ({ stream }: OpenList, read: PageRead): boolean =>
   stream.scope === "company" && read.total !== null && startOf(read) + read.rows >= read.total;
 
 /** Commits the ledger rows of an answer that brings nothing. */
-export const commitLedger = async (run: SyncRun, { requests }: Pick<Sent, "requests">): Promise<void> => {
+export const commitLedger = async (run: Run<"committer">, { requests }: Pick<Sent, "requests">): Promise<void> => {
   await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
 };
 
 /** Learns from a page the form of its list, whether filters work, and the granted page size. Returns whether it is asked for again. */
-const learnForm = async (run: SyncRun, { list, read, wanted: { call } }: SentPage, { outcome }: Answer) => {
+const learnForm = async (
+  run: Run<"forms" | "reader" | "work">,
+  { list, read, wanted: { call } }: SentPage,
+  { outcome }: Answer,
+) => {
   const { name } = list.stream;
   const tried = run.forms.hasOwn(list);
   const again = await settleShape(run, list, read, call, outcome);
@@ -143,7 +148,7 @@ const learnForm = async (run: SyncRun, { list, read, wanted: { call } }: SentPag
 
 /** Commits the rows of a page with the state that it leads to. `again`: it is asked for again in another form. */
 const commitPage = async (
-  run: SyncRun,
+  run: Run<"committer" | "stats" | "work">,
   { list, requests }: SentPage,
   loads: readonly TableLoad[],
   { page, again, bytes }: { readonly page: PageRead; readonly again: boolean; readonly bytes: number },
@@ -166,13 +171,17 @@ const commitPage = async (
 };
 
 /** The answer cannot be used: the list fails, and goes on there in the next run. */
-const failAnswer = async (run: SyncRun, { list, read, requests }: SentPage, error: DuckmirrorError) => {
+const failAnswer = async (
+  run: Run<"committer" | "ends">,
+  { list, read, requests }: SentPage,
+  error: DuckmirrorError,
+) => {
   list.tell({ kind: "lost", read });
   await commitLedger(run, { requests });
-  return failList(run, list, error, { resumable: true });
+  return run.ends.fail(list, error, { resumable: true });
 };
 
-const noteEmbedded = ({ gone }: SyncRun, loads: readonly TableLoad[]): void => {
+const noteEmbedded = ({ gone }: Run<"gone">, loads: readonly TableLoad[]): void => {
   for (const { stream, table, records } of loads) {
     if (stream !== "accounts" || (table !== "companies" && table !== "owners")) continue;
     for (const record of records) gone.noteEmbedded(table, idOf(record) ?? "");
@@ -180,7 +189,11 @@ const noteEmbedded = ({ gone }: SyncRun, loads: readonly TableLoad[]): void => {
 };
 
 /** Applies a page of a list. */
-export const takeListAnswer = async (run: SyncRun, sent: SentPage, result: Answer): Promise<void> => {
+export const takeListAnswer = async (
+  run: Run<"committer" | "ends" | "forms" | "gone" | "reader" | "stats" | "tier" | "work">,
+  sent: SentPage,
+  result: Answer,
+): Promise<void> => {
   const { list, read } = sent;
   const { data, page: meta, bytes } = result.outcome;
   if (!Array.isArray(data)) {
@@ -188,10 +201,10 @@ export const takeListAnswer = async (run: SyncRun, sent: SentPage, result: Answe
     return failAnswer(run, sent, new DuckmirrorError("RESPONSE_INVALID", context));
   }
   const again = await learnForm(run, sent, result);
-  const { name, tier } = list.stream;
+  const { name } = list.stream;
   const page = pageReadOf(liveOf(list.state), read, data, meta, run.forms.largestPage(name));
   run.forms.notePage(name, page.rows);
-  if (tier === "full" && page.rows > 0) run.fullAccess = true;
+  run.tier.notePage(list, page);
   const loads = rowLoads(sent, result);
   noteEmbedded(run, loads);
   const frozen = frozenError(run, list, loads);
@@ -200,23 +213,27 @@ export const takeListAnswer = async (run: SyncRun, sent: SentPage, result: Answe
   if (again) list.tell({ kind: "repeated", read });
   else list.tell({ kind: "page", read: page, receivedAt: result.receivedAt });
   await commitPage(run, sent, loads, { page, again, bytes });
-  if (!again) await learnFrom(run, list, page);
-  await goOn(run, list);
+  if (!again) await run.tier.learnFrom(list, page);
+  await run.reader.goOn(list);
 };
 
 /**
  * The service refused the page after the last known row of a list that it does not count: nothing more is requested. The
  * list stays unconfirmed, because the service may limit the page number, or the company may just have gone.
  */
-export const takeEnd = async (run: SyncRun, { list, read, requests }: SentPage): Promise<void> => {
+export const takeEnd = async (run: Run<"committer" | "reader">, { list, read, requests }: SentPage): Promise<void> => {
   list.tell({ kind: "page", read: refusedPage(read), receivedAt: run.deps.clock.now() });
   list.tell({ kind: "loaded", counts: null, repeated: false });
   await run.committer.commit({ loads: [], requests, states: statesOf(run, list), bytes: 0 });
-  await goOn(run, list);
+  await run.reader.goOn(list);
 };
 
 /** A profile that holds what no embedded company does: accounts bring companies in part, so the other profiles are due, too. */
-const compareEmbedded = async (run: SyncRun, { candidate: { compares } }: OpenList, data: JsonValue): Promise<void> => {
+const compareEmbedded = async (
+  run: Run<"forms" | "work">,
+  { candidate: { compares } }: OpenList,
+  data: JsonValue,
+): Promise<void> => {
   if (compares === undefined || !isJsonObject(data)) return;
   const isPartial = compares.some((name) => (data[name] ?? null) !== null);
   await run.forms.store("accounts", { ...run.forms.ofStream("accounts"), partial: isPartial ? ["company"] : [] });
@@ -225,7 +242,7 @@ const compareEmbedded = async (run: SyncRun, { candidate: { compares } }: OpenLi
 
 /** Commits the rows of a record with its final state. `own`: its version, if it has one. */
 const endRecord = async (
-  run: SyncRun,
+  run: Run<"committer" | "ends" | "forms" | "stats" | "work">,
   { list, requests }: Sent,
   end: {
     readonly own: number | null;
@@ -243,11 +260,15 @@ const endRecord = async (
   const [main] = loads[0]?.table === "company_inputs" ? [] : counts;
   if (main !== undefined) run.stats.countLoad(list.candidate.stream, main);
   await settleForm(run, list);
-  closeList(run, list);
+  run.ends.close(list);
 };
 
 /** A record that the service does not know. Companies, and inputs that were resolved before, are decided together, behind guards. */
-const takeAbsentRecord = async (run: SyncRun, sent: Sent, { requestId, receivedAt: now, doubtful }: Absence) => {
+const takeAbsentRecord = async (
+  run: Run<"committer" | "ends" | "forms" | "gone" | "stats" | "unusable" | "work">,
+  sent: Sent,
+  { requestId, receivedAt: now, doubtful }: Absence,
+) => {
   const { list } = sent;
   const { scope, mode } = list.candidate;
   if (list.stream.scope === "company" && (mode !== "resolve" || (await isResolved(run, list)))) {
@@ -267,14 +288,18 @@ const takeAbsentRecord = async (run: SyncRun, sent: Sent, { requestId, receivedA
 };
 
 /** Applies the response to the single request of a record: rows and final state are one transaction. */
-export const takeSingleAnswer = async (run: SyncRun, sent: Sent, result: Answer): Promise<void> => {
+export const takeSingleAnswer = async (
+  run: Run<"committer" | "ends" | "forms" | "stats" | "tier" | "work">,
+  sent: Sent,
+  result: Answer,
+): Promise<void> => {
   const { list } = sent;
   const { outcome, receivedAt: now } = result;
   const loads = (await distrusts(run, list, outcome)) ? [] : rowLoads(sent, result);
   const frozen = frozenError(run, list, loads);
   if (frozen !== null) {
     await commitLedger(run, sent);
-    return failList(run, list, frozen, { resumable: false });
+    return run.ends.fail(list, frozen, { resumable: false });
   }
   await compareEmbedded(run, list, outcome.data);
   const own = list.candidate.mode === "detail" ? timeOf(outcome.data, "updatedAt") : null;
@@ -282,7 +307,11 @@ export const takeSingleAnswer = async (run: SyncRun, sent: Sent, result: Answer)
 };
 
 /** 404 on a list or record. */
-export const takeAbsence = async (run: SyncRun, sent: Sent, result: Absence): Promise<void> => {
+export const takeAbsence = async (
+  run: Run<"committer" | "ends" | "forms" | "gone" | "reader" | "stats" | "unusable" | "work">,
+  sent: Sent,
+  result: Absence,
+): Promise<void> => {
   const { list, read, wanted } = sent;
   if (read === null) return takeAbsentRecord(run, sent, result);
   list.tell({ kind: "lost", read });
@@ -292,13 +321,15 @@ export const takeAbsence = async (run: SyncRun, sent: Sent, result: Absence): Pr
     const isNew = readingOf(list.state)?.pages === 0 && liveOf(list.state).rows > 0;
     if (isNew && !result.doubtful) run.gone.suspect(list.candidate.scope);
     const doubt = result.doubtful && isNew ? run.unusable.doubt(list.candidate, endpoint) : null;
-    return doubt === null ? apply(run, list, { kind: "absent" }) : failList(run, list, doubt, { resumable: false });
+    return doubt === null
+      ? run.reader.apply(list, { kind: "absent" })
+      : run.ends.fail(list, doubt, { resumable: false });
   }
   const detail = "HTTP 404: the service does not know this route";
   // The request history is not business data, so a service without it is no failure.
   if (list.stream.strategy === "log") {
     run.deps.emit({ kind: "note", level: "warn", text: `${wanted.call.path}: ${detail}` });
-    return closeList(run, list);
+    return run.ends.close(list);
   }
-  return failList(run, list, new DuckmirrorError("REQUEST_FAILED", { endpoint, detail }), { resumable: true });
+  return run.ends.fail(list, new DuckmirrorError("REQUEST_FAILED", { endpoint, detail }), { resumable: true });
 };

@@ -7,21 +7,20 @@ import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
 import type { AbsentCompany } from "../state/gone.ts";
-import { closeList, failList, finishList } from "../state/list-ends.ts";
-import type { SyncRun } from "../state/run-state.ts";
+import type { Run } from "../state/run-state.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { removeLists } from "./remove-company.ts";
 
 const idRow = z.object({ id: z.string() });
 const mirroredRow = z.object({ id: z.string(), named: z.boolean() });
 
-const idsOf = async (run: SyncRun, sql: string, companies?: readonly string[]): Promise<readonly string[]> => {
+const idsOf = async (run: Run, sql: string, companies?: readonly string[]): Promise<readonly string[]> => {
   const params = companies === undefined ? [] : [JSON.stringify(companies)];
   const rows = await run.deps.warehouse.database.query(sqlText(sql), params, idRow);
   return rows.map(({ id }) => id);
 };
 
-const remove = async (run: SyncRun, stream: StreamName | null, table: TableName, ids: readonly string[]) => {
+const remove = async (run: Run<"stats">, stream: StreamName | null, table: TableName, ids: readonly string[]) => {
   if (ids.length === 0) return;
   const now = run.deps.clock.now();
   const deleted = await run.deps.warehouse.deleteKeys({ table, ids, runId: run.runId, now });
@@ -29,7 +28,7 @@ const remove = async (run: SyncRun, stream: StreamName | null, table: TableName,
 };
 
 /** Removes all lists of a company that is gone; they return 404, too. */
-const removeListsOf = async (run: SyncRun, company: string) => {
+const removeListsOf = async (run: Run<"stats">, company: string) => {
   const { warehouse, clock } = run.deps;
   const deleted = await removeLists(warehouse, company, { runId: run.runId, now: clock.now() });
   for (const [name, rows] of deleted) run.stats.of(name).deleted += rows;
@@ -39,7 +38,10 @@ const removeListsOf = async (run: SyncRun, company: string) => {
  * Decides on inputs that were resolved before and for which the service knows no company now. Their companies are followed
  * no more, which is guarded like a delete; the inputs are asked again at once, for free, as ones that no answer has resolved.
  */
-const settleLostInputs = async (run: SyncRun, lost: readonly AbsentCompany[]): Promise<void> => {
+const settleLostInputs = async (
+  run: Run<"ends" | "stats" | "unusable" | "work">,
+  lost: readonly AbsentCompany[],
+): Promise<void> => {
   if (lost.length === 0) return;
   const rows = await run.deps.warehouse.countRows("companies");
   const refusal = guardDeletes(streamSpec("companies"), { rows, missing: lost.length }, run.options);
@@ -49,11 +51,11 @@ const settleLostInputs = async (run: SyncRun, lost: readonly AbsentCompany[]): P
     const endpoint = `GET /v1/companies/by-input/${input}`;
     const error = (doubtful ? run.unusable.doubt(list.candidate, endpoint) : null) ?? refusal;
     if (error !== null) {
-      await failList(run, list, error, { resumable: false });
+      await run.ends.fail(list, error, { resumable: false });
       continue;
     }
     await remove(run, null, "company_inputs", [input]);
-    closeList(run, list);
+    run.ends.close(list);
     run.work.allowAgain(stateKey(stream, scope));
     run.work.planAgain();
   }
@@ -64,7 +66,10 @@ const settleLostInputs = async (run: SyncRun, lost: readonly AbsentCompany[]): P
  * them, or a list of it answered 404, too; inputs that
  * resolved to one of the others are resolved again.
  */
-const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promise<void> => {
+const settleGone = async (
+  run: Run<"ends" | "forms" | "gone" | "stats" | "unusable">,
+  absent: readonly AbsentCompany[],
+): Promise<void> => {
   if (absent.length === 0) return;
   const embedded = run.forms.ofStream("accounts").grants.includes("company");
   const scopes = JSON.stringify(absent.map(({ list }) => list.candidate.scope));
@@ -80,7 +85,7 @@ const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promi
     const doubt = doubtful && isGone ? run.unusable.doubt(list.candidate, `GET /v1/companies/${scope}`) : null;
     const error = doubt ?? refusal;
     if (isGone && error !== null) {
-      await failList(run, list, error, { resumable: false });
+      await run.ends.fail(list, error, { resumable: false });
       continue;
     }
     if (isGone) {
@@ -88,12 +93,15 @@ const settleGone = async (run: SyncRun, absent: readonly AbsentCompany[]): Promi
       await remove(run, "companies", "companies", [scope]);
       await remove(run, null, "company_inputs", await idsOf(run, "plan/inputs-of-companies.sql", [scope]));
     }
-    await finishList(run, list, { whole: true, addsUp: true });
+    await run.ends.finish(list, { whole: true, addsUp: true });
   }
 };
 
 /** Decides on companies and followed inputs that the service answered with 404. */
-export const settleAbsentCompanies = async (run: SyncRun, absent: readonly AbsentCompany[]): Promise<void> => {
+export const settleAbsentCompanies = async (
+  run: Run<"ends" | "forms" | "gone" | "stats" | "unusable" | "work">,
+  absent: readonly AbsentCompany[],
+): Promise<void> => {
   const isInput = ({ list }: AbsentCompany) => list.candidate.mode === "resolve";
   await settleGone(
     run,
@@ -114,7 +122,7 @@ const UNSETTLED_OWNERS = "unlisted.owners";
  * others; owners have no route of their own that could prove it. Until then, or where the guard refuses, they are remembered:
  * the table is not complete.
  */
-export const settleOwners = async (run: SyncRun): Promise<void> => {
+export const settleOwners = async (run: Run<"forms" | "gone" | "stats">): Promise<void> => {
   const { warehouse, clock } = run.deps;
   const { hasAllAccounts, owners } = run.gone;
   const orphans = await idsOf(run, "plan/owners-without-account.sql");

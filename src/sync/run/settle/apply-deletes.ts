@@ -10,11 +10,10 @@ import { isHigher } from "../../list/coverage/coverage.ts";
 import { liveOf, progressOf } from "../../list/state.ts";
 import { finishedState, walkingState } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
-import { adjustRows, closeList, commitState, failList, finishList, putOff } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import type { SyncRun } from "../state/run-state.ts";
+import type { Run } from "../state/run-state.ts";
 import { markUnreturned } from "../state/scope-marks.ts";
-import { askRows, isAskable } from "./ask-apart.ts";
+import { type Asks, askRows, isAskable } from "./ask-apart.ts";
 import { endCutOff, rememberWindow } from "./at-window.ts";
 import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
 
@@ -41,7 +40,7 @@ const mayBeCutOff = ({ state }: OpenList, ids: readonly string[]): boolean => {
 };
 
 /** Ids that the walk of an earlier run lacked, too. */
-const missedBefore = async (run: SyncRun, list: OpenList, ids: readonly string[]): Promise<readonly string[]> => {
+const missedBefore = async (run: Run, list: OpenList, ids: readonly string[]): Promise<readonly string[]> => {
   const text = (await run.deps.warehouse.capabilities()).get(nameOf(list)) ?? "null";
   const { success, data } = sighting.safeParse(JSON.parse(text));
   if (!success || data.runId === run.runId || mayBeCutOff(list, ids)) return [];
@@ -49,13 +48,13 @@ const missedBefore = async (run: SyncRun, list: OpenList, ids: readonly string[]
 };
 
 /** Stores what this walk lacks; the service returned one of these rows by its id. */
-const rememberMissed = (run: SyncRun, list: OpenList, ids: readonly string[]): Promise<void> => {
+const rememberMissed = (run: Run, list: OpenList, ids: readonly string[]): Promise<void> => {
   const value = JSON.stringify({ runId: run.runId, ids });
   return run.deps.warehouse.setCapability(nameOf(list), value, run.deps.clock.now());
 };
 
 /** What was remembered is settled: a record that returns and leaves again is looked for twice again. */
-const forgetMissed = async (run: SyncRun, list: OpenList): Promise<void> => {
+const forgetMissed = async (run: Run, list: OpenList): Promise<void> => {
   const { warehouse, clock } = run.deps;
   const known = (await warehouse.capabilities()).get(nameOf(list)) ?? "null";
   if (known !== "null") await warehouse.setCapability(nameOf(list), "null", clock.now());
@@ -67,13 +66,13 @@ const walkOf = ({ stream, candidate, state }: OpenList) => ({
   ...(stream.scope === "company" ? { company: candidate.scope } : {}),
 });
 
-export const missingOf = async (run: SyncRun, list: OpenList): Promise<MissingRows> => {
+export const missingOf = async (run: Run, list: OpenList): Promise<MissingRows> => {
   const found = await run.deps.warehouse.missing(walkOf(list));
   return { list, rows: found.rows, missing: found.missing, sample: found.sample };
 };
 
 /** Requests a few missing rows by id, without those that the walk of an earlier run lacked, too. `later`: this run could not find out. */
-const probe = async (run: SyncRun, { list, sample }: MissingRows): Promise<"gone" | "alive" | "later"> => {
+const probe = async (run: Run<Asks | "ending">, { list, sample }: MissingRows): Promise<"gone" | "alive" | "later"> => {
   if (!isAskable(list.stream.name)) return "gone";
   const before = await missedBefore(run, list, sample);
   const ids = sample.filter((id) => !before.includes(id)).slice(0, PROBES);
@@ -83,15 +82,15 @@ const probe = async (run: SyncRun, { list, sample }: MissingRows): Promise<"gone
   return "later";
 };
 
-const refuse = async (run: SyncRun, scopes: readonly MissingRows[], error: DuckmirrorError) => {
-  for (const { list, missing } of scopes) await failList(run, list, error, { resumable: false, unconfirmed: missing });
+const refuse = async (run: Run<"ends">, scopes: readonly MissingRows[], error: DuckmirrorError) => {
+  for (const { list, missing } of scopes) await run.ends.fail(list, error, { resumable: false, unconfirmed: missing });
 };
 
 /**
  * Removes insights of accounts that are gone; no list shows them. This happens at the end of a run, because a
  * response sent before the account was deleted brings its insight back.
  */
-export const dropInsights = async (run: SyncRun): Promise<void> => {
+export const dropInsights = async (run: Run<"stats">): Promise<void> => {
   const { warehouse, clock } = run.deps;
   const sql = sqlText("plan/insights-without-account.sql");
   const orphans = await warehouse.database.query(sql, [], z.object({ id: z.string() }));
@@ -102,29 +101,33 @@ export const dropInsights = async (run: SyncRun): Promise<void> => {
 };
 
 /** The next run decides, whenever that is: it believes the pages only after it has asked the service again. */
-export const leaveUndecided = async (run: SyncRun, list: OpenList): Promise<void> => {
+export const leaveUndecided = async (run: Run<"ends">, list: OpenList): Promise<void> => {
   list.tell({ kind: "believed-no-more" });
-  await commitState(run, walkingState(list.state, run.runId));
-  putOff(run, list);
+  await run.ends.commit(walkingState(list.state, run.runId));
+  run.ends.putOff(list);
 };
 
-const apply = async (run: SyncRun, { list, missing }: MissingRows) => {
+const apply = async (run: Run<"ends" | "forms" | "stats" | "work">, { list, missing }: MissingRows) => {
   const verdict = { whole: true, addsUp: true };
   await rememberWindow(run, list, "settled");
-  adjustRows(run, list, -missing);
-  if (missing === 0) return finishList(run, list, verdict);
+  run.work.adjustRows(list, -missing);
+  if (missing === 0) return run.ends.finish(list, verdict);
   const now = run.deps.clock.now();
   const state = finishedState(liveOf(list.state), { ...verdict, now, runId: run.runId });
   const deletion = { ...walkOf(list), expected: missing, runId: run.runId, now, scope: state };
   run.stats.of(list.candidate.stream).deleted += await run.deps.warehouse.deleteMissing(deletion);
-  closeList(run, list);
+  run.ends.close(list);
 };
 
 /**
  * Rows that a filtered walk did not return are outside the scope or gone; neither is asked, because asking costs a
  * credit if they exist. A list without any row proves nothing.
  */
-const leaveOutside = async (run: SyncRun, table: ScopedTable, lists: readonly OpenList[]): Promise<void> => {
+const leaveOutside = async (
+  run: Run<"ends" | "work">,
+  table: ScopedTable,
+  lists: readonly OpenList[],
+): Promise<void> => {
   const { warehouse, emit } = run.deps;
   for (const list of lists) {
     const { rows, missing } = await missingOf(run, list);
@@ -132,15 +135,19 @@ const leaveOutside = async (run: SyncRun, table: ScopedTable, lists: readonly Op
     if (!empty) {
       const left = await markUnreturned(warehouse, table, liveOf(list.state).walkId);
       emit({ kind: "note", level: "info", text: `${table}: ${counted(left, "row")} left the scope` });
-      adjustRows(run, list, -left);
+      run.work.adjustRows(list, -left);
     }
     const unconfirmed = empty ? { rows, because: "the list with the filters of scope is empty" } : null;
-    await finishList(run, list, { whole: true, addsUp: !empty, unconfirmed });
+    await run.ends.finish(list, { whole: true, addsUp: !empty, unconfirmed });
   }
 };
 
 /** Decides on rows that the walks of one stream did not return, and moves them to history if nothing contradicts. */
-export const settleDeletes = async (run: SyncRun, stream: StreamSpec, lists: readonly OpenList[]): Promise<void> => {
+export const settleDeletes = async (
+  run: Run<Asks | "ending" | "ends" | "forms" | "gone" | "work">,
+  stream: StreamSpec,
+  lists: readonly OpenList[],
+): Promise<void> => {
   if (run.forms.isFiltered(stream.name)) return leaveOutside(run, stream.name, lists);
   const scopes: MissingRows[] = [];
   for (const list of lists) scopes.push(await missingOf(run, list));

@@ -13,9 +13,11 @@ import { detailCall, NO_DETAIL } from "../../request/calls.ts";
 import type { FetchResult } from "../../request/fetcher.ts";
 import { creditsOf } from "../../request/ledger-rows.ts";
 import { idOf, loadsOf } from "../../rows/loads.ts";
-import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import type { SyncRun } from "../state/run-state.ts";
+import type { Run } from "../state/run-state.ts";
+
+/** Parts of a run that a request beside the pages of a list uses. */
+export type Asks = "budgets" | "committer" | "fetcher" | "stats";
 
 interface ApartOrder {
   readonly stream: StreamName;
@@ -35,7 +37,7 @@ type Apart =
   | Exclude<FetchResult, { kind: "answer" }>;
 
 /** Sends one request that belongs to no page, within the run's credits, budgets and rate, and loads its rows. */
-export const askApart = async (run: SyncRun, { stream, call, work, walkId, granted }: ApartOrder): Promise<Apart> => {
+export const askApart = async (run: Run<Asks>, { stream, call, work, walkId, granted }: ApartOrder): Promise<Apart> => {
   const purpose = { stream, work };
   if (run.budgets.room(purpose) !== "some") {
     run.budgets.leaveOut(purpose);
@@ -81,7 +83,7 @@ const isMoved = ({ code, context }: DuckmirrorError): boolean =>
   code === "REDIRECTED" && [301, 308].includes(Number(context.status));
 
 /** Asks for one record by its id. */
-export const askById = async (run: SyncRun, list: OpenList, name: ScopedTable, id: string): Promise<ByIdAnswer> => {
+export const askById = async (run: Run<Asks>, list: OpenList, name: ScopedTable, id: string): Promise<ByIdAnswer> => {
   const call = detailCall(streamSpec(name), id, run.options);
   const { walkId } = liveOf(list.state);
   const result = await askApart(run, { stream: name, call, work: "walk", walkId, granted: [] });
@@ -113,7 +115,7 @@ interface Asking {
 
 /** Asks for rows of a list by their ids until enough is known. */
 export const askRows = async (
-  run: SyncRun,
+  run: Run<Asks>,
   list: OpenList,
   ids: readonly string[],
   { isEnough, atOnce = 1 }: Asking,
@@ -143,16 +145,16 @@ export const CONTROLS = 3;
  * Whether 404s can be trusted: the service must know by its id one of a few rows that are there. An organization with a lowered tier
  * gets 404 for everything (API.md, Access tiers), and so does a token without access to the route. null: the run could not find out.
  */
-export const knowsAny = async (run: SyncRun, list: OpenList, ids: readonly string[]): Promise<boolean | null> => {
+export const knowsAny = async (run: Run<Asks>, list: OpenList, ids: readonly string[]): Promise<boolean | null> => {
   const { alive, obstacle } = await askRows(run, list, ids, { isEnough: (soFar) => soFar.alive > 0 });
   return obstacle === null ? alive > 0 : null;
 };
 
 /** Moves rows of the list to history. */
-export const deleteGone = async (run: SyncRun, list: OpenList, ids: readonly string[]): Promise<void> => {
+export const deleteGone = async (run: Run<"stats" | "work">, list: OpenList, ids: readonly string[]): Promise<void> => {
   const { name, table } = list.stream;
   const now = run.deps.clock.now();
   const deleted = await run.deps.warehouse.deleteKeys({ table, ids, runId: run.runId, now });
   run.stats.of(name).deleted += deleted;
-  adjustRows(run, list, -deleted);
+  run.work.adjustRows(list, -deleted);
 };

@@ -4,12 +4,11 @@ import { counted } from "../../../core/text/units.ts";
 import { type Live, liveOf, progressOf, uncountable } from "../../list/state.ts";
 import { endsAtWindow, endsThereAgain, type WalkEnd, windowAfter } from "../../list/window.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
-import { finishList, noteUnconfirmed } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import type { SyncRun } from "../state/run-state.ts";
+import type { Run } from "../state/run-state.ts";
 
 /** Stores where a walk ended that does not add up, or that the list ends nowhere too early any more. */
-export const rememberWindow = async (run: SyncRun, list: OpenList, end: WalkEnd): Promise<void> => {
+export const rememberWindow = async (run: Run<"forms">, list: OpenList, end: WalkEnd): Promise<void> => {
   const { name, scope } = list.stream;
   if (scope !== "organization") return;
   const shape = run.forms.ofStream(name);
@@ -22,12 +21,12 @@ export const rememberWindow = async (run: SyncRun, list: OpenList, end: WalkEnd)
  * Ends a walk that adds up to a count which stops at a search window: the service still returns rows by their ids that the
  * walk lacks. Nothing is deleted, and the next look agrees unless something changes.
  */
-export const endCutOff = async (run: SyncRun, list: OpenList, missing: number): Promise<void> => {
+export const endCutOff = async (run: Run<"ends" | "forms">, list: OpenList, missing: number): Promise<void> => {
   await rememberWindow(run, list, "cutOff");
   const end = "the list and its count end before rows that the service still returns by their ids";
   const unconfirmed = { rows: missing, because: `the last walk did not meet ${counted(missing, "row")}; ${end}` };
-  noteUnconfirmed(run, list, unconfirmed);
-  await finishList(run, list, { whole: true, addsUp: false, unconfirmed }, { rowsAtWalk: liveOf(list.state).rows });
+  run.ends.noteUnconfirmed(list, unconfirmed);
+  await run.ends.finish(list, { whole: true, addsUp: false, unconfirmed }, { rowsAtWalk: liveOf(list.state).rows });
 };
 
 /** The service's count of a list whose changes came without a gap, or up to its window; null: they did not. */
@@ -43,7 +42,11 @@ const countOfChanges = (live: Live): number | null => {
  * Ends a reading of changes of a list whose count differs from the mirror's, if a walk would only end at the same row again: the
  * count stayed the same (`steady`), or varies as it did before (`varying`). Returns whether it did.
  */
-export const endedAtWindow = async (run: SyncRun, list: OpenList, count: "steady" | "varying"): Promise<boolean> => {
+export const endedAtWindow = async (
+  run: Run<"ends" | "forms">,
+  list: OpenList,
+  count: "steady" | "varying",
+): Promise<boolean> => {
   const live = liveOf(list.state);
   const { before } = live;
   const now = run.deps.clock.now();
@@ -57,9 +60,9 @@ export const endedAtWindow = async (run: SyncRun, list: OpenList, count: "steady
     : `the service's count varies, and ${window.walks} walks ended at row ${window.rows}`;
   const open = unconfirmedIn({ rows: live.rows, unmet: 0, counted: total - uncountable(live) });
   const unconfirmed = { rows: open?.rows ?? 0, because: open === null ? end : `${open.because}; ${end}` };
-  noteUnconfirmed(run, list, unconfirmed);
+  run.ends.noteUnconfirmed(list, unconfirmed);
   // The next look agrees unless something changes.
   const more = { unconfirmed, totalCount: total, rowsAtWalk: live.rows, walkId: before.walkId };
-  await finishList(run, list, { whole: false, addsUp: false }, more);
+  await run.ends.finish(list, { whole: false, addsUp: false }, more);
   return true;
 };

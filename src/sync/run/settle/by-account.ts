@@ -7,8 +7,8 @@ import { counted } from "../../../core/text/units.ts";
 import { liveOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import type { OpenList } from "../state/open-list.ts";
-import type { SyncRun } from "../state/run-state.ts";
-import { askById, askRows, CONTROLS, deleteGone, isAskable } from "./ask-apart.ts";
+import type { Run } from "../state/run-state.ts";
+import { type Asks, askById, askRows, CONTROLS, deleteGone, isAskable } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
 import { surplusOf } from "./suspects.ts";
 
@@ -18,7 +18,7 @@ const MOST_ACCOUNTS = 50;
 const MOST_PROBES = 25;
 
 /** True while the list of accounts is read, so which ones are gone is not known yet. */
-export const waitsForAccounts = (run: SyncRun, list: OpenList): boolean =>
+export const waitsForAccounts = (run: Run<"work">, list: OpenList): boolean =>
   list.stream.name !== "accounts" && run.work.list(stateKey("accounts", "")) !== undefined && surplusOf(list) > 0;
 
 const spread = (ids: readonly string[]): readonly string[] => {
@@ -27,18 +27,18 @@ const spread = (ids: readonly string[]): readonly string[] => {
 };
 
 /** Whether a 404 of a row means something: the service knows a row by id whose account is mirrored. */
-const knowsRows = async (run: SyncRun, list: OpenList, table: ScopedTable): Promise<boolean> => {
+const knowsRows = async (run: Run<Asks>, list: OpenList, table: ScopedTable): Promise<boolean> => {
   const there = await run.deps.warehouse.rowsByAccount({ table, mirrored: true, limit: CONTROLS });
   const ids = there.flatMap(({ ids: [first = []] }) => first);
   return (await askRows(run, list, ids, { isEnough: ({ alive, moved }) => alive + moved > 0 })).alive > 0;
 };
 
 /** True when the service knows none of these rows. */
-const areGone = async (run: SyncRun, list: OpenList, ids: readonly string[]): Promise<boolean> =>
+const areGone = async (run: Run<Asks>, list: OpenList, ids: readonly string[]): Promise<boolean> =>
   (await askRows(run, list, ids, { isEnough: ({ alive, moved }) => alive + moved > 0 })).gone.length === ids.length;
 
 /** Deletes the rows of accounts that the service does not know any more, as far as its count allows. Returns whether the counts agree now. */
-export const settleByAccount = async (run: SyncRun, list: OpenList): Promise<boolean> => {
+export const settleByAccount = async (run: Run<Asks | "forms" | "work">, list: OpenList): Promise<boolean> => {
   const { name } = list.stream;
   const { warehouse, emit } = run.deps;
   const gone = surplusOf(list);

@@ -32,11 +32,10 @@ import { isWorthCounting, MOST_GONE, priceOfCounting, searchedList } from "../..
 import { liveOf } from "../../list/state.ts";
 import { partCall } from "../../request/calls.ts";
 import { idOf, timeOf } from "../../rows/loads.ts";
-import { adjustRows } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import type { SyncRun } from "../state/run-state.ts";
+import type { Run } from "../state/run-state.ts";
 import { leaveUndecided } from "./apply-deletes.ts";
-import { askApart, askRows, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
+import { type Asks, askApart, askRows, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
 
 /** Rows of a part that still exist cost a credit each; after this many the pages were not the part. */
@@ -44,7 +43,7 @@ const MOST_ALIVE = 3;
 
 /** The search in one list: what stays the same from step to step. */
 export interface Search {
-  readonly run: SyncRun;
+  readonly run: Run<Asks | "ending" | "forms" | "work">;
   readonly list: OpenList;
   readonly name: ScopedTable;
   readonly part: { readonly before: string; readonly field: string };
@@ -85,7 +84,7 @@ export const ask = async ({ run, list, name, part }: Search, { day, page }: Aske
     return fault(result.kind === "failed" ? result.error.message : "the service refuses the date filter");
   const { data, page: meta } = result.outcome;
   if (!Array.isArray(data) || result.counts === null) return fault("the answer to the date filter is no page");
-  adjustRows(run, list, result.counts.inserted);
+  run.work.adjustRows(list, result.counts.inserted);
   run.stats.countLoad(name, result.counts);
   const ids = data.flatMap((record) => idOf(record) ?? []);
   return { total: meta.totalCount, ids, times: data.map((record) => timeOf(record, part.field)) };
@@ -145,7 +144,7 @@ const searchOn = async (search: Search, memory: CountingMemory): Promise<{ state
 };
 
 /** Searches by the date filters of the list that are usable now. */
-export const searchesOf = (run: SyncRun, list: OpenList, memory: CountingMemory): readonly Search[] => {
+export const searchesOf = (run: Search["run"], list: OpenList, memory: CountingMemory): readonly Search[] => {
   const { name, parts = [] } = list.stream;
   if (!isAskable(name) || run.forms.isFiltered(name) || !run.forms.ofStream(name).sort) return [];
   const { excludeFields: excluded = [] } = run.options;
@@ -156,7 +155,7 @@ export const searchesOf = (run: SyncRun, list: OpenList, memory: CountingMemory)
 };
 
 /** The search to begin: where rows are gone, a date filter is usable, and counting is cheaper than reading the list. */
-const searchFor = async (run: SyncRun, list: OpenList, memory: CountingMemory): Promise<Search | null> => {
+const searchFor = async (run: Search["run"], list: OpenList, memory: CountingMemory): Promise<Search | null> => {
   const total = countOf(list);
   const gone = total === null ? 0 : rowsOf(list) - total;
   if (gone <= 0 || gone > MOST_GONE) return null;
@@ -176,7 +175,10 @@ const searchFor = async (run: SyncRun, list: OpenList, memory: CountingMemory): 
  * Deletes the rows that are gone, if counting finds them. `later`: the credits ended; the next run goes on. `walk`: the list is
  * read, because counting does not serve, or failed; it is tried again at growing intervals.
  */
-export const settleByCounting = async (run: SyncRun, list: OpenList): Promise<"agrees" | "later" | "walk"> => {
+export const settleByCounting = async (
+  run: Run<Asks | "ending" | "ends" | "forms" | "work">,
+  list: OpenList,
+): Promise<"agrees" | "later" | "walk"> => {
   const { warehouse, clock, emit } = run.deps;
   const key = countingName(list.stream.name);
   const text = (await warehouse.capabilities()).get(key);

@@ -10,11 +10,10 @@ import { isBelieved, mayHaveChanged } from "../../list/decide.ts";
 import { isActive, type Live, liveOf, readingOf } from "../../list/state.ts";
 import { totalOf } from "../../list/stored-state.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
-import { finishList, noteUnconfirmed } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import type { SyncRun } from "../state/run-state.ts";
+import type { Run } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
-import { isAskable } from "./ask-apart.ts";
+import { type Asks, isAskable } from "./ask-apart.ts";
 import { rememberWindow } from "./at-window.ts";
 import { countedBy, isProven, type Left, settleSuspects } from "./suspects.ts";
 
@@ -22,7 +21,7 @@ import { countedBy, isProven, type Left, settleSuspects } from "./suspects.ts";
 const isFirst = ({ state }: OpenList): boolean => readingOf(state)?.firstMirror === true;
 
 /** Rows that neither the walk nor the later requests confirmed; null: all are confirmed. */
-const openIn = async (run: SyncRun, list: OpenList): Promise<Unconfirmed | null> => {
+const openIn = async (run: Run, list: OpenList): Promise<Unconfirmed | null> => {
   const unmet = isFirst(list) ? 0 : (await missingOf(run, list)).missing;
   const live = liveOf(list.state);
   const open = unconfirmedIn({ rows: live.rows, unmet, counted: countedBy(live) });
@@ -35,20 +34,20 @@ const openIn = async (run: SyncRun, list: OpenList): Promise<Unconfirmed | null>
   return { rows: 0, because };
 };
 
-const end = async (run: SyncRun, list: OpenList, unconfirmed: Unconfirmed | null) => {
+const end = async (run: Run<"ends" | "forms">, list: OpenList, unconfirmed: Unconfirmed | null) => {
   const addsUp = unconfirmed === null;
-  if (!addsUp) noteUnconfirmed(run, list, unconfirmed);
+  if (!addsUp) run.ends.noteUnconfirmed(list, unconfirmed);
   await rememberWindow(run, list, addsUp ? "settled" : "unconfirmed");
   const live = liveOf(list.state);
   // Only another walk shows what is missing, if the counts agree and the pages are not believed.
   const walkAgain = unconfirmed?.rows === 0 && !isBelieved(live) ? { walkedAt: null } : {};
   // The walk's keys are kept: a row that the next walk does not return either is requested by id.
   const more = addsUp ? {} : { walkId: live.walkId, ...walkAgain };
-  await finishList(run, list, { whole: true, addsUp, unconfirmed }, more);
+  await run.ends.finish(list, { whole: true, addsUp, unconfirmed }, more);
 };
 
 /** True when the list may have changed during the walk, and its changes can be read: they show new rows and the present count. */
-const canLook = (run: SyncRun, { stream, state }: OpenList): boolean =>
+const canLook = (run: Run<"forms">, { stream, state }: OpenList): boolean =>
   isAskable(stream.name) &&
   stream.watermark !== undefined &&
   run.forms.ofStream(stream.name).changeOrder &&
@@ -66,7 +65,10 @@ const withReason = (open: Unconfirmed | null, kept: Left | null): Unconfirmed | 
   open === null || kept === null || open === kept ? open : { ...open, because: `${open.because}; ${kept.because}` };
 
 /** Ends a walk of the whole list, or lets it go on by reading the changes. */
-export const closeGap = async (run: SyncRun, list: OpenList): Promise<"ended" | "goes on"> => {
+export const closeGap = async (
+  run: Run<Asks | "ends" | "forms" | "work">,
+  list: OpenList,
+): Promise<"ended" | "goes on"> => {
   const { name } = list.stream;
   let kept: Left | null = null;
   // Rows that a filtered walk did not return may exist outside the scope, where asking costs a credit each.
@@ -83,7 +85,7 @@ export const closeGap = async (run: SyncRun, list: OpenList): Promise<"ended" | 
 };
 
 /** Ends the reading of changes after such a walk; `agrees`: the counts agree. */
-export const endLook = async (run: SyncRun, list: OpenList, agrees: boolean): Promise<void> => {
+export const endLook = async (run: Run<"ends" | "forms">, list: OpenList, agrees: boolean): Promise<void> => {
   const isProof = agrees && isBelieved(liveOf(list.state));
   const open = isProof ? null : await openIn(run, list);
   await end(run, list, isProof ? null : (open ?? { rows: 0, because: "the list moved while its changes were read" }));

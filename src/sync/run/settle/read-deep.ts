@@ -7,9 +7,9 @@ import { CUTS, DAY_MS, rowsBefore } from "../../list/parts/days.ts";
 import { type CountedPage, faultOf } from "../../list/parts/meaning.ts";
 import { afterFailure, type CountingMemory, countingMemory, countingName } from "../../list/parts/memory.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
-import { finishList } from "../state/list-ends.ts";
 import type { OpenList } from "../state/open-list.ts";
-import type { SyncRun } from "../state/run-state.ts";
+import type { Run } from "../state/run-state.ts";
+import type { Asks } from "./ask-apart.ts";
 import { rememberWindow } from "./at-window.ts";
 import { ask, factsOf, type Obstacle, rowsOf, type Search, searchesOf } from "./by-counting.ts";
 
@@ -71,7 +71,7 @@ const beginning = async (
 
 /** The date filter by which the list can be cut: no day of it that is mirrored fills what the service returns. */
 const searchFor = async (
-  run: SyncRun,
+  run: Search["run"],
   list: OpenList,
   memory: CountingMemory,
   depth: Depth,
@@ -86,14 +86,14 @@ const searchFor = async (
 };
 
 /** Every row was read. Rows that are gone are found by the next sync; `total` may have changed meanwhile. */
-const endRead = async (run: SyncRun, list: OpenList, total: number): Promise<void> => {
+const endRead = async (run: Run<"ends" | "forms">, list: OpenList, total: number): Promise<void> => {
   const rows = rowsOf(list);
   const unconfirmed = unconfirmedIn({ rows, unmet: 0, counted: total });
   const addsUp = unconfirmed === null;
   // Another reading of the parts would leave the same difference.
   await rememberWindow(run, list, addsUp ? "settled" : "cutOff");
   const more = { totalCount: total, walkedAt: run.deps.clock.now(), rowsAtWalk: addsUp ? rows : null };
-  await finishList(run, list, { whole: true, addsUp, unconfirmed }, more);
+  await run.ends.finish(list, { whole: true, addsUp, unconfirmed }, more);
 };
 
 /** Takes up the parts where an earlier run left them, until the end of the list. */
@@ -121,7 +121,11 @@ const readOn = async (
 };
 
 /** Reads a list by parts whose deeper pages the service refuses. False: it stays labelled, and a later sync goes on. */
-export const readDeep = async (run: SyncRun, list: OpenList, error: DuckmirrorError): Promise<boolean> => {
+export const readDeep = async (
+  run: Run<Asks | "ending" | "ends" | "forms" | "work">,
+  list: OpenList,
+  error: DuckmirrorError,
+): Promise<boolean> => {
   const depth = error.code === "LIST_TOO_DEEP" ? depthOf(error) : null;
   if (depth === null) return false;
   const { warehouse, clock, emit } = run.deps;

@@ -9,9 +9,9 @@ import { type ListState, type Live, liveOf, readingOf, uncountable } from "../..
 import { totalOf } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
 import type { OpenList } from "../state/open-list.ts";
-import type { SyncRun } from "../state/run-state.ts";
+import type { Run } from "../state/run-state.ts";
 import { missingOf } from "./apply-deletes.ts";
-import { askRows, CONTROLS, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
+import { type Asks, askRows, CONTROLS, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
 import { guardDeletes } from "./delete-guard.ts";
 
 /** Limits on rows requested by id in one run, and on the time, because paid requests share the rate limit. */
@@ -63,7 +63,7 @@ const exceedsCount = ({ state }: OpenList, gone = 0): boolean =>
   liveOf(state).rows - gone > (countedBy(liveOf(state)) ?? Number.POSITIVE_INFINITY);
 
 /** Requests suspects, several at a time, until enough are known, too many exist, or nothing more may be sent. */
-const askSuspects = async (run: SyncRun, list: OpenList, suspects: readonly Suspect[]): Promise<Asked> => {
+const askSuspects = async (run: Run<Asks>, list: OpenList, suspects: readonly Suspect[]): Promise<Asked> => {
   const { clock } = run.deps;
   const until = clock.now() + MOST_ASKING_MS;
   const met = new Set(suspects.flatMap((suspect) => (suspect.met ? suspect.id : [])));
@@ -91,7 +91,11 @@ const askSuspects = async (run: SyncRun, list: OpenList, suspects: readonly Susp
 };
 
 /** Requests suspects and deletes those that are gone. */
-export const settleSuspects = async (run: SyncRun, list: OpenList, name: ScopedTable): Promise<Left | null> => {
+export const settleSuspects = async (
+  run: Run<Asks | "work">,
+  list: OpenList,
+  name: ScopedTable,
+): Promise<Left | null> => {
   const live = liveOf(list.state);
   const walkBefore = live.before?.status === "idle" ? live.before.walkId : null;
   const search = { table: name, walkId: live.walkId, walkBefore, limit: MOST_ASKED };
@@ -140,7 +144,7 @@ export const surplusOf = ({ state }: OpenList): number => {
 };
 
 /** Deletes the rows that are gone. Returns whether the counts agree now, so that no walk is needed. */
-export const settleAfterChanges = async (run: SyncRun, list: OpenList): Promise<boolean> => {
+export const settleAfterChanges = async (run: Run<Asks | "forms" | "work">, list: OpenList): Promise<boolean> => {
   const { name } = list.stream;
   const surplus = surplusOf(list);
   if (!cameToTheEnd(list.state) || !isAskable(name) || run.forms.isFiltered(name)) return false;

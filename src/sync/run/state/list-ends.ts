@@ -1,13 +1,20 @@
-// List ends: closes, fails or postpones a list of a run, and stores its state.
+// Ends of lists: closes, fails or puts off a list of a run, stores its state, and notes what its end means for the rest of the run.
 import { streamSpec } from "../../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
 import type { ScopeState, Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
 import type { Verdict } from "../../list/events.ts";
-import { isActive, isExcerpt, liveOf, progressOf } from "../../list/state.ts";
+import { isActive, isExcerpt, type ListState, liveOf, progressOf } from "../../list/state.ts";
 import { finishedState, walkingState } from "../../list/stored-state.ts";
+import type { Committer } from "./committer.ts";
+import type { Forms } from "./forms.ts";
+import type { Gone } from "./gone.ts";
 import type { OpenList } from "./open-list.ts";
-import type { SyncRun } from "./run-state.ts";
+import type { SyncDeps } from "./run-input.ts";
+import type { RunStats } from "./run-stats.ts";
+import type { RunTier } from "./run-tier.ts";
+import type { UnusableBook } from "./unusable-book.ts";
+import type { Work } from "./work.ts";
 
 /** Failures of a stream for one reason that are reported one by one: thousands of lists can fail alike. */
 const MOST_REPORTED = 5;
@@ -27,90 +34,108 @@ export const failureText = (failures: Map<string, number>, stream: string, error
     : `${stream}: further failures like this one (${error.code}) are not listed; sync.requests has each of them.`;
 };
 
-/** Stores a list's state in a commit of its own. */
-export const commitState = async (run: SyncRun, state: ScopeState): Promise<void> => {
-  // Rows of an organization's list may make other lists due once it is done.
-  const canWait = streamSpec(state.stream).scope !== "organization";
-  await run.committer.commit({ loads: [], requests: [], states: [state], bytes: 0, canWait });
-};
-
 const hasEnded = ({ state }: OpenList): boolean => state.kind === "finished" || state.kind === "failed";
 
-/** The list is up to date. */
-export const closeList = (run: SyncRun, list: OpenList): void => {
-  if (hasEnded(list)) return;
-  const { state, candidate, stream, key } = list;
-  list.tell({ kind: "finished" });
-  run.work.finish(list);
-  if (run.unusable.read(candidate)) run.work.planAgain();
-  if (isExcerpt(state)) return;
-  // If the list turned out to return content that its rows lack, it is read completely once.
-  const { grants, walkedWith } = run.forms.ofStream(stream.name);
-  const unread = liveOf(state).wantedContent.some((name) => grants.includes(name) && !walkedWith.includes(name));
-  const progress = progressOf(state);
-  if (stream.name === "accounts" && progress?.kind === "walk" && liveOf(state).startedAt >= run.startedAt) {
-    run.gone.noteAllAccounts();
-    run.work.planAgain();
+/** What the end of a list changes. */
+interface Ended {
+  readonly runId: string;
+  readonly startedAt: number;
+  readonly deps: Pick<SyncDeps, "clock" | "emit">;
+  readonly committer: Committer;
+  readonly stats: RunStats;
+  readonly unusable: UnusableBook;
+  readonly forms: Forms;
+  readonly work: Work;
+  readonly gone: Gone;
+  readonly tier: RunTier;
+}
+
+export class ListEnds {
+  readonly #run: Ended;
+
+  constructor(run: Ended) {
+    this.#run = run;
   }
-  if (unread && progress !== null && progress.kind !== "walk") run.work.allowAgain(key);
-  // Rows of accounts, signals and resolved inputs make company lists and insights due. Without changes, planning can
-  // wait until everything else is done, as it runs then in any case; it reads the whole mirror's state.
-  const { inserted, updated, deleted } = run.stats.of(candidate.stream);
-  const changed = inserted + updated + deleted > 0;
-  if (changed && (stream.scope === "organization" || candidate.mode === "resolve")) run.work.planAgain();
-};
 
-/** Stores the state of a list that was read, and closes it. `more`: what its reading does not show. */
-export const finishList = async (
-  run: SyncRun,
-  list: OpenList,
-  verdict: Verdict,
-  more: Partial<ScopeState> = {},
-): Promise<void> => {
-  const outcome = { ...verdict, now: run.deps.clock.now(), runId: run.runId };
-  await commitState(run, { ...finishedState(liveOf(list.state), outcome), ...more });
-  closeList(run, list);
-};
+  /** Stores a list's state in a commit of its own. */
+  async commit(state: ScopeState): Promise<void> {
+    // Rows of an organization's list may make other lists due once it is done.
+    const canWait = streamSpec(state.stream).scope !== "organization";
+    await this.#run.committer.commit({ loads: [], requests: [], states: [state], bytes: 0, canWait });
+  }
 
-export const noteUnconfirmed = (run: SyncRun, { stream }: OpenList, { rows, because }: Unconfirmed): void => {
-  const text = `${stream.name}: ${counted(rows, "row")} unconfirmed: ${because}`;
-  run.deps.emit({ kind: "note", level: "warn", text });
-};
+  /** The list is up to date. */
+  close(list: OpenList): void {
+    if (hasEnded(list)) return;
+    const { stats, unusable, forms, work } = this.#run;
+    const { state, candidate, stream, key } = list;
+    list.tell({ kind: "finished" });
+    work.finish(list);
+    if (unusable.read(candidate)) work.planAgain();
+    if (isExcerpt(state)) return;
+    this.#noteAllAccounts(list, state);
+    // If the list turned out to return content that its rows lack, it is read completely once.
+    const { grants, walkedWith } = forms.ofStream(stream.name);
+    const unread = liveOf(state).wantedContent.some((name) => grants.includes(name) && !walkedWith.includes(name));
+    const progress = progressOf(state);
+    if (unread && progress !== null && progress.kind !== "walk") work.allowAgain(key);
+    // Rows of accounts, signals and resolved inputs make company lists and insights due. Without changes, planning can
+    // wait until everything else is done, as it runs then in any case; it reads the whole mirror's state.
+    const { inserted, updated, deleted } = stats.of(candidate.stream);
+    const changed = inserted + updated + deleted > 0;
+    if (changed && (stream.scope === "organization" || candidate.mode === "resolve")) work.planAgain();
+  }
 
-/** The list failed. Its pages stay committed, and the next run continues there. */
-export const failList = async (
-  run: SyncRun,
-  list: OpenList,
-  error: DuckmirrorError,
-  outcome: { readonly resumable: boolean; readonly unconfirmed?: number },
-): Promise<void> => {
-  if (list.state.kind === "finished") return;
-  const { resumable } = outcome;
-  list.tell({ kind: "failed", error, resumable });
-  run.work.drop(list);
-  const { stream } = list.candidate;
-  const stats = run.stats.of(stream);
-  stats.failed ??= `${error.code}: ${error.message}`;
-  const text = failureText(stats.failures, stream, error);
-  if (text !== null) run.deps.emit({ kind: "note", level: "warn", text });
-  if (error.code === "TIER_LOWERED") run.tierLowered = true;
-  if (progressOf(list.state) === null || isExcerpt(list.state)) return;
-  const row = { ...walkingState(list.state, run.runId), error: error.code };
-  if (resumable) return commitState(run, row);
-  const unconfirmed = { rows: outcome.unconfirmed ?? row.unconfirmed?.rows ?? 0, because: error.message };
-  const checkedAt = run.deps.clock.now();
-  await commitState(run, { ...row, status: "failed", walkId: null, cursor: null, unconfirmed, checkedAt });
-};
+  /** A walk of all accounts shows which companies and owners no account brings along, if it began in this run. */
+  #noteAllAccounts({ stream }: OpenList, state: ListState): void {
+    const isWalk = stream.name === "accounts" && progressOf(state)?.kind === "walk";
+    if (!isWalk || liveOf(state).startedAt < this.#run.startedAt) return;
+    this.#run.gone.noteAllAccounts();
+    this.#run.work.planAgain();
+  }
 
-/** Leaves the list unfinished; the next run continues it. */
-export const putOff = (run: SyncRun, list: OpenList): void => {
-  if (isActive(list.state)) for (const read of list.state.requests.unsent) list.tell({ kind: "lost", read });
-  run.work.drop(list);
-  run.stats.of(list.candidate.stream).left = true;
-};
+  /** Stores the state of a list that was read, and closes it. `more`: what its reading does not show. */
+  async finish(list: OpenList, verdict: Verdict, more: Partial<ScopeState> = {}): Promise<void> {
+    const outcome = { ...verdict, now: this.#run.deps.clock.now(), runId: this.#run.runId };
+    await this.commit({ ...finishedState(liveOf(list.state), outcome), ...more });
+    this.close(list);
+  }
 
-/** The number of mirrored rows of a list changed by `by`. */
-export const adjustRows = (run: SyncRun, list: OpenList, by: number): void => {
-  list.tell({ kind: "rows", by });
-  run.work.countRows(list);
-};
+  noteUnconfirmed({ stream }: OpenList, { rows, because }: Unconfirmed): void {
+    const text = `${stream.name}: ${counted(rows, "row")} unconfirmed: ${because}`;
+    this.#run.deps.emit({ kind: "note", level: "warn", text });
+  }
+
+  /** The list failed. Its pages stay committed, and the next run continues there. */
+  async fail(
+    list: OpenList,
+    error: DuckmirrorError,
+    outcome: { readonly resumable: boolean; readonly unconfirmed?: number },
+  ): Promise<void> {
+    if (list.state.kind === "finished") return;
+    const { resumable } = outcome;
+    list.tell({ kind: "failed", error, resumable });
+    const { runId, deps, stats, work, tier } = this.#run;
+    const { state } = list;
+    work.drop(list);
+    const { stream } = list.candidate;
+    const counts = stats.of(stream);
+    counts.failed ??= `${error.code}: ${error.message}`;
+    const text = failureText(counts.failures, stream, error);
+    if (text !== null) deps.emit({ kind: "note", level: "warn", text });
+    if (error.code === "TIER_LOWERED") tier.noteLowered();
+    if (progressOf(state) === null || isExcerpt(state)) return;
+    const row = { ...walkingState(state, runId), error: error.code };
+    if (resumable) return this.commit(row);
+    const unconfirmed = { rows: outcome.unconfirmed ?? row.unconfirmed?.rows ?? 0, because: error.message };
+    const checkedAt = deps.clock.now();
+    await this.commit({ ...row, status: "failed", walkId: null, cursor: null, unconfirmed, checkedAt });
+  }
+
+  /** Leaves the list unfinished; the next run continues it. */
+  putOff(list: OpenList): void {
+    if (isActive(list.state)) for (const read of list.state.requests.unsent) list.tell({ kind: "lost", read });
+    this.#run.work.drop(list);
+    this.#run.stats.of(list.candidate.stream).left = true;
+  }
+}

@@ -22,6 +22,16 @@ export interface OpenList {
   readonly deciding: boolean;
 }
 
+/** Reads the lists of a run (read-list.ts). */
+export interface ListReader {
+  /** Lets a list decide about an event, after those that wait already. */
+  apply(list: OpenList, event: Deciding): Promise<void>;
+  /** Decides the next pages of a list, or ends it. Call it after every commit of its pages. */
+  goOn(list: OpenList): Promise<void>;
+  /** Lists that waited for the accounts look for their gone rows now. */
+  searchOn(): Promise<void>;
+}
+
 export const createOpenList = (candidate: Candidate, first: ListState): OpenList => {
   let state = first;
   let deciding = false;

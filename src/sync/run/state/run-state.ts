@@ -1,5 +1,5 @@
-import type { KnownTier } from "../../../core/state/tier.ts";
-import type { Archive } from "../../../warehouse/archive/archive.ts";
+// One sync run: what stays the same in it, and its parts. Each part owns what it holds: others change that by its methods alone. A
+// function names the parts that it uses, `Run<"forms" | "work">`; only what begins and ends a run takes it whole.
 import type { Beginning } from "../../list/events.ts";
 import { type ListState, readingOf } from "../../list/state.ts";
 import type { BudgetBook } from "../../plan/budgets/budget-book.ts";
@@ -8,21 +8,25 @@ import type { Committer } from "./committer.ts";
 import type { Ending } from "./ending.ts";
 import type { Forms } from "./forms.ts";
 import type { Gone } from "./gone.ts";
-import type { OpenList } from "./open-list.ts";
+import type { ListEnds } from "./list-ends.ts";
+import type { ListReader, OpenList } from "./open-list.ts";
 import type { SyncDeps, SyncOptions } from "./run-input.ts";
 import type { RunStats } from "./run-stats.ts";
+import type { RunTier } from "./run-tier.ts";
 import type { UnusableBook } from "./unusable-book.ts";
 import type { Work } from "./work.ts";
 
-/** State of one run. */
-export interface SyncRun {
+interface Constants {
   readonly runId: string;
   readonly startedAt: number;
   readonly options: SyncOptions;
   /** The dependencies, with the signals of `ending`. */
   readonly deps: SyncDeps;
+}
+
+interface Parts {
+  /** Why the run ends early. */
   readonly ending: Ending;
-  readonly archive: Archive;
   readonly fetcher: Fetcher;
   readonly committer: Committer;
   readonly stats: RunStats;
@@ -32,18 +36,22 @@ export interface SyncRun {
   readonly forms: Forms;
   readonly work: Work;
   readonly gone: Gone;
-  /** The organization's tier; null: not yet known. */
-  tier: KnownTier | null;
-  /** Full Access lists are empty although the mirror holds rows. */
-  tierLowered: boolean;
-  /** A list of the Full Access tier was not empty in this run, so the organization has that tier. */
-  fullAccess: boolean;
+  readonly tier: RunTier;
+  readonly ends: ListEnds;
+  readonly reader: ListReader;
 }
 
+/** A run as far as a function uses it. */
+export type Run<Part extends keyof Parts = never> = Constants & Pick<Parts, Part>;
+
+/** A whole run. */
+export type SyncRun = Run<keyof Parts>;
+
 /** With what a reading of the list begins now. */
-export const beginningOf = (run: SyncRun, { stream }: Pick<OpenList, "stream">): Beginning => ({
+export const beginningOf = (run: Run<"forms">, { stream }: Pick<OpenList, "stream">): Beginning => ({
   ...{ runId: run.runId, now: run.deps.clock.now(), shape: run.forms.ofStream(stream.name) },
 });
 
 /** True when this run has read a page of the list. */
-export const hasGoneOn = (run: SyncRun, state: ListState): boolean => (readingOf(state)?.readAt ?? 0) >= run.startedAt;
+export const hasGoneOn = ({ startedAt }: Run, state: ListState): boolean =>
+  (readingOf(state)?.readAt ?? 0) >= startedAt;

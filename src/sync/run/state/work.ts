@@ -116,6 +116,12 @@ export class Work {
     this.#rows.set(key, liveOf(state).rows);
   }
 
+  /** The number of mirrored rows of a list that is read changed by `by`. */
+  adjustRows(list: OpenList, by: number): void {
+    list.tell({ kind: "rows", by });
+    this.countRows(list);
+  }
+
   /** Rows were added to a list that may not be read now. */
   addRows(key: string, by: number): void {
     this.#rows.set(key, this.rowsOf(key) + by);

@@ -118,6 +118,13 @@ describe("the checker refuses", () => {
       "src/sync/run/a.ts",
       `export const x = (y: number) => ${"y > 0 && ".repeat(16)}y;`,
     ],
+    ["a function that takes a run whole", "src/sync/run/a.ts", "export const x = (run: SyncRun) => run.work;"],
+    ["a part of a run that others can assign", "src/sync/run/state/a.ts", "export class A {\n  x = 1;\n}"],
+    [
+      "a part of a run that others can fill",
+      "src/sync/run/state/a.ts",
+      "export class A {\n  readonly x = new Set();\n}",
+    ],
     ["more than 450 lines", "src/api/a.ts", "export const x = 1;\n".repeat(450)],
   ])("%s", (_, path, code) => {
     expect(problems([path, code])).toHaveLength(1);

@@ -134,6 +134,8 @@ const MOST_FILES = 14;
 const MOST_FUNCTION_LINES = 65;
 /** Where lists are read, what a function decides must fit in a reader's mind. */
 const MOST_BRANCHES = 15;
+/** What defines, begins and dispatches a run. */
+const TAKE_WHOLE_RUNS = ["state/run-state", "begin-run", "dispatcher"].map((name) => `src/sync/run/${name}.ts`);
 /** One file per job. */
 const FLAT_FOLDERS = ["jobs"];
 /** Pure tables, which are better long than split. */
@@ -234,6 +236,16 @@ const wordProblems = ({ path, text }: Parsed): string[] =>
         return word === undefined ? [] : [`${path}:${index + 1}: "${word}" hides who does what: name actor and action`];
       });
 
+/** A run has parts (src/sync/run/state/run-state.ts). Each has one owner, and few files take all of them. */
+const runProblems = ({ path, text, openFields }: Parsed): string[] => {
+  if (!path.startsWith("src/sync/run/")) return [];
+  const takesAll = /\bSyncRun\b/.test(text) && !TAKE_WHOLE_RUNS.includes(path);
+  return [
+    ...(takesAll ? [`${path}: takes a run whole: name the parts that it uses`] : []),
+    ...openFields.map((name) => `${path}: others can change ${name}: only its owner may`),
+  ];
+};
+
 /** A folder with too many files side by side holds several things that need names of their own. */
 const crowdProblems = (paths: readonly string[]): string[] => {
   const counts = new Map<string, number>();
@@ -280,6 +292,7 @@ export const architectureProblems = (sources: readonly SourceFile[]): readonly s
       ...wordProblems(file),
       ...functionProblems(file),
       ...branchProblems(file),
+      ...runProblems(file),
     ]),
     ...crowdProblems([...layered.keys()]),
     ...cycleProblems(layered),

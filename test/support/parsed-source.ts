@@ -22,6 +22,8 @@ export interface Parsed extends SourceFile {
   readonly globals: readonly string[];
   /** Places that read a time from text by `Date`, as written. */
   readonly datesRead: readonly string[];
+  /** Fields of classes that other files can change. */
+  readonly openFields: readonly string[];
   /** Every function: its lines, and its branches without those of functions inside it. */
   readonly functions: readonly { readonly name: string; readonly lines: number; readonly branches: number }[];
 }
@@ -57,6 +59,14 @@ const readsDate = (node: ts.Node): boolean => {
   const isString =
     ts.isCallExpression(first) && ts.isIdentifier(first.expression) && first.expression.text === "String";
   return isString || ts.isStringLiteralLike(first) || ts.isTemplateExpression(first);
+};
+
+/** A field of a class that others can assign, or a collection that others can fill. */
+const isOpenField = (node: ts.Node): node is ts.PropertyDeclaration => {
+  if (!ts.isPropertyDeclaration(node) || ts.isPrivateIdentifier(node.name)) return false;
+  const isReadonly = node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ReadonlyKeyword) === true;
+  const isView = node.type === undefined ? false : /^(readonly|Readonly)/.test(node.type.getText());
+  return !isReadonly || (!isView && /^(new (Map|Set)\b|\[)/.test(node.initializer?.getText() ?? ""));
 };
 
 /** The name a function is called by, also where it is the value of a variable or a property. */
@@ -101,11 +111,13 @@ const parseAnew = (file: SourceFile): Parsed => {
   const imports: Import[] = [];
   const globals: string[] = [];
   const datesRead: string[] = [];
+  const openFields: string[] = [];
   const functions: { name: string; lines: number; branches: number }[] = [];
   const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.ES2022, true);
   const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line;
   const visit = (node: ts.Node): void => {
     if (readsDate(node)) datesRead.push(node.getText());
+    if (isOpenField(node)) openFields.push(node.name.getText());
     if (ts.isFunctionLike(node)) {
       const lines = lineAt(node.getEnd()) - lineAt(node.getStart()) + 1;
       functions.push({ name: nameOf(node), lines, branches: branchesIn(node) });
@@ -124,7 +136,7 @@ const parseAnew = (file: SourceFile): Parsed => {
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return { ...file, imports, globals, datesRead, functions };
+  return { ...file, imports, globals, datesRead, openFields, functions };
 };
 
 /** Parsed files: parsing all takes seconds, and several checks read them. */

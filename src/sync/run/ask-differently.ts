@@ -22,6 +22,9 @@ import type { OpenList } from "./state/open-list.ts";
 import type { Run } from "./state/run-state.ts";
 import { type Sent, whereOf } from "./wanted-call.ts";
 
+/** Parts of a run that a refusal changes. */
+type Asking = Run<"ends" | "forms" | "reader" | "unusable" | "work">;
+
 // After a page failed for good: the same rows in smaller pages. At once while no page of the list was ever answered in
 // this size. Where one was, only if the list failed in the last sync, too: an outage must not make pages small.
 
@@ -38,7 +41,7 @@ export const attemptsWhileSmaller = (run: Run<"forms">, { stream }: OpenList): {
 
 /** Asks for smaller pages. False: their size is not the reason, or every size has failed. */
 export const askForLess = async (
-  run: Run<"forms" | "reader" | "work">,
+  run: Asking,
   list: OpenList,
   request: ReadRequest,
   failure: SizeFailure,
@@ -172,11 +175,7 @@ const nextShape = (run: Run<"forms">, list: OpenList, refused: Refused, outcome:
 };
 
 /** Gives all lists of the stream this form, and lets those go on that can. */
-export const useShape = async (
-  run: Run<"forms" | "reader" | "work">,
-  { stream }: Pick<OpenList, "stream">,
-  shape: ListShape,
-): Promise<void> => {
+export const useShape = async (run: Asking, { stream }: Pick<OpenList, "stream">, shape: ListShape): Promise<void> => {
   run.forms.use(stream.name, shape);
   for (const other of run.work.listsOf(stream.name)) {
     other.tell({ kind: "form", shape });
@@ -192,7 +191,7 @@ const triesForItself = (run: Run<"forms">, list: OpenList, { later }: { readonly
   !later && isOneOfMany(list) && (progressOf(list.state) === null || run.forms.ofStream(list.stream.name).settled);
 
 /** Gives the other lists of the stream, of which no page is on its way, the stream's form. None is sent in another one meanwhile. */
-export const shareForm = async (run: Run<"forms" | "reader" | "work">, list: OpenList): Promise<void> => {
+export const shareForm = async (run: Asking, list: OpenList): Promise<void> => {
   const { name } = list.stream;
   const isIdle = (other: OpenList) => other !== list && underWayOf(other.state) === 0;
   const others = run.work.listsOf(name).filter(isIdle);
@@ -204,12 +203,7 @@ export const shareForm = async (run: Run<"forms" | "reader" | "work">, list: Ope
  * Fails a list that was refused in every form. What was given up was not at fault: the next sync begins with the form of
  * before, and the other lists of the stream go on in theirs.
  */
-const failInEveryForm = async (
-  run: Run<"ends" | "forms" | "reader" | "unusable" | "work">,
-  list: OpenList,
-  error: DuckmirrorError,
-  later: boolean,
-) => {
+const failInEveryForm = async (run: Asking, list: OpenList, error: DuckmirrorError, later: boolean) => {
   const before = acceptedForm(list.state) ?? initialShape(run.options.largestPage);
   const isOwn = triesForItself(run, list, { later });
   if (!later && isOneOfMany(list)) run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true });
@@ -250,11 +244,7 @@ const mayTryForms = (
 };
 
 /** After a refusal: tries the next list shape, or abandons the scope. */
-export const askDifferently = async (
-  run: Run<"ends" | "forms" | "reader" | "unusable" | "work">,
-  sent: Sent,
-  outcome: Refusal,
-): Promise<void> => {
+export const askDifferently = async (run: Asking, sent: Sent, outcome: Refusal): Promise<void> => {
   const { list, read } = sent;
   const { name } = list.stream;
   const refused = refusedRequest(run, sent);

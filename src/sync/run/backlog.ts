@@ -10,7 +10,7 @@ import { contentNames } from "../request/calls.ts";
 import type { Fetcher } from "../request/fetcher.ts";
 import { leaveWalk } from "./begin-anew.ts";
 import { enoughReady } from "./ready-lists.ts";
-import { createOpenList } from "./state/open-list.ts";
+import { OpenList } from "./state/open-list.ts";
 import type { Run } from "./state/run-state.ts";
 import type { Work } from "./state/work.ts";
 
@@ -51,7 +51,7 @@ const announce = (run: Run, candidates: readonly Candidate[]): void => {
 
 /** What decides which candidate starts next. */
 interface Busy {
-  readonly work: Pick<Work, "lists">;
+  readonly work: Pick<Work, "open">;
   readonly fetcher: Pick<Fetcher, "isFailing">;
 }
 
@@ -59,7 +59,7 @@ interface Busy {
 export const nextOf = (all: readonly Candidate[], run: Busy): Candidate | undefined => {
   let earliest = TURNS;
   let readsAccounts = false;
-  for (const { candidate } of run.work.lists()) {
+  for (const { candidate } of run.work.open.values()) {
     earliest = Math.min(earliest, turnOf(candidate));
     // What is asked of an account before its list is read would be asked again, if the list brings another version of it.
     readsAccounts ||= candidate.stream === "accounts";
@@ -78,7 +78,7 @@ const isOverBudget = (run: Run<"budgets">, { stream, mode }: Candidate) =>
 
 const leaveToLater = (run: Run<"budgets" | "stats">, { stream, mode }: Candidate): void => {
   run.budgets.leaveOut({ stream, work: workOf(mode) });
-  run.stats.of(stream).left = true;
+  run.stats.leave(stream);
 };
 
 const start = async (
@@ -98,9 +98,9 @@ const start = async (
     filtered: run.forms.isFiltered(candidate.stream),
     content: contentNames(streamSpec(candidate.stream), options),
   });
-  const list = createOpenList(candidate, first);
-  run.work.open(list);
-  run.stats.of(candidate.stream).modes.add(candidate.mode);
+  const list = new OpenList(candidate, first);
+  run.work.begin(list);
+  run.stats.addMode(candidate.stream, candidate.mode);
   if (candidate.meanwhile) leaveWalk(run, list);
   await run.reader.goOn(list);
 };
@@ -118,7 +118,7 @@ export const createBacklog = (
 
   const enqueue = (candidates: readonly Candidate[]): boolean => {
     const fresh = run.work.take(candidates);
-    for (const { stream, requests } of fresh) run.stats.of(stream).planned += requests ?? 1;
+    for (const { stream, requests } of fresh) run.stats.plan(stream, requests ?? 1);
     announce(run, fresh);
     pending = [...pending, ...fresh].sort((a, b) => b.worth - a.worth);
     return fresh.length > 0;
@@ -134,7 +134,7 @@ export const createBacklog = (
       const { forms, unusable } = run;
       const suspected = (id: string, tracked: boolean) => run.gone.isSuspect(id, tracked);
       const plan = await planner(
-        { shapes: forms.ofStreams, access, suspected, unusable: unusable.known() },
+        { shapes: forms.ofStreams, access, suspected, unusable: unusable.known },
         deps.clock.now(),
       );
       unusable.leaveOut(plan.waiting);
@@ -145,22 +145,23 @@ export const createBacklog = (
       return enqueue(plan.candidates);
     },
     promote: async (mostLists) => {
-      while (!enoughReady(run) && run.work.openLists < mostLists) {
+      while (!enoughReady(run) && run.work.open.size < mostLists) {
         const candidate = nextOf(pending, run);
         if (candidate === undefined) return;
         pending.splice(pending.indexOf(candidate), 1);
         if (isUseless(run, candidate)) continue;
-        if (run.unusable.isShut(candidate)) run.stats.of(candidate.stream).left = true;
+        if (run.unusable.isShut(candidate)) run.stats.leave(candidate.stream);
         else if (isOverBudget(run, candidate)) leaveToLater(run, candidate);
         else await start(run, candidate, states);
       }
     },
     isEmpty: () => pending.length === 0,
     leave: () => {
-      for (const candidate of pending) run.stats.of(candidate.stream).left = true;
+      for (const candidate of pending) run.stats.leave(candidate.stream);
       if (!awaitsTier) return;
       // These were not even planned: they waited for the account list to show the tier.
-      for (const name of options.streams) if (!run.work.hasTakenOf(name)) run.stats.of(name).left = true;
+      const planned = new Set([...run.work.taken].map((key) => key.split("\n")[0]));
+      for (const name of options.streams) if (!planned.has(name)) run.stats.leave(name);
     },
   };
 };

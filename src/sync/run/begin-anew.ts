@@ -58,7 +58,7 @@ export const leaveWalk = (run: Run<"forms" | "unusable">, list: OpenList): void 
   if (waiting === undefined || !isActive(state) || !showsChanges(run, state)) return;
   const context = { stream, count: waiting.places, until: isoTime(waiting.until) };
   const error = new DuckmirrorError("ANSWERS_UNUSABLE", context);
-  list.waiting.push(leaving(run, list, { row: readSoFar(state.reading.progress).end, error }));
+  list.later(leaving(run, list, { row: readSoFar(state.reading.progress).end, error }));
 };
 
 /** Reads the changes of a resumed walk whose next page failed. False: they cannot be read. */

@@ -24,12 +24,12 @@ import { createEnding } from "./state/ending.ts";
 import { Forms } from "./state/forms.ts";
 import { Gone } from "./state/gone.ts";
 import { ListEnds } from "./state/list-ends.ts";
-import type { SyncDeps, SyncOptions } from "./state/run-input.ts";
+import type { RunConstants, SyncDeps, SyncOptions } from "./state/run-input.ts";
 import type { SyncRun } from "./state/run-state.ts";
-import { createRunStats } from "./state/run-stats.ts";
+import { RunStats } from "./state/run-stats.ts";
 import { RunTier } from "./state/run-tier.ts";
 import { openScope } from "./state/scope-marks.ts";
-import { createUnusableBook } from "./state/unusable-book.ts";
+import { UnusableBook } from "./state/unusable-book.ts";
 import { Work } from "./state/work.ts";
 
 /** A run under way, with what its report needs in the end. */
@@ -47,10 +47,7 @@ export interface BegunRun {
   readonly firstResults: FirstResults | null;
 }
 
-interface Identity {
-  readonly runId: string;
-  readonly startedAt: number;
-}
+type Identity = Pick<RunConstants, "runId" | "startedAt">;
 
 /** Takes up paid answers that a killed run left in the archive. */
 const recoverAnswers = async ({ warehouse, archive, emit }: SyncDeps, startedAt: number): Promise<void> => {
@@ -68,16 +65,7 @@ const correctStamps = async ({ warehouse, emit }: SyncDeps, { runId, startedAt }
 };
 
 /** Plans the run and records it. */
-const planRun = async (
-  options: SyncOptions,
-  deps: SyncDeps,
-  { runId, startedAt }: Identity,
-): Promise<
-  Omit<BegunRun, "run" | "archive" | "quota" | "firstResults"> & {
-    readonly shapes: ReadonlyMap<StreamName, ListShape>;
-    readonly lastRemaining: number | null;
-  }
-> => {
+const planRun = async (options: SyncOptions, deps: SyncDeps, { runId, startedAt }: Identity) => {
   const { warehouse, tracer = noTracer } = deps;
   const stored = [...shapesIn(await warehouse.capabilities())];
   const shapes = new Map(stored.map(([name, shape]) => [name, withLargePagesAgain(shape, startedAt)]));
@@ -86,7 +74,8 @@ const planRun = async (
   const tier = deps.tier.known;
   const access = accessOf(tier, startedAt, options.allowMassDelete);
   const plan = await inSpan(tracer, "plan", () => planner({ shapes, access }, startedAt));
-  const mode = options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
+  const mode: SyncReport["mode"] =
+    options.full || plan.candidates.some((candidate) => candidate.mode === "walk") ? "full" : "incremental";
   const rates = ratesOf(await readPastRuns(warehouse.database), options.streams);
   const forecast = forecastOf(plan.context, plan.candidates, rates);
   const rollOver = await readRollOver(warehouse.database);
@@ -132,9 +121,9 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     ...{ ...identity, options, deps: own, ending },
     fetcher: fetcherOf(identity, { ...own, ...known, stop, archive, onQuota: quota.see }),
     committer: firstResults?.committer ?? committer,
-    stats: createRunStats(),
+    stats: new RunStats(),
     budgets: await openBudgets(options.budgets, deps),
-    unusable: createUnusableBook(unusableIn(capabilities), clock.now),
+    unusable: new UnusableBook(unusableIn(capabilities), clock.now),
     forms: new Forms(shapes, { ...options, remember }),
     work: new Work({ rows: await readScopeRows(warehouse.database), states: planned.plan.view.states }, options),
     gone: new Gone(),

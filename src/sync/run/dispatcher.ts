@@ -111,7 +111,7 @@ const noteUnusable = (run: Run<"unusable">, { list, read }: Picked, free: boolea
 
 /** Applies a failure: smaller pages, another way of reading, or the end of the list in this run. */
 const takeFailure = async (
-  run: Run<"ends" | "fetcher" | "forms" | "reader" | "work">,
+  run: Run<"ends" | "fetcher" | "forms" | "reader" | "unusable" | "work">,
   { list, read }: Picked,
   { error, notFound, size }: Extract<Fetched["result"], { kind: "failed" }>,
 ): Promise<void> => {
@@ -210,25 +210,25 @@ const launch = (run: SyncRun, traffic: Traffic, picked: Picked): Promise<void> =
 
 /** With nothing in progress: decides on rows that company lists lost, then checks whether more work became due. */
 const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
-  await settleAbsentCompanies(run, run.gone.takeAbsent());
+  await settleAbsentCompanies(run, run.gone.absent.take());
   // A company whose list answers 404 is asked for itself first: if it is gone, it is one company, not its rows.
-  if (run.gone.losing.some(({ candidate }) => run.gone.isSuspect(candidate.scope)) && (await backlog.replan()))
+  if (run.gone.losing.items.some(({ candidate }) => run.gone.isSuspect(candidate.scope)) && (await backlog.replan()))
     return true;
-  const losing = run.gone.takeLosing();
+  const losing = run.gone.losing.take();
   for (const name of new Set(losing.map((list) => list.stream.name))) {
     const lists = losing.filter((list) => list.stream.name === name);
     await settleDeletes(run, streamSpec(name), lists);
   }
   await run.reader.searchOn();
   if ((await backlog.replan()) || !backlog.isEmpty()) return true;
-  const stuck = [...run.work.lists()].find((list) => !hasReady(list));
+  const stuck = [...run.work.open.values()].find((list) => !hasReady(list));
   if (stuck !== undefined) throw new TypeError(`${stuck.key} waits for nothing`);
-  return run.work.openLists > 0;
+  return run.work.open.size > 0;
 };
 
 /** Leaves lists to a later run whose budget is spent, or whose stream is shut, once nothing of them is in progress. */
 const leaveForbidden = (run: Run<"budgets" | "ends" | "unusable" | "work">): void => {
-  for (const list of run.work.lists()) {
+  for (const list of run.work.open.values()) {
     const isShut = run.unusable.isShut(list.candidate);
     if (!isShut && (!run.budgets.limits || run.budgets.room(purposeOf(list)) !== "spent")) continue;
     const waits = hasReady(list) && underWayOf(list.state) === 0 && requestsOf(list.state).uncommitted === 0;
@@ -264,5 +264,5 @@ export const dispatch = async (run: SyncRun, planner: Planner, initial: Plan): P
   run.committer.setPaced(false);
   while (traffic.open > 0) await changed(traffic);
   backlog.leave();
-  for (const list of [...run.work.lists()]) run.ends.putOff(list);
+  for (const list of [...run.work.open.values()]) run.ends.putOff(list);
 };

@@ -1,7 +1,7 @@
-// The end of a run: what it leaves in the mirror, its report, the publish.
+// The end of a run: how it ended, what it leaves in the mirror, its report, the publish.
 import type { Quota } from "../../api/outcome.ts";
-import { streamSpec, wantedContent } from "../../catalog/streams.ts";
-import { type DuckmirrorError, type ErrorCode, isCode } from "../../core/errors.ts";
+import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { DuckmirrorError, type ErrorCode, EXIT, isCode } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { problemOf } from "../../core/report/problem.ts";
 import type { CheckReport, RunStatus, SyncReport, SyncResult } from "../../core/report/sync-report.ts";
@@ -11,17 +11,104 @@ import { isoTime } from "../../core/time.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneHistory, pruneLedger } from "../../warehouse/file/upkeep/history-retention.ts";
 import { readCheckResults } from "../../warehouse/read/check-results.ts";
-import { readCreditsLeft } from "../plan/credits.ts";
+import { readCreditsLeft, readLastQuota } from "../plan/credits.ts";
 import { forecastErrorJson } from "../plan/forecast/forecast.ts";
 import { rememberUnusable } from "../plan/remembered.ts";
 import type { BegunRun } from "./begin-run.ts";
-import type { End } from "./how-it-ended.ts";
-import { settleOwners } from "./settle/apply-absences.ts";
-import { dropInsights } from "./settle/apply-deletes.ts";
+import { dropInsights, settleOwners } from "./settle/apply-absences.ts";
 import { eraseFollowers } from "./settle/remove-company.ts";
-import { type ProvenStream, readCompleteness } from "./state/completeness.ts";
+import { missingParents, type ProvenStream, readCompleteness } from "./state/completeness.ts";
 import type { Run } from "./state/run-state.ts";
 import { closeScope, eraseOutside } from "./state/scope-marks.ts";
+
+export interface End {
+  readonly status: RunStatus;
+  /** null: all due work is done. */
+  readonly error: DuckmirrorError | null;
+}
+
+/** The error of a run without credits, with the end of the period; `report`: the one that the time comes from. */
+export const untilReset = (stop: DuckmirrorError, resetsAt: number, report: "own" | "earlier"): DuckmirrorError => {
+  if (stop.context.until) return stop;
+  const end = new Date(resetsAt).toISOString();
+  // An earlier report may be outdated, because credits can be bought.
+  const until = report === "own" ? ` until ${end}` : `; by its last report the period ends at ${end}`;
+  return new DuckmirrorError("QUOTA_SPENT", { until });
+};
+
+/** Adds the end of the quota period to the error of a run without credits, from this run's or an earlier report. */
+const tellReset = async (run: Run, stop: DuckmirrorError): Promise<DuckmirrorError> => {
+  const { ledger, warehouse, clock, emit } = run.deps;
+  if (stop.code !== "QUOTA_SPENT") return stop;
+  const own = ledger.snapshot().resetsAt;
+  const resetsAt = own ?? (await readLastQuota(warehouse.database))?.resetsAt ?? null;
+  if (resetsAt === null || resetsAt <= clock.now()) return stop;
+  emit({ kind: "waiting", why: "quota", until: resetsAt, stream: null });
+  return untilReset(stop, resetsAt, own === null ? "earlier" : "own");
+};
+
+/** Reports a failure of a stream that had none while its work was done. */
+const reportFailure = ({ stats, deps }: Run<"stats">, stream: StreamName, error: DuckmirrorError): void => {
+  if (stats.fail(stream, error)) deps.emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });
+};
+
+/** Reports lists or records that wait, because their answers could not be used, as failures of their streams. */
+const reportWaiting = (run: Run<"stats" | "unusable">): void => {
+  for (const { stream: name, places, until } of run.unusable.waiting) {
+    const stream = run.options.streams.find((wanted) => wanted === name);
+    if (stream === undefined) continue;
+    const context = { stream, count: places, until: isoTime(until) };
+    reportFailure(run, stream, new DuckmirrorError("ANSWERS_UNUSABLE", context));
+  }
+};
+
+/** Marks streams below accounts or companies as failed, with advice, when none of these are known. */
+const noteMissingParents = async (run: Run<"stats" | "tier">): Promise<void> => {
+  const { warehouse } = run.deps;
+  if (run.tier.isPublic) return;
+  if ((await warehouse.scopeStates("accounts")).length > 0) return;
+  const proven = await readCompleteness(warehouse.database);
+  for (const name of run.options.streams) {
+    const error = missingParents(streamSpec(name), { proven, requests: run.stats.of(name).requests });
+    if (error !== null) reportFailure(run, name, error);
+  }
+};
+
+/** End of a run that nothing stopped. `failed`: streams; `cut`: budgets that left work out. */
+export const endOfWork = (failed: readonly string[], cut: readonly string[]): End => {
+  if (failed.length > 0) {
+    return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
+  }
+  if (cut.length === 0) return { status: "done", error: null };
+  return { status: "stopped", error: new DuckmirrorError("BUDGET_REACHED", { budgets: cut.join(", ") }) };
+};
+
+/** End of the run, from failed streams and the reason for stopping. Throws the fault that ended it. */
+export const endOf = async (
+  run: Run<"budgets" | "ending" | "fetcher" | "stats" | "tier" | "unusable">,
+): Promise<End> => {
+  const reason = run.ending.reason();
+  switch (reason?.kind) {
+    case "failed":
+      throw reason.fault;
+    case "stopped": {
+      const error = await tellReset(run, reason.error);
+      return { status: error.exitCode === EXIT.budget ? "stopped" : "failed", error };
+    }
+    case "interrupted":
+      return { status: "interrupted", error: new DuckmirrorError("INTERRUPTED") };
+    case undefined: {
+      const refused = run.fetcher.tokenRefused();
+      if (refused !== null) return { status: "failed", error: refused };
+      await noteMissingParents(run);
+      reportWaiting(run);
+      const failed = run.options.streams.filter((stream) => run.stats.of(stream).failed !== null);
+      return endOfWork(failed, run.budgets.cut());
+    }
+    default:
+      return reason satisfies never;
+  }
+};
 
 const reportJson = ({ checks: _, ...report }: SyncReport): JsonObject => {
   const streams = report.streams.map(
@@ -41,16 +128,15 @@ const endScope = async ({ options, deps, runId, forms, stats }: Run<"forms" | "s
   if (!options.eraseOutside) return;
   // What follows accounts is found by their marks, so it is erased before them.
   await deps.warehouse.mark({ of: "followers" });
-  for (const [stream, rows] of await eraseFollowers(deps.warehouse, scopeRun)) stats.of(stream).deleted += rows;
-  for (const [stream, rows] of await eraseOutside(scopeRun, forms.ofStreams)) stats.of(stream).deleted += rows;
+  for (const [stream, rows] of await eraseFollowers(deps.warehouse, scopeRun)) stats.countDeleted(stream, rows);
+  for (const [stream, rows] of await eraseOutside(scopeRun, forms.ofStreams)) stats.countDeleted(stream, rows);
 };
 
 /** Removes what belonged to rows that are gone, and settles rows outside the scope. */
 export const settleRest = async (run: Run<"forms" | "gone" | "stats">): Promise<void> => {
   // Owners and insights of erased accounts go with them.
   await endScope(run);
-  const { inserted, updated, deleted } = run.stats.of("accounts");
-  if (inserted + updated + deleted > 0 || run.gone.hasAllAccounts) await settleOwners(run);
+  if (run.stats.hasChanged("accounts") || run.gone.hasAllAccounts) await settleOwners(run);
   await dropInsights(run);
 };
 
@@ -169,7 +255,7 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   await warehouse.commit({ runId: run.runId, loads: [], requests: [], scopes: [], quota: quota.take(true) });
   await warehouse.database.run(sqlText("plan/drop-finished-walks.sql"));
   // A token or a service that fails as a whole says nothing of single lists.
-  const unusable = EVERYWHERE.includes(error?.code) ? run.unusable.before : run.unusable.known();
+  const unusable = EVERYWHERE.includes(error?.code) ? run.unusable.before : run.unusable.known;
   const open = unusable.filter((entry) => isOpen(entry, run));
   await rememberUnusable(warehouse, open, clock.now());
   await archive.close();

@@ -17,7 +17,6 @@ import { readDeep } from "./settle/read-deep.ts";
 import { settleAfterChanges } from "./settle/suspects.ts";
 import type { Deciding, ListReader, OpenList } from "./state/open-list.ts";
 import { beginningOf, hasGoneOn, type Run } from "./state/run-state.ts";
-import { markReturned } from "./state/scope-marks.ts";
 
 /** Parts of a run that the steps of a list change. */
 type Reading = Run<Asks | "ending" | "ends" | "forms" | "gone" | "unusable" | "work">;
@@ -32,7 +31,7 @@ const seenBy = async (run: Run, list: Active): Promise<number> => {
 /** In a filtered list only the rows inside the scope count; a complete walk shows which these are. */
 const countScope = async ({ deps }: Run, list: Active, name: ScopedTable, complete: boolean): Promise<number> => {
   const isShown = complete && list.reading.progress.kind === "walk";
-  if (isShown) await markReturned(deps.warehouse, name, list.walkId);
+  if (isShown) await deps.warehouse.mark({ of: "walk", table: name, inside: true, walkId: list.walkId });
   return deps.warehouse.countRows(name);
 };
 
@@ -79,19 +78,19 @@ const noteContent = async (run: Run<"forms">, list: OpenList, whole: boolean): P
 
 /** Finds what is gone after changes were read whose counts differ. */
 const findGone = async (run: Reading, list: OpenList, because: string): Promise<void> => {
-  if (waitsForAccounts(run, list)) return run.gone.waitForAccounts(list);
+  if (waitsForAccounts(run, list)) return run.gone.searching.add(list);
   if (await endedAtWindow(run, list, "varying")) return;
   const isSettled = (await settleByAccount(run, list)) || (await settleAfterChanges(run, list));
   const end = isSettled ? "agrees" : await settleByCounting(run, list);
-  if (end === "agrees") list.waiting.push({ kind: "go-on" });
+  if (end === "agrees") list.later({ kind: "go-on" });
   else if (end === "walk" && !(await endedAtWindow(run, list, "steady")))
-    list.waiting.push({ kind: "walk", because, ...beginningOf(run, list) });
+    list.later({ kind: "walk", because, ...beginningOf(run, list) });
 };
 
 /** What a list that lost rows waits for: its own settlement, or that of all lists of its stream. */
 const deleteRows = async (run: Reading, list: OpenList): Promise<void> => {
   if (list.stream.scope === "organization") await settleDeletes(run, list.stream, [list]);
-  else run.gone.lose(list);
+  else run.gone.losing.add(list);
 };
 
 type Ends = "delete" | "find-gone" | "close-gap" | "end-closing" | "end" | "close" | "fail" | "go-on";
@@ -107,7 +106,7 @@ const keep = async (
     case "note":
       return run.deps.emit({ kind: "note", level: "info", text: effect.text });
     case "mode":
-      return void run.stats.of(name).modes.add(effect.mode);
+      return run.stats.addMode(name, effect.mode);
     case "remember":
       return run.forms.store(name, { ...run.forms.ofStream(name), ...effect.lack });
     case "content":
@@ -128,7 +127,7 @@ const carryOut = async (run: Reading, list: OpenList, effect: Effect): Promise<v
       return deleteRows(run, list);
     case "close-gap":
       if ((await closeGap(run, list)) === "goes on") {
-        list.waiting.push({ kind: "read-changes", shape: run.forms.ofStream(list.stream.name) });
+        list.later({ kind: "read-changes", shape: run.forms.ofStream(list.stream.name) });
       }
       return;
     case "end-closing":
@@ -142,7 +141,7 @@ const carryOut = async (run: Reading, list: OpenList, effect: Effect): Promise<v
       if (await readDeep(run, list, effect.error)) return;
       return run.ends.fail(list, effect.error, { resumable: effect.resumable });
     case "go-on":
-      return void list.waiting.push({ kind: "go-on" });
+      return list.later({ kind: "go-on" });
     default:
       return keep(run, list, effect);
   }
@@ -158,19 +157,19 @@ const decide = async (run: Reading, list: OpenList, event: Deciding): Promise<vo
   if (!isActive(state)) return;
   const facts = await factsOf(run, state);
   // A page arrived while the mirror counted: it counts again.
-  if (list.state !== state) return void list.waiting.unshift(event);
+  if (list.state !== state) return list.later(event, true);
   for (const effect of list.tell({ kind: "go-on", facts })) await carryOut(run, list, effect);
 };
 
 export const createReader = (run: Reading): ListReader => {
   const apply = async (list: OpenList, event: Deciding): Promise<void> => {
-    if (event.kind !== "go-on" || !list.waiting.some(({ kind }) => kind === "go-on")) list.waiting.push(event);
+    if (event.kind !== "go-on" || !list.willGoOn) list.later(event);
     await list.drain((next) => decide(run, list, next));
-    if (list.stream.name === "accounts" && run.work.list(list.key) === undefined) await searchOn();
+    if (list.stream.name === "accounts" && !run.work.open.has(list.key)) await searchOn();
   };
   const goOn = (list: OpenList) => apply(list, { kind: "go-on" });
   const searchOn = async () => {
-    for (const list of run.gone.takeWaiting()) await goOn(list);
+    for (const list of run.gone.searching.take()) await goOn(list);
   };
   return { apply, goOn, searchOn };
 };

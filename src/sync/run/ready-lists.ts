@@ -12,7 +12,7 @@ import { purposeOf } from "./wanted-call.ts";
 
 /** What decides the order of requests. */
 interface RunningLists {
-  readonly work: Pick<Work, "lists">;
+  readonly work: Pick<Work, "open">;
   readonly forms: Pick<Forms, "ofStreams" | "ofLists">;
   readonly budgets: Pick<BudgetBook, "limits" | "room">;
   readonly unusable: Pick<UnusableBook, "isShut">;
@@ -43,7 +43,7 @@ const mayAsk = (run: RunningLists, list: OpenList): boolean =>
 const waitsForShape = (run: RunningLists, { state, stream }: OpenList): boolean => {
   if (state.kind === "single" || run.forms.ofStreams.get(stream.name)?.settled === true) return false;
   const anySettled = run.forms.ofLists().length > 0;
-  for (const other of run.work.lists())
+  for (const other of run.work.open.values())
     if ((!anySettled || other.stream === stream) && underWayOf(other.state) > 0) return true;
   return false;
 };
@@ -51,7 +51,7 @@ const waitsForShape = (run: RunningLists, { state, stream }: OpenList): boolean 
 /** True when no further candidate needs to start. Lists of failing streams do not count: others may still answer. */
 export const enoughReady = (run: RunningLists): boolean => {
   let ready = 0;
-  for (const list of run.work.lists()) {
+  for (const list of run.work.open.values()) {
     if (run.fetcher.isFailing(list.candidate.stream)) continue;
     if (hasReady(list) && !waitsForShape(run, list) && mayAsk(run, list)) ready += 1;
     if (ready === READY_LISTS) return true;
@@ -71,7 +71,7 @@ const isUndecided = ({ state }: OpenList): boolean => {
  * kept for these lists.
  */
 const leastWorth = (run: RunningLists): number => {
-  for (const list of run.work.lists()) {
+  for (const list of run.work.open.values()) {
     if (list.candidate.worth >= LIST_WORTH && isUndecided(list)) return LIST_WORTH;
   }
   return 0;
@@ -87,7 +87,7 @@ const comesBefore = (run: RunningLists, { candidate: one }: OpenList, { candidat
 export const mostValuable = (run: RunningLists): OpenList | null => {
   const least = leastWorth(run);
   let best: OpenList | null = null;
-  for (const list of run.work.lists()) {
+  for (const list of run.work.open.values()) {
     if (list.candidate.worth < least || (best !== null && !comesBefore(run, list, best))) continue;
     if (hasReady(list) && !waitsForShape(run, list) && mayAsk(run, list)) best = list;
   }

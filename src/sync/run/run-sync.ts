@@ -3,8 +3,7 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { BrokenRun, type SyncResult } from "../../core/report/sync-report.ts";
 import { beginRun } from "./begin-run.ts";
 import { dispatch } from "./dispatcher.ts";
-import { finishRun, noteFault, reportBroken, settleRest } from "./finish-run.ts";
-import { type End, endOf } from "./how-it-ended.ts";
+import { type End, endOf, finishRun, noteFault, reportBroken, settleRest } from "./finish-run.ts";
 import type { SyncDeps, SyncOptions } from "./state/run-input.ts";
 
 export type { SyncResult };

@@ -27,6 +27,9 @@ type SentPage = Sent & { readonly read: ReadRequest };
 type Answer = Extract<FetchResult, { kind: "answer" }>;
 type Absence = Extract<FetchResult, { kind: "absent" }>;
 
+/** Parts of a run that an answer changes. */
+type Taking = Run<"committer" | "ends" | "forms" | "gone" | "reader" | "stats" | "tier" | "unusable" | "work">;
+
 /** True when a record outside the scope, in the answer to a request with its filters, shows that the service ignores them. */
 export const ignoresFilters = (
   rowScope: RowScope,
@@ -84,7 +87,7 @@ const countEmbedded = (
     if (table === "earnings_calls") run.work.addRows(stateKey(table, String(fromPath.companyId)), count.inserted);
     const news = newsOf(table, count);
     if (news === null) continue;
-    run.stats.of(table).modes.add("embedded");
+    run.stats.addMode(table, "embedded");
     run.stats.countLoad(table, news);
   }
 };
@@ -130,11 +133,7 @@ export const commitLedger = async (run: Run<"committer">, { requests }: Pick<Sen
 };
 
 /** Learns from a page the form of its list, whether filters work, and the granted page size. Returns whether it is asked for again. */
-const learnForm = async (
-  run: Run<"forms" | "reader" | "work">,
-  { list, read, wanted: { call } }: SentPage,
-  { outcome }: Answer,
-) => {
+const learnForm = async (run: Taking, { list, read, wanted: { call } }: SentPage, { outcome }: Answer) => {
   const { name } = list.stream;
   const tried = run.forms.hasOwn(list);
   const again = await settleShape(run, list, read, call, outcome);
@@ -148,7 +147,7 @@ const learnForm = async (
 
 /** Commits the rows of a page with the state that it leads to. `again`: it is asked for again in another form. */
 const commitPage = async (
-  run: Run<"committer" | "stats" | "work">,
+  run: Taking,
   { list, requests }: SentPage,
   loads: readonly TableLoad[],
   { page, again, bytes }: { readonly page: PageRead; readonly again: boolean; readonly bytes: number },
@@ -171,11 +170,7 @@ const commitPage = async (
 };
 
 /** The answer cannot be used: the list fails, and goes on there in the next run. */
-const failAnswer = async (
-  run: Run<"committer" | "ends">,
-  { list, read, requests }: SentPage,
-  error: DuckmirrorError,
-) => {
+const failAnswer = async (run: Taking, { list, read, requests }: SentPage, error: DuckmirrorError) => {
   list.tell({ kind: "lost", read });
   await commitLedger(run, { requests });
   return run.ends.fail(list, error, { resumable: true });
@@ -189,11 +184,7 @@ const noteEmbedded = ({ gone }: Run<"gone">, loads: readonly TableLoad[]): void 
 };
 
 /** Applies a page of a list. */
-export const takeListAnswer = async (
-  run: Run<"committer" | "ends" | "forms" | "gone" | "reader" | "stats" | "tier" | "work">,
-  sent: SentPage,
-  result: Answer,
-): Promise<void> => {
+export const takeListAnswer = async (run: Taking, sent: SentPage, result: Answer): Promise<void> => {
   const { list, read } = sent;
   const { data, page: meta, bytes } = result.outcome;
   if (!Array.isArray(data)) {
@@ -221,7 +212,7 @@ export const takeListAnswer = async (
  * The service refused the page after the last known row of a list that it does not count: nothing more is requested. The
  * list stays unconfirmed, because the service may limit the page number, or the company may just have gone.
  */
-export const takeEnd = async (run: Run<"committer" | "reader">, { list, read, requests }: SentPage): Promise<void> => {
+export const takeEnd = async (run: Taking, { list, read, requests }: SentPage): Promise<void> => {
   list.tell({ kind: "page", read: refusedPage(read), receivedAt: run.deps.clock.now() });
   list.tell({ kind: "loaded", counts: null, repeated: false });
   await run.committer.commit({ loads: [], requests, states: statesOf(run, list), bytes: 0 });
@@ -242,7 +233,7 @@ const compareEmbedded = async (
 
 /** Commits the rows of a record with its final state. `own`: its version, if it has one. */
 const endRecord = async (
-  run: Run<"committer" | "ends" | "forms" | "stats" | "work">,
+  run: Taking,
   { list, requests }: Sent,
   end: {
     readonly own: number | null;
@@ -264,18 +255,14 @@ const endRecord = async (
 };
 
 /** A record that the service does not know. Companies, and inputs that were resolved before, are decided together, behind guards. */
-const takeAbsentRecord = async (
-  run: Run<"committer" | "ends" | "forms" | "gone" | "stats" | "unusable" | "work">,
-  sent: Sent,
-  { requestId, receivedAt: now, doubtful }: Absence,
-) => {
+const takeAbsentRecord = async (run: Taking, sent: Sent, { requestId, receivedAt: now, doubtful }: Absence) => {
   const { list } = sent;
   const { scope, mode } = list.candidate;
   if (list.stream.scope === "company" && (mode !== "resolve" || (await isResolved(run, list)))) {
     await commitLedger(run, sent);
     if (list.state.kind !== "single") return;
     list.tell({ kind: "absent" });
-    run.gone.noteAbsent({ list, doubtful });
+    run.gone.absent.add({ list, doubtful });
   } else if (mode === "detail") {
     await commitLedger(run, sent);
     run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true, absent: true });
@@ -288,11 +275,7 @@ const takeAbsentRecord = async (
 };
 
 /** Applies the response to the single request of a record: rows and final state are one transaction. */
-export const takeSingleAnswer = async (
-  run: Run<"committer" | "ends" | "forms" | "stats" | "tier" | "work">,
-  sent: Sent,
-  result: Answer,
-): Promise<void> => {
+export const takeSingleAnswer = async (run: Taking, sent: Sent, result: Answer): Promise<void> => {
   const { list } = sent;
   const { outcome, receivedAt: now } = result;
   const loads = (await distrusts(run, list, outcome)) ? [] : rowLoads(sent, result);
@@ -307,11 +290,7 @@ export const takeSingleAnswer = async (
 };
 
 /** 404 on a list or record. */
-export const takeAbsence = async (
-  run: Run<"committer" | "ends" | "forms" | "gone" | "reader" | "stats" | "unusable" | "work">,
-  sent: Sent,
-  result: Absence,
-): Promise<void> => {
+export const takeAbsence = async (run: Taking, sent: Sent, result: Absence): Promise<void> => {
   const { list, read, wanted } = sent;
   if (read === null) return takeAbsentRecord(run, sent, result);
   list.tell({ kind: "lost", read });

@@ -8,7 +8,7 @@ import { isDescending } from "../list/coverage/coverage.ts";
 import { initialShape, type ListShape } from "../list/form.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { detailCall, listCall } from "../request/calls.ts";
-import { guardDeletes, PROBES } from "../run/settle/delete-guard.ts";
+import { guardDeletes, PROBES } from "../run/settle/apply-deletes.ts";
 import type { Check } from "./checks.ts";
 import { cameOrWent, compareAnswer, differs, type Where } from "./newer.ts";
 import type { Difference, Finding } from "./report.ts";

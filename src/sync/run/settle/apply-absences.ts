@@ -1,5 +1,5 @@
-// Applies absences that no list shows. Moves companies whose profile returned 404, and owners without an account, to
-// history, with the same guards as rows that a walk did not return (apply-deletes.ts).
+// Applies absences that no list shows: moves companies whose profile returned 404, and owners and insights without an account, to
+// history. Companies and owners have the same guards as rows that a walk did not return (apply-deletes.ts).
 import { z } from "zod";
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { TableName } from "../../../catalog/tables.ts";
@@ -8,8 +8,10 @@ import { stateKey } from "../../plan/candidate.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
 import type { AbsentCompany } from "../state/gone.ts";
 import type { Run } from "../state/run-state.ts";
-import { guardDeletes } from "./delete-guard.ts";
+import { guardDeletes } from "./apply-deletes.ts";
 import { removeLists } from "./remove-company.ts";
+
+type Settling = Run<"ends" | "forms" | "gone" | "stats" | "unusable" | "work">;
 
 const idRow = z.object({ id: z.string() });
 const mirroredRow = z.object({ id: z.string(), named: z.boolean() });
@@ -24,24 +26,21 @@ const remove = async (run: Run<"stats">, stream: StreamName | null, table: Table
   if (ids.length === 0) return;
   const now = run.deps.clock.now();
   const deleted = await run.deps.warehouse.deleteKeys({ table, ids, runId: run.runId, now });
-  if (stream !== null) run.stats.of(stream).deleted += deleted;
+  if (stream !== null) run.stats.countDeleted(stream, deleted);
 };
 
 /** Removes all lists of a company that is gone; they return 404, too. */
 const removeListsOf = async (run: Run<"stats">, company: string) => {
   const { warehouse, clock } = run.deps;
   const deleted = await removeLists(warehouse, company, { runId: run.runId, now: clock.now() });
-  for (const [name, rows] of deleted) run.stats.of(name).deleted += rows;
+  for (const [name, rows] of deleted) run.stats.countDeleted(name, rows);
 };
 
 /**
  * Decides on inputs that were resolved before and for which the service knows no company now. Their companies are followed
  * no more, which is guarded like a delete; the inputs are asked again at once, for free, as ones that no answer has resolved.
  */
-const settleLostInputs = async (
-  run: Run<"ends" | "stats" | "unusable" | "work">,
-  lost: readonly AbsentCompany[],
-): Promise<void> => {
+const settleLostInputs = async (run: Settling, lost: readonly AbsentCompany[]): Promise<void> => {
   if (lost.length === 0) return;
   const rows = await run.deps.warehouse.countRows("companies");
   const refusal = guardDeletes(streamSpec("companies"), { rows, missing: lost.length }, run.options);
@@ -66,10 +65,7 @@ const settleLostInputs = async (
  * them, or a list of it answered 404, too; inputs that
  * resolved to one of the others are resolved again.
  */
-const settleGone = async (
-  run: Run<"ends" | "forms" | "gone" | "stats" | "unusable">,
-  absent: readonly AbsentCompany[],
-): Promise<void> => {
+const settleGone = async (run: Settling, absent: readonly AbsentCompany[]): Promise<void> => {
   if (absent.length === 0) return;
   const embedded = run.forms.ofStream("accounts").grants.includes("company");
   const scopes = JSON.stringify(absent.map(({ list }) => list.candidate.scope));
@@ -98,10 +94,7 @@ const settleGone = async (
 };
 
 /** Decides on companies and followed inputs that the service answered with 404. */
-export const settleAbsentCompanies = async (
-  run: Run<"ends" | "forms" | "gone" | "stats" | "unusable" | "work">,
-  absent: readonly AbsentCompany[],
-): Promise<void> => {
+export const settleAbsentCompanies = async (run: Settling, absent: readonly AbsentCompany[]): Promise<void> => {
   const isInput = ({ list }: AbsentCompany) => list.candidate.mode === "resolve";
   await settleGone(
     run,
@@ -109,6 +102,13 @@ export const settleAbsentCompanies = async (
   );
   await settleLostInputs(run, absent.filter(isInput));
 };
+
+/**
+ * Removes insights of accounts that are gone; no list shows them. This happens at the end of a run, because a
+ * response sent before the account was deleted brings its insight back.
+ */
+export const dropInsights = async (run: Run<"stats">): Promise<void> =>
+  remove(run, "account_insights", "account_insights", await idsOf(run, "plan/insights-without-account.sql"));
 
 const sighting = z
   .object({ runId: z.string(), ids: z.array(z.string()) })

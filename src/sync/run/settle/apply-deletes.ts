@@ -1,21 +1,51 @@
 // Applies deletes: counts rows that a walk did not return, consults the guard, probes a few by id, then moves them to
-// history.
+// history. The guard is against empty lists, too large a share, and rows that their own route still returns (invariant I3).
 import { z } from "zod";
 import type { StreamSpec } from "../../../catalog/streams.ts";
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
-import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import { isHigher } from "../../list/coverage/coverage.ts";
 import { liveOf, progressOf } from "../../list/state.ts";
 import { finishedState, walkingState } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
 import type { OpenList } from "../state/open-list.ts";
+import type { DeleteGuard } from "../state/run-input.ts";
 import type { Run } from "../state/run-state.ts";
-import { markUnreturned } from "../state/scope-marks.ts";
 import { type Asks, askRows, isAskable } from "./ask-apart.ts";
 import { endCutOff, rememberWindow } from "./at-window.ts";
-import { guardDeletes, type MissingRows, PROBES } from "./delete-guard.ts";
+
+/** Rows requested by id before a delete: a 404 is free and confirms it, a 200 proves the walk wrong. */
+export const PROBES = 3;
+
+/** One scope whose walk added up, and the rows that it did not return. */
+interface MissingRows {
+  readonly list: OpenList;
+  /** Mirrored rows in this scope. */
+  readonly rows: number;
+  readonly missing: number;
+  /** Ids to probe. */
+  readonly sample: readonly string[];
+}
+
+/**
+ * Decides whether missing rows of a stream may be deleted; returns an error if not. `rows`: rows of all lists of the
+ * stream compared in this run, so that one company closing its last job opening is no alarm while others are
+ * unchanged.
+ */
+export const guardDeletes = (
+  stream: StreamSpec,
+  found: { readonly rows: number; readonly missing: number },
+  guard: DeleteGuard,
+): DuckmirrorError | null => {
+  const { rows, missing } = found;
+  if (missing === 0 || guard.allowMassDelete) return null;
+  if (missing >= rows && stream.tier === "full")
+    return new DuckmirrorError("TIER_LOWERED", { stream: stream.name, rows });
+  return missing >= rows || missing / rows > guard.maxShare
+    ? new DuckmirrorError("MASS_DELETE_REFUSED", { stream: stream.name, missing, rows })
+    : null;
+};
 
 // Records that left their list and are still served by their id: archived, or merged into another. The list decides what the
 // mirror holds, once two walks of two runs, each of which adds up, lack them. docs/decisions/gone-rows.md.
@@ -86,20 +116,6 @@ const refuse = async (run: Run<"ends">, scopes: readonly MissingRows[], error: D
   for (const { list, missing } of scopes) await run.ends.fail(list, error, { resumable: false, unconfirmed: missing });
 };
 
-/**
- * Removes insights of accounts that are gone; no list shows them. This happens at the end of a run, because a
- * response sent before the account was deleted brings its insight back.
- */
-export const dropInsights = async (run: Run<"stats">): Promise<void> => {
-  const { warehouse, clock } = run.deps;
-  const sql = sqlText("plan/insights-without-account.sql");
-  const orphans = await warehouse.database.query(sql, [], z.object({ id: z.string() }));
-  if (orphans.length === 0) return;
-  const ids = orphans.map(({ id }) => id);
-  const deleted = await warehouse.deleteKeys({ table: "account_insights", ids, runId: run.runId, now: clock.now() });
-  run.stats.of("account_insights").deleted += deleted;
-};
-
 /** The next run decides, whenever that is: it believes the pages only after it has asked the service again. */
 export const leaveUndecided = async (run: Run<"ends">, list: OpenList): Promise<void> => {
   list.tell({ kind: "believed-no-more" });
@@ -115,7 +131,7 @@ const apply = async (run: Run<"ends" | "forms" | "stats" | "work">, { list, miss
   const now = run.deps.clock.now();
   const state = finishedState(liveOf(list.state), { ...verdict, now, runId: run.runId });
   const deletion = { ...walkOf(list), expected: missing, runId: run.runId, now, scope: state };
-  run.stats.of(list.candidate.stream).deleted += await run.deps.warehouse.deleteMissing(deletion);
+  run.stats.countDeleted(list.candidate.stream, await run.deps.warehouse.deleteMissing(deletion));
   run.ends.close(list);
 };
 
@@ -133,7 +149,8 @@ const leaveOutside = async (
     const { rows, missing } = await missingOf(run, list);
     const empty = missing > 0 && missing === rows;
     if (!empty) {
-      const left = await markUnreturned(warehouse, table, liveOf(list.state).walkId);
+      // They may also be gone; nobody asked.
+      const left = await warehouse.mark({ of: "walk", table, inside: false, walkId: liveOf(list.state).walkId });
       emit({ kind: "note", level: "info", text: `${table}: ${counted(left, "row")} left the scope` });
       run.work.adjustRows(list, -left);
     }

@@ -155,6 +155,6 @@ export const deleteGone = async (run: Run<"stats" | "work">, list: OpenList, ids
   const { name, table } = list.stream;
   const now = run.deps.clock.now();
   const deleted = await run.deps.warehouse.deleteKeys({ table, ids, runId: run.runId, now });
-  run.stats.of(name).deleted += deleted;
+  run.stats.countDeleted(name, deleted);
   run.work.adjustRows(list, -deleted);
 };

@@ -8,8 +8,8 @@ import { liveOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
+import { guardDeletes } from "./apply-deletes.ts";
 import { type Asks, askById, askRows, CONTROLS, deleteGone, isAskable } from "./ask-apart.ts";
-import { guardDeletes } from "./delete-guard.ts";
 import { surplusOf } from "./suspects.ts";
 
 /** Accounts that are asked for in one run, those with the most rows first. */
@@ -19,7 +19,7 @@ const MOST_PROBES = 25;
 
 /** True while the list of accounts is read, so which ones are gone is not known yet. */
 export const waitsForAccounts = (run: Run<"work">, list: OpenList): boolean =>
-  list.stream.name !== "accounts" && run.work.list(stateKey("accounts", "")) !== undefined && surplusOf(list) > 0;
+  list.stream.name !== "accounts" && run.work.open.has(stateKey("accounts", "")) && surplusOf(list) > 0;
 
 const spread = (ids: readonly string[]): readonly string[] => {
   const step = Math.max(1, ids.length / MOST_PROBES);

@@ -34,9 +34,8 @@ import { partCall } from "../../request/calls.ts";
 import { idOf, timeOf } from "../../rows/loads.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
-import { leaveUndecided } from "./apply-deletes.ts";
+import { guardDeletes, leaveUndecided } from "./apply-deletes.ts";
 import { type Asks, askApart, askRows, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
-import { guardDeletes } from "./delete-guard.ts";
 
 /** Rows of a part that still exist cost a credit each; after this many the pages were not the part. */
 const MOST_ALIVE = 3;

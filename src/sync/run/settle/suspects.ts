@@ -10,9 +10,8 @@ import { totalOf } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
-import { missingOf } from "./apply-deletes.ts";
+import { guardDeletes, missingOf } from "./apply-deletes.ts";
 import { type Asks, askRows, CONTROLS, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
-import { guardDeletes } from "./delete-guard.ts";
 
 /** Limits on rows requested by id in one run, and on the time, because paid requests share the rate limit. */
 const MOST_ASKED = 250;

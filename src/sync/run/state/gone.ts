@@ -1,5 +1,5 @@
-// What may be gone from the service: lists that lost rows, companies and owners that no account brought along, profiles that answered 404.
-// Owns these until they are decided on together (settle/): one answer proves little, and a delete is guarded by the rows of all.
+// What may be gone from the service: lists that lost rows, profiles that answered 404, companies and owners that no account brings along.
+// Owns these until settle/ decides on all of a kind together: one answer proves little, and a delete is guarded by the rows of all.
 import type { StreamName } from "../../../catalog/streams.ts";
 import type { OpenList } from "./open-list.ts";
 
@@ -9,49 +9,39 @@ export interface AbsentCompany {
   readonly doubtful: boolean;
 }
 
+/** What waits for a common decision. */
+class Undecided<Item> {
+  #items: readonly Item[] = [];
+
+  get items(): readonly Item[] {
+    return this.#items;
+  }
+
+  add(item: Item): void {
+    this.#items = [...this.#items, item];
+  }
+
+  take(): readonly Item[] {
+    const items = this.#items;
+    this.#items = [];
+    return items;
+  }
+}
+
 export class Gone {
-  readonly #waitForAccounts: OpenList[] = [];
-  readonly #losing: OpenList[] = [];
-  readonly #absent: AbsentCompany[] = [];
-  /** Ids that accounts embedded in this run. */
+  /** Lists that lost rows and wait for the list of accounts, which shows whose rows may be gone. */
+  readonly searching = new Undecided<OpenList>();
+  /** Company lists that lost rows; decided together when their stream is done. */
+  readonly losing = new Undecided<OpenList>();
+  readonly absent = new Undecided<AbsentCompany>();
+  /** Companies and owners that accounts embedded in this run. */
   readonly #embedded = { companies: new Set<string>(), owners: new Set<string>() };
+  readonly owners: ReadonlySet<string> = this.#embedded.owners;
   #hasAllAccounts = false;
   /** Companies of which a list that had rows answered 404. */
   readonly #suspects = new Set<string>();
   readonly #compared = new Map<StreamName, number>();
 
-  /** The list lost rows, and the list of accounts will show whose rows may be gone. */
-  waitForAccounts(list: OpenList): void {
-    this.#waitForAccounts.push(list);
-  }
-
-  takeWaiting(): readonly OpenList[] {
-    return this.#waitForAccounts.splice(0);
-  }
-
-  /** The list of a company lost rows: it is decided on when its stream is done. */
-  lose(list: OpenList): void {
-    this.#losing.push(list);
-  }
-
-  /** Company lists that lost rows. */
-  get losing(): readonly OpenList[] {
-    return this.#losing;
-  }
-
-  takeLosing(): readonly OpenList[] {
-    return this.#losing.splice(0);
-  }
-
-  noteAbsent(company: AbsentCompany): void {
-    this.#absent.push(company);
-  }
-
-  takeAbsent(): readonly AbsentCompany[] {
-    return this.#absent.splice(0);
-  }
-
-  /** An account embedded this company or owner. */
   noteEmbedded(table: "companies" | "owners", id: string): void {
     this.#embedded[table].add(id);
   }
@@ -65,12 +55,6 @@ export class Gone {
     return this.#hasAllAccounts;
   }
 
-  /** Owners that accounts embedded in this run. */
-  get owners(): ReadonlySet<string> {
-    return this.#embedded.owners;
-  }
-
-  /** A list of the company that had rows answered 404. */
   suspect(companyId: string): void {
     this.#suspects.add(companyId);
   }

@@ -10,7 +10,7 @@ import type { Committer } from "./committer.ts";
 import type { Forms } from "./forms.ts";
 import type { Gone } from "./gone.ts";
 import type { OpenList } from "./open-list.ts";
-import type { SyncDeps } from "./run-input.ts";
+import type { RunConstants } from "./run-input.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { RunTier } from "./run-tier.ts";
 import type { UnusableBook } from "./unusable-book.ts";
@@ -25,7 +25,7 @@ const reasonOf = ({ code, context }: DuckmirrorError): string =>
 
 /** What people read of a failure: its text, or that no more failures like it are reported; null: nothing. Counts it. */
 export const failureText = (failures: Map<string, number>, stream: string, error: DuckmirrorError): string | null => {
-  const reason = reasonOf(error);
+  const reason = `${stream} ${reasonOf(error)}`;
   const earlier = failures.get(reason) ?? 0;
   failures.set(reason, earlier + 1);
   if (earlier > MOST_REPORTED) return null;
@@ -37,10 +37,7 @@ export const failureText = (failures: Map<string, number>, stream: string, error
 const hasEnded = ({ state }: OpenList): boolean => state.kind === "finished" || state.kind === "failed";
 
 /** What the end of a list changes. */
-interface Ended {
-  readonly runId: string;
-  readonly startedAt: number;
-  readonly deps: Pick<SyncDeps, "clock" | "emit">;
+interface Ended extends RunConstants {
   readonly committer: Committer;
   readonly stats: RunStats;
   readonly unusable: UnusableBook;
@@ -52,6 +49,8 @@ interface Ended {
 
 export class ListEnds {
   readonly #run: Ended;
+  /** Failed lists by stream, code and reason. */
+  readonly #failures = new Map<string, number>();
 
   constructor(run: Ended) {
     this.#run = run;
@@ -81,9 +80,8 @@ export class ListEnds {
     if (unread && progress !== null && progress.kind !== "walk") work.allowAgain(key);
     // Rows of accounts, signals and resolved inputs make company lists and insights due. Without changes, planning can
     // wait until everything else is done, as it runs then in any case; it reads the whole mirror's state.
-    const { inserted, updated, deleted } = stats.of(candidate.stream);
-    const changed = inserted + updated + deleted > 0;
-    if (changed && (stream.scope === "organization" || candidate.mode === "resolve")) work.planAgain();
+    if (stats.hasChanged(candidate.stream) && (stream.scope === "organization" || candidate.mode === "resolve"))
+      work.planAgain();
   }
 
   /** A walk of all accounts shows which companies and owners no account brings along, if it began in this run. */
@@ -119,9 +117,8 @@ export class ListEnds {
     const { state } = list;
     work.drop(list);
     const { stream } = list.candidate;
-    const counts = stats.of(stream);
-    counts.failed ??= `${error.code}: ${error.message}`;
-    const text = failureText(counts.failures, stream, error);
+    stats.fail(stream, error);
+    const text = failureText(this.#failures, stream, error);
     if (text !== null) deps.emit({ kind: "note", level: "warn", text });
     if (error.code === "TIER_LOWERED") tier.noteLowered();
     if (progressOf(state) === null || isExcerpt(state)) return;
@@ -136,6 +133,6 @@ export class ListEnds {
   putOff(list: OpenList): void {
     if (isActive(list.state)) for (const read of list.state.requests.unsent) list.tell({ kind: "lost", read });
     this.#run.work.drop(list);
-    this.#run.stats.of(list.candidate.stream).left = true;
+    this.#run.stats.leave(list.candidate.stream);
   }
 }

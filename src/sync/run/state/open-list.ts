@@ -8,18 +8,58 @@ import { type Candidate, stateKey } from "../../plan/candidate.ts";
 /** An event that decides something; `go-on` without its facts, which are counted when it is its turn. */
 export type Deciding = Exclude<ListEvent, { kind: "go-on" }> | { readonly kind: "go-on" };
 
-export interface OpenList {
+export class OpenList {
   readonly candidate: Candidate;
   readonly stream: StreamSpec;
   readonly key: string;
-  readonly state: ListState;
+  /** Events that wait for their turn, in order. */
+  readonly #waiting: Deciding[] = [];
+  #state: ListState;
+  #deciding = false;
+
+  constructor(candidate: Candidate, first: ListState) {
+    this.candidate = candidate;
+    this.stream = streamSpec(candidate.stream);
+    this.key = stateKey(candidate.stream, candidate.scope);
+    this.#state = first;
+  }
+
+  get state(): ListState {
+    return this.#state;
+  }
+
+  get deciding(): boolean {
+    return this.#deciding;
+  }
+
   /** Replaces the state. Returns what is to be done about it. */
-  tell(event: ListEvent): readonly Effect[];
-  /** Events that wait for their turn, in order. Two `go-on` are one. */
-  readonly waiting: Deciding[];
-  /** Works through them, one at a time: pages are committed together, and must not be decided about twice. */
-  drain(decide: (event: Deciding) => Promise<void>): Promise<void>;
-  readonly deciding: boolean;
+  tell(event: ListEvent): readonly Effect[] {
+    const { state, effects } = next(this.#state, event);
+    this.#state = state;
+    return effects;
+  }
+
+  /** The event waits for its turn, which is the next one if it comes `first`. */
+  later(event: Deciding, first = false): void {
+    if (first) this.#waiting.unshift(event);
+    else this.#waiting.push(event);
+  }
+
+  /** True while the list waits to go on, so that it need not be asked to. */
+  get willGoOn(): boolean {
+    return this.#waiting.some(({ kind }) => kind === "go-on");
+  }
+
+  /** Works through the events, one at a time: pages are committed together, and must not be decided about twice. */
+  async drain(decide: (event: Deciding) => Promise<void>): Promise<void> {
+    if (this.#deciding) return;
+    this.#deciding = true;
+    try {
+      for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) await decide(event);
+    } finally {
+      this.#deciding = false;
+    }
+  }
 }
 
 /** Reads the lists of a run (read-list.ts). */
@@ -31,35 +71,3 @@ export interface ListReader {
   /** Lists that waited for the accounts look for their gone rows now. */
   searchOn(): Promise<void>;
 }
-
-export const createOpenList = (candidate: Candidate, first: ListState): OpenList => {
-  let state = first;
-  let deciding = false;
-  const waiting: Deciding[] = [];
-  return {
-    candidate,
-    stream: streamSpec(candidate.stream),
-    key: stateKey(candidate.stream, candidate.scope),
-    get state() {
-      return state;
-    },
-    get deciding() {
-      return deciding;
-    },
-    tell: (event) => {
-      const transition = next(state, event);
-      state = transition.state;
-      return transition.effects;
-    },
-    waiting,
-    drain: async (decide) => {
-      if (deciding) return;
-      deciding = true;
-      try {
-        for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) await decide(event);
-      } finally {
-        deciding = false;
-      }
-    },
-  };
-};

@@ -71,3 +71,12 @@ export interface SyncDeps {
   /** Called when a request begins to wait for rate or response; the returned function at its end. */
   readonly onWait?: (() => () => void) | undefined;
 }
+
+/** What stays the same in a run. */
+export interface RunConstants {
+  readonly runId: string;
+  readonly startedAt: number;
+  readonly options: SyncOptions;
+  /** The dependencies, with the signals of the run's ending. */
+  readonly deps: SyncDeps;
+}

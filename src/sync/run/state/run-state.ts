@@ -10,19 +10,11 @@ import type { Forms } from "./forms.ts";
 import type { Gone } from "./gone.ts";
 import type { ListEnds } from "./list-ends.ts";
 import type { ListReader, OpenList } from "./open-list.ts";
-import type { SyncDeps, SyncOptions } from "./run-input.ts";
+import type { RunConstants } from "./run-input.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { RunTier } from "./run-tier.ts";
 import type { UnusableBook } from "./unusable-book.ts";
 import type { Work } from "./work.ts";
-
-interface Constants {
-  readonly runId: string;
-  readonly startedAt: number;
-  readonly options: SyncOptions;
-  /** The dependencies, with the signals of `ending`. */
-  readonly deps: SyncDeps;
-}
 
 interface Parts {
   /** Why the run ends early. */
@@ -42,7 +34,7 @@ interface Parts {
 }
 
 /** A run as far as a function uses it. */
-export type Run<Part extends keyof Parts = never> = Constants & Pick<Parts, Part>;
+export type Run<Part extends keyof Parts = never> = RunConstants & Pick<Parts, Part>;
 
 /** A whole run. */
 export type SyncRun = Run<keyof Parts>;

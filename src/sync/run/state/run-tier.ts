@@ -14,23 +14,18 @@ import { stateKey } from "../../plan/candidate.ts";
 import { rememberTier } from "../../plan/remembered.ts";
 import type { Forms } from "./forms.ts";
 import type { OpenList } from "./open-list.ts";
-import type { SyncDeps, SyncOptions } from "./run-input.ts";
+import type { RunConstants } from "./run-input.ts";
 import type { Work } from "./work.ts";
 
-interface TierOptions {
-  readonly options: Pick<SyncOptions, "streams" | "companies" | "allowMassDelete">;
-  readonly deps: Pick<SyncDeps, "clock" | "emit" | "tier" | "warehouse">;
-  readonly forms: Forms;
-  readonly work: Work;
-}
+type TierRun = RunConstants & { readonly forms: Forms; readonly work: Work };
 
 export class RunTier {
-  readonly #run: TierOptions;
+  readonly #run: TierRun;
   #known: KnownTier | null;
   #isLowered = false;
   #hasRows = false;
 
-  constructor(run: TierOptions) {
+  constructor(run: TierRun) {
     this.#run = run;
     this.#known = run.deps.tier.known;
   }
@@ -64,8 +59,8 @@ export class RunTier {
     const access = accessOf(this.#known, deps.clock.now(), options.allowMassDelete);
     const accounts = stateKey("accounts", "");
     // An account list that failed, or showed nothing, must not hold up the others.
-    const list = work.list(accounts);
-    const asked = work.hasTaken(accounts) && (list === undefined || readingOf(list.state)?.pages !== 0);
+    const list = work.open.get(accounts);
+    const asked = work.taken.has(accounts) && (list === undefined || readingOf(list.state)?.pages !== 0);
     return access === "unknown" && asked ? "open" : access;
   }
 

@@ -62,14 +62,6 @@ export const closeScope = async ({ warehouse, rowScope }: ScopeRun, shapes: Shap
   }
 };
 
-/** Marks rows that a filtered walk returned as inside. */
-export const markReturned = (warehouse: Warehouse, table: ScopedTable, walkId: string): Promise<number> =>
-  warehouse.mark({ of: "walk", table, inside: true, walkId });
-
-/** Marks rows that a filtered walk did not return as outside. They may also be gone; nobody asked. */
-export const markUnreturned = (warehouse: Warehouse, table: ScopedTable, walkId: string): Promise<number> =>
-  warehouse.mark({ of: "walk", table, inside: false, walkId });
-
 const idRow = z.object({ id: z.string() });
 
 /** Moves rows outside the scope to history. Returns their number, by stream. Lists that are read whole keep theirs. */

@@ -1,5 +1,5 @@
 // Work of a run: the lists and records that it reads now, those that it has taken up, and whether finished work may have made others due.
-// Owns them. The backlog takes and opens lists, list ends finish or drop them; whoever finds that more may be due asks for a plan.
+// Owns them. The backlog takes and begins lists, list ends finish or drop them; a function that finds more to be due asks for a plan.
 import { ORGANIZATION_LISTS, type StreamName } from "../../../catalog/streams.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import { isExcerpt, liveOf, progressOf } from "../../list/state.ts";
@@ -8,11 +8,8 @@ import { isScoped } from "../../rows/row-scope.ts";
 import type { OpenList } from "./open-list.ts";
 import type { SyncOptions } from "./run-input.ts";
 
-type Choice = Pick<SyncOptions, "configured" | "rowScope">;
-
-/** What the mirror holds when the run begins. */
+/** What the mirror holds when the run begins, by `stateKey`. */
 interface Mirrored {
-  /** Number of rows per list, by `stateKey`. */
   readonly rows: ReadonlyMap<string, number>;
   readonly states: ReadonlyMap<string, ScopeState>;
 }
@@ -20,45 +17,42 @@ interface Mirrored {
 const isList = ({ candidate, state }: OpenList): boolean => progressOf(state) !== null && candidate.scope === "";
 
 export class Work {
-  readonly #choice: Choice;
+  readonly #choice: Pick<SyncOptions, "configured" | "rowScope">;
   readonly #rows: Map<string, number>;
   readonly #open = new Map<string, OpenList>();
   readonly #taken = new Set<string>();
-  /**
-   * Lists whose records may come along with insights: those that this mirror holds whole and that are not read now. While a list is
-   * read, its pages are newer than embedded records; with a scope of its own, records outside would be embedded too.
-   */
   readonly #embeddable: Set<StreamName>;
   #isPlanDue = false;
+  /** Lists and records that are read now, by `stateKey`. */
+  readonly open: ReadonlyMap<string, OpenList> = this.#open;
+  /** Those that this run has begun or finished. */
+  readonly taken: ReadonlySet<string> = this.#taken;
 
-  constructor({ rows, states }: Mirrored, choice: Choice) {
+  constructor({ rows, states }: Mirrored, choice: Pick<SyncOptions, "configured" | "rowScope">) {
     this.#choice = choice;
     this.#rows = new Map(rows);
-    this.#embeddable = new Set(
-      ORGANIZATION_LISTS.filter((name) => {
-        const state = states.get(stateKey(name, ""));
-        return this.#mayComeAlong(name) && state?.status === "idle" && state.walkedAt !== null;
-      }),
-    );
+    const isHeld = (state?: ScopeState) => state?.status === "idle" && state.walkedAt !== null;
+    const held = ORGANIZATION_LISTS.filter((name) => isHeld(states.get(stateKey(name, ""))));
+    this.#embeddable = new Set(held.filter((name) => this.#mayComeAlong(name)));
   }
 
   #mayComeAlong(name: StreamName): boolean {
     return this.#choice.configured.includes(name) && !isScoped(this.#choice.rowScope, name);
   }
 
+  /**
+   * Lists whose records may come along with insights: those that this mirror holds whole and that are not read now. While a list is
+   * read, its pages are newer than embedded records; with a scope of its own, records outside would be embedded too.
+   */
   get embeddable(): ReadonlySet<string> {
     return this.#embeddable;
   }
 
   /** Marks the candidates as taken, and returns those that no earlier plan of this run took. */
   take(candidates: readonly Candidate[]): readonly Candidate[] {
-    const fresh = candidates.filter(({ stream, scope }) => !this.hasTaken(stateKey(stream, scope)));
+    const fresh = candidates.filter(({ stream, scope }) => !this.#taken.has(stateKey(stream, scope)));
     for (const { stream, scope } of fresh) this.#taken.add(stateKey(stream, scope));
     return fresh;
-  }
-
-  hasTaken(key: string): boolean {
-    return this.#taken.has(key);
   }
 
   /** The next plan may take the list or record once more. */
@@ -66,30 +60,12 @@ export class Work {
     this.#taken.delete(key);
   }
 
-  /** True when a list or record of the stream was taken. */
-  hasTakenOf(stream: StreamName): boolean {
-    return [...this.#taken].some((key) => key.startsWith(stateKey(stream, "")));
-  }
-
-  /** The lists and records that are read now, in the order in which they were opened. */
-  lists(): IterableIterator<OpenList> {
-    return this.#open.values();
-  }
-
   listsOf(stream: StreamName): readonly OpenList[] {
-    return [...this.lists()].filter((list) => list.stream.name === stream);
-  }
-
-  list(key: string): OpenList | undefined {
-    return this.#open.get(key);
-  }
-
-  get openLists(): number {
-    return this.#open.size;
+    return [...this.#open.values()].filter((list) => list.stream.name === stream);
   }
 
   /** The list is read from now on. Its records do not come along until it is finished. */
-  open(list: OpenList): void {
+  begin(list: OpenList): void {
     if (isList(list)) this.#embeddable.delete(list.stream.name);
     this.#open.set(list.key, list);
   }
@@ -116,7 +92,7 @@ export class Work {
     this.#rows.set(key, liveOf(state).rows);
   }
 
-  /** The number of mirrored rows of a list that is read changed by `by`. */
+  /** Rows of a list that is read were added or removed beside its pages. */
   adjustRows(list: OpenList, by: number): void {
     list.tell({ kind: "rows", by });
     this.countRows(list);
@@ -125,7 +101,7 @@ export class Work {
   /** Rows were added to a list that may not be read now. */
   addRows(key: string, by: number): void {
     this.#rows.set(key, this.rowsOf(key) + by);
-    this.list(key)?.tell({ kind: "rows", by });
+    this.#open.get(key)?.tell({ kind: "rows", by });
   }
 
   /** Finished work may make other lists or records due. */

@@ -12,7 +12,7 @@ const forbidden = aCandidate({ stream: "filings", scope: "7", mode: "known", for
 
 const next = (pending: readonly Candidate[], running: readonly Candidate[] = [], failing: readonly string[] = []) =>
   nextOf(pending, {
-    work: { lists: () => running.map(aList).values() },
+    work: { open: new Map(running.map((candidate, nth) => [String(nth), aList(candidate)])) },
     fetcher: { isFailing: (stream) => failing.includes(stream) },
   });
 

@@ -25,7 +25,7 @@ const aRun = (lists: readonly OpenList[], given: Known = {}): Run => {
   const { known = ["accounts", "contacts", "signals"], failing = [], shut = [], spent = [], full = [] } = given;
   return {
     forms: new Forms(new Map(known.map((name) => [name, settled])), NO_OPTIONS),
-    work: { lists: () => lists.values() },
+    work: { open: new Map(lists.map((list, nth) => [String(nth), list])) },
     budgets: {
       limits: true,
       room: ({ stream }) => {

@@ -13,13 +13,13 @@ test("an event that comes while another is decided waits for its turn, and whoev
   const first = new Promise<void>((resolve) => {
     release = resolve;
   });
-  list.waiting.push(absent);
+  list.later(absent);
   const draining = list.drain(async ({ kind }) => {
     order.push(`${kind} begins`);
     if (kind === "absent") await first;
     order.push(`${kind} ends`);
   });
-  list.waiting.push(goOn);
+  list.later(goOn);
   await list.drain(async () => void order.push("twice at once"));
   expect([list.deciding, order]).toEqual([true, ["absent begins"]]);
   release();
@@ -29,7 +29,7 @@ test("an event that comes while another is decided waits for its turn, and whoev
 
 test("a decision that fails leaves the list free to decide", async () => {
   const list = aList();
-  list.waiting.push(goOn);
+  list.later(goOn);
   const failed = list.drain(() => Promise.reject(new Error("disk full")));
   await expect(failed).rejects.toThrow("disk full");
   expect(list.deciding).toBe(false);

@@ -1,6 +1,6 @@
 // Lists whose answers are paid and cannot be used are asked for less and less often, and the report says so. Shows P21.
 import { expect, test } from "vitest";
-import { createUnusableBook } from "../../../../../src/sync/run/state/unusable-book.ts";
+import { UnusableBook } from "../../../../../src/sync/run/state/unusable-book.ts";
 import { afterTest } from "../../../../support/after-test.ts";
 import { anOrganization } from "../../../../support/fake-data.ts";
 import { createFakeService, type FakeOptions, type FakeRequest } from "../../../../support/fake-service.ts";
@@ -103,19 +103,19 @@ test("a stream none of whose records can be used ends after twenty of them; then
 });
 
 test("a list that was read further than the last time is tried as often as any other", () => {
-  const book = createUnusableBook([{ stream: "news_articles", scope: "c_1", times: 4, at: 0 }], () => 7);
+  const book = new UnusableBook([{ stream: "news_articles", scope: "c_1", times: 4, at: 0 }], () => 7);
   const place = { stream: "news_articles", scope: "c_1" };
   expect([book.attempts(place, false), book.attempts(place, true)]).toEqual([{ maxPaidAttempts: 1 }, {}]);
   book.failed(place, { goneOn: true, deep: false, free: false });
-  expect(book.known()).toEqual([{ ...place, times: 1, at: 7 }]);
+  expect(book.known).toEqual([{ ...place, times: 1, at: 7 }]);
 });
 
 test("the organization's own list is asked for whatever became of single records", () => {
-  const book = createUnusableBook([], () => 0);
+  const book = new UnusableBook([], () => 0);
   const failure = { goneOn: false, deep: false, free: false };
   for (let record = 0; record < 20; record++) book.failed({ stream: "signals", scope: `detail:${record}` }, failure);
   const isShut = (scope: string) => book.isShut({ stream: "signals", scope });
   expect([isShut("detail:99"), isShut("")]).toEqual([true, false]);
   expect(book.read({ stream: "signals", scope: "detail:99" })).toBe(true);
-  expect([isShut("detail:99"), book.known()]).toEqual([false, []]);
+  expect([isShut("detail:99"), book.known]).toEqual([false, []]);
 });

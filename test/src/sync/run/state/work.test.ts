@@ -25,7 +25,7 @@ test("a list that was read to its end", () => {
 
 test("not one that is being read, until it is finished", () => {
   const [work, list] = [workOf({}), aList({ stream: "signals" })];
-  work.open(list);
+  work.begin(list);
   expect([...work.embeddable]).toEqual([]);
   work.finish(list);
   expect([...work.embeddable]).toEqual(["signals"]);

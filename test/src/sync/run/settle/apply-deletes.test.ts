@@ -1,7 +1,7 @@
 // When rows that a walk did not return may be deleted: not a whole list, not too large a share of it.
 import { describe, expect, test } from "vitest";
 import { streamSpec } from "../../../../../src/catalog/streams.ts";
-import { guardDeletes } from "../../../../../src/sync/run/settle/delete-guard.ts";
+import { guardDeletes } from "../../../../../src/sync/run/settle/apply-deletes.ts";
 
 const guard = { maxShare: 0.2, allowMassDelete: false };
 const verdict = (stream: "signals" | "news_articles", missing: number, rows: number, more = {}) =>

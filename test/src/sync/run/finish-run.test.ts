@@ -1,7 +1,7 @@
 // How a run ended.
 import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { endOfWork, untilReset } from "../../../../src/sync/run/how-it-ended.ts";
+import { endOfWork, untilReset } from "../../../../src/sync/run/finish-run.ts";
 
 test("a failed stream leaves a partial run, also where a budget left work out", () => {
   expect(endOfWork(["accounts", "filings"], ["walks"])).toMatchObject({

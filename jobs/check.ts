@@ -9,7 +9,7 @@ import { resolveHashKey, resolveToken } from "../src/core/config/secrets.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
-import { learnChecked } from "../src/core/state/checked.ts";
+import { type Checked, learnChecked } from "../src/core/state/checked.ts";
 import { type KnownTier, learnTier, readTier, type TierEvidence } from "../src/core/state/tier.ts";
 import { type Waiting, waitingNow } from "../src/core/state/unusable-answers.ts";
 import { unusableIn } from "../src/sync/plan/remembered.ts";
@@ -89,18 +89,14 @@ const noteTier = async (config: Config, tier: "full" | "public", now: number): P
  * Keeps the lengths of the lists and the credits for a plan before the first sync. Of a list counted twice, the last
  * counts.
  */
-const noteLists = (config: Config, lists: readonly CheckedList[], now: number): Promise<void> => {
-  const totals = lists.flatMap(({ stream, outcome: { page } }) =>
-    page.totalCount === null ? [] : [[stream, page.totalCount] as const],
-  );
-  const pageSizes = lists.flatMap(({ stream, page }) => (page === null ? [] : [[stream, page] as const]));
-  const filtered = new Map(lists.map(({ stream, filters }) => [stream, filters]));
-  const filters = [...filtered].flatMap(([stream, used]) =>
-    used === null ? [] : [[stream, JSON.stringify(used)] as const],
-  );
-  const credits = lists.at(-1)?.outcome.usage ?? null;
-  const seen = { totals: new Map(totals), filters: new Map(filters), pageSizes: new Map(pageSizes), credits };
-  return learnChecked(config.dataDir, seen, now);
+const noteLists = (config: Config, answers: readonly CheckedList[]): Promise<void> => {
+  const lists: Checked["lists"] = {};
+  for (const { stream, outcome, filters, page } of answers) {
+    const total = outcome.page.totalCount;
+    const used = filters === null ? null : JSON.stringify(filters);
+    if (total !== null) lists[stream] = { total, page: page ?? lists[stream]?.page ?? null, filters: used };
+  }
+  return learnChecked(config.dataDir, { lists, credits: answers.at(-1)?.outcome.usage ?? null });
 };
 
 /** What waits, by the published snapshot; null: it cannot be read, which says nothing about the service. */
@@ -134,7 +130,7 @@ export const checkJob = async (
     more.push(await ask(client, stream, { largest: accounts.page ?? largest, filters }, context));
   }
   const now = context.clock.now();
-  await noteLists(config, [accounts, ...more], now);
+  await noteLists(config, [accounts, ...more]);
   return { accounts, more, tier, known: await noteTier(config, tier, now), waiting: await readWaiting(config, now) };
 };
 

@@ -21,7 +21,7 @@ import { type Forecast, forecastOf } from "../src/sync/plan/forecast/forecast.ts
 import { type Outlook, outlookOf } from "../src/sync/plan/forecast/outlook.ts";
 import { ratesOf, readPastRuns } from "../src/sync/plan/forecast/past-runs.ts";
 import { createPlanner } from "../src/sync/plan/make-plan.ts";
-import { readShapes, totalsWithin } from "../src/sync/plan/remembered.ts";
+import { countedBy, readShapes } from "../src/sync/plan/remembered.ts";
 import { readEmptyMirror } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { type MirrorReader, readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
@@ -66,11 +66,7 @@ const reportOn = async (
   const checked = await readChecked(config.dataDir);
   const { withContent = [] } = request;
   const content = [...config.content, ...withContent];
-  const options = {
-    ...syncOptions({ ...config, content }, request),
-    totals: totalsWithin(checked, config.rowScope),
-    pageSizes: checked.pageSizes,
-  };
+  const options = { ...syncOptions({ ...config, content }, request), ...countedBy(checked, config.rowScope) };
   const shapes = await readShapes(warehouse);
   const tier = await readTier(config.dataDir);
   // Before the tier is known, the plan is that of an organization with Full Access.

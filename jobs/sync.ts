@@ -9,7 +9,7 @@ import { withFollowing } from "../src/core/state/following.ts";
 import { noteProgress } from "../src/core/state/progress-file.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
-import { totalsWithin } from "../src/sync/plan/remembered.ts";
+import { countedBy } from "../src/sync/plan/remembered.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/run/state/ending.ts";
 import type { SyncOptions } from "../src/sync/run/state/run-input.ts";
@@ -93,10 +93,8 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
       withinTime(context, request.maxDurationMs ?? null, async (signal) => {
         const isNew = await enterHome(given, context.clock);
         const config = await withFollowing(given);
-        const checked = await readChecked(config.dataDir);
-        const { pageSizes } = checked;
-        const totals = totalsWithin(checked, config.rowScope);
-        const options = { ...syncOptions(config, request), totals, pageSizes };
+        const counted = countedBy(await readChecked(config.dataDir), config.rowScope);
+        const options = { ...syncOptions(config, request), ...counted };
         const { state } = warehousePaths(config.dataDir);
         const noted = noteProgress(config.dataDir, context.clock, context.emit);
         const timed = { ...context, signal, tracer: span, emit: noted.emit };

@@ -13,17 +13,19 @@ const creditsSchema = z.object({
 });
 const listSchema = z.object({
   total: z.number(),
-  seen_at: z.number(),
-  // Missing where the service named no page size.
-  page: z.number().int().positive().optional(),
-  // The filters of the setting `scope` with which the rows were counted, as JSON text.
-  filters: z.string().optional(),
+  /** Most rows of a page; null: the service named no page size. */
+  page: z.number().int().positive().nullable().default(null),
+  /** The filters of the setting `scope` with which the rows were counted, as JSON text; null: none. */
+  filters: z.string().nullable().default(null),
 });
 const fileSchema = z.object({
   v: z.literal(1),
+  /** By stream. */
   lists: z.record(z.string(), listSchema),
+  /** null: not reported. */
   credits: creditsSchema.nullable(),
 });
+export type Checked = Omit<z.output<typeof fileSchema>, "v">;
 
 const fileOf = (dataDir: string): SharedFile<z.output<typeof fileSchema>> => ({
   path: join(dataDir, "state", "checked.json"),
@@ -33,54 +35,14 @@ const fileOf = (dataDir: string): SharedFile<z.output<typeof fileSchema>> => ({
   empty: { v: 1, lists: {}, credits: null },
 });
 
-export interface Checked {
-  /** Stream → rows of its list. */
-  readonly totals: ReadonlyMap<string, number>;
-  /** Stream → filters with which its rows were counted, as JSON text; none: the whole list. */
-  readonly filters: ReadonlyMap<string, string>;
-  /** Stream → rows that a page of its list may have. */
-  readonly pageSizes: ReadonlyMap<string, number>;
-  /** null: not reported. */
-  readonly credits: z.output<typeof creditsSchema> | null;
-}
-
 /** Reads what `check` stored. Throws STATE_FILE_DAMAGED. */
-export const readChecked = async (dataDir: string): Promise<Checked> => {
-  const { lists, credits } = await readShared(fileOf(dataDir));
-  const totals = new Map(Object.entries(lists).map(([stream, { total }]) => [stream, total]));
-  const pageSizes = new Map(
-    Object.entries(lists).flatMap(([stream, { page }]) => (page === undefined ? [] : [[stream, page]])),
-  );
-  const filters = new Map(
-    Object.entries(lists).flatMap(([stream, list]) => (list.filters === undefined ? [] : [[stream, list.filters]])),
-  );
-  // Each credit used is an entry of the request history; how many refusals it holds is not known.
-  if (credits !== null && credits.used !== null) totals.set("usage", credits.used);
-  return { totals, filters, pageSizes, credits };
-};
+export const readChecked = (dataDir: string): Promise<Checked> => readShared(fileOf(dataDir));
 
 /** Adds what a check saw; lists that it did not ask for stay. Throws STATE_FILE_DAMAGED, DATA_DIR_UNWRITABLE. */
-export const learnChecked = async (
-  dataDir: string,
-  { totals, filters, pageSizes, credits }: Checked,
-  now: number,
-): Promise<void> => {
-  const listOf = (stream: string, total: number) => {
-    const page = pageSizes.get(stream);
-    const filtered = filters.get(stream);
-    return {
-      total,
-      seen_at: now,
-      ...(page === undefined ? {} : { page }),
-      ...(filtered === undefined ? {} : { filters: filtered }),
-    };
-  };
+export const learnChecked = async (dataDir: string, { lists, credits }: Checked): Promise<void> => {
   await changeShared(fileOf(dataDir), (known) => ({
     v: 1 as const,
-    lists: {
-      ...known.lists,
-      ...Object.fromEntries([...totals].map(([stream, total]) => [stream, listOf(stream, total)])),
-    },
+    lists: { ...known.lists, ...lists },
     credits: credits ?? known.credits,
   }));
 };

@@ -100,12 +100,22 @@ export const rememberScope = (
   now: number,
 ): Promise<void> => warehouse.setCapability(scopeName(table), scopeText(rowScope, table), now);
 
-/** Stream → rows of its list that `check` counted, of lists that were counted with the filters that the setting `scope` has now. */
-export const totalsWithin = ({ totals, filters }: Checked, scope: RowScope): ReadonlyMap<string, number> => {
-  const isOther = (stream: string) =>
+/**
+ * Stream → rows of its list that `check` counted, of lists that were counted with the filters that the setting `scope` has now;
+ * and stream → rows that a page of its list may have.
+ */
+export const countedBy = ({ lists, credits }: Checked, scope: RowScope) => {
+  const isOther = (stream: string, counted: string | null) =>
     SCOPED_TABLES.some((table) => {
       const wanted = filtersOf(scope, table);
-      return table === stream && filters.get(stream) !== (wanted === null ? undefined : JSON.stringify(wanted));
+      return table === stream && counted !== (wanted === null ? null : JSON.stringify(wanted));
     });
-  return new Map([...totals].filter(([stream]) => !isOther(stream)));
+  const all = Object.entries(lists);
+  const totals = new Map(
+    all.flatMap(([stream, { total, filters }]) => (isOther(stream, filters) ? [] : [[stream, total] as const])),
+  );
+  // Each credit used is an entry of the request history; how many refusals it holds is not known.
+  if (credits !== null && credits.used !== null) totals.set("usage", credits.used);
+  const pageSizes = new Map(all.flatMap(([stream, { page }]) => (page === null ? [] : [[stream, page] as const])));
+  return { totals, pageSizes };
 };

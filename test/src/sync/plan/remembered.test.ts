@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { RowScope } from "../../../../src/core/config/planning/scope-settings.ts";
 import type { Checked } from "../../../../src/core/state/checked.ts";
-import { changedScopes, totalsWithin } from "../../../../src/sync/plan/remembered.ts";
+import { changedScopes, countedBy } from "../../../../src/sync/plan/remembered.ts";
 import { filtersOf, scopeText } from "../../../../src/sync/rows/row-scope.ts";
 
 const ONE: RowScope = { signals: { type: ["funding"] } };
@@ -21,25 +21,24 @@ test("a list's scope has changed if it differs from the one that the list was re
 
 const scope = { signals: { type: ["funding"] } };
 const filters = JSON.stringify(filtersOf(scope, "signals"));
-const checked = (of: Record<string, string>): Checked => ({
-  totals: new Map([
-    ["signals", 7],
-    ["accounts", 9],
-    ["usage", 3],
-  ]),
-  filters: new Map(Object.entries(of)),
-  pageSizes: new Map(),
-  credits: null,
+const checked = (of: string | null = null): Checked => ({
+  lists: { signals: { total: 7, page: null, filters: of }, accounts: { total: 9, page: 50, filters: null } },
+  credits: { limit: 100, used: 3, remaining: 97, resetsAt: null },
 });
-const streams = (found: ReadonlyMap<string, number>) => [...found.keys()];
+const streams = (of: string | null, within: RowScope) => [...countedBy(checked(of), within).totals.keys()];
 
 test("a list that was counted whole is of use where it is read whole", () => {
-  expect(streams(totalsWithin(checked({}), {}))).toEqual(["signals", "accounts", "usage"]);
-  expect(streams(totalsWithin(checked({}), scope))).toEqual(["accounts", "usage"]);
+  expect(streams(null, {})).toEqual(["signals", "accounts", "usage"]);
+  expect(streams(null, scope)).toEqual(["accounts", "usage"]);
+  expect([...countedBy(checked(), scope).pageSizes]).toEqual([["accounts", 50]]);
 });
 
 test("one that was counted with filters is of use with the same ones", () => {
-  expect(totalsWithin(checked({ signals: filters }), scope).get("signals")).toBe(7);
-  expect(streams(totalsWithin(checked({ signals: filters }), {}))).toEqual(["accounts", "usage"]);
-  expect(streams(totalsWithin(checked({ signals: '{"x":1}' }), scope))).toEqual(["accounts", "usage"]);
+  expect(countedBy(checked(filters), scope).totals.get("signals")).toBe(7);
+  expect(streams(filters, {})).toEqual(["accounts", "usage"]);
+  expect(streams('{"x":1}', scope)).toEqual(["accounts", "usage"]);
+});
+
+test("each used credit is an entry of the request history", () => {
+  expect(countedBy(checked(), {}).totals.get("usage")).toBe(3);
 });

@@ -12,6 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
+const counted = (total: number) => ({ total, page: null, filters: null });
+
 test("before the first sync it says what is due and creates nothing", async () => {
   const cwd = aFolder();
   const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
@@ -50,9 +52,9 @@ test("before the first sync and without a check, it says what it does not know a
 
 test("the credits that `check` saw decide how often usage is read, before the first sync as after it", async () => {
   const cwd = aFolder();
-  const totals = new Map(["accounts", "contacts", "signals"].map((list) => [list, 0]));
+  const lists = Object.fromEntries(["accounts", "contacts", "signals"].map((list) => [list, counted(0)]));
   const credits = { limit: 100, used: 1, remaining: 99, resetsAt: Date.now() + 8 * 86_400_000 };
-  await learnChecked(join(cwd, "data"), { totals, filters: new Map(), pageSizes: new Map(), credits }, Date.now());
+  await learnChecked(join(cwd, "data"), { lists, credits });
   const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
   const plan = JSON.parse((await cli(["plan", "usage", "--json"], { env, cwd })).out);
   expect(plan).toMatchObject({ roll_over: "unknown", projection: [{ stream: "usage", credits_per_day: 0.1 }] });
@@ -139,16 +141,8 @@ test("with a scope `check` counts the rows inside it, so that the first sync is 
 
 test("where no answer has shown how many rows a page holds, it names a range", async () => {
   const cwd = aFolder();
-  const totals = new Map([
-    ["accounts", 60],
-    ["contacts", 556],
-    ["signals", 1687],
-  ]);
-  await learnChecked(
-    join(cwd, "data"),
-    { totals, pageSizes: new Map(), filters: new Map(), credits: null },
-    Date.now(),
-  );
+  const lists = { accounts: counted(60), contacts: counted(556), signals: counted(1687) };
+  await learnChecked(join(cwd, "data"), { lists, credits: null });
   const env = { DUCKMIRROR_BASE_URL: "http://127.0.0.1:9", DUCKMIRROR_TOKEN: "test-token" };
   const { out } = await cli(["plan", "accounts", "contacts", "signals"], { env, cwd });
   expect(out).toMatch(/│ signals +│ 1 list │ +3 to 86 │/);

@@ -1,8 +1,8 @@
 // Job alerts: evaluates the alert rules over the published snapshot and sends what they found. Spends no credit and takes no
 // writer's lock; a rule whose receiver is away does not stop the others.
 import { statSync } from "node:fs";
-import { feedBoundsOf, lastChangeBefore, readChangeEvents } from "../src/alerts/events/change-events.ts";
-import { readConditions } from "../src/alerts/events/conditions.ts";
+import { readChangeEvents } from "../src/alerts/events/change-events.ts";
+import { inSnapshot, readConditions } from "../src/alerts/events/conditions.ts";
 import { KEPT_PAST, pastStates } from "../src/alerts/events/past.ts";
 import { type AlertEvent, eventId, messagesOf } from "../src/alerts/message.ts";
 import { alone, type RuleContext, type RulePass, runRule, senderOf } from "../src/alerts/run-rule.ts";
@@ -14,6 +14,7 @@ import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { withCode } from "../src/core/report/problem.ts";
 import { deliveryFigures, deliveryStates } from "../src/deliver/notes.ts";
+import { lastChangeBefore, readFeedBounds } from "../src/warehouse/read/changes/read-changes.ts";
 import { readPublishedAt } from "../src/warehouse/read/looks.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
 
@@ -225,7 +226,7 @@ const foundNow = async (rule: AlertSettings, config: AlertsConfig, { clock, sign
     const conditions = await readConditions({ ...rule, event }, snapshot, now, await deliveriesOf(config));
     return conditions.map(({ key, row }): AlertEvent => ({ id: "", type: event, at, key, row: { ...row } }));
   }
-  const { last, goneTo } = await feedBoundsOf(snapshot);
+  const { last, goneTo } = await inSnapshot(snapshot, readFeedBounds);
   const after = Math.max(goneTo, last - TEST_CHANGES);
   const question = { snapshot, mirror: "test", rule, after, change: null, now, signal, sqlSource, query };
   return (await readChangeEvents(question)).events;
@@ -240,9 +241,9 @@ const pastChanges = async (
 ): Promise<readonly AlertEvent[]> => {
   const snapshot = snapshotPath(dataDir);
   const question = { snapshot, mirror: "past", rule: { name, sql }, now: clock.now(), signal, sqlSource, query };
-  const { goneTo } = await feedBoundsOf(snapshot);
+  const { goneTo } = await inSnapshot(snapshot, readFeedBounds);
   const events: AlertEvent[] = [];
-  let after = Math.max(goneTo, await lastChangeBefore(snapshot, since));
+  let after = Math.max(goneTo, await inSnapshot(snapshot, (database) => lastChangeBefore(database, since)));
   for (let more = true; more; ) {
     const found = await readChangeEvents({ ...question, after, change: null });
     events.push(...found.events);

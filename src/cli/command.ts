@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Config, FlagValues } from "../core/config/config.ts";
+import { whole } from "../core/config/setting-parsers.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { ProgressSink } from "../core/report/sync-progress.ts";
@@ -140,6 +141,14 @@ export const durationOf = (name: string, text: string | undefined, like: string,
   const ms = parseDuration(text);
   if (ms !== null && ms >= least) return ms;
   throw usage(`${name}: "${text}" is not a duration like ${like}`);
+};
+
+/** The whole number that an option was given. Throws USAGE outside `least` and `most`. */
+export const wholeOf = (name: string, text: string, least: number, most = Number.MAX_SAFE_INTEGER): number => {
+  const value = whole(text, least, most);
+  if (value !== null) return value;
+  const range = most < Number.MAX_SAFE_INTEGER ? `from ${least} to ${most}` : `from ${least} on`;
+  throw usage(`${name}: "${text}" is not a whole number ${range}`);
 };
 
 /** `"a, b,"` → `["a", "b"]`. */

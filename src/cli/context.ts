@@ -5,7 +5,8 @@ import { ExactNumber } from "../core/json.ts";
 import type { Logger } from "../core/log.ts";
 import { formatDuration } from "../core/text/units.ts";
 import { isoTime } from "../core/time.ts";
-import { noTracer, type Tracer } from "../core/tracing.ts";
+import { noTracer } from "../core/tracing.ts";
+import type { Traces } from "../telemetry/traces.ts";
 import { wantedTraces } from "../telemetry/wanted.ts";
 import type { CliDeps, CommandContext, CommandEntry, SharedOptions } from "./command.ts";
 import { asProblem, withError, writeProblem } from "./problem.ts";
@@ -13,20 +14,14 @@ import type { LiveArea } from "./terminal/progress.ts";
 
 // Traces of a command. OpenTelemetry is loaded only if the environment asks for it.
 
-interface RunningTracer {
-  readonly tracer: Tracer;
-  /** Sends remaining spans within a short time limit; false: sending is unfinished. */
-  close(): Promise<boolean>;
-}
-
-const NOTHING: RunningTracer = { tracer: noTracer, close: async () => true };
+const NOTHING: Traces = { tracer: noTracer, close: async () => true };
 
 /** The configured tracer; an unusable configuration is logged. */
 const tracerFor = async (
   { env, version, clock, scrubber }: CliDeps,
   traceparent: string | null,
   openLog: () => Promise<Logger>,
-): Promise<RunningTracer> => {
+): Promise<Traces> => {
   const wanted = wantedTraces(env);
   if (wanted.kind === "no") return NOTHING;
   const log = await openLog();
@@ -74,7 +69,7 @@ export const contextFor = (
 ): CommandContext & { close(): Promise<void> } => {
   const { terminal, scrubber, clock } = deps;
   let live: LiveArea | null = null;
-  let traces: Promise<RunningTracer> | null = null;
+  let traces: Promise<Traces> | null = null;
   const writeLine = (text: string) => (live === null ? terminal.err(text) : live.above(text));
   const context: CommandContext & { close(): Promise<void> } = {
     ...deps,

@@ -2,12 +2,14 @@
 // by an upgrade, rows that left or entered the setting `scope`, readings that retention removed, erased contacts, a file
 // that a replay filled anew.
 // SQL is generated because the table varies; names come from the catalog.
+
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { hasScopeMark, isUsageTable, TABLE_NAMES, type TableName, tableSpec } from "../catalog/tables.ts";
 import { quoted } from "../core/text/sql-text.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import type { ReadSql } from "../warehouse/duckdb/statements.ts";
+import { changeAt } from "../warehouse/read/changes/read-changes.ts";
 import { readBegunAt } from "../warehouse/read/read-run.ts";
 import type { DeliveredTable, Position } from "./destination.ts";
 
@@ -63,7 +65,6 @@ export const readMark = (text: string): Mark | null => {
 
 const columnRow = z.object({ name: z.string(), type: z.string() });
 const factsRow = z.object({ rows: z.number(), unnumbered: z.string() });
-const changeRow = z.object({ change: z.string() });
 
 /** Columns of a table of schema `main`; empty: the snapshot is older than the table. */
 export const columnsOf = (sql: ReadSql, table: TableName): Promise<Columns> =>
@@ -104,12 +105,6 @@ const factsOf = async (
     .digest("hex")
     .slice(0, 12);
   return { rows: facts?.rows ?? 0, unnumbered: facts?.unnumbered ?? "", columns: digest };
-};
-
-/** What the feed knows of change `n`; null: it is not kept. */
-export const changeAt = async (sql: ReadSql, n: number): Promise<string | null> => {
-  const [row] = await sql.query(sqlText("deliver/change-at.sql"), [n], changeRow);
-  return row?.change ?? null;
 };
 
 export interface Facts {

@@ -15,11 +15,11 @@ import { type Database, openDatabase } from "../warehouse/duckdb/database.ts";
 import { fileError } from "../warehouse/duckdb/duck-errors.ts";
 import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import { warehousePaths } from "../warehouse/file/working-file.ts";
-import { type FeedBounds, readFeedBounds } from "../warehouse/read/changes/read-changes.ts";
+import { changeAt, type FeedBounds, readFeedBounds } from "../warehouse/read/changes/read-changes.ts";
 import { readPublishedAt } from "../warehouse/read/looks.ts";
 import { assertOwnSnapshot } from "../warehouse/user-sql/own-snapshot.ts";
 import type { DeliveredTable, DeliverySource, Position } from "./destination.ts";
-import { changeAt, changedRows, type Facts, factsOfSnapshot, type Mark, markText, readMark } from "./marks.ts";
+import { changedRows, type Facts, factsOfSnapshot, type Mark, markText, readMark } from "./marks.ts";
 
 // A second name for the published snapshot, so that a delivery reads one snapshot to its end, whatever is published
 // meanwhile.

@@ -16,8 +16,8 @@ import { readConfigFile } from "../core/config/config-file.ts";
 import { snapshotPath } from "../core/data-dir.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { packageVersion } from "../core/program-files.ts";
-import type { ProgressEvent } from "../core/report/sync-progress.ts";
-import type { SyncReport } from "../core/report/sync-report.ts";
+import type { ProgressEvent, ProgressSink } from "../core/report/sync-progress.ts";
+import type { SyncResult } from "../core/report/sync-report.ts";
 import type { Change } from "../warehouse/read/changes/change.ts";
 import type { QueryCursor, QueryResult } from "../warehouse/user-sql/query-output.ts";
 import type { SqlSource } from "../warehouse/user-sql/user-query.ts";
@@ -73,7 +73,13 @@ export type { SettingName } from "../core/config/settings.ts";
 export { DuckmirrorError, type ErrorCode } from "../core/errors.ts";
 export { ExactNumber, type JsonObject, type JsonValue } from "../core/json.ts";
 export type { ProgressEvent } from "../core/report/sync-progress.ts";
-export type { StreamReport, StreamStatus, SyncMode, SyncReport } from "../core/report/sync-report.ts";
+export type {
+  StreamReport,
+  StreamStatus,
+  SyncMode,
+  SyncReport,
+  SyncResult as SyncOutcome,
+} from "../core/report/sync-report.ts";
 export type { Waiting } from "../core/state/unusable-answers.ts";
 export type { Delivered, DeliveredRows, LeftOut, Position } from "../deliver/destination.ts";
 export type { Cut } from "../sync/plan/budgets/caps.ts";
@@ -153,12 +159,6 @@ export interface ChangesOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Report of a sync and, if it is incomplete, an error whose `code` and `exitCode` give the reason. */
-export interface SyncOutcome {
-  readonly report: SyncReport;
-  readonly error: DuckmirrorError | null;
-}
-
 export interface LookupOptions {
   /** Oldest acceptable answer of the mirror, ms; unset: the setting `max_age`. */
   readonly maxAgeMs?: number;
@@ -187,7 +187,7 @@ export interface Mirror {
    * Mirrors what is due. Also resolves when the allowance is used up or some streams failed: see `error`. Rejects
    * with WRITER_BUSY, configuration errors and faults.
    */
-  sync(request?: SyncRequestOptions): Promise<SyncOutcome>;
+  sync(request?: SyncRequestOptions): Promise<SyncResult>;
   /**
    * One company (by id, domain, website, stock symbol or profile address) or account (by name or domain): from the
    * mirror if it is fresh enough, else for one credit. Rejects with BUDGET_SPENT or QUOTA_SPENT before anything is
@@ -252,10 +252,8 @@ const tokenFor = async (config: Config) => {
   return resolveToken(config);
 };
 
-type Listener = (event: ProgressEvent) => void;
-
 /** Calls listeners and keeps their first error: thrown at once it would end the run, with paid answers not archived yet. */
-const tellingTo = (listeners: ReadonlySet<Listener>) => {
+const tellingTo = (listeners: ReadonlySet<ProgressSink>) => {
   const faults: unknown[] = [];
   return {
     emit: (event: ProgressEvent) => {
@@ -332,7 +330,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     vocabulary: vocabulary(),
     profile,
   });
-  const listeners = new Set<Listener>();
+  const listeners = new Set<ProgressSink>();
   const snapshot = snapshotPath(config.dataDir);
   return {
     warehouse: snapshot,

@@ -2,10 +2,9 @@
 // in the locked-down process with limits of memory and time (warehouse/user-sql), never in this one.
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import type { OutValue } from "../../warehouse/duckdb/out-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
+import { changeAt, readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
 import { runUserQuery, type SqlSource } from "../../warehouse/user-sql/user-query.ts";
 import { type AlertEvent, eventId } from "../message.ts";
 import { inSnapshot } from "./conditions.ts";
@@ -78,27 +77,12 @@ const queryOf = ({ rule }: ChangesQuestion, after: number, last: number): string
     .replaceAll("{most}", String(MOST_EVENTS + 1))
     .replace("{query}", () => rule.sql.trim().replace(/;\s*$/, ""));
 
-/** First and last number that the snapshot holds. */
-export const feedBoundsOf = (snapshot: string) => inSnapshot(snapshot, readFeedBounds);
-
-const beforeRow = z.object({ last_n: z.number() });
-
-/** Number of the last change before a moment, ms since the epoch. */
-export const lastChangeBefore = (snapshot: string, since: number): Promise<number> =>
-  inSnapshot(snapshot, async (database) => {
-    const [found] = await database.query(sqlText("warehouse/changes-before.sql"), [instant(since)], beforeRow);
-    return found?.last_n ?? 0;
-  });
-
-const changeRow = z.object({ change: z.string() });
-
 /** What the feed says of changes; null: the change is not kept. */
 const feedOf = ({ snapshot, after }: ChangesQuestion) =>
   inSnapshot(snapshot, async (database) => {
     const bounds = await readFeedBounds(database);
-    const said = async (n: number) =>
-      (await database.query(sqlText("deliver/change-at.sql"), [n], changeRow))[0]?.change ?? null;
-    return { ...bounds, atAfter: after === null ? null : await said(after), atLast: await said(bounds.last) };
+    const atAfter = after === null ? null : await changeAt(database, after);
+    return { ...bounds, atAfter, atLast: await changeAt(database, bounds.last) };
   });
 
 const eventsOf = (

@@ -2,8 +2,6 @@
 import type { Command } from "commander";
 import { z } from "zod";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
-import { parseDuration } from "../../core/text/units.ts";
-import { parseTime } from "../../core/time.ts";
 import type { StoreSettings } from "../../deliver/stores/open-store.ts";
 import { listOf, option, optionOf, repeated, usage } from "../command.ts";
 
@@ -24,17 +22,6 @@ export const bucketOf = ({
   region,
   pathStyle,
 }: z.output<z.ZodObject<typeof bucketOptions>>): StoreSettings => ({ account, endpoint, region, pathStyle });
-
-// The option --since: a time, or a duration before now.
-
-/** `2025-01-31`, `2025-01-31T12:00Z` or `24h` ago → ms since the epoch. Throws USAGE. */
-export const sinceOf = (text: string, now: number): number => {
-  const ago = parseDuration(text);
-  if (ago !== null) return now - ago;
-  const time = parseTime(text);
-  if (time === null) throw usage(`--since: "${text}" is neither a time like 2025-01-31 nor 24h`);
-  return Number(time.micros) / 1000;
-};
 
 // Options of commands that can read a part of the mirror: one list anew, or what is dated after a day.
 

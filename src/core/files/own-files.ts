@@ -211,7 +211,7 @@ export const streamOwn = async (
 ): Promise<ReadStream> => createReadStream("", { ...range, fd: await openOwn(path) });
 
 /** Fills a file that does not exist yet. */
-export const streamNew = (path: string, mode = 0o600) => createWriteStream(path, { flags: "wx", mode });
+export const streamNew = (path: string) => createWriteStream(path, { flags: "wx", mode: 0o600 });
 
 /** Opens a file that does not exist yet, which follows no link. Throws DATA_DIR_UNWRITABLE, or the system's error. */
 export const createOwn = (path: string): Promise<FileHandle> => {

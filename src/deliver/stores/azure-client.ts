@@ -93,17 +93,14 @@ const STORAGE = "@azure/storage-blob@12.32";
 const IDENTITY = "@azure/identity@4.13.1";
 
 const storage = () => import("@azure/storage-blob");
-const identity = () => import("@azure/identity");
 type AzureStorage = Awaited<ReturnType<typeof storage>>;
-type AzureIdentity = Awaited<ReturnType<typeof identity>>;
 
 /** Throws DESTINATION_PACKAGE_MISSING. */
 export const loadAzureStorage = (name: string, from: () => Promise<AzureStorage> = storage): Promise<AzureStorage> =>
   loadPackages(name, `${STORAGE} ${IDENTITY}`, from);
 
 /** For credentials that are neither a key nor a SAS token. Throws DESTINATION_PACKAGE_MISSING. */
-const loadAzureIdentity = (name: string, from: () => Promise<AzureIdentity> = identity): Promise<AzureIdentity> =>
-  loadPackages(name, IDENTITY, from);
+const loadAzureIdentity = (name: string) => loadPackages(name, IDENTITY, () => import("@azure/identity"));
 
 export interface AzureSettings {
   /** Storage account; unset: as the environment says. */

@@ -5,7 +5,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { chmodSync, rmSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, hasSystemCode, isCode } from "../../core/errors.ts";
 import { allEntriesOfOwn, copyOwn, makeFolders, readOwnIfThere, writeNewSync } from "../../core/files/own-files.ts";
 import { flushToDisk, moveOver } from "../../core/system.ts";
 import { openError } from "../../warehouse/duckdb/duck-errors.ts";
@@ -14,9 +14,6 @@ import { takeWriterLock } from "../../warehouse/file/working-file.ts";
 import type { Condition, ObjectStore, StoredFile } from "./object-store.ts";
 
 const LOCK_NAME = ".lock";
-
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 
 const etagOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
@@ -144,7 +141,7 @@ export const folderStore = (name: string, dir: string, ownerOnly = false): Objec
           await copyOwn(inside(dir, key), path);
           return true;
         } catch (error) {
-          if (isMissing(error)) return false;
+          if (hasSystemCode(error, "ENOENT", "ENOTDIR")) return false;
           throw error;
         }
       }),

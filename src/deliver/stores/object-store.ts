@@ -1,6 +1,6 @@
 // Port of what holds a set of files: a folder, or object storage. Keys are relative, with forward slashes.
 import { randomUUID } from "node:crypto";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
 import { hasMoreValues } from "../../core/json.ts";
 
 // Failed calls of object storage, whatever the service, as errors of this program. PURE.
@@ -106,15 +106,12 @@ export const storeCalls = (
   },
 });
 
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
-
 /** Loads packages. Throws DESTINATION_PACKAGE_MISSING, with what to install. */
 export const loadPackages = async <T>(name: string, packages: string, from: () => Promise<T>): Promise<T> => {
   try {
     return await from();
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!hasSystemCode(error, "ERR_MODULE_NOT_FOUND")) throw error;
     throw new DuckmirrorError("DESTINATION_PACKAGE_MISSING", { name, kind: "parquet", packages }, { cause: error });
   }
 };

@@ -21,13 +21,10 @@ export const findStored = async (profiles: readonly Config[], runId: string): Pr
     const run = await readRun(snapshotPath(dataDir), runId);
     if (run === null) continue;
     if (run.status === "interrupted" && run.report === null) return null;
-    const base = { runId, profile, askedAt: run.startedAt, report: run.report };
     // A verification has a different report; one that found something wrong is partial.
-    if (run.report === null) {
-      const state = run.status === "done" || run.status === "partial" ? run.status : "failed";
-      return { ...base, state, error: storedProblem(run.error ?? "") };
-    }
-    return { ...base, state: endedState(run.report.status), error: storedProblem(run.error ?? "") };
+    const verified = run.status === "done" || run.status === "partial" ? run.status : "failed";
+    const state = run.report === null ? verified : endedState(run.report.status);
+    return { runId, profile, askedAt: run.startedAt, report: run.report, state, error: storedProblem(run.error ?? "") };
   }
   return null;
 };

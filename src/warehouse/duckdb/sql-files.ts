@@ -5,7 +5,9 @@
 //   -- end
 //
 // The catalog names the tables, so a new one is in every such statement.
+
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import { streamOfTable } from "../../catalog/dictionary.ts";
 import { isStreamName } from "../../catalog/streams.ts";
 import {
@@ -18,6 +20,8 @@ import {
 } from "../../catalog/tables.ts";
 import { listProgram, programFile, readProgram } from "../../core/program-files.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
+import type { SqlValue } from "./duck-values.ts";
+import type { ReadSql } from "./statements.ts";
 
 const root = programFile("sql/");
 const texts = new Map<string, string>();
@@ -108,3 +112,17 @@ export const readMigrations = (): readonly Migration[] => {
   known = migrations;
   return migrations;
 };
+
+// Statements that return one column.
+
+const onlyCell = z.record(z.string(), z.unknown()).transform((row) => Object.values(row)[0]);
+const textCell = onlyCell.pipe(z.string());
+const numberCell = onlyCell.pipe(z.number().nullable());
+
+/** Texts of a statement's only column. */
+export const textsOf = (sql: ReadSql, text: string, params: readonly SqlValue[] = []): Promise<readonly string[]> =>
+  sql.query(text, params, textCell);
+
+/** The number that a statement returns; null: it returns none. */
+export const numberOf = async (sql: ReadSql, text: string, params: readonly SqlValue[] = []): Promise<number | null> =>
+  (await sql.query(text, params, numberCell))[0] ?? null;

@@ -1,15 +1,15 @@
 // Writes parts of an export from a snapshot: large ones one after another, small ones side by side.
+
 import { chmodSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import { z } from "zod";
 import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { snapshotError } from "../duckdb/duck-errors.ts";
 import type { Instant } from "../duckdb/duck-values.ts";
 import { createLanes } from "../duckdb/gate.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { numberOf, sqlText, textsOf } from "../duckdb/sql-files.ts";
 import { digestOf } from "../file/baseline/baseline.ts";
 import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
 import type { Part } from "./manifest.ts";
@@ -22,9 +22,6 @@ import { copySql, type ExportFormat } from "./tables.ts";
 const LARGE_PART_ROWS = 500_000;
 /** One more than the number of cores, since a worker computing a checksum leaves its core partly idle. */
 const SMALL_AT_ONCE = availableParallelism() + 1;
-
-const runRow = z.object({ run_id: z.string() });
-const copiedRow = z.object({ Count: z.number() });
 
 export interface PartStyle {
   readonly format: ExportFormat;
@@ -58,22 +55,17 @@ export const openForParts = async (
 };
 
 /** Id of the last run in the snapshot; null: no run. */
-export const lastRun = async (database: Database): Promise<string | null> => {
-  const [last] = await database.query(sqlText("warehouse/last-run.sql"), [], runRow);
-  return last?.run_id ?? null;
-};
+export const lastRun = async (database: Database): Promise<string | null> =>
+  (await textsOf(database, sqlText("warehouse/last-run.sql")))[0] ?? null;
 
 /** Writes one part to `target`. Returns its size and checksum. `since`, format: `style`; permissions: `mode`. */
 export const writePart = async (database: Database, part: Part, target: string, style: PartStyle, mode: number) => {
   const { table, columns, partition, rows } = part;
   // A query, not a statement of the writers' queue, so that parts are written concurrently.
-  const [copied] = await database.query(
-    copySql(table, columns, { month: partition }, style),
-    [style.since, target],
-    copiedRow,
-  );
-  if (copied?.Count !== rows) {
-    const detail = `${part.file}: ${copied?.Count} rows written, ${rows} counted`;
+  const sql = copySql(table, columns, { month: partition }, style);
+  const copied = await numberOf(database, sql, [style.since, target]);
+  if (copied !== rows) {
+    const detail = `${part.file}: ${copied} rows written, ${rows} counted`;
     throw new DuckmirrorError("UNEXPECTED", { detail });
   }
   chmodSync(target, mode);

@@ -14,7 +14,7 @@ import { quoted } from "../../core/text/sql-text.ts";
 import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import type { Database } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
-import { type Migration, readMigrations, sqlText } from "../duckdb/sql-files.ts";
+import { type Migration, readMigrations, sqlText, textsOf } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { convertCell, DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
 import { joinExtra, splitExtra } from "../record/json-text.ts";
@@ -94,17 +94,11 @@ const fillTable = async (tx: Sql, path: string, fields: readonly FieldSpec[]): P
   return rows;
 };
 
-const columnRow = z.object({ path: z.string() });
-
 /** `schema.table.column` of every column of main and history. */
 export const readColumns = async (sql: Sql): Promise<ReadonlySet<string>> => {
-  const rows = await sql.query(
-    `SELECT schema_name || '.' || table_name || '.' || column_name AS path FROM duckdb_columns()
-     WHERE schema_name IN ('main', 'history') AND NOT internal`,
-    [],
-    columnRow,
-  );
-  return new Set(rows.map(({ path }) => path));
+  const query = `SELECT schema_name || '.' || table_name || '.' || column_name FROM duckdb_columns()
+     WHERE schema_name IN ('main', 'history') AND NOT internal`;
+  return new Set(await textsOf(sql, query));
 };
 
 /**

@@ -1,5 +1,6 @@
 // Publishes the snapshot, or, after a sync that found nothing new, leaves the old one and notes the look beside it: a
 // publish writes the whole file (docs/decisions/publishing.md).
+
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
@@ -7,7 +8,7 @@ import { type DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { appendOwn, replaceFile } from "../../core/files/own-files.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { numberOf, sqlText, textsOf } from "../duckdb/sql-files.ts";
 import { type CheckResult, isFailedError, withoutSample } from "../read/check-results.ts";
 import {
   type Look,
@@ -56,13 +57,10 @@ export interface Rewritten {
   readonly rows: number;
 }
 
-const tableRow = z.object({ path: z.string() });
-const countRow = z.object({ n: z.number() });
-
 const countRows = async (database: Database): Promise<number> => {
-  const tables = await database.query(sqlText("warehouse/own-tables.sql"), [], tableRow);
-  const counts = tables.map(({ path }) => `SELECT count(*) AS n FROM ${path}`).join(" UNION ALL ");
-  return (await database.query(`SELECT sum(n)::DOUBLE AS n FROM (${counts})`, [], countRow))[0]?.n ?? 0;
+  const tables = await textsOf(database, sqlText("warehouse/own-tables.sql"));
+  const counts = tables.map((path) => `SELECT count(*) AS n FROM ${path}`).join(" UNION ALL ");
+  return (await numberOf(database, `SELECT sum(n)::DOUBLE FROM (${counts})`)) ?? 0;
 };
 
 /** Whether the rows of now would take much less space than they do. */
@@ -112,10 +110,8 @@ export interface PublishPolicy {
 /** Looks after which a snapshot is published whatever its age, so that their file stays small. */
 const MOST_LOOKS = 100;
 
-const newsRow = z.object({ news: z.string() });
-
 const readNews = async (database: Database): Promise<string> =>
-  (await database.query(sqlText("warehouse/news.sql"), [], newsRow))[0]?.news ?? "";
+  (await textsOf(database, sqlText("warehouse/news.sql")))[0] ?? "";
 
 const freshnessRow = lookTableRow.extend({ stream: z.string() });
 

@@ -1,7 +1,7 @@
 // Rebuilds the working file: applies the journal's changes to a new file, checks it, and replaces the old file. The
 // old file is never opened, so it may be damaged or missing; it is kept under another name.
 
-import { stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -47,8 +47,6 @@ export interface Rebuilt<T> {
   readonly published: Published;
 }
 
-const exists = async (file: string): Promise<boolean> => (await stat(file).catch(() => null)) !== null;
-
 const rowCounts = async (database: Database): Promise<Readonly<Record<string, number>>> => {
   const counts: Record<string, number> = {};
   for (const table of TABLE_NAMES) counts[table] = await countRows(database, table);
@@ -75,9 +73,9 @@ const check = async (file: string, options: WarehouseOptions, written: Readonly<
  */
 const takePlace = async (fresh: string, working: string, now: number): Promise<string | null> => {
   const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
-  const kept = (await exists(working)) ? `${working}.${stamp}.old` : null;
+  const kept = existsSync(working) ? `${working}.${stamp}.old` : null;
   // DuckDB would apply a remaining WAL to the new file.
-  if (await exists(`${working}.wal`)) await moveOver(`${working}.wal`, `${working}.${stamp}.old.wal`);
+  if (existsSync(`${working}.wal`)) await moveOver(`${working}.wal`, `${working}.${stamp}.old.wal`);
   if (kept !== null) await moveOver(working, kept);
   await moveOver(fresh, working);
   await flushToDisk(dirname(working));

@@ -11,7 +11,7 @@ import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
-import { readMigrations, sqlText } from "../duckdb/sql-files.ts";
+import { readMigrations, sqlText, textsOf } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { asOfStatements, viewText } from "../generated/recent-versions.ts";
 import { migrate } from "./migrate.ts";
@@ -44,12 +44,9 @@ const wantedViews = () => {
   return wanted;
 };
 
-const nameRow = z.object({ view_name: z.string() });
-const checksumRow = z.object({ checksum: z.string() });
-
 const createAll = async (tx: Sql, texts: readonly string[], checksum: string, now: number): Promise<void> => {
-  const existing = await tx.query(sqlText("warehouse/existing-views.sql"), [], nameRow);
-  for (const { view_name } of existing) await tx.run(`DROP VIEW IF EXISTS marts.${quoted(view_name)}`);
+  for (const view of await textsOf(tx, sqlText("warehouse/existing-views.sql")))
+    await tx.run(`DROP VIEW IF EXISTS marts.${quoted(view)}`);
   for (const text of texts) await tx.run(text);
   await tx.run("DELETE FROM sync.views");
   await tx.run("INSERT INTO sync.views VALUES ($1, $2)", [checksum, instant(now)]);
@@ -63,8 +60,7 @@ export const applyViews = async (database: Database, now: number, anew = false):
   const { texts, checksum } = wantedViews();
   await database.run(sqlText("warehouse/views-record.sql"));
   if (anew) await database.run("DELETE FROM sync.views");
-  const isCommitted = async (sql: Sql) =>
-    (await sql.query("SELECT checksum FROM sync.views", [], checksumRow))[0]?.checksum === checksum;
+  const isCommitted = async (sql: Sql) => (await textsOf(sql, "SELECT checksum FROM sync.views"))[0] === checksum;
   if (await isCommitted(database)) return false;
   await database.transaction((tx) => createAll(tx, texts, checksum, now), { isCommitted });
   await database.flushWal();

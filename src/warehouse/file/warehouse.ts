@@ -1,14 +1,14 @@
 // The warehouse for the rest of the program: one writer, checkpoints, walks, runs, the published snapshot.
+
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
 import type { TableName } from "../../catalog/tables.ts";
 import type { Clock } from "../../core/clock.ts";
 import { readForgotten, refuseUnfinished } from "../archive/forgotten-list.ts";
 import { loadTrail } from "../audit/load-trail.ts";
 import type { Database } from "../duckdb/database.ts";
 import { openError } from "../duckdb/duck-errors.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { sqlText, textsOf } from "../duckdb/sql-files.ts";
 import { type Journal, openJournal } from "../journal/journal.ts";
 import { type Changes, journalledChanges } from "../load/changes.ts";
 import {
@@ -68,9 +68,6 @@ export interface Warehouse extends Changes, MirrorReader {
   pruneArchive(limits: ArchiveLimits): Promise<ArchivePruned>;
   close(): Promise<void>;
 }
-
-const requestRow = z.object({ request_id: z.string() });
-const runRow = z.object({ run_id: z.string() });
 
 /** A longer WAL is moved into the file, because each start reads it again. */
 const LONGEST_WAL_BYTES = 4 * 1024 * 1024;
@@ -159,10 +156,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     adopted,
     archiveDir,
     strictness,
-    requestsOf: async (runId) => {
-      const rows = await database.query(sqlText("warehouse/requests-of-run.sql"), [runId], requestRow);
-      return new Set(rows.map((row) => row.request_id));
-    },
+    requestsOf: async (runId) => new Set(await textsOf(database, sqlText("warehouse/requests-of-run.sql"), [runId])),
     missing: (scope) => walks.findMissing(database, scope),
     suspects: (search) => findSuspects(database, search),
     metRows: (search) => findMet(database, search),
@@ -178,10 +172,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     },
     pruneArchive: (limits) =>
       journal.inTurn(() => {
-        const openRuns = async () => {
-          const open = await database.query(sqlText("plan/crashed-runs.sql"), [], runRow);
-          return new Set(open.map((run) => run.run_id));
-        };
+        const openRuns = async () => new Set(await textsOf(database, sqlText("plan/crashed-runs.sql")));
         return keepWithinLimits({ archiveDir, snapshot, openRuns, now: clock.now() }, limits);
       }),
     close: async () => {

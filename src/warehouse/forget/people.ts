@@ -1,5 +1,6 @@
 // Finds the contacts to erase from ids or addresses, gathers every text that identifies them from tables and archive,
 // including old versions of their records, and erases them from the working database.
+
 import { z } from "zod";
 import { forgottenId, type IdEraser } from "../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
@@ -7,6 +8,7 @@ import { formsOf } from "../../core/text/forms.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import type { ForgottenList } from "../archive/forgotten-list.ts";
 import type { SqlValue } from "../duckdb/duck-values.ts";
+import { textsOf } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { forgottenKind, openChangeLog } from "../load/change-log.ts";
 import { type ArchiveBodies, archivedContacts } from "./archive.ts";
@@ -40,16 +42,11 @@ const NAMING: readonly { readonly path: string; readonly columns: readonly strin
 const cells = z.array(z.string().nullable());
 const namingRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), own: z.boolean(), cells });
 
-const detailRow = z.object({ detail: z.string() });
-
 /** A drift value with an id goes: it is part of the row's key, and two ids may have the same replacement. */
 const dropDrift = async (tx: Sql, ids: readonly string[], eraser: IdEraser): Promise<void> => {
-  const details = await tx.query(
-    "SELECT DISTINCT detail FROM sync.schema_drift WHERE regexp_matches(detail, $1)",
-    [ids.map(formsOf).join("|")],
-    detailRow,
-  );
-  const theirs = details.flatMap(({ detail }) => (eraser.anywhere(detail) === detail ? [] : [detail]));
+  const query = "SELECT DISTINCT detail FROM sync.schema_drift WHERE regexp_matches(detail, $1)";
+  const details = await textsOf(tx, query, [ids.map(formsOf).join("|")]);
+  const theirs = details.filter((detail) => eraser.anywhere(detail) !== detail);
   await tx.run("DELETE FROM sync.schema_drift WHERE detail IN (SELECT unnest($1))", [theirs]);
 };
 
@@ -189,7 +186,6 @@ const contactRow = z.object({
   first: text,
   last: text,
 });
-const idRow = z.object({ id: z.string() });
 
 /** Shorter names occur in other texts by chance. */
 const SHORTEST_NAME = 8;
@@ -235,7 +231,7 @@ const rowOfRecord = (record: JsonObject): z.output<typeof contactRow> | null => 
 export const idsByEmail = async (sql: Sql, emails: readonly string[]): Promise<readonly string[]> => {
   const query = `SELECT DISTINCT id FROM (SELECT id, email FROM main.contacts UNION ALL SELECT id, email FROM history.contacts)
     WHERE lower(email) IN (SELECT lower(unnest($1))) ORDER BY id`;
-  return (await sql.query(query, [[...emails]], idRow)).map(({ id }) => id);
+  return textsOf(sql, query, [[...emails]]);
 };
 
 interface GatheredPerson extends Person {

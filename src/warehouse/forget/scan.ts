@@ -1,5 +1,6 @@
 // Proof of an erasure: searches every byte of every file for texts that identify the erased people. Databases and
 // Parquet files are compressed, so their cells are searched too. No file may be open for writing meanwhile.
+
 import type { Dirent } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -11,7 +12,7 @@ import { ESCAPED_SIGN, formsInBytes, formsOf, longestForm, samePartOf } from "..
 import { literal } from "../../core/text/sql-text.ts";
 import { decodedChunks } from "../archive/read-archive.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { numberOf, sqlText } from "../duckdb/sql-files.ts";
 import { copyContents, type RewriteMeans } from "../file/publish/rewrite-file.ts";
 import type { Person, Trace } from "./people.ts";
 
@@ -144,8 +145,6 @@ const kindOf = (group: Group): Trace["kind"] => (group === "short id" ? "id" : g
 /** Tables of contacts: a cell that is an id there is a contact's, however short. */
 const OWN = /(?:^|[./"])contacts(?:"|\.parquet)$/;
 
-const countRow = z.object({ rows: z.number() });
-
 const SEPARATOR = String.fromCharCode(1);
 const BEFORE_WORD = `(?:^|[^\\p{L}\\p{N}]|${ESCAPED_SIGN})`;
 /** DuckDB limits the size of a pattern. */
@@ -185,9 +184,9 @@ const foundInTable = async (
   for (const { group, sameParts, part, word } of patternsOf(traces, isOwn)) {
     const mayBe = sameParts.map((_, at) => `contains(cell, $${at + 2})`).join(" OR ");
     const rowsWith = async (pattern: string) => {
-      const query = `SELECT count(*) AS "rows" FROM (SELECT ${text} AS cell FROM ${path})
+      const query = `SELECT count(*) FROM (SELECT ${text} AS cell FROM ${path})
         WHERE CASE WHEN ${mayBe} THEN regexp_matches(cell, $1) ELSE false END`;
-      return (await database.query(query, [pattern, ...sameParts], countRow))[0]?.rows ?? 0;
+      return (await numberOf(database, query, [pattern, ...sameParts])) ?? 0;
     };
     // The pattern of words takes long to prepare, and few tables hold a trace.
     if ((await rowsWith(part)) > 0) found.push({ group, whole: await rowsWith(word) });
@@ -216,7 +215,7 @@ const scanTables = async (
   const held = new Set<Group>();
   let rows = 0;
   for (const { path, columns } of tables) {
-    rows += (await database.query(`SELECT count(*) AS "rows" FROM ${path}`, [], countRow))[0]?.rows ?? 0;
+    rows += (await numberOf(database, `SELECT count(*) FROM ${path}`)) ?? 0;
     const isOwn = OWN.test(path) || OWN.test(file);
     for (const { group, whole } of await foundInTable(database, { path, columns, isOwn }, traces)) {
       held.add(group);

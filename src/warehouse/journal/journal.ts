@@ -5,7 +5,6 @@
 import { rmSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { appendOwn, listOwn, makeOwnFolder, readOwnText } from "../../core/files/own-files.ts";
@@ -13,7 +12,7 @@ import { month, openNew } from "../archive/archive.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { createQueue } from "../duckdb/gate.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { numberOf, sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import type { Checkpoint } from "../record/checkpoint.ts";
 import { jsonText } from "../record/json-text.ts";
@@ -60,11 +59,9 @@ export const removeCallFile = (dataDir: string, runId: string): void => {
   }
 };
 
-const appliedRow = z.object({ applied: z.number() });
-
 /** Number of the last change in the file. */
 export const readApplied = async (sql: Sql): Promise<number> =>
-  (await sql.query(sqlText("warehouse/journal-applied.sql"), [], appliedRow))[0]?.applied ?? 0;
+  (await numberOf(sql, sqlText("warehouse/journal-applied.sql"))) ?? 0;
 
 /** Makes a change and records its number in the same transaction, which shows whether a failed COMMIT was durable. */
 export const applyOnce = <T>(database: Database, seq: number, apply: (tx: Sql) => Promise<T>): Promise<T> =>

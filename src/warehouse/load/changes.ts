@@ -1,13 +1,12 @@
 // The changes of the working database: writes the journal entry of each and makes it, live or from the journal.
 // Invariant: every change of the mirror, its history or its states is in the journal, but for what retention removes: a replay
 // brings it back, and the next sync removes it again.
-import { z } from "zod";
 import type { TableName } from "../../catalog/tables.ts";
 import { forgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
 import type { Database } from "../duckdb/database.ts";
 import { instant } from "../duckdb/duck-values.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { numberOf, sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { commitEntry, type Journal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-event.ts";
@@ -108,8 +107,6 @@ const makeMark = async (tx: Sql, mark: ScopeMark): Promise<number> => {
   for (const statement of markStatements(mark)) changed += await tx.run(statement);
   return changed;
 };
-
-const presentRow = z.object({ present: z.number() });
 
 /** Makes a change that is not a commit. Returns the number of rows that it deleted or marked. */
 const carryOut = async (tx: Sql, entry: OtherEntry, past = NOTHING_REDACTED): Promise<number> => {
@@ -232,7 +229,7 @@ export const journalledChanges = (
       return journal.record(async () => entry, write).finally(() => count(table));
     },
     mark: async (mark) => {
-      if ((await database.query(changesByMark(mark), [], presentRow)).length === 0) return 0;
+      if ((await numberOf(database, changesByMark(mark))) === null) return 0;
       const entry = { kind: "marked", mark } as const;
       return journal.record(
         async () => entry,

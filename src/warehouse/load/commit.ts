@@ -1,11 +1,10 @@
 // One checkpoint in one transaction: rows, seen keys, history, rejects, drift, scope states, ledger, quota.
 // Invariants I1 (a cursor never passes unwritten rows) and I2 (loading a page twice equals once).
 import { BIGINT, DOUBLE, type DuckDBValue, INTEGER, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
-import { z } from "zod";
 import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { instant, type SqlValue } from "../duckdb/duck-values.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { sqlText, textsOf } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import type { Checkpoint, LoadCounts, QuotaReading, RequestRecord, ScopeState } from "../record/checkpoint.ts";
 import { EVOLVING, type TableStrictness } from "../record/normalize-record.ts";
@@ -156,14 +155,11 @@ const writeSeen = async (tx: Sql, table: string, seen: readonly SeenKey[]) => {
   await append(tx, "sync.walk_seen", [VARCHAR, VARCHAR, VARCHAR, VARCHAR], rows);
 };
 
-const requestRow = z.object({ request_id: z.string() });
-
 /** Ids among these that are committed already. Written as literals, so that the primary key's index is used. */
 const committedRequests = async (sql: Sql, ids: readonly string[]): Promise<ReadonlySet<string>> => {
   if (ids.length === 0) return new Set();
   const list = ids.map(literal).join(", ");
-  const rows = await sql.query(`SELECT request_id FROM sync.requests WHERE request_id IN (${list})`, [], requestRow);
-  return new Set(rows.map((row) => row.request_id));
+  return new Set(await textsOf(sql, `SELECT request_id FROM sync.requests WHERE request_id IN (${list})`));
 };
 
 const writeBatch = async (tx: Sql, batch: TableBatch, checkpoint: Checkpoint, log: ChangeLog) => {

@@ -1,10 +1,12 @@
 // Compares received records with the mirror, field by field, by the rules of loading, and changes nothing.
 // SQL is generated because the table varies; every value is bound.
+
 import { z } from "zod";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import type { Database } from "../duckdb/database.ts";
 import type { SqlValue } from "../duckdb/duck-values.ts";
+import { textsOf } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import { isSameJson } from "../record/json-text.ts";
@@ -88,7 +90,6 @@ export const compareLoad = (database: Database, load: TableLoad, strictness: Tab
     { isCommitted: async () => false },
   );
 
-const idRow = z.object({ id: z.string() });
 const idOf = (table: TableName) => `CAST(${quoted(tableSpec(table).key.at(-1) ?? "")} AS VARCHAR)`;
 
 /**
@@ -119,14 +120,14 @@ export const mirroredBeside = async (
     params.push(high);
   }
   const query = `SELECT ${id} AS id FROM main.${quoted(table)} WHERE ${conditions.join(" AND ")} ORDER BY 1`;
-  return (await sql.query(query, params, idRow)).map((row) => row.id);
+  return textsOf(sql, query, params);
 };
 
 /** Up to `most` ids of a table, drawn with `seed`: the same seed and rows give the same ids. */
 export const sampleIds = async (sql: Sql, table: TableName, seed: number, most: number): Promise<readonly string[]> => {
   const id = idOf(table);
   const query = `SELECT ${id} AS id FROM main.${quoted(table)} ORDER BY md5(concat(${id}, '/', ?)), id LIMIT ?`;
-  return (await sql.query(query, [seed, most], idRow)).map((row) => row.id);
+  return textsOf(sql, query, [seed, most]);
 };
 
 const groupRow = z.object({ value: z.string().nullable(), rows: z.number() });

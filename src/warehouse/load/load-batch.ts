@@ -5,7 +5,7 @@ import { BIGINT, BOOLEAN, DuckDBTimestampTZValue, INTEGER, TIMESTAMPTZ, VARCHAR 
 import { z } from "zod";
 import { type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { CHUNK_ROWS, type ColumnChunk, rangesOf } from "../duckdb/append.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { numberOf, sqlText } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
 import { isSameJson, joinExtra, splitExtra } from "../record/json-text.ts";
@@ -70,18 +70,14 @@ const FEW_KEYS = 50;
  */
 const lookUp = (tx: Sql, keys: number) => tx.run(sqlText("warehouse/lookup-by-key.sql"), [keys]);
 
-const sizeRow = z.object({ estimate: z.number() });
-const presentRow = z.object({ present: z.number() });
-const createdRow = z.object({ Count: z.number() });
 const foundRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt) });
 
 const isSmall = async (tx: Sql, sql: MergeSql): Promise<boolean> =>
-  (await tx.query(sql.hasMoreThan(SMALL_TABLE), [], presentRow)).length === 0;
+  (await numberOf(tx, sql.hasMoreThan(SMALL_TABLE))) === null;
 
 /** Positions of the stored rows of a large table with the batch's keys; null if there are none. */
 const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]): Promise<OldRows | null> => {
-  const [table] = await tx.query(sqlText("warehouse/table-size.sql"), [spec.name], sizeRow);
-  const size = table?.estimate ?? 0;
+  const size = (await numberOf(tx, sqlText("warehouse/table-size.sql"), [spec.name])) ?? 0;
   const keyTypes = spec.key.map((key) => spec.fields.find(({ column }) => column === key)?.columnType);
   const hasLookups = keyTypes.length === 1;
   const worth = rows.length * (keyTypes[0] === "BIGINT" ? SCANNED_PER_LOOKUP.BIGINT : SCANNED_PER_LOOKUP.other);
@@ -106,8 +102,7 @@ const createOld = async (
   rows: readonly BatchRow[],
 ): Promise<OldRows | null> => {
   if (await isSmall(tx, sql)) {
-    const [created] = await tx.query(sql.createOld({ by: "keys" }), [], createdRow);
-    return created?.Count === 0 ? null : { by: "keys" };
+    return (await numberOf(tx, sql.createOld({ by: "keys" }))) === 0 ? null : { by: "keys" };
   }
   const old = await findOld(tx, spec, sql, rows);
   await tx.run(old === null ? sql.noOld : sql.createOld(old));
@@ -192,8 +187,7 @@ export const loadBatch = async (
   let updated: ReadonlyMap<number, number> = new Map();
   if (old !== null) {
     const keptMask = rows.reduce((mask, { row }) => mask | row.kept, 0n);
-    const [created] = await tx.query(sql.createChanged(keptMask, await log.after()), [], createdRow);
-    if (created?.Count !== 0) {
+    if ((await numberOf(tx, sql.createChanged(keptMask, await log.after()))) !== 0) {
       await dropReordered(tx, sql);
       updated = await countByLoad(tx, sql.updatedByLoad);
     }

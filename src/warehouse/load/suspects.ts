@@ -1,10 +1,12 @@
 // Suspects: mirrored rows that were probably deleted although no walk that adds up has confirmed it, the most
 // probable first. Rows by a date field: how many per day, and which lie between two bounds; a search for gone rows compares them with
 // the service's counts. SQL is generated because table and column vary; every value is bound.
+
 import { z } from "zod";
 import { type ScopedTable, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { instant } from "../duckdb/duck-values.ts";
+import { textsOf } from "../duckdb/sql-files.ts";
 import { rowOf, type Sql } from "../duckdb/statements.ts";
 
 export interface SuspectSearch {
@@ -26,8 +28,6 @@ const suspectRow = rowOf({
   missedTwice: z.boolean(),
 });
 export type Suspect = Readonly<z.output<typeof suspectRow>>;
-
-const idRow = z.object({ id: z.string() });
 
 const metBy =
   "EXISTS (FROM sync.walk_seen AS w WHERE w.walk_id = ? AND w.table_name = ? AND w.id = CAST(t.id AS VARCHAR))";
@@ -61,12 +61,8 @@ export const findMet = async (
   { table, walkId, limit }: Omit<SuspectSearch, "walkBefore">,
 ): Promise<readonly string[]> => {
   const parent = hasAccount(table) ? "AND EXISTS (FROM main.accounts AS a WHERE a.id = t.account_id)" : "";
-  const rows = await sql.query(
-    `SELECT CAST(t.id AS VARCHAR) AS id FROM main.${table} AS t WHERE t._in_scope AND ${metBy} ${parent} ORDER BY t._synced_at DESC, md5(id || ?) LIMIT ?`,
-    [walkId, table, walkId, limit],
-    idRow,
-  );
-  return rows.map(({ id }) => id);
+  const query = `SELECT CAST(t.id AS VARCHAR) AS id FROM main.${table} AS t WHERE t._in_scope AND ${metBy} ${parent} ORDER BY t._synced_at DESC, md5(id || ?) LIMIT ?`;
+  return textsOf(sql, query, [walkId, table, walkId, limit]);
 };
 
 export interface AccountSearch {
@@ -163,6 +159,5 @@ export const readRowsBetween = async (sql: Sql, search: RowsBetween): Promise<re
     WHERE ${conditions.join(" AND ")}
     ORDER BY t.id
     LIMIT ?`;
-  const rows = await sql.query(query, [...bounds, besides, limit], idRow);
-  return rows.map(({ id }) => id);
+  return textsOf(sql, query, [...bounds, besides, limit]);
 };

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { isScopedTable, TABLE_NAMES, type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { instant, type SqlValue } from "../duckdb/duck-values.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { numberOf, sqlText, textsOf } from "../duckdb/sql-files.ts";
 import type { Sql } from "../duckdb/statements.ts";
 import { type ChangeLog, NOTHING_REDACTED, openChangeLog, type RedactedChanges } from "./change-log.ts";
 
@@ -85,21 +85,18 @@ export interface Gone {
   readonly ids: readonly string[];
 }
 
-const countsRow = z.object({ rows: z.number() });
-const idRow = z.object({ id: z.string() });
-
 /** Number of mirrored rows of a table, or of one company in it, without those outside the row scope. */
 export const countRows = async (sql: Sql, table: TableName, company?: string): Promise<number> => {
   const { inScope, scopeParams } = scopedSql(table, company);
-  const query = `SELECT count(*) AS "rows" FROM main.${quoted(table)} AS t WHERE ${inScope} AND ${isExpected(table)}`;
-  return (await sql.query(query, scopeParams, countsRow))[0]?.rows ?? 0;
+  const query = `SELECT count(*) FROM main.${quoted(table)} AS t WHERE ${inScope} AND ${isExpected(table)}`;
+  return (await numberOf(sql, query, scopeParams)) ?? 0;
 };
 
 /** Ids, as text, of a company's rows in a table that is kept per company. */
 export const idsOfCompany = async (sql: Sql, table: TableName, company: string): Promise<readonly string[]> => {
   const { inScope, scopeParams, id } = scopedSql(table, company);
   const query = `SELECT ${id} AS id FROM main.${quoted(table)} AS t WHERE ${inScope} ORDER BY ALL`;
-  return (await sql.query(query, scopeParams, idRow)).map((row) => row.id);
+  return textsOf(sql, query, scopeParams);
 };
 
 const SAMPLE = 20;
@@ -110,23 +107,20 @@ export const findMissing = async (sql: Sql, { table, walkId, company }: WalkScop
   const from = `FROM main.${quoted(table)} AS t WHERE ${unmet(table, scoped)}`;
   const params = [...scoped.scopeParams, walkId, table];
   const rows = await countRows(sql, table, company);
-  const missing = (await sql.query(`SELECT count(*) AS "rows" ${from}`, params, countsRow))[0]?.rows ?? 0;
+  const missing = (await numberOf(sql, `SELECT count(*) ${from}`, params)) ?? 0;
   if (missing === 0) return { rows, missing, sample: [] };
   const picked = `SELECT ${scoped.id} AS id ${from} ORDER BY md5(${scoped.id}), id LIMIT ?`;
-  const sample = await sql.query(picked, [...params, SAMPLE], idRow);
-  return { rows, missing, sample: sample.map(({ id }) => id) };
+  return { rows, missing, sample: await textsOf(sql, picked, [...params, SAMPLE]) };
 };
 
 /** Distinct records that the walk returned. */
 export const countSeen = async (sql: Sql, walkId: string): Promise<number> =>
-  (await sql.query(sqlText("warehouse/seen-count.sql"), [walkId], countsRow))[0]?.rows ?? 0;
+  (await numberOf(sql, sqlText("warehouse/seen-count.sql"), [walkId])) ?? 0;
 
 /** Deletes the stored keys of a finished walk. */
 export const dropWalk = async (sql: Sql, walkId: string): Promise<void> => {
   await sql.run(sqlText("warehouse/drop-walk.sql"), [walkId]);
 };
-
-const countRow = z.object({ Count: z.number() });
 
 /** Moves rows selected by `condition` (alias `t`) to history as deleted. Returns their number. */
 const moveToHistory = async (
@@ -139,12 +133,8 @@ const moveToHistory = async (
   const own = [...columns, "_first_synced_at", "_synced_at", "_run_id", "_extra"].join(", ");
   const main = `main.${quoted(table)}`;
   const key = tableSpec(table).key.map((column) => `t.${quoted(column)}`);
-  const [created] = await tx.query(
-    `CREATE OR REPLACE TEMP TABLE gone AS SELECT t.rowid AS _old, ${key.join(", ")} FROM ${main} AS t WHERE ${condition}`,
-    params,
-    countRow,
-  );
-  const deleted = created?.Count ?? 0;
+  const gone = `CREATE OR REPLACE TEMP TABLE gone AS SELECT t.rowid AS _old, ${key.join(", ")} FROM ${main} AS t WHERE ${condition}`;
+  const deleted = (await numberOf(tx, gone, params)) ?? 0;
   if (deleted === 0) return 0;
   const number = await log.add({ table, change: "delete", runId, at: now }, deleted, "gone");
   await tx.run(

@@ -7,8 +7,8 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { readOwnSync } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
-import type { Sql } from "../duckdb/statements.ts";
+import { numberOf, sqlText } from "../duckdb/sql-files.ts";
+import type { ReadSql } from "../duckdb/statements.ts";
 import { checkResultRow } from "./check-results.ts";
 
 const LOOKS_NAME = "looks.ndjson";
@@ -104,11 +104,9 @@ const textOf = (dataDir: string): string => {
   return readOwnSync(file).toString("utf8");
 };
 
-const publishedRow = z.object({ published_at: z.number().nullable() });
-
 /** When the snapshot was published, as it says itself, ms since the epoch; null: it was made by no run. */
-export const readPublishedAt = async (sql: Pick<Sql, "query">): Promise<number | null> =>
-  (await sql.query(sqlText("warehouse/published.sql"), [], publishedRow))[0]?.published_at ?? null;
+export const readPublishedAt = (sql: ReadSql): Promise<number | null> =>
+  numberOf(sql, sqlText("warehouse/published.sql"));
 
 /** Looks since the snapshot was published; null when the file belongs to another snapshot, is missing or damaged. */
 export const readLooks = (snapshot: string): Looks | null => {

@@ -2,7 +2,7 @@
 // It includes calls of other commands that the next sync will book.
 import { z } from "zod";
 import type { Database } from "../duckdb/database.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { sqlText, textsOf } from "../duckdb/sql-files.ts";
 import { rowOf } from "../duckdb/statements.ts";
 import { readCallFiles } from "../journal/journal.ts";
 import { type LookCredits, lookCreditsRow } from "./looks.ts";
@@ -32,9 +32,7 @@ const pendingCalls = async (database: Database, dataDir: string): Promise<readon
   ]);
   if (calls.length === 0) return [];
   const ids = JSON.stringify(calls.map(({ requestId }) => requestId));
-  const row = z.object({ request_id: z.string() });
-  const booked = await database.query(sqlText("status/booked-calls.sql"), [ids], row);
-  const known = new Set(booked.map(({ request_id }) => request_id));
+  const known = new Set(await textsOf(database, sqlText("status/booked-calls.sql"), [ids]));
   return calls.filter(({ requestId }) => !known.has(requestId));
 };
 

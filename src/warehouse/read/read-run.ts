@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type SyncReport, syncReportSchema } from "../../core/report/sync-report.ts";
 import type { Database } from "../duckdb/database.ts";
 import { readError } from "../duckdb/duck-errors.ts";
-import { sqlText } from "../duckdb/sql-files.ts";
+import { numberOf, sqlText, textsOf } from "../duckdb/sql-files.ts";
 import type { ReadSql } from "../duckdb/statements.ts";
 import { looksSince } from "./looks.ts";
 import { onSnapshot } from "./mirror-reader.ts";
@@ -12,13 +12,8 @@ import { onSnapshot } from "./mirror-reader.ts";
 // When a file was begun. A replay fills a new one, whose rows may hold other values under the same times and runs: by new
 // field rules, or by a program that reads a response another way.
 
-const begunRow = z.object({ begun_at: z.number().nullable() });
-
 /** ms since the epoch; null: not known. */
-export const readBegunAt = async (sql: ReadSql): Promise<number | null> => {
-  const [row] = await sql.query(sqlText("warehouse/begun-at.sql"), [], begunRow);
-  return row?.begun_at ?? null;
-};
+export const readBegunAt = (sql: ReadSql): Promise<number | null> => numberOf(sql, sqlText("warehouse/begun-at.sql"));
 
 export interface StoredRun {
   /** As in `sync.runs`: `running` until it ends. */
@@ -141,21 +136,16 @@ export const readTraces = async (
 // Run ids chosen by the caller of a sync. A run that continues after a crash needs a new one.
 
 /** When the first of the runs `wanted`, `wanted-2`, `wanted-3` ... started, ms since the epoch; null: there is none. */
-export const firstStartOf = async (sql: ReadSql, wanted: string): Promise<number | null> => {
-  const row = z.object({ started_at: z.number().nullable() });
-  return (await sql.query(sqlText("warehouse/first-start-of-runs.sql"), [wanted], row))[0]?.started_at ?? null;
-};
+export const firstStartOf = (sql: ReadSql, wanted: string): Promise<number | null> =>
+  numberOf(sql, sqlText("warehouse/first-start-of-runs.sql"), [wanted]);
 
 /** Credits that the runs `wanted`, `wanted-2`, `wanted-3` ... may have cost. */
-export const creditsOfRuns = async (sql: ReadSql, wanted: string): Promise<number> => {
-  const row = z.object({ credits: z.number() });
-  return (await sql.query(sqlText("warehouse/credits-named-after.sql"), [wanted], row))[0]?.credits ?? 0;
-};
+export const creditsOfRuns = async (sql: ReadSql, wanted: string): Promise<number> =>
+  (await numberOf(sql, sqlText("warehouse/credits-named-after.sql"), [wanted])) ?? 0;
 
 /** `wanted`, or `wanted-2`, `wanted-3` ... if earlier runs have those ids. */
 export const unusedRunId = async (sql: ReadSql, wanted: string): Promise<string> => {
-  const rows = await sql.query(sqlText("warehouse/runs-named-after.sql"), [wanted], z.object({ run_id: z.string() }));
-  const used = new Set(rows.map((row) => row.run_id));
+  const used = new Set(await textsOf(sql, sqlText("warehouse/runs-named-after.sql"), [wanted]));
   let id = wanted;
   for (let next = 2; used.has(id); next += 1) id = `${wanted}-${next}`;
   return id;

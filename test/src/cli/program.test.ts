@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
+import { durationOf, wholeOf } from "../../../src/cli/command.ts";
 import { COMMAND_GROUPS, COMMANDS } from "../../../src/cli/command-table.ts";
 import { refuseMissingValues } from "../../../src/cli/program.ts";
 import { readMigrations } from "../../../src/warehouse/duckdb/sql-files.ts";
@@ -177,4 +178,28 @@ test("options may stand before the command as well as behind it, and their value
   const { code, out } = await cli(["--config", "sync", "--json", "init", "--yes"], { cwd });
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ file: `${cwd}/sync` });
+});
+
+// Values of options.
+
+test("a duration of an option has a least value, which some options set to zero", () => {
+  expect(durationOf("--timeout", undefined, "90s")).toBeNull();
+  expect(durationOf("--timeout", "90s", "90s")).toBe(90_000);
+  expect(durationOf("--max-age", "0s", "12h", 0)).toBe(0);
+  for (const text of ["0s", "90", "soon"])
+    expect(() => durationOf("--timeout", text, "90s")).toThrow(`--timeout: "${text}" is not a duration like 90s`);
+});
+
+test("a number of an option is whole and within its range, which the refusal names", () => {
+  expect([wholeOf("--limit", "20", 1, 100), wholeOf("--after", "0", 0)]).toEqual([20, 0]);
+  expect(() => wholeOf("--limit", "101", 1, 100)).toThrow('--limit: "101" is not a whole number from 1 to 100');
+  expect(() => wholeOf("--after", "-1", 0)).toThrow('--after: "-1" is not a whole number from 0 on');
+});
+
+test("advice is for people: with --quiet or --json there is none", async () => {
+  const [shown, ...silent] = await Promise.all(
+    [[], ["--quiet"], ["--json"]].map((more) => cli(["follow", "acme.com", ...more], { cwd: aFolder() })),
+  );
+  expect(shown?.err).toContain("sync");
+  expect(silent.map(({ err }) => err)).toEqual(["", ""]);
 });

@@ -10,7 +10,7 @@ import { jsonText } from "../../../warehouse/record/json-text.ts";
 import { assertReadable } from "../../../warehouse/user-sql/own-snapshot.ts";
 import { rowWriter } from "../../../warehouse/user-sql/query-output.ts";
 import { audited } from "../../audited.ts";
-import { type CommandContext, defineCommand, flag, listOf, option, usage } from "../../command.ts";
+import { type CommandContext, defineCommand, flag, listOf, option, usage, wholeOf } from "../../command.ts";
 import { sayCopy } from "../../context.ts";
 
 const inputSchema = z.object({
@@ -23,18 +23,10 @@ const inputSchema = z.object({
 });
 type Input = z.output<typeof inputSchema>;
 
-/** A whole number of an option. Throws USAGE. */
-const wholeOf = (name: string, text: string | undefined, least: number): number | null => {
-  if (text === undefined) return null;
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : -1;
-  if (value >= least) return value;
-  throw usage(`${name}: "${text}" is not a whole number from ${least} on`);
-};
-
 const requestOf = ({ after, since, limit, tables, follow }: Input, now: number) => ({
-  after: wholeOf("--after", after, 0),
+  after: after === undefined ? null : wholeOf("--after", after, 0),
   ...(since === undefined ? {} : { since: momentBefore("--since", since, now) }),
-  limit: wholeOf("--limit", limit, 1),
+  limit: limit === undefined ? null : wholeOf("--limit", limit, 1),
   tables: changeTables(listOf(tables)),
   follow,
 });

@@ -9,7 +9,7 @@ import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/mirror-rea
 import { type Found, MOST_FOUND, search } from "../../../warehouse/read/search/search.ts";
 import { jsonText } from "../../../warehouse/record/json-text.ts";
 import { audited } from "../../audited.ts";
-import { anyArguments, type CommandContext, defineCommand, listOf, option, optionOf, usage } from "../../command.ts";
+import { anyArguments, type CommandContext, defineCommand, listOf, option, optionOf, wholeOf } from "../../command.ts";
 import { sayCopy } from "../../context.ts";
 
 const inputSchema = z.object({
@@ -25,13 +25,11 @@ const inputSchema = z.object({
 type Input = z.output<typeof inputSchema>;
 
 const requestOf = ({ args, in: tables, since, limit }: Input, now: number) => {
-  const most = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
-  if (most < 1 || most > MOST_FOUND) throw usage(`--limit: "${limit}" is not a whole number from 1 to ${MOST_FOUND}`);
   return {
     words: args.join(" "),
     tables: listOf(tables),
     ...(since === undefined ? {} : { since: momentBefore("--since", since, now) }),
-    limit: most,
+    limit: wholeOf("--limit", limit, 1, MOST_FOUND),
   };
 };
 

@@ -12,7 +12,7 @@ import { type DeliveryFigures, deliveryFigures, deliveryStates } from "../../../
 import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usage.ts";
 import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
 import { type Box, offeredBox } from "../../../warehouse/user-sql/process-pool.ts";
-import { type CommandContext, defineCommand, option, usage } from "../../command.ts";
+import { type CommandContext, defineCommand, option, wholeOf } from "../../command.ts";
 import {
   creditJson,
   creditLines,
@@ -243,10 +243,10 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
 };
 
 const run = async ({ runs = "5" }: z.output<typeof inputSchema>, context: CommandContext): Promise<number> => {
-  if (!/^\d{1,4}$/.test(runs)) throw usage(`--runs: "${runs}" is not a number of runs`);
+  const shownRuns = wholeOf("--runs", runs, 0, 9999);
   const config = await context.loadConfig();
   const box = offeredBox();
-  const published = await readStatus(snapshotPath(config.dataDir), { runs: Number(runs) });
+  const published = await readStatus(snapshotPath(config.dataDir), { runs: shownRuns });
   // `check` may have learned the tier since the last run.
   const known = await readTier(config.dataDir);
   const shown = known === null ? null : shownTier(known);

@@ -1,11 +1,10 @@
 // duckmirror audit: prints the audit trail from its own files; needs no warehouse.
 import { z } from "zod";
 import { counted, formatBytes, formatCount } from "../../../core/text/units.ts";
-import { timeMs } from "../../../core/time.ts";
+import { momentBefore, timeMs } from "../../../core/time.ts";
 import { type AuditLine, lastOfEach } from "../../../warehouse/audit/audit-line.ts";
 import { readTrail } from "../../../warehouse/audit/read-trail.ts";
 import { defineCommand, option } from "../../command.ts";
-import { sinceOf } from "../../options/streams-argument.ts";
 import { renderTable, right, type TableCell } from "../../terminal/table.ts";
 
 const DEFAULT_SINCE = "7d";
@@ -47,7 +46,7 @@ export const command = defineCommand({
   }),
   run: async ({ since = DEFAULT_SINCE }, context) => {
     const { clock, terminal } = context;
-    const from = sinceOf(since, clock.now());
+    const from = momentBefore("--since", since, clock.now());
     const { dataDir } = await context.loadConfig();
     const { lines, damaged, problems } = await readTrail(dataDir, from, clock.now());
     const actions = lastOfEach(lines).filter(({ started_at }) => (timeMs(started_at) ?? 0) >= from);

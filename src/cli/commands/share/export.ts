@@ -3,11 +3,11 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { exportJob } from "../../../../jobs/export.ts";
 import { counted, formatBytes, formatCount } from "../../../core/text/units.ts";
+import { momentBefore } from "../../../core/time.ts";
 import type { ExportReport } from "../../../warehouse/export/export.ts";
 import { EXPORT_FORMATS } from "../../../warehouse/export/tables.ts";
 import { audited } from "../../audited.ts";
 import { type CommandContext, choice, defineCommand, flag, listOf, option, optionOf, usage } from "../../command.ts";
-import { sinceOf } from "../../options/streams-argument.ts";
 import { renderTable, right } from "../../terminal/table.ts";
 
 const inputSchema = z.object({
@@ -62,7 +62,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
     dir: input.dir === undefined ? null : resolve(cwd, input.dir),
     format,
     tables: listOf(input.tables),
-    since: input.since === undefined ? null : sinceOf(input.since, clock.now()),
+    since: input.since === undefined ? null : momentBefore("--since", input.since, clock.now()),
     guardFormulas,
   };
   const tracer = await context.tracer(config);

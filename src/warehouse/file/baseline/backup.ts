@@ -1,6 +1,7 @@
 // Backups: a folder with a proven copy of the snapshot and the small files of state/ that no sync can get back.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { existsSync } from "node:fs";
 import { rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
@@ -119,7 +120,6 @@ export const isBackupFile = (name: string): boolean =>
 
 export const copyPathOf = ({ folder }: Backup): string => join(folder, COPY);
 
-const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null;
 const damaged = (file: string, detail: string) => new DuckmirrorError("BACKUP_DAMAGED", { file, detail });
 
 const factsOf = async (path: string) => ({ bytes: (await stat(path)).size, sha256: await digestOf(path) });
@@ -159,7 +159,7 @@ const refuseUsed = async (target: string, fresh: string, force: boolean): Promis
  * is gone by then, so it is the only one.
  */
 const finishEarlier = async (target: string, fresh: string): Promise<boolean> => {
-  if (await exists(target)) return false;
+  if (existsSync(target)) return false;
   const whole = await readBackup(fresh, "trusted").catch(() => null);
   if (whole !== null) await moveOver(fresh, target);
   return whole !== null;
@@ -184,7 +184,7 @@ interface BackupRequest {
  */
 export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
   const { snapshot, state, target, force, version, keyOf, now } = request;
-  if (!(await exists(snapshot))) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
+  if (!existsSync(snapshot)) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
   const fresh = `${target}.new`;
   // Only the finished one may be replaced, and only by a whole one.
   const finished = await finishEarlier(target, fresh);
@@ -197,7 +197,7 @@ export const writeBackup = async (request: BackupRequest): Promise<Backup> => {
     const applied = await readThrough(join(fresh, COPY));
     const files: Record<string, z.output<typeof fileSchema>> = { [COPY]: await factsOf(join(fresh, COPY)) };
     for (const name of SMALL_FILES) {
-      if (!(await exists(join(state, name)))) continue;
+      if (!existsSync(join(state, name))) continue;
       const at = join("state", name);
       await copyDurably(join(state, name), join(fresh, at));
       files[at] = await factsOf(join(fresh, at));
@@ -225,7 +225,7 @@ export const readBackup = async (folder: string, proof: BackupProof): Promise<Ba
   for (const [name, facts] of Object.entries(note.data.files)) {
     if (!isBackupFile(name)) throw damaged(join(folder, NOTE), `it names a file that no backup has: ${name}`);
     const path = join(folder, name);
-    if (!(await exists(path))) throw damaged(path, "it is missing");
+    if (!existsSync(path)) throw damaged(path, "it is missing");
     const found = await factsOf(path);
     if (found.bytes !== facts.bytes) throw damaged(path, `it has ${found.bytes} of ${facts.bytes} bytes`);
     if (found.sha256 !== facts.sha256) throw damaged(path, "its checksum differs");

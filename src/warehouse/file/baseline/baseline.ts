@@ -1,5 +1,6 @@
 // The baseline: a proven copy of a snapshot from which `replay` starts. Older content of the archive may be removed,
 // because the copy has every row and version that came of it (docs/decisions/baseline-and-backup.md).
+
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, rm, stat } from "node:fs/promises";
@@ -20,7 +21,7 @@ import { changeShared, readShared, type SharedFile } from "../../../core/state/s
 import { flushToDisk, moveOver } from "../../../core/system.ts";
 import { openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
-import { sqlText } from "../../duckdb/sql-files.ts";
+import { numberOf, sqlText, textsOf } from "../../duckdb/sql-files.ts";
 import { readApplied } from "../../journal/journal.ts";
 import { assertForeignCatalog } from "../../user-sql/own-snapshot.ts";
 
@@ -160,9 +161,6 @@ export const copyDurably = async (from: string, to: string): Promise<void> => {
   await flushToDisk(to);
 };
 
-const tableRow = z.object({ path: z.string() });
-const sumRow = z.object({ n: z.number() });
-
 /**
  * Reads every value of a closed file, so that DuckDB compares each block with its checksum. Returns the number of the
  * last change. Throws WAREHOUSE_CORRUPT.
@@ -170,9 +168,8 @@ const sumRow = z.object({ n: z.number() });
 export const readThrough = async (file: string): Promise<number> => {
   const database = await openDatabase(file, { readOnly: true, threads: 1, memoryLimit: "512MB" });
   try {
-    for (const { path } of await database.query(sqlText("warehouse/own-tables.sql"), [], tableRow)) {
-      await database.query(`SELECT count(hash(t)) AS n FROM ${path} AS t`, [], sumRow);
-    }
+    for (const path of await textsOf(database, sqlText("warehouse/own-tables.sql")))
+      await numberOf(database, `SELECT count(hash(t)) FROM ${path} AS t`);
     return await readApplied(database);
   } finally {
     await database.close();

@@ -12,7 +12,7 @@ import { literal } from "../../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { STORAGE_VERSION } from "../../duckdb/instance.ts";
-import { sqlText } from "../../duckdb/sql-files.ts";
+import { sqlText, textsOf } from "../../duckdb/sql-files.ts";
 
 // A folder beside the working file for its successor: its name cannot be guessed, so nobody can plant a link in the file's
 // place, which DuckDB would follow.
@@ -39,12 +39,11 @@ export const removeFreshFolders = async (file: string): Promise<void> => {
   }
 };
 
-const tableRow = z.object({ path: z.string() });
 const sameRow = z.object({ fresh: z.number(), old: z.number(), same: z.boolean() });
 
 /** Throws UNEXPECTED unless each table of `fresh` holds the rows of `old`, in any order. */
 const compare = async (copier: Database): Promise<void> => {
-  for (const { path } of await copier.query(sqlText("warehouse/tables-of-old.sql"), [], tableRow)) {
+  for (const path of await textsOf(copier, sqlText("warehouse/tables-of-old.sql"))) {
     const sums = (file: string) => `SELECT count(*) AS n, sum(hash(t)::HUGEINT) AS sums FROM ${file}.${path} AS t`;
     const [row] = await copier.query(
       `SELECT f.n AS fresh, o.n AS old, f.sums IS NOT DISTINCT FROM o.sums AS same FROM (${sums("fresh")}) AS f, (${sums("old")}) AS o`,

@@ -9,7 +9,7 @@ import { quoted } from "../../../core/text/sql-text.ts";
 import { timeMs } from "../../../core/time.ts";
 import type { Database } from "../../duckdb/database.ts";
 import { instant } from "../../duckdb/duck-values.ts";
-import { sqlText } from "../../duckdb/sql-files.ts";
+import { numberOf, sqlText } from "../../duckdb/sql-files.ts";
 import type { Sql } from "../../duckdb/statements.ts";
 import { callsDir } from "../../journal/journal.ts";
 
@@ -78,8 +78,6 @@ export const pruneLedger = async (database: Database, days: number, now: number)
   );
 };
 
-const numberRow = z.object({ n: z.number() });
-
 /** Removes the changes up to a number, whose versions are gone, from the feed. */
 const pruneFeed = async (tx: Sql, goneTo: number): Promise<void> => {
   await tx.run(sqlText("warehouse/change-feed-gone.sql"), [goneTo]);
@@ -96,8 +94,7 @@ export const pruneHistory = (database: Database, days: number, now: number): Pro
       let goneTo = 0;
       for (const table of TABLE_NAMES) {
         const old = `FROM history.${quoted(table)} WHERE valid_to < ?`;
-        const [last] = await tx.query(`SELECT coalesce(max(change_n), 0) AS n ${old}`, before, numberRow);
-        goneTo = Math.max(goneTo, last?.n ?? 0);
+        goneTo = Math.max(goneTo, (await numberOf(tx, `SELECT max(change_n) ${old}`, before)) ?? 0);
         removed += await tx.run(`DELETE ${old}`, before);
       }
       if (goneTo > 0) await pruneFeed(tx, goneTo);

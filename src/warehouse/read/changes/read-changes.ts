@@ -4,7 +4,7 @@ import { isTableName, type TableName } from "../../../catalog/tables.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { instant } from "../../duckdb/duck-values.ts";
-import { sqlText } from "../../duckdb/sql-files.ts";
+import { numberOf, sqlText, textsOf } from "../../duckdb/sql-files.ts";
 import type { ReadSql } from "../../duckdb/statements.ts";
 import { fileVersion } from "../looks.ts";
 import { FOR_ONE_ANSWER, openSnapshot } from "../mirror-reader.ts";
@@ -27,7 +27,6 @@ const MOST_CHARACTERS = 8_000_000;
 const FIRST_ROWS = 200;
 const MOST_ROWS = 4_000;
 
-const beforeRow = z.object({ last_n: z.number() });
 const boundsRow = z.object({ last: z.number(), gone_to: z.number() });
 const stretchRow = z
   .object({
@@ -57,12 +56,19 @@ export const readFeedBounds = async (sql: ReadSql): Promise<FeedBounds> => {
   return { last: bounds?.last ?? 0, goneTo: bounds?.gone_to ?? 0 };
 };
 
+/** Number of the last change before a moment, ms since the epoch. */
+export const lastChangeBefore = async (sql: ReadSql, since: number): Promise<number> =>
+  (await numberOf(sql, sqlText("warehouse/changes-before.sql"), [instant(since)])) ?? 0;
+
+/** What the feed knows of change `n`; null: it is not kept. */
+export const changeAt = async (sql: ReadSql, n: number): Promise<string | null> =>
+  (await textsOf(sql, sqlText("deliver/change-at.sql"), [n]))[0] ?? null;
+
 /** The cursor that a page starts behind. Throws CHANGES_GONE, CHANGES_AHEAD. */
 const startOf = async (sql: ReadSql, { after, since }: ChangesRequest, { last, goneTo }: FeedBounds) => {
   if (after === null) {
     if (since === undefined) return goneTo;
-    const [before] = await sql.query(sqlText("warehouse/changes-before.sql"), [instant(since)], beforeRow);
-    return Math.max(goneTo, before?.last_n ?? 0);
+    return Math.max(goneTo, await lastChangeBefore(sql, since));
   }
   if (after < goneTo) throw new DuckmirrorError("CHANGES_GONE", { after, gone_to: goneTo, last });
   if (after > last) throw new DuckmirrorError("CHANGES_AHEAD", { after, last });

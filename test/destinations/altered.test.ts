@@ -3,9 +3,9 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, catalogUrl, differences, type LakeCall, report, withReader } from "./a-lake.ts";
 import { addContacts } from "./erasing.ts";
 import { commitSignals, dumpOf } from "./moving-mirror.ts";

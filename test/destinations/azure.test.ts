@@ -6,9 +6,9 @@ import { TABLE_NAMES } from "../../src/catalog/tables.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { signalsOf } from "../src/deliver/moving-mirror.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
+import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { cli } from "../support/cli.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import { ACCOUNT, KEY } from "./azure-server.ts";
 import { move } from "./moving-mirror.ts";
 import {

@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, type Catalog, catalogUrl, deliver, differences, report, withReader } from "./a-lake.ts";
 import { addContacts, erase } from "./erasing.ts";
 import { commitSignals, DIGITS, move } from "./moving-mirror.ts";

@@ -1,7 +1,7 @@
 // Several organizations in the tables of one lake.
 import { expect, test } from "vitest";
+import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, deliver, differencesIn, report, withReader } from "./a-lake.ts";
 import { addContacts, erase } from "./erasing.ts";
 import { commitSignals } from "./moving-mirror.ts";

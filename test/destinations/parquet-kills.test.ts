@@ -7,7 +7,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { readSet } from "../../src/deliver/kinds/parquet/parquet-set.ts";
 import { folderStore } from "../../src/deliver/stores/folder-store.ts";
 import { parquetRows } from "../src/deliver/moving-mirror.ts";
-import { seededRandom } from "../support/sync-rig.ts";
+import { seededRandom } from "../support/chance.ts";
 import { aFolder } from "./a-lake.ts";
 import { aMoment, createTally, killDelivery, NEVER } from "./killed-delivery.ts";
 import { move } from "./moving-mirror.ts";

@@ -8,8 +8,8 @@ import type { DeliveryReport } from "../../jobs/deliver.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { deleteSignals, signalsOf } from "../src/deliver/moving-mirror.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
+import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import type { NextStep, SeenRequest } from "./counting-server.ts";
 import { move } from "./moving-mirror.ts";
 import {

@@ -2,9 +2,9 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSource } from "../../src/deliver/source.ts";
+import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder } from "./a-lake.ts";
 import { aMoment, createTally, killDelivery, NEVER } from "./killed-delivery.ts";
 import { commitSignals, type Dump, dumpOf, move } from "./moving-mirror.ts";

@@ -10,9 +10,9 @@ import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { aCheckpoint, aLoad } from "../src/warehouse/checkpoints.ts";
+import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import { commitSignals, DIGITS, dumpOf, move } from "./moving-mirror.ts";
 import { dumpPostgres } from "./read-postgres.ts";
 

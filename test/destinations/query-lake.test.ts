@@ -2,9 +2,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { cli } from "../support/cli.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, catalogUrl, deliver, lakeSetting } from "./a-lake.ts";
 import { commitSignals } from "./moving-mirror.ts";
 

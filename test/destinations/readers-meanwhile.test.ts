@@ -3,9 +3,9 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { runQuery } from "../../src/warehouse/read/query.ts";
+import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, deliver, differences, withReader } from "./a-lake.ts";
 import { addContacts } from "./erasing.ts";
 import { commitSignals } from "./moving-mirror.ts";

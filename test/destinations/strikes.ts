@@ -2,7 +2,7 @@
 // killed at a request.
 import { expect } from "vitest";
 import { withSource } from "../src/deliver/moving-mirror.ts";
-import { seededRandom } from "../support/sync-rig.ts";
+import { seededRandom } from "../support/chance.ts";
 import { aFolder } from "./a-lake.ts";
 import type { CountingServer } from "./counting-server.ts";
 import { type Kill, killDelivery, NEVER } from "./killed-delivery.ts";

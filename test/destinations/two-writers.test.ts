@@ -4,9 +4,9 @@ import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import { openDestination } from "../../src/deliver/open-destination.ts";
 import { withSource } from "../src/deliver/moving-mirror.ts";
+import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import { aFolder, catalogUrl, deliver, differences, lakeSetting, report } from "./a-lake.ts";
 import { commitSignals } from "./moving-mirror.ts";
 

@@ -18,7 +18,7 @@ test("an interruption ends it before the next change; files stay as they were, a
   const filesNow = () => [working, snapshot].map((file) => readFileSync(file).toString("base64"));
   const [before, dump, names] = [filesNow(), await dumpMirror(rig.dataDir), readdirSync(state)];
 
-  const stopped = replayOf(rig.dataDir, AbortSignal.abort(new DuckmirrorError("INTERRUPTED")));
+  const stopped = replayOf(rig.dataDir, { signal: AbortSignal.abort(new DuckmirrorError("INTERRUPTED")) });
   await expect(stopped).rejects.toMatchObject({ code: "REPLAY_INTERRUPTED", exitCode: 130 });
   expect(filesNow()).toEqual(before);
   expect(readdirSync(state)).toEqual(names);

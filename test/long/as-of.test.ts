@@ -12,7 +12,7 @@ import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { type Database, openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { startBuilt, syncEnv } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
-import { seededRandom } from "../support/sync-rig.ts";
+import { seededRandom } from "../support/chance.ts";
 
 const SEED = Number(process.env.AS_OF_SEED ?? 47);
 const MOMENTS = Number(process.env.AS_OF_MOMENTS ?? 10);

@@ -18,12 +18,12 @@ import { mortal, startCounting } from "../destinations/counting-server.ts";
 import { createTally } from "../destinations/killed-delivery.ts";
 import { AWS_ENV, stubAws } from "../destinations/places.ts";
 import { afterTest } from "../support/after-test.ts";
+import { seededRandom } from "../support/chance.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { startFakeServer } from "../support/fake-server.ts";
 import { createFakeService } from "../support/fake-service.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
 import { startRedis } from "../support/redis.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 
 const KILLS = Number(process.env.KILLS ?? "4");
 const SEED = Number(process.env.SEED ?? "453895");

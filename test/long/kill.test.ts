@@ -10,7 +10,7 @@ import { startBuilt, syncEnv, syncWell } from "../acceptance/built-cli.ts";
 import { differences } from "../acceptance/compare.ts";
 import { type ApiTables, readService } from "../acceptance/service-reader.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
-import { seededRandom } from "../support/sync-rig.ts";
+import { seededRandom } from "../support/chance.ts";
 
 const SEED = Number(process.env.KILL_SEED ?? 20_261_121);
 const KILLS = Number(process.env.KILLS ?? 6);

@@ -12,8 +12,8 @@ import { runQuery } from "../../src/warehouse/read/query.ts";
 import { type BuiltRun, runBuilt, startBuilt, syncEnv } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { trackedDifferences } from "../acceptance/tracked.ts";
+import { seededRandom } from "../support/chance.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 import { logRequests, type ServiceLog } from "./service-log.ts";
 
 /** Two hours of a night are `NIGHT_MINUTES=120`. */

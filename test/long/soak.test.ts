@@ -10,9 +10,9 @@ import { runQuery } from "../../src/warehouse/read/query.ts";
 import { type BuiltRun, runBuilt, startBuilt } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { trackedDifferences } from "../acceptance/tracked.ts";
+import { seededRandom } from "../support/chance.ts";
 import { openFilesOf } from "../support/open-files.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
-import { seededRandom } from "../support/sync-rig.ts";
 
 /** Two hours are `SOAK_MINUTES=120`. */
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 0.3);

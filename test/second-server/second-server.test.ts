@@ -1,18 +1,31 @@
 // Services nobody here designed: each seed draws everything API.md does not show. See docs/RELIABILITY.md. Shows P1.
 import { expect, test } from "vitest";
+import type { MirrorKind } from "./open-mirror.ts";
 import { runTrial } from "./trial.ts";
 
-/** Seeds 1 to this one: few enough for every commit. `npm run test:long` sets more. */
-const SEEDS = Number(process.env.SECOND_SEEDS ?? 8);
+const numbers = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
+const { SECOND_SEEDS = 8, SECOND_FILES = 1 } = process.env;
 
-const seeds = Array.from({ length: SEEDS }, (_, at) => at + 1);
+const runSeed = async (seed: number, kind: MirrorKind) => {
+  const { problems, story } = await runTrial(seed, kind);
+  const alone = `alone: npx tsx test/second-server/run.ts ${seed} ${seed} ${kind}`;
+  expect(problems, [alone, ...story].join("\n")).toEqual([]);
+};
 
 // Some at once: while one waits for a socket, others go on.
-test.concurrent.each(seeds)(
+test.concurrent.each(numbers(1, Number(SECOND_SEEDS)))(
   "seed %i: the mirror equals the service, at the contract's exit codes and credits",
-  async (seed) => {
-    const { problems, story } = await runTrial(seed, "memory");
-    const replay = `alone: npx tsx test/second-server/run.ts ${seed}`;
-    expect(problems, [replay, ...story].join("\n")).toEqual([]);
-  },
+  (seed) => runSeed(seed, "memory"),
+);
+
+// With archive, journal and published snapshot, opened and closed by every sync.
+test.concurrent.each(numbers(1, Number(SECOND_FILES)))(
+  "seed %i in files: what is published equals the service",
+  (seed) => runSeed(seed, "files"),
+);
+
+// The tables in memory, over which most seeds run, answer as those in files do.
+test.concurrent.each(numbers(101, Math.floor(Number(SECOND_FILES) / 2)))(
+  "seed %i in files and in memory: both answer each call alike",
+  (seed) => runSeed(seed, "paired"),
 );

@@ -1,5 +1,5 @@
 // Answers of a fake service in any order: those under way at the same time leave in an order drawn by a seed.
-import { seededRandom } from "./sync-rig.ts";
+import { seededRandom } from "./chance.ts";
 
 /** Turns of the event loop without a new request, after which the next answer leaves. */
 const QUIET_TURNS = 20;

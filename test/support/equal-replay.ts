@@ -8,12 +8,20 @@ import { resolveConfig } from "../../src/core/config/config.ts";
 import { warehousePaths } from "../../src/warehouse/file/working-file.ts";
 import { dumpMirror } from "./mirror-dump.ts";
 
-/** Replays the archive of a data directory. */
-export const replayOf = (dataDir: string, signal?: AbortSignal) => {
-  const own = { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: dataDir };
+type Context = Parameters<typeof replayJob>[2];
+
+/** Replays the archive of a data directory. `env`: more settings; `more`: another clock, a signal. */
+export const replayOf = (
+  dataDir: string,
+  {
+    env = {},
+    partial = false,
+    ...more
+  }: Partial<Context> & { readonly env?: Record<string, string>; readonly partial?: boolean } = {},
+) => {
+  const own = { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: dataDir, ...env };
   const config = resolveConfig({ flags: {}, env: own, file: null, cwd: dataDir, vocabulary: vocabulary() });
-  const context = { clock: systemClock, emit: () => undefined };
-  return replayJob(config, { partial: false }, signal === undefined ? context : { ...context, signal });
+  return replayJob(config, { partial }, { clock: systemClock, emit: () => undefined, ...more });
 };
 
 /** Replays without a working file; expects every table of it and of the snapshot as before. */

@@ -1,8 +1,11 @@
-// The fake service as an API client, without sockets: for simulations that run thousands of syncs.
+// The fake service as an API client, without sockets, and a run without settings: for tests that give a sync its parts.
 import type { Client } from "../../src/api/client.ts";
 import { readEnvelope } from "../../src/api/envelope.ts";
 import type { ApiOutcome } from "../../src/api/outcome.ts";
+import type { StreamName } from "../../src/catalog/streams.ts";
 import type { Clock } from "../../src/core/clock.ts";
+import type { KnownTier } from "../../src/core/state/tier.ts";
+import type { SyncOptions } from "../../src/sync/run/state/run-input.ts";
 import type { FakeService } from "./fake-service.ts";
 
 export interface FakeClientOptions {
@@ -46,3 +49,35 @@ export const createFakeClient = (service: FakeService, clock: Clock, options: Fa
   },
   close: async () => undefined,
 });
+
+/** Options of a sync of these lists. */
+export const plainRun = (streams: readonly StreamName[], more: Partial<SyncOptions> = {}): SyncOptions => ({
+  runId: null,
+  reset: [],
+  streams,
+  named: false,
+  configured: streams,
+  full: false,
+  companies: [],
+  content: [],
+  view: "default",
+  maxAgeMs: {},
+  reconcileEveryMs: 1e15,
+  budgets: {},
+  rowScope: {},
+  eraseOutside: false,
+  publish: { everyMs: 0, belowBytes: 0 },
+  largestPage: 40,
+  maxShare: 1,
+  allowMassDelete: true,
+  concurrency: 5,
+  largeInFlight: 8,
+  archiveLimits: null,
+  historyRetentionDays: null,
+  ledgerRetentionDays: null,
+  ...more,
+});
+
+const FULL_ACCESS: KnownTier = { tier: "full", since: 0, evidence: "", seen_at: 0, doubted_at: null };
+/** An organization with Full Access, whatever its lists hold. */
+export const fullAccess = { known: FULL_ACCESS, learn: async () => FULL_ACCESS };

@@ -73,7 +73,7 @@ export const aNewsArticle = (id: string, more: Record<string, unknown> = {}): Ro
 });
 
 /** Scrambles 0..n-1 into ids that do not grow. */
-const opaque = (n: number): string => `p${((n * 2654435761) % 4294967296).toString(36)}`;
+export const opaque = (n: number): string => `p${((n * 2654435761) % 4294967296).toString(36)}`;
 
 /** An organization with everything, sized by accounts. */
 export const anOrganization = (accounts: number): FakeData => {

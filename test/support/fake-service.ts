@@ -101,6 +101,8 @@ export interface FakeService {
   /** Its periods of credits end by this clock; unset: the machine's. */
   useClock(clock: { now(): number }): void;
   answer(path: string, query: Readonly<Record<string, string>>): FakeAnswer;
+  /** From now on answers as `before` says where it says something; null: as ever. */
+  answerInstead(before: FakeOptions["before"] | null): void;
 }
 
 export const emptyData = (): FakeData => ({
@@ -112,6 +114,23 @@ export const emptyData = (): FakeData => ({
   lists: {},
   insights: {},
 });
+
+/** The service with what `change` makes of its answers. */
+export const changing = (
+  service: FakeService,
+  change: (path: string, answer: FakeAnswer) => FakeAnswer,
+): FakeService => ({
+  ...service,
+  answer: (path, query) => change(path, service.answer(path, query)),
+});
+
+/** The service, but its lists, other than those of its usage, name the counts that `countOf` makes of the true ones. */
+export const counting = (service: FakeService, countOf: (count: number, path: string) => number): FakeService =>
+  changing(service, (path, answer) => {
+    const { meta, ...body } = answer.body as { meta?: { totalCount?: number } };
+    if (meta?.totalCount === undefined || path.startsWith("/v1/usage")) return answer;
+    return { ...answer, body: { ...body, meta: { ...meta, totalCount: countOf(meta.totalCount, path) } } };
+  });
 
 /** `answered`: requests that it answered before, which count as its own. */
 export const createFakeService = (
@@ -365,6 +384,9 @@ export const createFakeService = (
     },
     useClock: (clock) => {
       now = () => clock.now();
+    },
+    answerInstead: (before) => {
+      options = { ...options, before: before ?? (() => undefined) };
     },
     spent: () => log.filter((entry) => entry.status === 200).length,
     answer: (path, query) => {

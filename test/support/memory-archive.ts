@@ -43,3 +43,20 @@ export const createMemoryArchive = (
     intents: async (runId) => intents.filter((intent) => intent.runId === runId),
   };
 };
+
+/** What the archive notes of a response. */
+export const aHeader = (more: Partial<ArchiveHeader> = {}): ArchiveHeader => ({
+  requestId: "q1",
+  runId: "r",
+  stream: "signals",
+  scope: "",
+  walkId: null,
+  endpoint: "listSignals",
+  url: "/v1/signals",
+  detail: null,
+  sentAt: 0,
+  receivedAt: 0,
+  status: 200,
+  bytes: 0,
+  ...more,
+});

@@ -15,12 +15,14 @@ import { fromDuck } from "../../src/warehouse/duckdb/duck-values.ts";
 import type { RequestRecord } from "../../src/warehouse/record/checkpoint.ts";
 import { DUCK_TYPES, duckCell } from "../../src/warehouse/record/convert-cell.ts";
 import { joinExtra } from "../../src/warehouse/record/json-text.ts";
+import { afterTest } from "./after-test.ts";
+import { seededRandom } from "./chance.ts";
 import { startFakeServer } from "./fake-server.ts";
 import type { FakeService } from "./fake-service.ts";
 import { memoryJob } from "./memory-job.ts";
 import { createMemoryWarehouse } from "./memory-warehouse/memory-warehouse.ts";
 import type { MemoryRows } from "./memory-warehouse/rows.ts";
-import { hurriedClock, seededRandom } from "./sync-rig.ts";
+import { hurriedClock } from "./sync-rig.ts";
 
 export interface MemoryRig {
   sync(request?: Partial<SyncRequest>, env?: Record<string, string>, signal?: AbortSignal): Promise<SyncResult>;
@@ -31,7 +33,6 @@ export interface MemoryRig {
   query(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** The ledger of all runs. */
   requests(): readonly RequestRecord[];
-  close(): Promise<void>;
 }
 
 /** Copies the tables that the statement names into DuckDB, and asks there. */
@@ -63,6 +64,7 @@ const queryOver = async (rows: MemoryRows, sql: string) => {
   }
 };
 
+/** It is closed after the test. */
 export const startMemoryRig = async (
   service: FakeService,
   env: Record<string, string> = {},
@@ -70,6 +72,7 @@ export const startMemoryRig = async (
 ): Promise<MemoryRig> => {
   service.useClock(clock);
   const server = await startFakeServer(service);
+  afterTest(server.close);
   const warehouse = createMemoryWarehouse({});
   const { rows } = warehouse;
   const job = memoryJob(warehouse, clock);
@@ -112,6 +115,5 @@ export const startMemoryRig = async (
       ),
     query: (sql) => queryOver(rows, sql),
     requests: () => [...warehouse.requests.values()],
-    close: server.close,
   };
 };

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import type { Clock } from "../../src/core/clock.ts";
-import { afterTest } from "./after-test.ts";
+import { seededRandom } from "./chance.ts";
 import type { FakeService } from "./fake-service.ts";
-import { hurriedClock, type SyncRig, seededRandom, startSyncRig } from "./sync-rig.ts";
+import { hurriedClock, openSyncRig, type SyncRig, startSyncRig } from "./sync-rig.ts";
 
 interface Mirrored {
   readonly dataDir: string;
@@ -24,7 +24,7 @@ export interface MirroredChoice {
 
 /**
  * Call it where a test file begins. `aService` makes the service; `log`: requests that it has answered before. Returns
- * a function that starts a rig on a copy of the mirror; the rig is closed after the test.
+ * a function that starts a rig on a copy of the mirror.
  */
 export const useMirrored = (
   aService: (log?: FakeService["log"]) => FakeService,
@@ -35,7 +35,7 @@ export const useMirrored = (
     const service = aService();
     const ticking = clock();
     // Numbers of its own: a run of a copy that starts in the same second would have this run's id, and load nothing.
-    const rig = await startSyncRig(service, env, ticking, undefined, seededRandom(2));
+    const rig = await openSyncRig(service, env, ticking, undefined, seededRandom(2));
     try {
       const { error } = await rig.sync();
       if (error !== null) throw error;
@@ -55,7 +55,6 @@ export const useMirrored = (
     const service = aService(log);
     const ticking = clock(endedAt);
     const rig = await startSyncRig(service, env, ticking);
-    afterTest(() => rig.close());
     await cp(dataDir, rig.dataDir, { recursive: true });
     return { service, rig, clock: ticking };
   };

@@ -13,6 +13,8 @@ import { Secret } from "../../src/core/secret.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
 import type { VerifyResult } from "../../src/sync/verify/verify.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
+import { afterTest } from "./after-test.ts";
+import { seededRandom } from "./chance.ts";
 import { startFakeServer } from "./fake-server.ts";
 import type { FakeService } from "./fake-service.ts";
 import { copyMigratedMirror } from "./migrated-mirror.ts";
@@ -43,17 +45,6 @@ export const simulatedClock = (start = Date.UTC(2026, 10, 21)): Clock => {
   };
 };
 
-/** Numbers in [0, 1), the same ones for the same seed. */
-export const seededRandom = (seed: number): (() => number) => {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-};
-
 export interface SyncRig {
   readonly dataDir: string;
   readonly events: ProgressEvent[];
@@ -64,7 +55,8 @@ export interface SyncRig {
   close(): Promise<void>;
 }
 
-export const startSyncRig = async (
+/** Ends when it is closed: for a mirror that several tests of a file look at. */
+export const openSyncRig = async (
   service: FakeService,
   env: Record<string, string> = {},
   clock: Clock = hurriedClock(),
@@ -122,4 +114,11 @@ export const startSyncRig = async (
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+};
+
+/** It is closed after the test. */
+export const startSyncRig = async (...args: Parameters<typeof openSyncRig>): Promise<SyncRig> => {
+  const rig = await openSyncRig(...args);
+  afterTest(rig.close);
+  return rig;
 };

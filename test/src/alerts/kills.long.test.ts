@@ -10,8 +10,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openWarehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
+import { seededRandom } from "../../support/chance.ts";
 import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
-import { seededRandom } from "../../support/sync-rig.ts";
 import { aCheckpoint, aLoad, aSignal, T0 } from "../warehouse/checkpoints.ts";
 import { type Answer, aReceiver } from "./a-receiver.ts";
 

@@ -1,12 +1,11 @@
 // Records that come along with a paid request: contacts and signals with insights, earnings calls and their analysis with
 // company profiles. They refresh what is mirrored, and neither add, empty nor delete anything.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { aCompany, aContact, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
 import { type SyncRig, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
 
 let rig: SyncRig;
-afterEach(() => rig.close());
 
 const DAY_MS = 86_400_000;
 const LONG_AGO = "2026-01-05T00:00:00.000Z";
@@ -62,14 +61,11 @@ test("a partial record empties no field, and one that the list has not returned 
   await accountChanges(service);
   Object.assign(service.data.contacts[0] ?? {}, { email: "new@example.com" });
   // The list's request comes first, so that this contact appears in the insight alone.
-  service.options = {
-    ...service.options,
-    before: ({ path }) => {
-      if (path === "/v1/account-insights" && service.data.contacts.length === 3)
-        service.data.contacts.push(aContact("p_9", { accountId: 1 }));
-      return undefined;
-    },
-  };
+  service.answerInstead(({ path }) => {
+    if (path === "/v1/account-insights" && service.data.contacts.length === 3)
+      service.data.contacts.push(aContact("p_9", { accountId: 1 }));
+    return undefined;
+  });
   await rig.sync();
   const rows = "select id, first_name, email, phone from contacts where id in ('p_1', 'p_9')";
   expect(await rig.rows(rows)).toEqual([{ id: "p_1", first_name: "Zoë", email: "new@example.com", phone: "1" }]);
@@ -155,13 +151,11 @@ test("a service that refuses to embed is asked without, at no credit, and the re
 
 test("a refusal that names one kind of record gives up only that", async () => {
   const service = await start();
-  service.options = {
-    ...service.options,
-    before: ({ path, query }) =>
-      path === "/v1/account-insights" && query.include?.includes("contacts")
-        ? { status: 400, body: { error: "contacts cannot be embedded" } }
-        : undefined,
-  };
+  service.answerInstead(({ path, query }) =>
+    path === "/v1/account-insights" && query.include?.includes("contacts")
+      ? { status: 400, body: { error: "contacts cannot be embedded" } }
+      : undefined,
+  );
   expect((await rig.sync()).error).toBeNull();
   expect(insightsIn(service).at(-1)?.query).toMatchObject({ include: "signals", signalsLimit: "100" });
 });

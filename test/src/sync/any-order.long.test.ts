@@ -1,6 +1,5 @@
 // Answers that arrive in any order: what a sync reads, and what it costs, does not depend on which of them is first.
 import { expect, test } from "vitest";
-import { afterTest } from "../../support/after-test.ts";
 import { anyOrder } from "../../support/any-order.ts";
 import { aContact, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
@@ -31,7 +30,6 @@ const mirrored = async (options: FakeOptions, credits: number) => {
     { maxPerPage: 10, ...options },
   );
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "contacts" });
-  afterTest(() => rig.close());
   await rig.sync({}, { DUCKMIRROR_MAX_CREDITS: String(credits) });
   const { error, report } = await rig.sync();
   const [found] = await rig.query("SELECT count(*)::INT AS rows FROM contacts");

@@ -2,13 +2,11 @@
 // and a replay, which brings back what was removed, is followed by a sync as usual. Shows P41.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { replayJob } from "../../../jobs/replay.ts";
-import { vocabulary } from "../../../src/catalog/field-rules.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
 import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
+import { replayOf } from "../../support/equal-replay.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
 import { allChanges } from "../../support/feed.ts";
@@ -53,7 +51,6 @@ test("after the days to keep, the ledger of a daily sync has the size that it ha
     DUCKMIRROR_MAX_AGE: "usage=1h",
   };
   const rig = await startSyncRig(aService(clock.now, start), env, clock);
-  onTestFinished(() => rig.close());
   const onSnapshot = async <T>(work: (database: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>) => {
     const database = await openDatabase(join(rig.dataDir, "warehouse.duckdb"), { readOnly: true, threads: 1 });
     return work(database).finally(() => database.close());
@@ -85,15 +82,8 @@ test("after the days to keep, the ledger of a daily sync has the size that it ha
   expect(counted).toEqual([...counted].sort((a, b) => a - b));
   const changes = await onSnapshot((database) => allChanges(database, 0));
 
-  const config = resolveConfig({
-    flags: {},
-    env: { ...env, DUCKMIRROR_DATA_DIR: rig.dataDir },
-    file: null,
-    cwd: rig.dataDir,
-    vocabulary: vocabulary(),
-  });
   for (let times = 0; times < 2; times += 1) {
-    await replayJob(config, { partial: false }, { clock, emit: () => undefined });
+    await replayOf(rig.dataDir, { env, clock });
     await clock.sleep(60_000);
     // A replay brings back what was removed, and removes the copy that an earlier one left.
     expect((await sizes())["sync.runs"]).toBe(counted.length);

@@ -1,20 +1,14 @@
 // Every stream that says it is refreshed "by age" is: not before its age, once after it, and at once by --full.
 // The streams are taken from the catalog, so that a new one is walked too. Shows P16.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { routeOf, STREAM_NAMES, type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
 import { aCompany, aJob, aNewsArticle, anAccount } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
-import { type MemoryRig, startMemoryRig } from "../../support/memory-rig.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 import { simulatedClock } from "../../support/sync-rig.ts";
 
 const HOUR = 3_600_000;
 const BY_AGE = STREAM_NAMES.filter((name) => /by age|as old as it says/i.test(streamSpec(name).blindSpot));
-
-let rig: MemoryRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
 
 /** One tracked company, c_1, and one that is only followed, c_f. */
 const aService = (options: FakeOptions = {}, log: FakeService["log"] = []): FakeService => {
@@ -49,7 +43,6 @@ const FOLLOWING = { DUCKMIRROR_COMPANIES: "c_f.example" };
 const startAt = async (service: FakeService, env = FOLLOWING) => {
   const clock = simulatedClock();
   const started = await startMemoryRig(service, env, clock);
-  rig = started;
   const { error } = await started.sync();
   expect(error).toBeNull();
   return { ...started, wait: (ms: number) => clock.sleep(ms) };

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { aNewsArticle, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer, type FakeService } from "../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { openSyncRig, type SyncRig } from "../../support/sync-rig.ts";
 
 const LONG = "ä€😀x".repeat(480_000);
 const deep = (levels: number, core = "1") => `${"[".repeat(levels)}${core}${"]".repeat(levels)}`;
@@ -168,7 +168,7 @@ beforeAll(async () => {
   service = createFakeService(data, {
     before: ({ path }) => (path === "/v1/signals" ? page(signals) : undefined),
   });
-  rig = await startSyncRig(service);
+  rig = await openSyncRig(service);
   const { report } = await rig.sync();
   expect(report.streams.find(({ stream }) => stream === "signals")).toMatchObject({
     inserted: CASES.length + 1,

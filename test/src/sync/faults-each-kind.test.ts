@@ -9,7 +9,7 @@ import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { type FakeServer, startFakeServer } from "../../support/fake-server.ts";
 import { createFakeService } from "../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { openSyncRig, type SyncRig } from "../../support/sync-rig.ts";
 
 interface Lasting {
   /** How the rule writes it, where its name alone would not do. */
@@ -87,7 +87,7 @@ beforeAll(async () => {
       ],
     },
   });
-  rig = await startSyncRig(service, {
+  rig = await openSyncRig(service, {
     DUCKMIRROR_BASE_URL: proxy.url,
     DUCKMIRROR_STREAMS: "accounts,news_articles,job_openings",
     DUCKMIRROR_MAX_BODY_BYTES: "1MiB",

@@ -14,23 +14,16 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { replayJob } from "../../../jobs/replay.ts";
-import { vocabulary } from "../../../src/catalog/field-rules.ts";
-import { systemClock } from "../../../src/core/clock.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { aFolder } from "../../support/cli.ts";
+import { replayOf } from "../../support/equal-replay.ts";
 import { anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
+import { openSyncRig, type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
 
 const PAGES = { DUCKMIRROR_MAX_PAGE_SIZE: "10" };
-const rigs: SyncRig[] = [];
-afterEach(async () => {
-  for (const rig of rigs.splice(0)) await rig.close();
-});
 
 const working = (dataDir: string) => join(dataDir, "state", "working.duckdb");
 const snapshotOf = (dataDir: string) => join(dataDir, "warehouse.duckdb");
@@ -39,7 +32,6 @@ const snapshotOf = (dataDir: string) => join(dataDir, "warehouse.duckdb");
 const aMirror = async (): Promise<{ service: FakeService; rig: SyncRig }> => {
   const service = createFakeService(anOrganization(5), { maxPerPage: 10 });
   const rig = await startSyncRig(service, PAGES);
-  rigs.push(rig);
   expect((await rig.sync({ streams: ["accounts"] })).error).toBeNull();
   return { service, rig };
 };
@@ -50,17 +42,6 @@ const rowsIn = async (dataDir: string) => {
   return (await runQuery({ snapshot: snapshotOf(dataDir), sql })).rows[0]?.map(Number);
 };
 const WHOLE = [5, 30, 10, 5];
-
-const replay = (dataDir: string) => {
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
-  return replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
-};
 
 /** Code of what a run threw; null when it ended with a report. */
 const codeOf = async (run: Promise<unknown>): Promise<string | null> => {
@@ -75,14 +56,11 @@ const codeOf = async (run: Promise<unknown>): Promise<string | null> => {
 /** Calls `strike` when the service is asked for the `nth` time from now. */
 const strikeAt = (service: FakeService, nth: number, strike: () => void) => {
   let left = nth;
-  service.options = {
-    ...service.options,
-    before: () => {
-      left -= 1;
-      if (left === 0) strike();
-      return undefined;
-    },
-  };
+  service.answerInstead(() => {
+    left -= 1;
+    if (left === 0) strike();
+    return undefined;
+  });
 };
 
 /** Pages of lists that were paid for twice, first pages of the organization's lists aside. */
@@ -117,7 +95,7 @@ describe("underneath a run", () => {
       });
       expect(await rowsIn(rig.dataDir)).toEqual([5, 0, 0, 0]);
       const spent = service.spent();
-      await replay(rig.dataDir);
+      await replayOf(rig.dataDir);
       expect(service.spent()).toBe(spent);
       expect((await rig.sync()).error).toBeNull();
       expect(await rowsIn(rig.dataDir)).toEqual(WHOLE);
@@ -139,7 +117,7 @@ describe("underneath a run", () => {
       if (asked % 5 === 0) strikes.shift()?.();
       return undefined;
     };
-    service.options = { ...service.options, before };
+    service.answerInstead(before);
     expect((await rig.sync()).error).toBeNull();
     expect(strikes).toHaveLength(0);
     expect(await rowsIn(rig.dataDir)).toEqual(WHOLE);
@@ -165,7 +143,7 @@ describe("between two runs", () => {
     await expect(run()).rejects.toMatchObject({ code: "WAREHOUSE_CORRUPT", hint: /duckmirror replay/ });
     expect(await rowsIn(rig.dataDir)).toEqual(WHOLE);
     const spent = service.spent();
-    await replay(rig.dataDir);
+    await replayOf(rig.dataDir);
     expect(service.spent()).toBe(spent);
     service.data.signals.push(aSignal(9001, { updatedAt: "2026-11-20T00:00:00Z" }));
     expect((await run()).error).toBeNull();
@@ -191,7 +169,7 @@ describe("a WAL left behind", () => {
   let crashed: { service: FakeService; rig: SyncRig; image: string };
   beforeAll(async () => {
     const service = createFakeService(anOrganization(5), { maxPerPage: 10 });
-    const rig = await startSyncRig(service, PAGES);
+    const rig = await openSyncRig(service, PAGES);
     const image = join(mkdtempSync(join(tmpdir(), "duckmirror-image-")), "data");
     // From another process: this one must not open the files that DuckDB holds here.
     strikeAt(service, 25, () => execFileSync("cp", ["-a", rig.dataDir, image]));
@@ -225,7 +203,7 @@ describe("a WAL left behind", () => {
       expect([null, "WAREHOUSE_BEHIND", "WAREHOUSE_CORRUPT"]).toContain(code);
       if (code !== null) {
         expect(service.spent()).toBe(0);
-        await replay(dataDir);
+        await replayOf(dataDir);
         expect((await sync()).error).toBeNull();
       }
       expect(await rowsIn(dataDir)).toEqual(WHOLE);

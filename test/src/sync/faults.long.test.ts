@@ -1,20 +1,12 @@
 // A sync through the fault proxy, over real sockets into tables in memory: faults at random, storms, an outage, a token
 // that expires, answers delivered twice. What each single kind means stands in faults-each-kind.test.ts. Shows P14.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type FaultFile, type FaultProxy, startFaultProxy } from "../../../src/sandbox/faults/proxy.ts";
+import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
-import { type FakeServer, startFakeServer } from "../../support/fake-server.ts";
+import { startFakeServer } from "../../support/fake-server.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
 import { type MemoryRig, startMemoryRig } from "../../support/memory-rig.ts";
-
-let server: FakeServer | null = null;
-let proxy: FaultProxy | null = null;
-let rig: MemoryRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  await proxy?.close();
-  await server?.close();
-});
 
 interface Setup {
   readonly service: FakeService;
@@ -25,9 +17,11 @@ interface Setup {
 /** A mirror of a small organization whose service stands behind these faults. */
 const behind = async (faults: FaultFile, env: Record<string, string> = {}, accounts = 3): Promise<Setup> => {
   const service = createFakeService(anOrganization(accounts), { maxPerPage: 10 });
-  server = await startFakeServer(service);
-  proxy = await startFaultProxy({ upstream: server.url, faults });
-  rig = await startMemoryRig(service, {
+  const server = await startFakeServer(service);
+  afterTest(server.close);
+  const proxy = await startFaultProxy({ upstream: server.url, faults });
+  afterTest(proxy.close);
+  const rig = await startMemoryRig(service, {
     DUCKMIRROR_BASE_URL: proxy.url,
     DUCKMIRROR_MAX_PAGE_SIZE: "10",
     DUCKMIRROR_MAX_BODY_BYTES: "1MiB",

@@ -2,26 +2,21 @@
 // kept is said. Shows P13.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { forgetJob } from "../../../jobs/forget.ts";
-import { replayJob } from "../../../jobs/replay.ts";
 import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { warehousePaths } from "../../../src/warehouse/file/working-file.ts";
 import type { Change } from "../../../src/warehouse/read/changes/change.ts";
+import { seededRandom } from "../../support/chance.ts";
+import { replayOf } from "../../support/equal-replay.ts";
 import { aContact, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
 import { allChanges, applyChanges, type Copy, mirrorCopy, sorted } from "../../support/feed.ts";
 import { dumpMirror } from "../../support/mirror-dump.ts";
-import { type SyncRig, seededRandom, startSyncRig } from "../../support/sync-rig.ts";
-
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
+import { startSyncRig } from "../../support/sync-rig.ts";
 
 const context = { clock: systemClock, emit: () => undefined };
 const configOf = (dataDir: string) =>
@@ -34,7 +29,6 @@ const configOf = (dataDir: string) =>
   });
 const forget = (dataDir: string, ...contacts: string[]) =>
   forgetJob(configOf(dataDir), { contacts, all: false, exportDirs: [] }, context);
-const replay = (dataDir: string) => replayJob(configOf(dataDir), { partial: false }, context);
 
 const onSnapshot = async <T>(dataDir: string, work: (database: Database) => Promise<T>): Promise<T> => {
   const database = await openDatabase(join(dataDir, "warehouse.duckdb"), { readOnly: true, threads: 1 });
@@ -52,8 +46,7 @@ const applied = (changes: readonly Change[]): Copy => {
 const aMovingMirror = async (seed: number) => {
   const data = anOrganization(4);
   const service = createFakeService(data, { maxPerPage: 20 });
-  rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals,usage" });
-  const mirror = rig;
+  const mirror = await startSyncRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals,usage" });
   const random = seededRandom(seed);
   const pick = (length: number) => Math.floor(random() * length);
   let day = 0;
@@ -102,7 +95,7 @@ test("a replay gives every change the number that it had, with erased contacts a
   await move();
   const before = await feedOf(mirror.dataDir);
   const dump = await dumpMirror(mirror.dataDir);
-  await replay(mirror.dataDir);
+  await replayOf(mirror.dataDir);
   expect(await feedOf(mirror.dataDir)).toEqual(before);
   expect(await dumpMirror(mirror.dataDir)).toEqual(dump);
   expect(sorted(applied(before))).toEqual(sorted(await mirrorOf(mirror.dataDir)));
@@ -138,7 +131,7 @@ test("before and after erasures and a replay, the feed applied to an empty datab
     await forget(mirror.dataDir, id);
     await move();
     await record();
-    await replay(mirror.dataDir);
+    await replayOf(mirror.dataDir);
     await record();
   }
   expect(await check()).toBeGreaterThan(50);
@@ -178,7 +171,7 @@ test("if a replay makes other changes than the journal counted, the feed starts 
   const files = readdirSync(archiveDir, { recursive: true }).map((name) => join(archiveDir, String(name)));
   const [journal = ""] = files.filter((name) => name.endsWith(".journal.ndjson"));
   writeFileSync(journal, readFileSync(journal, "utf8").replace(/"changes":(\d+)/, '"changes":9$1'));
-  await replay(mirror.dataDir);
+  await replayOf(mirror.dataDir);
   await expect(feedOf(mirror.dataDir, 5)).rejects.toMatchObject({ code: "CHANGES_GONE" });
   await move();
   const check = async () => {
@@ -190,6 +183,6 @@ test("if a replay makes other changes than the journal counted, the feed starts 
     return [first, ...rest];
   };
   const before = await check();
-  await replay(mirror.dataDir);
+  await replayOf(mirror.dataDir);
   expect(await check()).toEqual(before);
 });

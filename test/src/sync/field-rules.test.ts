@@ -1,23 +1,14 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { afterEach, expect, test } from "vitest";
-import { replayJob } from "../../../jobs/replay.ts";
-import { vocabulary } from "../../../src/catalog/field-rules.ts";
-import { systemClock } from "../../../src/core/clock.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
+import { expect, test } from "vitest";
 import { isCode } from "../../../src/core/errors.ts";
 import { aFolder } from "../../support/cli.ts";
+import { replayOf } from "../../support/equal-replay.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
 import { dumpMirror } from "../../support/mirror-dump.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
-
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
+import { startSyncRig } from "../../support/sync-rig.ts";
 
 const KEY = "0123456789abcdef-key";
 const RULES = {
@@ -52,8 +43,7 @@ const SECRETS = ["secret.example", "555 0199 777", "tea-777", "insight 1"];
 
 test("excluded fields are not asked for and not stored, hashed ones join, and no byte on disk shows them", async () => {
   const service = createFakeService(anOrganizationOfPeople(), { maxPerPage: 10 });
-  rig = await startSyncRig(service, RULES);
-  const mirror = rig;
+  const mirror = await startSyncRig(service, RULES);
   expect((await mirror.sync()).error).toBeNull();
   const asked = service.log.find(({ path }) => path === "/v1/contacts")?.query.onlyWithFields?.split(",") ?? [];
   expect(asked).toContain("email");
@@ -78,23 +68,16 @@ test("excluded fields are not asked for and not stored, hashed ones join, and no
   expect((await mirror.sync()).error).toBeNull();
   expect(service.spent() - before).toBe(3);
   const dump = await dumpMirror(mirror.dataDir);
-  const config = resolveConfig({
-    flags: {},
-    env: { ...RULES, DUCKMIRROR_DATA_DIR: mirror.dataDir },
-    file: null,
-    cwd: "/",
-    vocabulary: vocabulary(),
-  });
-  await replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
+  await replayOf(mirror.dataDir, { env: RULES });
   expect(await dumpMirror(mirror.dataDir)).toEqual(dump);
 });
 
 test("a service that refuses to choose fields is asked without, and they are cut out of what it sends", async () => {
   const service = createFakeService(anOrganizationOfPeople());
-  service.options = {
-    before: ({ query }) => (query.onlyWithFields === undefined ? undefined : { status: 400, body: "onlyWithFields?" }),
-  };
-  rig = await startSyncRig(service, RULES);
+  service.answerInstead(({ query }) =>
+    query.onlyWithFields === undefined ? undefined : { status: 400, body: "onlyWithFields?" },
+  );
+  const rig = await startSyncRig(service, RULES);
   expect((await rig.sync()).error).toBeNull();
   expect(await rig.rows("select count(*) as n, count(phone) as p from contacts")).toEqual([{ n: 16, p: 0 }]);
   const bytes = bytesOf(rig.dataDir);
@@ -106,8 +89,7 @@ test("hashed fields without a key, or with one that is too short, are refused be
   const file = join(aFolder(), "key");
   writeFileSync(file, "short");
   const { DUCKMIRROR_HASH_KEY: _, ...keyless } = RULES;
-  rig = await startSyncRig(service, keyless);
-  const mirror = rig;
+  const mirror = await startSyncRig(service, keyless);
   const none: Record<string, string> = {};
   for (const env of [none, { DUCKMIRROR_HASH_KEY_FILE: file }, { DUCKMIRROR_HASH_KEY_FILE: `${file}.none` }]) {
     await expect(mirror.sync({}, env)).rejects.toSatisfy((error) => isCode(error, "CONFIG_INVALID"));

@@ -1,9 +1,8 @@
 // The first mirror, and an unchanged sync after it, of services that differ. Shows P16 and P23.
 import { expect, test } from "vitest";
 import type { TableName } from "../../../src/catalog/tables.ts";
-import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
-import { createFakeService, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
+import { changing, createFakeService, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
 import { startSyncRig } from "../../support/sync-rig.ts";
 
@@ -36,7 +35,6 @@ type Counts = Readonly<Record<string, unknown>>;
 
 const inMemory = async (service: FakeService, env: Record<string, string> = {}) => {
   const rig = await startMemoryRig(service, env);
-  afterTest(() => rig.close());
   const counts = async (): Promise<Counts> =>
     Object.fromEntries(Object.entries(TABLES).map(([name, table]) => [name, rig.rows(table).length]));
   return { ...rig, counts };
@@ -44,7 +42,6 @@ const inMemory = async (service: FakeService, env: Record<string, string> = {}) 
 
 const inFiles = async (service: FakeService) => {
   const rig = await startSyncRig(service);
-  afterTest(() => rig.close());
   const columns = Object.entries(TABLES).map(([name, table]) => `(SELECT count(*) FROM ${table}) AS ${name}`);
   const counts = async (): Promise<Counts> => (await rig.rows(`SELECT ${columns.join(", ")}`))[0] ?? {};
   return { ...rig, counts };
@@ -129,6 +126,16 @@ for (const [what, options, startRig] of shapes) {
   });
 }
 
+test("a count of -1 counts nothing: each list is read to its end", async () => {
+  const uncounted = changing(createFakeService(anOrganization(6), { maxPerPage: 10 }), (_, answer) => {
+    const { meta, ...body } = answer.body as { meta?: object };
+    return meta === undefined || !("totalCount" in meta)
+      ? answer
+      : { ...answer, body: { ...body, meta: { ...meta, totalCount: -1, totalPages: -1 } } };
+  });
+  await mirrored(uncounted);
+});
+
 test("an organization without Full Access mirrors the companies it follows", async () => {
   const full = anOrganization(2);
   const service = createFakeService({ ...full, accounts: [], contacts: [], signals: [], insights: {} });
@@ -171,55 +178,65 @@ test("opt-in content comes with the lists, and full signal texts by one request 
 });
 
 test.each([
-  [400, "accounts", "/v1/accounts"],
-  [404, "news_articles", "/v1/companies/c_1/news-articles"],
-])("without counts, a refusal (%i) after the last row of %s ends the list, unconfirmed", async (status, name, list) => {
-  const before: FakeOptions["before"] = ({ path, query }) =>
-    path === list && Number(query.page) > 1 ? { status, body: {} } : undefined;
-  const service = createFakeService(anOrganization(6), { maxPerPage: 10, overPage: "clamp", totals: false, before });
-  const rig = await inMemory(service);
-  const { report, error } = await rig.sync();
-  expect([error, report.streams.find(({ stream }) => stream === name)?.complete]).toEqual([null, false]);
-  expect(await rig.counts()).toMatchObject({ accounts: 6, news: 12, jobs: 18 });
-});
-
-test("without counts, a 404 after the last row of the accounts ends their list, unconfirmed; the stream does not fail", async () => {
-  // Pages of two rows share none, so the page after them is requested.
-  const before: FakeOptions["before"] = ({ path, query }) =>
-    path === "/v1/accounts" && (Number(query.page) - 1) * Number(query.perPage) >= 2
-      ? { status: 404, body: {} }
-      : undefined;
-  const service = createFakeService(anOrganization(2), { maxPerPage: 10, overPage: "clamp", totals: false, before });
-  const rig = await inMemory(service);
-  const expected = { accounts: 2, contacts: 8, signals: 12, insights: 2 };
-  for (const full of [false, true, false]) {
-    const { report, error } = await rig.sync({ full });
-    expect([error, report.streams.find(({ stream }) => stream === "accounts")?.complete]).toEqual([null, false]);
-    expect(await rig.counts()).toMatchObject(expected);
-  }
-  const asked = service.log.filter(({ path, status }) => path === "/v1/accounts" && status === 404);
-  expect(asked.length).toBeGreaterThan(0);
-});
+  [400, "accounts", "/v1/accounts", 6],
+  [404, "news_articles", "/v1/companies/c_1/news-articles", 6],
+  // Pages of two rows share none.
+  [404, "accounts", "/v1/accounts", 2],
+])(
+  "without counts, a refusal (%i) after the last row of %s ends the list, unconfirmed",
+  async (status, name, list, accounts) => {
+    const data = anOrganization(accounts);
+    const length = name === "accounts" ? accounts : 2;
+    const before: FakeOptions["before"] = ({ path, query }) =>
+      path === list && Number(query.page) * Number(query.perPage) > length && Number(query.page) > 1
+        ? { status, body: {} }
+        : undefined;
+    const service = createFakeService(data, { maxPerPage: 10, overPage: "clamp", totals: false, before });
+    const rig = await inMemory(service);
+    for (const full of [false, true, false]) {
+      const { report, error } = await rig.sync({ full });
+      expect([error, report.streams.find(({ stream }) => stream === name)?.complete]).toEqual([null, false]);
+      expect(await rig.counts()).toMatchObject({
+        accounts,
+        news: 2 * accounts,
+        jobs: 3 * accounts,
+        insights: accounts,
+      });
+    }
+    expect(service.log.filter(({ path, status: of }) => path === list && of === status)).not.toEqual([]);
+  },
+);
 
 test("without counts, a 404 to a page within a list of the organization fails its stream and deletes nothing", async () => {
   const service = createFakeService(anOrganization(6), { maxPerPage: 10, overPage: "clamp", totals: false });
   const { sync, counts } = await mirrored(service);
-  service.options = {
-    ...service.options,
-    before: ({ path, query }) =>
-      path === "/v1/contacts" && Number(query.page) === 1 ? { status: 404, body: {} } : undefined,
-  };
+  service.answerInstead(({ path, query }) =>
+    path === "/v1/contacts" && Number(query.page) === 1 ? { status: 404, body: {} } : undefined,
+  );
   const { error } = await sync({ full: true });
   expect([error?.code, error?.context.streams]).toEqual(["STREAMS_FAILED", "contacts"]);
   expect(await counts()).toEqual(SIX);
 });
 
+test("without usage routes all else is mirrored, and the error is no doubt about the address", async () => {
+  const service = createFakeService(anOrganization(3), { maxPerPage: 50 });
+  service.answerInstead(({ path }) =>
+    path.startsWith("/v1/usage") ? { status: 404, body: { message: "no route" } } : undefined,
+  );
+  const rig = await inMemory(service);
+  const { report, error } = await rig.sync();
+  expect(error).toMatchObject({ code: "STREAMS_FAILED", exitCode: 5, context: { streams: "usage" } });
+  expect(report.streams.find(({ stream }) => stream === "usage")?.error).toMatch(
+    /^ROUTE_MISSING: .*status 404, .*no route/,
+  );
+  expect(JSON.stringify(rig.events)).toContain("leave its stream out of the setting `streams`");
+});
+
 test("a service that refuses to group its usage is asked without", async () => {
   const service = createFakeService(anOrganization(1));
-  service.options = {
-    before: ({ path, query }) =>
-      path === "/v1/usage" && query.groupBy !== undefined ? { status: 400, body: "" } : undefined,
-  };
+  service.answerInstead(({ path, query }) =>
+    path === "/v1/usage" && query.groupBy !== undefined ? { status: 400, body: "" } : undefined,
+  );
   const rig = await inMemory(service);
   const { error } = await rig.sync();
   expect(error).toBeNull();

@@ -1,6 +1,5 @@
 // A service that takes pages of some sizes only, such as 10, 20, 50 and 100: no two pages of it share a row. Shows P23.
 import { expect, test } from "vitest";
-import { afterTest } from "../../support/after-test.ts";
 import { aJob, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
@@ -12,11 +11,9 @@ const isOdd = ({ perPage }: Query) => perPage !== undefined && !SIZES.includes(p
 const largestOf = ({ options }: FakeService): number => options.maxPerPage ?? 100;
 
 const refusing = (service: FakeService): FakeService => {
-  service.options = {
-    ...service.options,
-    before: ({ query }) =>
-      isOdd(query) ? { status: 400, body: { message: "perPage must be one of 10, 20, 50, 100" } } : undefined,
-  };
+  service.answerInstead(({ query }) =>
+    isOdd(query) ? { status: 400, body: { message: "perPage must be one of 10, 20, 50, 100" } } : undefined,
+  );
   return service;
 };
 
@@ -35,7 +32,6 @@ const started = async (kind: (service: FakeService) => FakeService, maxPerPage: 
   const rig = await startMemoryRig(kind(createFakeService(data, { maxPerPage })), {
     DUCKMIRROR_STREAMS: "accounts,contacts,signals",
   });
-  afterTest(() => rig.close());
   return { data, rig };
 };
 
@@ -84,7 +80,6 @@ test.each([
     const rig = await startMemoryRig(cuttingOneList(kind(createFakeService(data, { maxPerPage: 100 }))), {
       DUCKMIRROR_STREAMS: "accounts,job_openings",
     });
-    afterTest(() => rig.close());
     const [, ofCompanies] = (await rig.sync()).report.streams;
     expect(ofCompanies?.error?.split(":")[0]).toBe(code);
     expect(ofCompanies?.complete).toBe(code === undefined);

@@ -1,24 +1,15 @@
 // Services that answer in part, or not yet: a short copy is not taken for the whole record, and an answer that lacks what was
 // asked for is asked for again. Shows P4, P5 and P6.
 import { expect, test } from "vitest";
-import { afterTest } from "../../support/after-test.ts";
 import { aCompany, anOrganization } from "../../support/fake-data.ts";
-import { createFakeService, type FakeService } from "../../support/fake-service.ts";
+import { changing, counting, createFakeService, type FakeService } from "../../support/fake-service.ts";
 import { hurriedClock, startSyncRig } from "../../support/sync-rig.ts";
 
-type Answer = ReturnType<FakeService["answer"]>;
 type Body = Record<string, unknown>;
-
-/** The service with other answers where `change` gives one. */
-const changed = (service: FakeService, change: (path: string, answer: Answer) => Answer): FakeService => ({
-  ...service,
-  answer: (path, query) => change(path, service.answer(path, query)),
-});
 
 const start = async (service: FakeService, env: Record<string, string> = {}) => {
   const clock = hurriedClock();
   const rig = await startSyncRig(service, env, clock);
-  afterTest(() => rig.close());
   return { rig, clock };
 };
 
@@ -26,7 +17,7 @@ const shortened = ({ id, name, domain }: Body): Body => ({ id, name, domain });
 
 /** Lists embed companies with three fields. */
 const withShortCompanies = (service: FakeService): FakeService =>
-  changed(service, (path, answer) => {
+  changing(service, (path, answer) => {
     const { included, ...body } = answer.body as { included?: Record<string, Body[]> };
     if (path !== "/v1/accounts" || included?.companies === undefined) return answer;
     return { ...answer, body: { ...body, included: { ...included, companies: included.companies.map(shortened) } } };
@@ -63,7 +54,7 @@ test("one profile is read where no company has a field, and none where each fiel
 test("an insight stays when the service answers 200 with an error, and is asked for again", async () => {
   const service = createFakeService(anOrganization(3));
   let fails = false;
-  const failing = changed(service, (path, answer) =>
+  const failing = changing(service, (path, answer) =>
     fails && path === "/v1/account-insights"
       ? { status: 200, body: { status: "error", message: "upstream timed out" } }
       : answer,
@@ -88,7 +79,7 @@ test("an insight stays when the service answers 200 with an error, and is asked 
 test("a signal whose detail answers 404 once keeps asking for its content, and is not complete without it", async () => {
   const service = createFakeService(anOrganization(3));
   const late = new Set(["/v1/signals/10", "/v1/signals/21"]);
-  const lagging = changed(service, (path, answer) =>
+  const lagging = changing(service, (path, answer) =>
     late.has(path) ? { status: 404, body: { message: "no such signal" } } : answer,
   );
   const env = { DUCKMIRROR_STREAMS: "signals", DUCKMIRROR_CONTENT: "fullContent" };
@@ -115,7 +106,7 @@ test("a signal whose detail answers 404 once keeps asking for its content, and i
 
 test("a signal that is gone from its list, too, holds up nothing", async () => {
   const service = createFakeService(anOrganization(3));
-  const lagging = changed(service, (path, answer) =>
+  const lagging = changing(service, (path, answer) =>
     path === "/v1/signals/10" ? { status: 404, body: { message: "no such signal" } } : answer,
   );
   const { rig } = await start(lagging, { DUCKMIRROR_STREAMS: "signals", DUCKMIRROR_CONTENT: "fullContent" });
@@ -203,11 +194,9 @@ test("an owner who is back, and a service that embeds none, remove nobody", asyn
 
 test("tables below accounts that are not confirmed are not complete either", async () => {
   let more = 0;
-  const service = changed(createFakeService(anOrganization(6)), (path, answer) => {
-    const body = answer.body as { meta?: { totalCount?: number } };
-    if (path !== "/v1/accounts" || body.meta?.totalCount === undefined) return answer;
-    return { ...answer, body: { ...body, meta: { ...body.meta, totalCount: body.meta.totalCount + more } } };
-  });
+  const service = counting(createFakeService(anOrganization(6)), (count, path) =>
+    path === "/v1/accounts" ? count + more : count,
+  );
   const { rig } = await start(service, { DUCKMIRROR_STREAMS: "accounts,companies,filings,contacts,account_insights" });
   await rig.sync();
   expect((await completeTables(rig)).map(({ t }) => t)).toContain("filings");

@@ -1,36 +1,37 @@
 // Mirrored signals decide which company lists are read. Shows P16.
-import { afterEach, expect, test } from "vitest";
-import { aNewsArticle, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
+import { expect, test } from "vitest";
+import { aJob, aNewsArticle, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
-import { type MemoryRig, startMemoryRig } from "../../support/memory-rig.ts";
-
-let rig: MemoryRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
+import { startMemoryRig } from "../../support/memory-rig.ts";
 
 const newsAsked = (log: readonly { readonly path: string }[]) =>
   log.map(({ path }) => path).filter((path) => path.endsWith("/news-articles"));
 
-test("a signal that arose after the last look at a company's news has it looked at again, and no other", async () => {
-  const service = createFakeService(anOrganization(3));
-  rig = await startMemoryRig(service);
-  expect((await rig.sync()).error).toBeNull();
-  service.log.splice(0);
-  const now = new Date(Date.now() + 60_000).toISOString();
-  service.data.lists.c_2?.["news-articles"]?.unshift(aNewsArticle("fresh"));
-  service.data.signals.push(aSignal(9001, { accountId: 2, createdAt: now, updatedAt: now }));
-  const { report } = await rig.sync();
-  expect(newsAsked(service.log)).toEqual(["/v1/companies/c_2/news-articles"]);
-  expect(report.streams.find(({ stream }) => stream === "news_articles")).toMatchObject({ inserted: 1, credits: 1 });
-  await rig.sync();
-  expect(newsAsked(service.log)).toHaveLength(1);
-});
+test.each([
+  ["relevant-news", "news-articles", "news_articles", aNewsArticle("fresh")],
+  ["hiring-alert", "job-openings", "job_openings", aJob("fresh")],
+] as const)(
+  "a %s signal that arose after the last look at a company's %s has them looked at again, and no other list",
+  async (type, list, name, row) => {
+    const service = createFakeService(anOrganization(3));
+    const rig = await startMemoryRig(service);
+    expect((await rig.sync()).error).toBeNull();
+    service.log.splice(0);
+    const now = new Date(Date.now() + 60_000).toISOString();
+    service.data.lists.c_2?.[list]?.unshift(row);
+    service.data.signals.push(aSignal(9001, { type, accountId: 2, createdAt: now, updatedAt: now }));
+    const asked = () => service.log.map(({ path }) => path).filter((path) => path.startsWith("/v1/companies/"));
+    const { report } = await rig.sync();
+    expect(asked()).toEqual([`/v1/companies/c_2/${list}`]);
+    expect(report.streams.find(({ stream }) => stream === name)).toMatchObject({ inserted: 1, credits: 1 });
+    await rig.sync();
+    expect(asked()).toHaveLength(1);
+  },
+);
 
 test("a signal older than the last look says nothing new, however late it arrives", async () => {
   const service = createFakeService(anOrganization(3));
-  rig = await startMemoryRig(service);
+  const rig = await startMemoryRig(service);
   // A first mirror of several runs: the lists of companies come before the signals do.
   expect((await rig.sync({ streams: ["accounts", "news_articles"] })).error).toBeNull();
   expect(newsAsked(service.log)).toHaveLength(3);
@@ -41,7 +42,7 @@ test("a signal older than the last look says nothing new, however late it arrive
 test("a signal without a time of its own counts from when it came", async () => {
   const data = anOrganization(1);
   const service = createFakeService({ ...data, accounts: [anAccount(1)], signals: [] });
-  rig = await startMemoryRig(service);
+  const rig = await startMemoryRig(service);
   expect((await rig.sync()).error).toBeNull();
   service.data.signals.push(aSignal(9001, { accountId: 1, createdAt: null }));
   await rig.sync({ streams: ["signals"] });
@@ -55,7 +56,7 @@ test.each([
   ["the time of a slow clock", (now: number) => new Date(now - 3_600_000).toISOString()],
 ])("a new signal counts although %s is before the last look", async (_form, dated) => {
   const service = createFakeService(anOrganization(3));
-  rig = await startMemoryRig(service);
+  const rig = await startMemoryRig(service);
   expect((await rig.sync()).error).toBeNull();
   service.log.splice(0);
   const createdAt = dated(Date.now());
@@ -68,7 +69,7 @@ test.each([
 
 test("a signal older than those that were mirrored at the last look says nothing new", async () => {
   const service = createFakeService(anOrganization(3));
-  rig = await startMemoryRig(service);
+  const rig = await startMemoryRig(service);
   expect((await rig.sync()).error).toBeNull();
   service.log.splice(0);
   const updatedAt = new Date().toISOString();

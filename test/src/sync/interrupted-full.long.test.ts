@@ -1,5 +1,5 @@
 // A full sync that goes on under its id in another run reads nothing twice; a new one reads everything again.
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { anOrganization } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
 import { startSyncRig } from "../../support/sync-rig.ts";
@@ -7,7 +7,6 @@ import { startSyncRig } from "../../support/sync-rig.ts";
 const aMirror = async () => {
   const service = createFakeService(anOrganization(6), { maxPerPage: 12 });
   const rig = await startSyncRig(service);
-  onTestFinished(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
   const cost = async (request: Parameters<typeof rig.sync>[0], env: Record<string, string> = {}) => {
     const before = service.spent();

@@ -14,10 +14,11 @@ import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../src/core/config/config.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
+import { pick, seededRandom, upTo } from "../../support/chance.ts";
 import { aContact, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { startFakeServer } from "../../support/fake-server.ts";
 import { createFakeService, type FakeData, type Row } from "../../support/fake-service.ts";
-import { hurriedClock, seededRandom } from "../../support/sync-rig.ts";
+import { hurriedClock } from "../../support/sync-rig.ts";
 
 const MIB = 2 ** 20;
 const SEEDS = Number(process.env.DUCKMIRROR_SYNC_MEMORY_SEEDS ?? 1);
@@ -26,8 +27,6 @@ const STEPS = Number(process.env.DUCKMIRROR_SYNC_MEMORY_STEPS ?? 3);
 const STARTS_MIB = [48, 56, 64, 96];
 
 type Random = () => number;
-const upTo = (random: Random, most: number) => Math.floor(random() * (most + 1));
-const pick = <T>(random: Random, items: readonly T[]): T | undefined => items[Math.floor(random() * items.length)];
 const longText = (random: Random) => `${random()} `.padEnd(1 + upTo(random, MIB), "Müller & Söhne 0123456789 ");
 
 /** Every list of the service's data, those of companies too. */
@@ -42,7 +41,7 @@ const listsOf = (data: FakeData): Row[][] => [
 
 /** Changes rows of every list, long texts among them; says which moment it is, except now and then. */
 const update = (data: FakeData, random: Random, now: string) => {
-  const field = pick(random, ["name", "headline", "title", "summary", "somethingNew"]) ?? "name";
+  const field = pick(random, ["name", "headline", "title", "summary", "somethingNew"]);
   for (const rows of listsOf(data)) {
     for (const row of rows.filter(() => random() < 0.3)) {
       row[field] = random() < 0.02 ? longText(random) : `changed ${random()}`;
@@ -84,7 +83,7 @@ const startWork = async (seed: number) => {
   onTestFinished(() => server.close());
   const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-memory-"));
   onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
-  const startBytes = (pick(random, STARTS_MIB) ?? 48) * MIB;
+  const startBytes = pick(random, STARTS_MIB) * MIB;
   const env = {
     DUCKMIRROR_BASE_URL: server.url,
     DUCKMIRROR_TOKEN: "test-token",
@@ -117,10 +116,10 @@ const startWork = async (seed: number) => {
     if (error?.code !== "VERIFY_DIFFERS") expect(error).toBeNull();
   };
   const forget = async () => {
-    const contact = pick(random, service.data.contacts);
-    if (contact === undefined) return;
-    forgotten.add(String(contact.id));
-    await forgetJob(config, { contacts: [String(contact.id)], all: false, exportDirs: [] }, context);
+    if (service.data.contacts.length === 0) return;
+    const id = String(pick(random, service.data.contacts).id);
+    forgotten.add(id);
+    await forgetJob(config, { contacts: [id], all: false, exportDirs: [] }, context);
   };
   const change = () => {
     const now = new Date(context.clock.now()).toISOString();

@@ -1,16 +1,13 @@
 // What a first mirror costs while its lists move, and what the next sync makes of it (docs/decisions/paging.md). Shows P8.
 import { expect, test } from "vitest";
-import { afterTest } from "../../support/after-test.ts";
-import { aContact, anOrganization, aSignal } from "../../support/fake-data.ts";
+import { seededRandom } from "../../support/chance.ts";
+import { aContact, anOrganization, aSignal, opaque } from "../../support/fake-data.ts";
 import { createFakeService, type Row } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
-import { hurriedClock, seededRandom } from "../../support/sync-rig.ts";
+import { hurriedClock } from "../../support/sync-rig.ts";
 
 const PER_PAGE = 100;
 const PAGES = 15;
-
-/** An id that does not grow. */
-const opaque = (nth: number): string => ((nth * 2654435761) % 4294967296).toString(36).padStart(7, "0");
 
 /** How a row of the list is made, and the field that holds its change date. */
 const LISTS = {
@@ -50,15 +47,11 @@ const moving = async (stream: keyof typeof LISTS, moves: Moves, seed: number, se
     for (let nth = 0; nth < moves.deletes; nth++) rows.splice(at(), 1);
     for (let nth = 0; nth < moves.updates; nth++) Object.assign(rows[at()] ?? {}, now, { headline: "new" });
   };
-  service.options = {
-    ...service.options,
-    before: ({ path }) => {
-      if (isMoving && path === `/v1/${stream}`) move();
-      return undefined;
-    },
-  };
+  service.answerInstead(({ path }) => {
+    if (isMoving && path === `/v1/${stream}`) move();
+    return undefined;
+  });
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: stream }, clock);
-  afterTest(() => rig.close());
   const pages = (from: number) =>
     service.log.slice(from).filter(({ path, status }) => path === `/v1/${stream}` && status === 200).length;
   const ids = (of: readonly Readonly<Record<string, unknown>>[]) => of.map(({ id }) => String(id)).sort();

@@ -1,6 +1,5 @@
 // What changes a row, and what makes an insight due, is decided by content and versions, not by our clock. Shows P24.
 import { expect, test } from "vitest";
-import { afterTest } from "../../support/after-test.ts";
 import { anAccount, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../support/fake-service.ts";
 import { simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
@@ -16,7 +15,6 @@ const start = async (streams = "accounts,signals,account_insights") => {
   let ahead = 0;
   const clock = { ...own, now: () => own.now() + ahead };
   const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: streams }, clock);
-  afterTest(() => rig.close());
   const insightsRead = async () => {
     const before = service.log.length;
     const { error } = await rig.sync();

@@ -1,6 +1,5 @@
 // Page sizes in whole syncs: what one list does makes no other cost more, and a refused page is not asked for in every form.
 import { expect, test } from "vitest";
-import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeOptions } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
@@ -26,7 +25,6 @@ test("a list that counts a record which it never returns makes no other list cos
   };
   const service = createFakeService(organization, { maxPerPage: 50, overPage: "honest", before });
   const rig = await startMemoryRig(service);
-  afterTest(() => rig.close());
   await rig.sync({ streams: ["accounts"] });
   for (const full of [false, true]) {
     const earlier = service.log.length;
@@ -56,7 +54,6 @@ test("a company's list that fails in the size of its stream fails alone, labelle
       : undefined;
   const service = createFakeService(organization, { maxPerPage: 50, overPage: "refuse", before });
   const rig = await startMemoryRig(service);
-  afterTest(() => rig.close());
   await rig.sync({ streams: ["accounts"] });
   for (const full of [false, true]) {
     const { error, report } = await rig.sync({ streams: ["job_openings"], full });
@@ -93,7 +90,6 @@ test.each([0, 1, 2, 3])(
           : undefined,
     });
     const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,job_openings" });
-    afterTest(() => rig.close());
     const paid = (from: number) => service.log.slice(from).filter(({ status }) => status === 200);
     const isOf = (company: string) => (entry: { readonly path: string }) => entry.path.includes(company);
     expect((await rig.sync()).error?.exitCode).toBe(5);
@@ -133,7 +129,6 @@ test("an insight that is refused in every form leaves the others asked for as th
           : undefined,
     });
     const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,account_insights" });
-    afterTest(() => rig.close());
     await rig.sync();
     await rig.sync({ streams: ["account_insights"], full: true });
     return service.log
@@ -154,7 +149,6 @@ test("a service that shows no page behind some row, and no part of a list, is no
         : undefined,
   });
   const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "signals" });
-  afterTest(() => rig.close());
   const first = await rig.sync();
   // 90 signals: four pages, and those behind them, which were requested side by side.
   const refused = service.log.filter(({ status, query }) => status === 400 && Number(query.page) > 1);

@@ -4,11 +4,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
-import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
+import { expect, test } from "vitest";
+import { afterTest } from "../../support/after-test.ts";
+import { pick, seededRandom, upTo } from "../../support/chance.ts";
+import { aContact, anAccount, aSignal, opaque } from "../../support/fake-data.ts";
 import { startFakeServer } from "../../support/fake-server.ts";
 import { createFakeService, emptyData, type FakeService, type Row } from "../../support/fake-service.ts";
-import { seededRandom, startSyncRig } from "../../support/sync-rig.ts";
+import { startSyncRig } from "../../support/sync-rig.ts";
 
 const SEED = Number(process.env.SCOPE_SEED ?? 20_261_122);
 const HISTORIES = Number(process.env.SCOPE_HISTORIES ?? 2);
@@ -23,12 +25,6 @@ const TYPES = {
 const SINCE = "2026-02-02";
 
 type Random = () => number;
-const upTo = (random: Random, most: number) => Math.floor(random() * (most + 1));
-const pick = <T>(random: Random, values: readonly T[]): T => {
-  const value = values[Math.floor(random() * values.length)];
-  if (value === undefined) throw new TypeError("nothing to pick from");
-  return value;
-};
 
 /** A source whose rows come, change and go; ids are never used twice. */
 const createSource = (random: Random) => {
@@ -43,8 +39,7 @@ const createSource = (random: Random) => {
     const type = pick(random, TYPES[list]);
     if (list === "accounts") data.accounts.push(anAccount(counter, { companyId: undefined, type, updatedAt: now() }));
     if (list === "contacts") {
-      const id = `p${((counter * 2654435761) % 4294967296).toString(36)}`;
-      data.contacts.push(aContact(id, { type, lastChangeDetectedOn: now() }));
+      data.contacts.push(aContact(opaque(counter), { type, lastChangeDetectedOn: now() }));
     }
     if (list === "signals") data.signals.push(aSignal(counter, { type, date: day(), updatedAt: now() }));
   };
@@ -120,14 +115,11 @@ const syncUntilKilled = async (service: FakeService, url: string, dataDir: strin
   const child = spawn(process.execPath, argv, { stdio: "ignore" });
   const before = service.options.before;
   let left = at;
-  service.options = {
-    ...service.options,
-    before: (request) => {
-      left -= 1;
-      if (left === 0) child.kill("SIGKILL");
-      return before?.(request);
-    },
-  };
+  service.answerInstead((request) => {
+    left -= 1;
+    if (left === 0) child.kill("SIGKILL");
+    return before?.(request);
+  });
   await once(child, "exit");
   service.options = { ...service.options, ...(before === undefined ? {} : { before }) };
 };
@@ -145,26 +137,20 @@ test.each(Array.from({ length: HISTORIES }, (_, history) => SEED + history))(
     const server = await startFakeServer(service);
     const env = { DUCKMIRROR_STREAMS: LISTS.join(","), DUCKMIRROR_MAX_DELETE_SHARE: "1" };
     const rig = await startSyncRig(service, env);
-    onTestFinished(async () => {
-      await rig.close();
-      await server.close();
-    });
+    afterTest(server.close);
     const alive = () => new Set(LISTS.flatMap((list) => data[list].map(({ id }) => `${list} ${id}`)));
     const rest = () => {
-      service.options = { ...service.options, before: () => undefined };
+      service.answerInstead(null);
     };
     let last: Scope = {};
     for (let round = 0; round < ROUNDS; round++) {
       const scope = random() < 0.6 ? widened(last) : scopeOf(random);
       const settings = { ...env, DUCKMIRROR_SCOPE: JSON.stringify(scope) };
       const perRequest = upTo(random, 2);
-      service.options = {
-        ...service.options,
-        before: () => {
-          for (let changes = upTo(random, perRequest); changes > 0; changes--) change();
-          return undefined;
-        },
-      };
+      service.answerInstead(() => {
+        for (let changes = upTo(random, perRequest); changes > 0; changes--) change();
+        return undefined;
+      });
       const fate = random();
       if (fate < 0.5) await syncUntilKilled(service, server.url, rig.dataDir, settings, 1 + upTo(random, 12));
       else await rig.sync({ full: fate > 0.9 }, settings);

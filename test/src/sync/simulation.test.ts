@@ -1,33 +1,25 @@
-// The whole sync in one process under simulated time: concurrent change, lost answers, crashes, budgets, page sizes. Shows P1.
+// The whole sync in one process under simulated time: concurrent change, lost answers, crashes, budgets, page sizes. Shows P1 and P8.
 import { expect, test } from "vitest";
 import type { Client } from "../../../src/api/client.ts";
 import { createLedger } from "../../../src/budget/credits/local-ledger.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../../src/core/clock.ts";
-import type { KnownTier } from "../../../src/core/state/tier.ts";
 import { storedCursor } from "../../../src/sync/list/ways/progress.ts";
 import { createLocalSender } from "../../../src/sync/request/sender.ts";
 import { runSync } from "../../../src/sync/run/run-sync.ts";
-import type { SyncOptions } from "../../../src/sync/run/state/run-input.ts";
-import { createFakeClient } from "../../support/fake-client.ts";
-import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
+import { pick, seededRandom, upTo } from "../../support/chance.ts";
+import { createFakeClient, fullAccess, plainRun } from "../../support/fake-client.ts";
+import { aContact, anAccount, aSignal, opaque } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService, type Row } from "../../support/fake-service.ts";
 import { createMemoryArchive, type MemoryArchive } from "../../support/memory-archive.ts";
 import { createMemoryWarehouse, type MemoryWarehouse } from "../../support/memory-warehouse/memory-warehouse.ts";
-import { seededRandom, simulatedClock } from "../../support/sync-rig.ts";
+import { simulatedClock } from "../../support/sync-rig.ts";
 
 const SEED = Number(process.env.SIMULATION_SEED ?? 20261121);
 const HISTORIES = Number(process.env.SIMULATIONS ?? 60);
 const LISTS = ["accounts", "contacts", "signals"] as const;
 
 type Random = () => number;
-const upTo = (random: Random, most: number) => Math.floor(random() * (most + 1));
-const pick = <T>(random: Random, items: readonly T[]): T => {
-  const item = items[Math.floor(random() * items.length)];
-  if (item === undefined) throw new TypeError("nothing to pick from");
-  return item;
-};
-const opaque = (n: number) => `p${((n * 2654435761) % 4294967296).toString(36)}`;
 
 /** A source whose rows come, change and go; ids are never used twice. */
 const createSource = (random: Random) => {
@@ -138,34 +130,6 @@ const createWorld = (random: Random, sort?: "obey"): World => {
   };
 };
 
-const OPTIONS: SyncOptions = {
-  runId: null,
-  reset: [],
-  streams: LISTS,
-  named: false,
-  configured: LISTS,
-  full: false,
-  companies: [],
-  content: [],
-  view: "default",
-  maxAgeMs: {},
-  reconcileEveryMs: 1e15,
-  budgets: {},
-  rowScope: {},
-  eraseOutside: false,
-  publish: { everyMs: 0, belowBytes: 0 },
-  largestPage: 40,
-  maxShare: 1,
-  allowMassDelete: true,
-  concurrency: 5,
-  largeInFlight: 8,
-  archiveLimits: null,
-  historyRetentionDays: null,
-  ledgerRetentionDays: null,
-};
-
-const FULL_ACCESS: KnownTier = { tier: "full", since: 0, evidence: "", seen_at: 0, doubted_at: null };
-
 /** One sync; answers come in a random order, some are lost, the process may die. Answers with the credits spent. */
 const sync = async (world: World, more: { full?: boolean; maxCredits?: number | null } = {}) => {
   const { service, warehouse, archive, clock, random } = world;
@@ -201,22 +165,19 @@ const sync = async (world: World, more: { full?: boolean; maxCredits?: number | 
   const throttle = createThrottle({ clock, configured: 1_000_000 });
   const sender = createLocalSender({ client, throttle, credits: null });
   const signal = new AbortController().signal;
-  const run = runSync(
-    { ...OPTIONS, full: more.full ?? false },
-    {
-      warehouse,
-      archive,
-      sender,
-      // Contacts without an account are possible here; an empty account list would be taken for a lower tier.
-      tier: { known: FULL_ACCESS, learn: async () => FULL_ACCESS },
-      ledger,
-      clock,
-      random,
-      emit: () => undefined,
-      signal,
-      hardSignal: signal,
-    },
-  );
+  const run = runSync(plainRun(LISTS, { full: more.full ?? false }), {
+    warehouse,
+    archive,
+    sender,
+    // Contacts without an account are possible here; an empty account list would be taken for a lower tier.
+    tier: fullAccess,
+    ledger,
+    clock,
+    random,
+    emit: () => undefined,
+    signal,
+    hardSignal: signal,
+  });
   const result = await run.catch((error: unknown) => {
     if (error instanceof Error && error.message === "killed") return null;
     throw error;
@@ -239,13 +200,10 @@ const difference = (world: World): readonly string[] =>
 
 const moveWhileRead = (world: World, perRequest: number) => {
   const { service, random } = world;
-  service.options = {
-    ...service.options,
-    before: () => {
-      for (let changes = upTo(random, perRequest); changes > 0; changes--) world.change();
-      return undefined;
-    },
-  };
+  service.answerInstead(() => {
+    for (let changes = upTo(random, perRequest); changes > 0; changes--) world.change();
+    return undefined;
+  });
 };
 const offerList = (world: World) => {
   service(world).options = { ...service(world).options, before: () => undefined };

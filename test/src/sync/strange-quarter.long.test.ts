@@ -4,11 +4,10 @@
 import { expect, test } from "vitest";
 import { TABLE_NAMES, tableSpec } from "../../../src/catalog/tables.ts";
 import type { Clock } from "../../../src/core/clock.ts";
-import { afterTest } from "../../support/after-test.ts";
+import { seededRandom } from "../../support/chance.ts";
 import { aContact, aJob, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer, type FakeData, type FakeService } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
-import { seededRandom } from "../../support/sync-rig.ts";
 
 const SEED = Number(process.env.STRANGE_SEED ?? "1");
 const DAYS = 92;
@@ -109,7 +108,6 @@ const aMirror = async () => {
     },
   };
   const rig = await startMemoryRig(service, { DUCKMIRROR_CONTENT: "signals.fullContent" }, clock);
-  afterTest(() => rig.close());
   return {
     data: plain.data,
     charged,

@@ -1,21 +1,14 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { aContact, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
-
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
+import { startSyncRig } from "../../support/sync-rig.ts";
 
 const start = async (strictness: string, maxPerPage = 100) => {
   const service = createFakeService(anOrganization(5), { maxPerPage });
-  rig = await startSyncRig(service, {
+  const mirror = await startSyncRig(service, {
     DUCKMIRROR_STRICTNESS: strictness,
     DUCKMIRROR_STREAMS: "accounts,contacts,signals",
   });
-  const mirror = rig;
   expect((await mirror.sync()).error).toBeNull();
   return { service, mirror };
 };

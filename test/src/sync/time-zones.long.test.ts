@@ -2,13 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aCompany, anAccount, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService } from "../../support/fake-service.ts";
-import { type MemoryRig, startMemoryRig } from "../../support/memory-rig.ts";
+import { startMemoryRig } from "../../support/memory-rig.ts";
 
-let rig: MemoryRig | null = null;
 const own = process.env.TZ;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
+afterEach(() => {
   if (own === undefined) delete process.env.TZ;
   else process.env.TZ = own;
 });
@@ -51,7 +48,10 @@ describe.each(["America/New_York", "Asia/Kolkata", "UTC"])("on a machine in %s",
     ["in every form", anyForm],
   ])("contents of signals with times %s are paid for once", async (_, form) => {
     const service = aService(form);
-    rig = await startMemoryRig(service, { DUCKMIRROR_CONTENT: "fullContent", DUCKMIRROR_STREAMS: "accounts,signals" });
+    const rig = await startMemoryRig(service, {
+      DUCKMIRROR_CONTENT: "fullContent",
+      DUCKMIRROR_STREAMS: "accounts,signals",
+    });
     await rig.sync();
     expect(await rig.query("select count(*) as held from signals where full_content is not null")).toEqual([
       { held: 12 },
@@ -65,7 +65,10 @@ describe.each(["America/New_York", "Asia/Kolkata", "UTC"])("on a machine in %s",
 
 test("a signal whose updatedAt is set back is paid for once more, not at every sync", async () => {
   const service = aService((day) => `2026-03-${two(day)}T00:00:00Z`);
-  rig = await startMemoryRig(service, { DUCKMIRROR_CONTENT: "fullContent", DUCKMIRROR_STREAMS: "accounts,signals" });
+  const rig = await startMemoryRig(service, {
+    DUCKMIRROR_CONTENT: "fullContent",
+    DUCKMIRROR_STREAMS: "accounts,signals",
+  });
   await rig.sync();
   Object.assign(service.data.signals[0] ?? {}, { updatedAt: "2025-01-01T00:00:00Z", headline: "Corrected" });
   await rig.sync({ full: true });

@@ -1,5 +1,5 @@
 // A service that refuses or ignores the order by change date: every change is found, and no page is asked for twice. Shows P23.
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { aContact, anOrganization } from "../../support/fake-data.ts";
 import { createFakeService, type FakeOptions } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
@@ -11,7 +11,6 @@ const aMirror = async (accounts: number, options: FakeOptions) => {
   const service = createFakeService(anOrganization(accounts), { maxPerPage: 25, ...options });
   // The lists that have an order; with 60 accounts those of their companies would be 300 requests more.
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals" });
-  onTestFinished(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
   // What the service does not do is learned here.
   expect((await rig.sync()).error).toBeNull();

@@ -49,14 +49,3 @@ test("a read of changes that was at its end starts anew", () => {
   expect(late.reading.progress).toMatchObject({ kind: "watermark", pages: 0 });
   expect(stepOf(late, 0, 4).step).toEqual({ kind: "read", reads: [{ page: 1, perPage: 10, role: "cover" }] });
 });
-
-test("a page that was archived at a kill joins as in its own run; in a later run the boundary is read again first", () => {
-  const half = (page: number, ids: readonly string[]) =>
-    ({ page, perPage: 2, role: "cover", ids, rows: 2, values: [null, null], total: 6 }) as const;
-  const first = withPage(listAt("walk", T0), half(1, ["6", "5"]), T0);
-  const options = { order: order("walk"), before: walkingState(first, "r"), shape: initialShape(2), rows: 2, now: T0 };
-  const resumed = (more: { readonly runId: string; readonly sameRun?: boolean }) =>
-    withPage(active(openList({ ...options, ...more })), half(2, ["4", "3"]), T0).reading.progress;
-  expect(resumed({ runId: "r", sameRun: true })).toMatchObject({ coverage: { end: 4, waiting: [] } });
-  expect(resumed({ runId: "s" })).toMatchObject({ coverage: { fresh: false } });
-});

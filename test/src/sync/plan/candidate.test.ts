@@ -5,7 +5,6 @@ import { initialShape } from "../../../../src/sync/list/form.ts";
 import {
   age,
   type DueOptions,
-  dueAge,
   expectedPageSize,
   isDueByFull,
   pagesOf,
@@ -66,16 +65,6 @@ test("a list of unknown length has an unknown number of pages, an empty one has 
   expect(pagesOf(aContext(), accounts, null)).toBeNull();
   expect(pagesOf(aContext(), accounts, 0)).toBe(1);
   expect(pagesOf(aContext(), accounts, 101)).toBe(2);
-});
-
-test("readings of figures are rarer where credits are few, unless their age is configured", () => {
-  const counts = streamSpec("signal_counts");
-  expect(dueAge(counts, {}, null)).toBe(counts.maxAgeMs);
-  expect(dueAge(counts, {}, 1_000_000)).toBe(counts.maxAgeMs);
-  // One of 100 credits in 30 days is a hundredth of them.
-  expect(dueAge(counts, {}, 100)).toBe(30 * DAY);
-  expect(dueAge(counts, { signal_counts: HOUR }, 100)).toBe(HOUR);
-  expect(dueAge(streamSpec("companies"), {}, 100)).toBe(streamSpec("companies").maxAgeMs);
 });
 
 test("the budget of walks makes walks rarer, never more frequent", () => {

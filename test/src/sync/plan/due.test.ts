@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { StreamName } from "../../../../src/catalog/streams.ts";
-import type { Candidate, MirrorView } from "../../../../src/sync/plan/candidate.ts";
-import { stateKey } from "../../../../src/sync/plan/candidate.ts";
+import type { MirrorView } from "../../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../../src/sync/plan/due.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { dueOptions, idleState, viewOf } from "./planning-input.ts";
@@ -35,18 +34,6 @@ const complete = (): ScopeState[] => [
   ...["usage", "limits", "requests"].map((scope) => aState("usage", scope)),
 ];
 
-const shown = (candidates: readonly Candidate[]) =>
-  candidates.map(({ stream, scope, mode, because }) => [stream, scope, mode, because]);
-
-test("right after a complete sync only the organization's lists are looked at, one request each", () => {
-  const due = dueCandidates(aView(complete()), OPTIONS);
-  expect(due.map(({ stream, mode, requests }) => [stream, mode, requests])).toEqual([
-    ["accounts", "watermark", 1],
-    ["contacts", "watermark", 1],
-    ["signals", "watermark", 1],
-  ]);
-});
-
 test("what was never synced comes most valuable first: lists, then companies of the best accounts", () => {
   const due = dueCandidates(aView([]), OPTIONS);
   expect(due.slice(0, 3).map(({ stream }) => stream)).toEqual(["accounts", "contacts", "signals"]);
@@ -71,20 +58,6 @@ test("rows that are missing come before another look at lists just looked at", (
   const dayOld = interrupted.map((state) => ({ ...state, checkedAt: NOW - DAY }));
   const later = dueCandidates(aView(dayOld), OPTIONS).map(({ stream }) => stream);
   expect(later.slice(0, 3)).toEqual(["signals", "accounts", "contacts"]);
-});
-
-test("a hint refreshes the list it is about, before anything that is merely old", () => {
-  const hints = new Map([[stateKey("job_openings", "c_1"), { count: 3, type: "hiring-alert" }]]);
-  const due = dueCandidates(aView(complete(), { hints }), OPTIONS).filter(
-    ({ stream }) => stream !== "accounts" && stream !== "contacts" && stream !== "signals",
-  );
-  expect(shown(due)).toEqual([["job_openings", "c_1", "known", "hinted by 3 new hiring-alert signals"]]);
-});
-
-test("--full walks every list and fetches every record again", () => {
-  const due = dueCandidates(aView(complete()), { ...OPTIONS, full: true });
-  expect(due.filter(({ mode }) => mode === "walk")).toHaveLength(3 + 8);
-  expect(due.every(({ because }) => because === "--full")).toBe(true);
 });
 
 test.each([

@@ -1,6 +1,5 @@
 // Lists that a sync reads anew: a further run of the sync, after it lost its worker, pays for no page again.
 import { expect, test } from "vitest";
-import { afterTest } from "../../../support/after-test.ts";
 import { aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../../support/fake-service.ts";
 import { startSyncRig } from "../../../support/sync-rig.ts";
@@ -10,7 +9,6 @@ test("a further run of the sync goes on with its lists where the first run stood
   for (let id = 1; id <= 100; id += 1) data.signals.push(aSignal(id));
   const service = createFakeService(data, { maxPerPage: 25, credits: 1_000 });
   const rig = await startSyncRig(service, { DUCKMIRROR_CONCURRENCY: "1" });
-  afterTest(() => rig.close());
   const pages = async (request: Parameters<typeof rig.sync>[0], env = {}) => {
     const before = service.spent();
     const { report } = await rig.sync(request, env);

@@ -1,11 +1,10 @@
 // sync --since: what is dated after a day, and nothing else; nothing is concluded about the rest of the list.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { aContact, anAccount, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../../support/fake-service.ts";
 import { type MemoryRig, startMemoryRig } from "../../../support/memory-rig.ts";
 
 let rig: MemoryRig;
-afterEach(() => rig.close());
 
 const start = async () => {
   const service = createFakeService(emptyData(), { maxPerPage: 10, overPage: "honest" });

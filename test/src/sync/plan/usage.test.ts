@@ -1,25 +1,18 @@
 // The organization's usage: how far back its request history is read, what a breakdown costs, whose usage it is.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createFakeService, emptyData, type FakeService } from "../../../support/fake-service.ts";
-import { type MemoryRig, startMemoryRig } from "../../../support/memory-rig.ts";
+import { startMemoryRig } from "../../../support/memory-rig.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 
 const DAY = 86_400_000;
 
-let rig: MemoryRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
-
 const startWith = async (service: FakeService, settings: Record<string, string>) => {
   const clock = simulatedClock();
-  const started = await startMemoryRig(service, settings, clock);
-  rig = started;
+  const rig = await startMemoryRig(service, settings, clock);
   /** Queries of the usage routes that a sync asks for, by path. */
   const queries = async (path: string): Promise<readonly URLSearchParams[]> => {
     const before = service.log.length;
-    await started.sync();
+    await rig.sync();
     return service.log
       .slice(before)
       .filter((entry) => entry.path === path)
@@ -52,7 +45,6 @@ test("one breakdown is asked for, or each that is configured, of the configured 
   const one = await startWith(aService(), {});
   const asked = await one.queries("/v1/usage");
   expect(asked.map((query) => [query.get("groupBy"), query.get("organizationId")])).toEqual([["endpoint", null]]);
-  await rig?.close();
   const many = await startWith(aService(), {
     DUCKMIRROR_USAGE_BREAKDOWNS: "endpoint,apiKey,day",
     DUCKMIRROR_ORGANIZATION_ID: "org_2",

@@ -11,25 +11,12 @@ import {
 import { NO_DETAIL } from "../../../../src/sync/request/calls.ts";
 import type { ArchiveHeader } from "../../../../src/warehouse/archive/archive.ts";
 import type { ArchivedResponse } from "../../../../src/warehouse/archive/read-archive.ts";
-import { createMemoryArchive } from "../../../support/memory-archive.ts";
+import { aHeader, createMemoryArchive } from "../../../support/memory-archive.ts";
 
 // Archived responses are read under today's rules of redaction, whatever the rules were when they were written.
 
 const aResponse = (body: string, endpoint = "listContacts"): ArchivedResponse => ({
-  header: {
-    requestId: "q1",
-    runId: "r",
-    stream: "contacts",
-    scope: "",
-    walkId: null,
-    endpoint,
-    url: "/v1/contacts",
-    detail: null,
-    sentAt: 1,
-    receivedAt: 2,
-    status: 200,
-    bytes: body.length,
-  },
+  header: aHeader({ stream: "contacts", endpoint, url: "/v1/contacts" }),
   body: Buffer.from(body),
 });
 const FOUND = '{"data":[{"id":9007199254740993,"email":"x@y"}],"meta":{}}';
@@ -63,26 +50,13 @@ test("an archive with rules gives only redacted responses; one without is the sa
 });
 
 const T0 = Date.UTC(2026, 0, 1);
-const aHeader = (more: Partial<ArchiveHeader> = {}): ArchiveHeader => ({
-  requestId: "q1",
-  runId: "r",
-  stream: "signals",
-  scope: "",
-  walkId: "w",
-  endpoint: "listSignals",
-  url: "/v1/signals?page=2&perPage=5",
-  detail: null,
-  sentAt: T0,
-  receivedAt: T0 + 5,
-  status: 200,
-  bytes: 0,
-  ...more,
-});
+const aPage = (more: Partial<ArchiveHeader> = {}) =>
+  aHeader({ walkId: "w", url: "/v1/signals?page=2&perPage=5", sentAt: T0, receivedAt: T0 + 5, ...more });
 const BODY = Buffer.from('{"data":[{"id":9007199254740993}],"meta":{}}');
 
 describe("a response in the archive", () => {
   test("is parsed with its query and with every digit of its ids", () => {
-    const answer = parseArchived(aHeader(), BODY);
+    const answer = parseArchived(aPage(), BODY);
     expect(answer).toMatchObject({ stream: "signals", endpoint: "listSignals", query: { page: "2", perPage: "5" } });
     expect(answer?.envelope.data).toEqual([{ id: 9007199254740993n }]);
   });
@@ -90,11 +64,11 @@ describe("a response in the archive", () => {
   test("says what its request was for", () => {
     const read = { page: 2, perPage: 5, role: "bridge" } as const;
     const detail = { read, overlap: true, granted: ["a"], along: ["b"], work: "walk" };
-    expect(parseArchived(aHeader({ detail }), BODY)).toMatchObject(detail);
+    expect(parseArchived(aPage({ detail }), BODY)).toMatchObject(detail);
   });
 
   test("with another detail, as a lookup has, is no page", () => {
-    expect(parseArchived(aHeader({ detail: { kind: "company", input: "x" } }), BODY)).toMatchObject(NO_DETAIL);
+    expect(parseArchived(aPage({ detail: { kind: "company", input: "x" } }), BODY)).toMatchObject(NO_DETAIL);
   });
 
   test.each<[string, Partial<ArchiveHeader>, string]>([
@@ -103,7 +77,7 @@ describe("a response in the archive", () => {
     ["of a route that does not exist", { endpoint: "toString" }, BODY.toString()],
     ["of a stream that does not exist", { stream: "podcasts" }, BODY.toString()],
   ])("%s is left out", (_, header, body) => {
-    expect(parseArchived(aHeader(header), Buffer.from(body))).toBeNull();
+    expect(parseArchived(aPage(header), Buffer.from(body))).toBeNull();
   });
 });
 
@@ -112,7 +86,7 @@ test("a name that every object has is no endpoint", () => {
 });
 
 test("its rows belong to the walk that the caller names, and are as old as the response", () => {
-  const answer = parseArchived(aHeader(), BODY);
+  const answer = parseArchived(aPage(), BODY);
   if (answer === null) throw new Error("not parsed");
   expect(archivedLoads(answer, "w2")).toMatchObject([
     { table: "signals", requestId: "q1", walkId: "w2", receivedAt: T0 + 5, records: [{ id: 9007199254740993n }] },

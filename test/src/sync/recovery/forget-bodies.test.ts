@@ -2,25 +2,18 @@
 import { expect, test } from "vitest";
 import { createIdEraser, forgottenRecord } from "../../../../src/core/forgotten.ts";
 import { createForgetBodies } from "../../../../src/sync/recovery/forget-bodies.ts";
+import { aHeader } from "../../../support/memory-archive.ts";
 
 const HASH = "ab".repeat(32);
 const ERASED = { id: "contact_0001", email: "zoe@example.com" };
 const OTHER = { id: "contact_0002", email: "max@example.com" };
 
-const header = {
-  requestId: "r1",
-  runId: "run",
+const header = aHeader({
   stream: "account_insights",
   scope: "1",
   endpoint: "getAccountInsight",
   url: "/v1/account-insights?accountId=1&include=contacts",
-  status: 200,
-  walkId: null,
-  sentAt: 0,
-  receivedAt: 0,
-  bytes: 0,
-  detail: null,
-};
+});
 
 const bodies = createForgetBodies({
   find: (id) => (id === ERASED.id ? HASH : null),

@@ -1,18 +1,13 @@
 // Syncs with a clock that was ahead, or behind.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Clock } from "../../../../src/core/clock.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
+import { startSyncRig } from "../../../support/sync-rig.ts";
 
 const DAY_MS = 86_400_000;
 const STREAMS = ["accounts", "contacts", "signals", "filings"];
 const AHEAD = "SELECT count(*)::INT AS n FROM sync.stream_state WHERE greatest(checked_at, walked_at) > now()";
-
-const rigs: SyncRig[] = [];
-afterEach(async () => {
-  for (const rig of rigs.splice(0)) await rig.close();
-});
 
 const start = async () => {
   const organization = anOrganization(3);
@@ -23,7 +18,6 @@ const start = async () => {
     sleep: () => new Promise((resolve) => setImmediate(resolve)),
   };
   const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: STREAMS.join(",") }, clock);
-  rigs.push(rig);
   return { organization, service, shift, rig };
 };
 

@@ -9,7 +9,7 @@ import { storedCursor } from "../../../../src/sync/list/ways/progress.ts";
 import { recover } from "../../../../src/sync/recovery/recover.ts";
 import { NO_DETAIL } from "../../../../src/sync/request/calls.ts";
 import { anAccount } from "../../../support/fake-data.ts";
-import { createMemoryArchive } from "../../../support/memory-archive.ts";
+import { aHeader, createMemoryArchive } from "../../../support/memory-archive.ts";
 import { createMemoryWarehouse } from "../../../support/memory-warehouse/memory-warehouse.ts";
 
 const T0 = Date.UTC(2026, 10, 22);
@@ -32,21 +32,12 @@ const recoveredCursor = async (storedBy: string) => {
   const open = archive.open({ runId: KILLED, now: T0 });
   const body = { data: [anAccount(4), anAccount(3)], meta: { page: 2, perPage: 2, totalCount: TOTAL, totalPages: 3 } };
   const bytes = Buffer.from(JSON.stringify(body));
-  const request = { requestId: "second", runId: KILLED, stream: "accounts", scope: "", sentAt: T0 };
-  const detail = { ...NO_DETAIL, read: pageAt(2), overlap: false };
-  await open.response(
-    {
-      ...request,
-      url: "/v1/accounts?page=2&perPage=2",
-      walkId: list.walkId,
-      endpoint: "listAccounts",
-      detail,
-      receivedAt: T0,
-      status: 200,
-      bytes: bytes.length,
-    },
-    { bytes, encoding: "identity" },
-  );
+  const header = aHeader({
+    ...{ requestId: "second", runId: KILLED, walkId: list.walkId, sentAt: T0, receivedAt: T0, bytes: bytes.length },
+    ...{ stream: "accounts", endpoint: "listAccounts", url: "/v1/accounts?page=2&perPage=2" },
+    detail: { ...NO_DETAIL, read: pageAt(2), overlap: false },
+  });
+  await open.response(header, { bytes, encoding: "identity" });
   const recovery = await recover(warehouse, archive, async () => new Map(), T0);
   expect(recovery).toEqual({ runs: 1, answers: 1, ambiguous: 0 });
   expect(warehouse.ids("accounts")).toEqual(["4", "3"]);

@@ -1,40 +1,25 @@
 // Replay rebuilds the mirror from the archive. Shows P30.
 import { cpSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
-import { replayJob } from "../../../../jobs/replay.ts";
-import { vocabulary } from "../../../../src/catalog/field-rules.ts";
+import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { isCode } from "../../../../src/core/errors.ts";
 import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { aFolder } from "../../../support/cli.ts";
+import { replayOf } from "../../../support/equal-replay.ts";
 import { anOrganization, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../../support/fake-service.ts";
 import { dumpMirror } from "../../../support/mirror-dump.ts";
 import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
 
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
-
 const later = "2026-11-20T00:00:00.000Z";
 const working = (dataDir: string) => join(dataDir, "state", "working.duckdb");
 const archive = (dataDir: string) => join(dataDir, "state", "archive");
 
-const replayOf = (dataDir: string, partial = false, events: ProgressEvent[] = []) => {
-  const env = { DUCKMIRROR_DATA_DIR: dataDir };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
-  return replayJob(config, { partial }, { clock: systemClock, emit: (event) => void events.push(event) });
-};
-
 /** A mirror with a past: updates, deletes, a row that returned, a followed input nobody knows, a full walk. */
 const aLivedInMirror = async (service: FakeService): Promise<SyncRig> => {
   const mirror = await startSyncRig(service, { DUCKMIRROR_COMPANIES: "c_2.example,nobody.example" });
-  rig = mirror;
   expect((await mirror.sync()).error).toBeNull();
   Object.assign(service.data.accounts[2] ?? {}, { name: "Renamed", updatedAt: later, ticker: "RNM" });
   const [gone] = service.data.contacts.splice(7, 1);
@@ -55,7 +40,7 @@ test("the archive alone rebuilds every table, history, state and the ledger, wit
   expect(before["history.job_openings"]?.length).toBeGreaterThan(0);
   const requests = service.log.length;
   const events: ProgressEvent[] = [];
-  const report = await replayOf(mirror.dataDir, false, events);
+  const report = await replayOf(mirror.dataDir, { emit: (event) => void events.push(event) });
   expect(service.log.length).toBe(requests);
   expect(await dumpMirror(mirror.dataDir)).toEqual(before);
   expect(report).toMatchObject({ runs: 3, missing: [], tables: { accounts: 6, contacts: 24 } });
@@ -112,7 +97,7 @@ test("an archive that lacks something changes nothing, unless what it holds is w
   expect(await dumpMirror(mirror.dataDir)).toEqual(before);
   expect(readdirSync(join(mirror.dataDir, "state")).filter((name) => name.includes(".new"))).toEqual([]);
 
-  const report = await replayOf(mirror.dataDir, true);
+  const report = await replayOf(mirror.dataDir, { partial: true });
   expect(report.missing.length).toBeGreaterThan(0);
   expect((await mirror.sync()).error).toBeNull();
   const healed = await dumpMirror(mirror.dataDir);
@@ -123,7 +108,7 @@ test("an archive that lacks something changes nothing, unless what it holds is w
 
 test("an empty archive replaces nothing, and a busy data directory is refused", async () => {
   const dataDir = aFolder();
-  await expect(replayOf(dataDir, true)).rejects.toSatisfy((error) => isCode(error, "ARCHIVE_INCOMPLETE"));
+  await expect(replayOf(dataDir, { partial: true })).rejects.toSatisfy((error) => isCode(error, "ARCHIVE_INCOMPLETE"));
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   await expect(replayOf(dataDir)).rejects.toSatisfy((error) => isCode(error, "WRITER_BUSY"));
   await warehouse.close();

@@ -1,7 +1,7 @@
 // Marks of rows outside the scope after a replay: they are those that the syncs had made.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { warehousePaths } from "../../../../src/warehouse/file/working-file.ts";
 import { expectEqualReplay } from "../../../support/equal-replay.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
@@ -38,7 +38,6 @@ test.each<[string, { readonly full: boolean }, (service: ReturnType<typeof creat
   const [, request, change] = row;
   const service = createFakeService(anOrganization(4), { maxPerPage: 10 });
   const rig = await startSyncRig(service);
-  onTestFinished(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
   expect(await tablesOutside(rig)).toEqual([]);
   change(service);
@@ -69,7 +68,6 @@ test.each<[string, object]>([
     });
   });
   const rig = await startSyncRig(service);
-  onTestFinished(() => rig.close());
   const sync = (env: Record<string, string> = {}, request = {}) =>
     rig.sync({ streams: ["accounts", "contacts", "companies", "account_insights"], ...request }, env);
   expect((await sync()).error).toBeNull();
@@ -98,7 +96,6 @@ test("a replay keeps rows outside the scope that were marked before its baseline
   const service = createFakeService(anOrganization(4), { maxPerPage: 10 });
   const clock = simulatedClock();
   const rig = await startSyncRig(service, { DUCKMIRROR_ARCHIVE_RETENTION_DAYS: "5" }, clock);
-  onTestFinished(() => rig.close());
   const relinkNow = async (nth: number) => {
     const updatedAt = new Date(clock.now()).toISOString();
     Object.assign(service.data.accounts[nth] ?? {}, { companyId: "c_3", updatedAt });

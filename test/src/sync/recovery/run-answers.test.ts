@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { createRunAnswers } from "../../../../src/sync/recovery/replay.ts";
 import { openArchive } from "../../../../src/warehouse/archive/archive.ts";
+import { aHeader } from "../../../support/memory-archive.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 
 const BODY = '{"data":[],"meta":{}}';
@@ -12,10 +13,7 @@ const archived = async (runs: Readonly<Record<string, readonly string[]>>): Prom
   for (const [runId, ids] of Object.entries(runs)) {
     const archive = openArchive({ dir, runId, now: 0 });
     for (const requestId of ids) {
-      const detail = null;
-      const header = { requestId, runId, stream: "signals", scope: "", walkId: null, endpoint: "listSignals", detail };
-      const about = { url: "/v1/signals", sentAt: 0, receivedAt: 0, status: 200, bytes: BODY.length };
-      await archive.response({ ...header, ...about }, { bytes: Buffer.from(BODY), encoding: "identity" });
+      await archive.response(aHeader({ requestId, runId }), { bytes: Buffer.from(BODY), encoding: "identity" });
     }
     await archive.flush();
     await archive.close();

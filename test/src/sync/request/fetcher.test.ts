@@ -1,32 +1,14 @@
 // One request until it has a final response: what is repeated, what ends the run, and what each attempt leaves behind.
 import { expect, test } from "vitest";
-import type { ApiOutcome, OkOutcome } from "../../../../src/api/outcome.ts";
+import type { ApiCall, ApiOutcome } from "../../../../src/api/outcome.ts";
 import { createLedger } from "../../../../src/budget/credits/local-ledger.ts";
 import type { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { createFetcher } from "../../../../src/sync/request/fetcher.ts";
-import type { Sender, Sending } from "../../../../src/sync/request/sender.ts";
+import type { Sending } from "../../../../src/sync/request/sender.ts";
 import { createMemoryArchive } from "../../../support/memory-archive.ts";
+import { aSender, LIST, ok, outcome, refused } from "./outcomes.ts";
 
-const NO_PAGE = { page: null, perPage: null, totalCount: null, totalPages: null };
-const list = { endpoint: "listSignals", path: "/v1/signals", query: {} } as const;
 const record = { endpoint: "getCompany", path: "/v1/companies/c_1", query: {} } as const;
-const ok: OkOutcome = {
-  kind: "ok",
-  call: list,
-  status: 200,
-  sentAt: 5,
-  durationMs: 1,
-  bytes: 2,
-  rate: null,
-  data: [],
-  included: null,
-  page: NO_PAGE,
-  usage: null,
-  timestamp: null,
-  envelope: {},
-  wire: { bytes: Buffer.from("{}"), encoding: "identity" },
-};
-const refused = (status: number): ApiOutcome => ({ ...ok, kind: "refused", status, excerpt: "", usage: null });
 const invalid: ApiOutcome = { ...ok, kind: "invalid", detail: "no JSON" };
 
 /** A fetcher whose service gives these outcomes, the last one again and again; notes what happens. */
@@ -44,18 +26,14 @@ const fetcherOf = (
   const left = [...outcomes];
   let answered = 0;
   const answer = (): Sending => {
-    const outcome = left.length > 1 ? left.shift() : left[0];
-    if (outcome === undefined) throw new Error("nothing to answer");
-    return { kind: "outcome", outcome };
+    const next = left.length > 1 ? left.shift() : left[0];
+    if (next === undefined) throw new Error("nothing to answer");
+    return outcome(next);
   };
-  const sender: Sender = {
-    turn: async () => undefined,
-    giveBack: () => undefined,
-    nextTurnAt: () => 0,
+  const sender = aSender({
     send: async () => (++answered > answers ? { kind: "unsent" } : answer()),
     observe: () => void log.push("observed"),
-    backOff: () => undefined,
-  };
+  });
   const stops: DuckmirrorError[] = [];
   const { signal } = new AbortController();
   const fetcher = createFetcher(
@@ -78,7 +56,7 @@ const fetcherOf = (
     )(0),
   );
   let decided = 0;
-  const fetch = (call: typeof list | typeof record = list) =>
+  const fetch = (call: ApiCall = LIST) =>
     fetcher.fetch({
       order: () => {
         decided += 1;
@@ -127,13 +105,13 @@ test("refused parameters are for the caller, a missing record is certain; neithe
   const adjusted = fetcherOf([refused(400)]);
   expect((await adjusted.fetch()).result.kind).toBe("adjust");
   expect(adjusted.archive.holds("q1")).toBe(false);
-  const absent = await fetcherOf([{ ...refused(404), call: record }]).fetch(record);
+  const absent = await fetcherOf([refused(404, { call: record })]).fetch(record);
   expect(absent.result).toMatchObject({ kind: "absent", requestId: "q1" });
   expect(absent.requests).toHaveLength(1);
 });
 
 test("a 404 has its row if the run ends before the service's address is sure", async () => {
-  const absent = { ...refused(404), call: record };
+  const absent = refused(404, { call: record });
   const { fetch } = fetcherOf([absent], { addressKnown: false, answers: 1 });
   const { result, requests } = await fetch(record);
   expect(result).toEqual({ kind: "ended" });

@@ -1,21 +1,15 @@
 // Ids that a path cannot carry: servers and clients resolve the dots away, and another route would be asked.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
-
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
+import { startSyncRig } from "../../../support/sync-rig.ts";
 
 test.each(["..", "."])(
   "a company whose id is %j is asked for under no other route, and is said to fail",
   async (id) => {
     const service = createFakeService(anOrganization(3));
     Object.assign(service.data.accounts[1] ?? {}, { companyId: id });
-    rig = await startSyncRig(service);
+    const rig = await startSyncRig(service);
     const { report, error } = await rig.sync();
     expect(error?.exitCode).toBe(5);
     const companies = report.streams.find(({ stream }) => stream === "companies");
@@ -34,7 +28,7 @@ test.each(["..", "."])(
 test("an account whose company id is an empty text has no company, and every stream stays complete", async () => {
   const service = createFakeService(anOrganization(3));
   Object.assign(service.data.accounts[1] ?? {}, { companyId: "" });
-  rig = await startSyncRig(service);
+  const rig = await startSyncRig(service);
   const { report, error } = await rig.sync();
   expect(error).toBeNull();
   expect(report.streams.filter(({ complete }) => !complete)).toEqual([]);
@@ -52,7 +46,7 @@ test("a company id that the service sends as a number leads to its company", asy
   Object.assign(account, { companyId: 77 });
   Object.assign(company, { id: 77 });
   service.data.lists["77"] = lists;
-  rig = await startSyncRig(service);
+  const rig = await startSyncRig(service);
   expect((await rig.sync()).error).toBeNull();
   expect(await rig.rows("SELECT name FROM companies WHERE id = '77'")).toEqual([{ name: company.name }]);
   const news = await rig.rows("SELECT count(*)::INT AS n FROM news_articles WHERE company_id = '77'");

@@ -1,7 +1,6 @@
 // A service that refuses requests in flight beyond one: a whole sync ends soon, without storms, and the log says why it took longer. Shows P17.
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { afterTest } from "../../../support/after-test.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../support/memory-rig.ts";
@@ -31,7 +30,6 @@ test.each([
       },
     };
     const rig = await startMemoryRig(service, {}, systemClock);
-    afterTest(() => rig.close());
     const from = performance.now();
     const { error, report } = await rig.sync();
     expect(error).toBeNull();

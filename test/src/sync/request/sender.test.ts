@@ -46,19 +46,15 @@ test("limits that cannot be asked for end the run with their error, and the next
     },
   }));
   const rig = await startSyncRig(source, {}, hurriedClock(), connect);
-  try {
-    const first = await rig.sync({ streams: ["signals"] });
-    expect(first.error?.code).toBe("REDIS_UNAVAILABLE");
-    expect(source.spent()).toBe(first.report.credits.spent);
-    away = false;
-    const second = await rig.sync({ streams: ["signals"] });
-    expect(second.error).toBeNull();
-    expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM signals")).toEqual([{ n: 60 }]);
-    // Six pages, each paid for once.
-    expect(source.spent()).toBe(6);
-  } finally {
-    await rig.close();
-  }
+  const first = await rig.sync({ streams: ["signals"] });
+  expect(first.error?.code).toBe("REDIS_UNAVAILABLE");
+  expect(source.spent()).toBe(first.report.credits.spent);
+  away = false;
+  const second = await rig.sync({ streams: ["signals"] });
+  expect(second.error).toBeNull();
+  expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM signals")).toEqual([{ n: 60 }]);
+  // Six pages, each paid for once.
+  expect(source.spent()).toBe(6);
 });
 
 test("a request that nobody may send costs nothing and ends the run with the reason", async () => {
@@ -70,11 +66,7 @@ test("a request that nobody may send costs nothing and ends the run with the rea
     hurriedClock(),
     through(() => ({ send: async () => ({ kind: "denied", error }) })),
   );
-  try {
-    const { error: ended, report } = await rig.sync({ streams: ["signals"] });
-    expect(ended?.code).toBe("QUOTA_SPENT");
-    expect([report.status, report.requests, report.credits.spent, source.spent()]).toEqual(["stopped", 0, 0, 0]);
-  } finally {
-    await rig.close();
-  }
+  const { error: ended, report } = await rig.sync({ streams: ["signals"] });
+  expect(ended?.code).toBe("QUOTA_SPENT");
+  expect([report.status, report.requests, report.credits.spent, source.spent()]).toEqual(["stopped", 0, 0, 0]);
 });

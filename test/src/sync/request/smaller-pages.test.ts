@@ -1,6 +1,5 @@
 // Pages that fail because they are large, and the size that is asked for instead.
 import { describe, expect, test } from "vitest";
-import type { ApiCall, BrokenOutcome, RefusedOutcome } from "../../../../src/api/outcome.ts";
 import { initialShape } from "../../../../src/sync/list/form.ts";
 import {
   afterAnswerTo,
@@ -9,14 +8,8 @@ import {
   withLargePagesAgain,
   withSmallerPages,
 } from "../../../../src/sync/request/smaller-pages.ts";
+import { broken, refused } from "./outcomes.ts";
 
-const CALL: ApiCall = { endpoint: "listContacts", path: "/v1/contacts", query: {} };
-const refused = (status: number): RefusedOutcome => ({
-  ...{ kind: "refused", call: CALL, status, sentAt: 0, durationMs: 1, bytes: 0, rate: null, excerpt: "", usage: null },
-});
-const broken = (reason: BrokenOutcome["reason"], reached: BrokenOutcome["reached"] = "unknown"): BrokenOutcome => ({
-  ...{ kind: "broken", call: CALL, sentAt: 0, durationMs: 1, reached, status: null, reason, detail: "" },
-});
 const DAY = 86_400_000;
 const T0 = 1_000;
 
@@ -33,11 +26,11 @@ describe("which failures a smaller page may avoid", () => {
   test("a time limit after the request was sent and a body over the limit, but no lost connection", () => {
     expect(sizeFailureOf(broken("timeout"))).toBe("slow");
     expect(sizeFailureOf(broken("too_large"))).toBe("paid");
-    expect([broken("timeout", "unsent"), broken("reset"), broken("dns", "unsent")].map(sizeFailureOf)).toEqual([
-      null,
-      null,
-      null,
-    ]);
+    expect(
+      [broken("timeout", { reached: "unsent" }), broken("reset"), broken("dns", { reached: "unsent" })].map(
+        sizeFailureOf,
+      ),
+    ).toEqual([null, null, null]);
   });
 });
 

@@ -1,12 +1,12 @@
 // Spans of a run's requests and waits: what leaves the machine, and what must not.
 import { describe, expect, test } from "vitest";
-import type { ApiOutcome } from "../../../../src/api/outcome.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { noTracer } from "../../../../src/core/tracing.ts";
-import type { Parcel, Sender, Sending } from "../../../../src/sync/request/sender.ts";
+import type { Parcel, Sending } from "../../../../src/sync/request/sender.ts";
 import { tracedSender } from "../../../../src/sync/request/tracing.ts";
 import { recordingTracer } from "../../../support/recorded-spans.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
+import { aSender, broken, outcome, refused } from "./outcomes.ts";
 
 const call = { endpoint: "getContact", path: "/v1/contacts/ann-ash", query: { view: "secret-view" } } as const;
 const parcel: Parcel = {
@@ -16,7 +16,6 @@ const parcel: Parcel = {
   stream: "contacts",
 };
 const ends = { signal: new AbortController().signal, hardSignal: new AbortController().signal };
-const base = { call, sentAt: 0, durationMs: 5 };
 
 /** Sends a request to a service with this answer; the span of it. */
 const sent = async (
@@ -26,9 +25,11 @@ const sent = async (
 ) => {
   const { tracer, spans } = recordingTracer();
   const sender = tracedSender(
-    aSender(async () => {
-      if (sending instanceof Error) throw sending;
-      return sending;
+    aSender({
+      send: async () => {
+        if (sending instanceof Error) throw sending;
+        return sending;
+      },
     }),
     { tracer, clock: simulatedClock(0), baseUrl },
   );
@@ -37,29 +38,10 @@ const sent = async (
   if (span === undefined) throw new TypeError("no span");
   return { span, result };
 };
-const aSender = (send: Sender["send"], turn: Sender["turn"] = async () => undefined): Sender => ({
-  send,
-  turn,
-  giveBack: () => undefined,
-  nextTurnAt: () => 0,
-  observe: () => undefined,
-  backOff: () => undefined,
-});
-const outcome = (answer: ApiOutcome): Sending => ({ kind: "outcome", outcome: answer });
-const refused = (status: number): ApiOutcome => ({
-  ...base,
-  kind: "refused",
-  status,
-  bytes: 10,
-  rate: null,
-  excerpt: "no",
-  usage: null,
-});
-const broken: ApiOutcome = { ...base, kind: "broken", reached: "unknown", status: null, reason: "reset", detail: "x" };
 
 describe("the span of a request", () => {
   test("has method and route, and neither path nor query, which could identify a person", async () => {
-    const { span } = await sent(outcome(refused(500)));
+    const { span } = await sent(outcome(refused(500, { call })));
     expect(span.name).toBe("GET /v1/contacts/{contactId}");
     expect(span.attributes).toMatchObject({
       "http.request.method": "GET",
@@ -77,19 +59,21 @@ describe("the span of a request", () => {
     ["http://api.example", "api.example", 80],
     ["http://127.0.0.1:8080", "127.0.0.1", 8080],
   ])("names the server of %s", async (baseUrl, address, port) => {
-    const { span } = await sent(outcome(refused(500)), {}, baseUrl);
+    const { span } = await sent(outcome(refused(500, { call })), {}, baseUrl);
     expect(span.attributes).toMatchObject({ "server.address": address, "server.port": port });
   });
 
   test("counts resends, of which the first attempt is none", async () => {
-    expect((await sent(outcome(refused(500)))).span.attributes["http.request.resend_count"]).toBeNull();
-    expect((await sent(outcome(refused(500)), { attempt: 3 })).span.attributes["http.request.resend_count"]).toBe(2);
+    expect((await sent(outcome(refused(500, { call })))).span.attributes["http.request.resend_count"]).toBeNull();
+    expect(
+      (await sent(outcome(refused(500, { call })), { attempt: 3 })).span.attributes["http.request.resend_count"],
+    ).toBe(2);
   });
 
   test.each<readonly [string, Sending, string | null, string]>([
-    ["a status", outcome(refused(503)), "503", "free"],
-    ["a broken connection", outcome(broken), "reset", "ambiguous"],
-    ["a 404, which is an answer", outcome(refused(404)), null, "free"],
+    ["a status", outcome(refused(503, { call })), "503", "free"],
+    ["a broken connection", outcome(broken("reset", { call })), "reset", "ambiguous"],
+    ["a 404, which is an answer", outcome(refused(404, { call })), null, "free"],
     [
       "a denied request",
       { kind: "denied", error: new DuckmirrorError("BUDGET_SPENT", { allowance: 0 }) },
@@ -122,15 +106,12 @@ test.each([
     await clock.sleep(ms);
     if (fails) throw new DuckmirrorError("INTERRUPTED");
   };
-  const sender = tracedSender(
-    aSender(async () => ({ kind: "unsent" }), turn),
-    { tracer, clock, baseUrl: null },
-  );
+  const sender = tracedSender(aSender({ turn }), { tracer, clock, baseUrl: null });
   const [end] = await Promise.allSettled([sender.turn(ends.signal)]);
   expect([end?.status, spans.map(({ name }) => name)]).toEqual([fails ? "rejected" : "fulfilled", names]);
 });
 
 test("without tracing, the sender is used as it is", () => {
-  const sender = aSender(async () => ({ kind: "unsent" }));
+  const sender = aSender();
   expect(tracedSender(sender, { tracer: noTracer, clock: simulatedClock(0), baseUrl: null })).toBe(sender);
 });

@@ -6,34 +6,23 @@ import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import type { Sender, Sending } from "../../../../src/sync/request/sender.ts";
 import { takeTurn } from "../../../../src/sync/request/turn.ts";
 import { createMemoryArchive } from "../../../support/memory-archive.ts";
+import { aSender, LIST, ok, outcome, refused } from "./outcomes.ts";
 
-const call = { endpoint: "listSignals", path: "/v1/signals", query: {} } as const;
-const order = { runId: "r", stream: "signals", scope: "", walkId: null, call, work: "walk", detail: null } as const;
-const NO_PAGE = { page: null, perPage: null, totalCount: null, totalPages: null };
-const USAGE = { limit: 100, used: 1, remaining: 99, resetsAt: null };
-const ok: ApiOutcome = {
-  kind: "ok",
-  call,
-  status: 200,
-  sentAt: 5,
-  durationMs: 1,
-  bytes: 2,
-  rate: null,
-  data: [],
-  included: null,
-  page: NO_PAGE,
-  usage: USAGE,
-  timestamp: null,
-  envelope: {},
-  wire: { bytes: Buffer.from("{}"), encoding: "identity" },
-};
-const refused: ApiOutcome = { ...ok, kind: "refused", status: 503, excerpt: "", usage: null };
-const outcome = (of: ApiOutcome): Sending => ({ kind: "outcome", outcome: of });
+const order = {
+  runId: "r",
+  stream: "signals",
+  scope: "",
+  walkId: null,
+  call: LIST,
+  work: "walk",
+  detail: null,
+} as const;
+const withQuota: ApiOutcome = { ...ok, usage: { limit: 100, used: 1, remaining: 99, resetsAt: null } };
 
 /** An attempt with these parts; notes what happens, in its order, and the ledger at each moment. */
 const attempt = (
   parts: Partial<Sender> = {},
-  { maxCredits = 3, backOffMs = 0, path = call.path }: { maxCredits?: number; backOffMs?: number; path?: string } = {},
+  { maxCredits = 3, backOffMs = 0, path = LIST.path }: { maxCredits?: number; backOffMs?: number; path?: string } = {},
 ) => {
   const end = new AbortController();
   const clock = { now: () => 7, sleep: async (ms: number) => void log.push(`sleep ${ms}`) };
@@ -41,18 +30,14 @@ const attempt = (
   const log: string[] = [];
   const at = (what: string) => log.push(`${what}, ${ledger.snapshot().reserved} reserved`);
   const archive = createMemoryArchive(() => undefined);
-  const sender: Sender = {
+  const sender = aSender({
     turn: async () => void at("turn"),
-    giveBack: () => undefined,
-    nextTurnAt: () => 0,
     send: async () => {
       at("send");
-      return outcome(ok);
+      return outcome(withQuota);
     },
-    observe: () => undefined,
-    backOff: () => undefined,
     ...parts,
-  };
+  });
   const deps = {
     sender,
     ledger,
@@ -67,13 +52,13 @@ const attempt = (
       return () => void log.push("waits no more");
     },
   };
-  const taken = { requestId: "q1", number: 1, backOffMs, order: () => ({ ...order, call: { ...call, path } }) };
+  const taken = { requestId: "q1", number: 1, backOffMs, order: () => ({ ...order, call: { ...LIST, path } }) };
   return { run: () => takeTurn(deps, taken), end, ledger, log, intents: () => archive.intents("r") };
 };
 
 test("reserve, wait for the rate, note, send, settle: in this order", async () => {
   const { run, log, ledger, intents } = attempt({}, { backOffMs: 9 });
-  expect(await run()).toMatchObject({ kind: "outcome", outcome: ok, order });
+  expect(await run()).toMatchObject({ kind: "outcome", outcome: withQuota, order });
   expect(log).toEqual(["waits", "sleep 9", "turn, 1 reserved", "send, 1 reserved", "quota", "waits no more"]);
   expect(await intents()).toMatchObject([{ requestId: "q1", url: "/v1/signals", sentAt: 7 }]);
   expect(ledger.snapshot()).toMatchObject({ spent: 1, reserved: 0 });
@@ -88,7 +73,7 @@ describe("the credit", () => {
   };
 
   test("of a refusal comes back", async () => {
-    expect(await charged(async () => outcome(refused))).toEqual({ spent: 0, reserved: 0, ambiguous: 0 });
+    expect(await charged(async () => outcome(refused(503)))).toEqual({ spent: 0, reserved: 0, ambiguous: 0 });
   });
 
   test("of a request that was not sent comes back", async () => {

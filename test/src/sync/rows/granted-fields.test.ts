@@ -2,11 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
 import { grantsAfter } from "../../../../src/sync/rows/granted-fields.ts";
-import { afterTest } from "../../../support/after-test.ts";
 import { aCompany, anAccount, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
 import { type MemoryRig, startMemoryRig } from "../../../support/memory-rig.ts";
-import { startSyncRig } from "../../../support/sync-rig.ts";
 
 const STREAMS = { DUCKMIRROR_STREAMS: "accounts,signals,companies" };
 
@@ -27,7 +25,6 @@ const aService = (options: FakeOptions = {}): FakeService => {
 
 const start = async (service: FakeService, env: Record<string, string> = {}) => {
   const rig = await startMemoryRig(service, { ...STREAMS, ...env });
-  afterTest(() => rig.close());
   return rig;
 };
 
@@ -94,21 +91,6 @@ describe.each(["default", "named"] as const)("a list that returns sources and te
   });
 });
 
-test("sources that must be named fill the marts for one credit, the page that showed it", async () => {
-  const service = aService({ fields: { sources: "named" } });
-  const { sync, rows, close } = await startSyncRig(service, STREAMS);
-  afterTest(close);
-  await sync();
-  expect(await rows("select count(*) as rows, count(source_url) as filled from marts.signal_timeline")).toEqual([
-    { rows: SIGNALS, filled: SIGNALS },
-  ]);
-  expect(await rows("select source_url from marts.funding_events")).toEqual([
-    { source_url: "https://source.example/1" },
-  ]);
-  expect(pages(service)).toHaveLength(4);
-  expect(details(service)).toEqual([]);
-});
-
 describe("a list that never returns them", () => {
   const fields = { sources: "never", fullContent: "never" } as const;
 
@@ -146,13 +128,11 @@ test.each(["Bad request", "unknown field sources"])(
   "a service that refuses the names (%s) is asked without them, at no credit and without giving up anything else",
   async (message) => {
     const service = aService();
-    service.options = {
-      ...service.options,
-      before: ({ query }) =>
-        /sources|contactDataUrl/.test(query.onlyWithFields ?? "") || Number(query.perPage) > 12
-          ? { status: 400, body: { error: { message } } }
-          : undefined,
-    };
+    service.answerInstead(({ query }) =>
+      /sources|contactDataUrl/.test(query.onlyWithFields ?? "") || Number(query.perPage) > 12
+        ? { status: 400, body: { error: { message } } }
+        : undefined,
+    );
     const { sync, rows } = await start(service);
     const { error } = await sync();
     expect(error).toBeNull();

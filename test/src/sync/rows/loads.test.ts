@@ -1,29 +1,5 @@
 import { expect, test } from "vitest";
-import { type Answer, idOf, loadsOf, quotaFigures, timeOf, unknownInputLoad } from "../../../../src/sync/rows/loads.ts";
-
-// A quota without a limit is no quota that is used up.
-
-test("a negative limit leaves both columns empty, and the quota as received beside them", () => {
-  const quota = { limit: -1, used: 5, remaining: -1 };
-  expect(quotaFigures(quota)).toEqual({ used: 5, limit: null, remaining: null, quota });
-});
-
-test("any other quota stays as it is", () => {
-  for (const quota of [
-    { limit: 5, used: 5, remaining: 0 },
-    { limit: 0, used: 5, remaining: 3 },
-    { limit: null },
-    { used: 1 },
-  ])
-    expect(quotaFigures(quota)).toBe(quota);
-});
-
-test("an answer that says 0 of 0, or less, is of an organization without a limit", () => {
-  for (const remaining of [0, -5, null]) {
-    const quota = { limit: 0, used: 5, remaining };
-    expect(quotaFigures(quota)).toEqual({ used: 5, limit: null, remaining: null, quota });
-  }
-});
+import { type Answer, idOf, loadsOf, timeOf, unknownInputLoad } from "../../../../src/sync/rows/loads.ts";
 
 const T0 = Date.UTC(2026, 0, 31, 12);
 const anAnswer = (more: Partial<Answer>): Answer => ({

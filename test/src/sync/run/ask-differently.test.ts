@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { overlappingPages } from "../../../../src/sync/list/coverage/page-geometry.ts";
 import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import { withoutChanges } from "../../../../src/sync/run/ask-differently.ts";
-import { afterTest } from "../../../support/after-test.ts";
 import { aContact, anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../support/memory-rig.ts";
@@ -18,14 +17,13 @@ const failAbove = (rows: number) => (request: { readonly query: Readonly<Record<
 const started = async (contacts: number) => {
   const service = createFakeService(anOrganization(contacts / 4));
   const rig = await startMemoryRig(service, CONTACTS);
-  afterTest(() => rig.close());
   const sizes = (from: number) => service.log.slice(from).map(({ query, status }) => [Number(query.perPage), status]);
   return { service, rig, sizes };
 };
 
 test("a first mirror steps down until a page is answered, and later syncs begin there", async () => {
   const { service, rig, sizes } = await started(160);
-  service.options = { ...service.options, before: failAbove(120) };
+  service.answerInstead(failAbove(120));
   const { error, report } = await rig.sync();
   expect(error).toBeNull();
   expect(report.streams[0]).toMatchObject({ stream: "contacts", complete: true, inserted: 160, credits: 2 });
@@ -39,16 +37,16 @@ test("a first mirror steps down until a page is answered, and later syncs begin 
 test("a size that was answered before is given up only when the list fails in a second sync", async () => {
   const { service, rig, sizes } = await started(160);
   await rig.sync();
-  service.options = { ...service.options, before: failAbove(120) };
+  service.answerInstead(failAbove(120));
   let { length } = service.log;
   expect((await rig.sync({ full: true })).error?.code).toBe("STREAMS_FAILED");
   expect(new Set(sizes(length).map(([size]) => size))).toEqual(new Set([1000]));
   const { error, report } = await rig.sync({ full: true });
   expect([error, report.streams[0]?.complete]).toEqual([null, true]);
   // The outage of one sync that follows changes nothing, and the size is not forgotten by it.
-  service.options = { ...service.options, before: () => ({ status: 503, body: {} }) };
+  service.answerInstead(() => ({ status: 503, body: {} }));
   await rig.sync({ full: true });
-  service.options = { ...service.options, before: () => undefined };
+  service.answerInstead(null);
   ({ length } = service.log);
   expect((await rig.sync({ full: true })).error).toBeNull();
   expect(Math.max(...sizes(length).map(([size]) => size ?? 0))).toBe(100);
@@ -56,10 +54,7 @@ test("a size that was answered before is given up only when the list fails in a 
 
 test("a list that fails in every size is given up after three attempts at each smaller one", async () => {
   const { service, rig } = await started(160);
-  service.options = {
-    ...service.options,
-    before: ({ path }) => (path.endsWith("/contacts") ? { status: 500, body: {} } : undefined),
-  };
+  service.answerInstead(({ path }) => (path.endsWith("/contacts") ? { status: 500, body: {} } : undefined));
   const { error } = await rig.sync({}, { DUCKMIRROR_STREAMS: "accounts,signals,contacts" });
   expect(error?.code).toBe("STREAMS_FAILED");
   const tries = new Map<number, number>();
@@ -155,16 +150,13 @@ test("a page refused for its depth, without a word about it, costs few refusals 
   const data = anOrganization(1);
   data.contacts = Array.from({ length: 160 }, (_, row) => aContact(`p_${String(row).padStart(3, "0")}`, OLD));
   const service = createFakeService(data, { maxPerPage: 10 });
-  service.options = {
-    ...service.options,
-    before: ({ query }) =>
-      Number(query.page) * Number(query.perPage) > 60 && Number(query.page) > 1
-        ? { status: 400, body: { message: "bad request" } }
-        : undefined,
-  };
+  service.answerInstead(({ query }) =>
+    Number(query.page) * Number(query.perPage) > 60 && Number(query.page) > 1
+      ? { status: 400, body: { message: "bad request" } }
+      : undefined,
+  );
   const env = { DUCKMIRROR_STREAMS: "contacts", DUCKMIRROR_CONCURRENCY: "1" };
   const rig = await startMemoryRig(service, env);
-  afterTest(() => rig.close());
   const refusals = () => service.log.filter(({ status, query }) => status === 400 && Number(query.page) > 1).length;
   const first = await rig.sync();
   expect(first.error?.code).toBe("STREAMS_FAILED");
@@ -184,7 +176,7 @@ test("a page refused for its depth, without a word about it, costs few refusals 
   Object.assign(data.contacts[4] ?? {}, { ...changed, lastName: "Renamed as well" });
   expect((await rig.sync()).report.streams[0]).toMatchObject({ updated: 1, complete: false });
   // The walk goes on once its pages are returned.
-  service.options = { ...service.options, before: () => undefined };
+  service.answerInstead(null);
   const last = await rig.sync();
   expect([last.error, last.report.streams[0]?.complete]).toEqual([null, true]);
   expect(rig.rows("contacts")).toHaveLength(160);

@@ -1,6 +1,5 @@
 // A list becomes shorter than the cursor of an interrupted walk, and the service refuses pages behind its end.
 import { expect, test } from "vitest";
-import { afterTest } from "../../../support/after-test.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
 import { type MemoryRig, startMemoryRig } from "../../../support/memory-rig.ts";
@@ -13,7 +12,6 @@ const pagesPaid = (service: FakeService, from: number) =>
 /** A mirror whose full walk was cut after three pages of signals. */
 const cutWalk = async (service: FakeService): Promise<MemoryRig> => {
   const started = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "signals" });
-  afterTest(() => started.close());
   expect((await started.sync()).error).toBeNull();
   const cut = await started.sync({ full: true }, { DUCKMIRROR_MAX_CREDITS: "3" });
   expect(cut.error?.code).toBe("BUDGET_SPENT");
@@ -29,7 +27,7 @@ test.each([400, 404])("the next sync walks from the head where pages behind the 
   const service = createFakeService(anOrganization(6), { maxPerPage: PER_PAGE });
   const rig = await cutWalk(service);
   service.data.signals.splice(0, 30);
-  service.options = { ...service.options, before: refusing(status, (row) => row >= service.data.signals.length) };
+  service.answerInstead(refusing(status, (row) => row >= service.data.signals.length));
   const { error, report } = await rig.sync({ allowMassDelete: true });
   expect([error, report.streams.map(({ complete }) => complete)]).toEqual([null, [true]]);
   expect(rig.rows("signals")).toHaveLength(6);
@@ -40,19 +38,17 @@ test("a service that refuses high pages and parts of a list is asked for one pag
   const rig = await cutWalk(service);
   const high = refusing(400, (row) => row >= 20);
   const part = refusing(400, () => true);
-  service.options = {
-    ...service.options,
-    before: (request) =>
-      request.query.beforeDate === undefined
-        ? high(request)
-        : part({ ...request, query: { ...request.query, page: "2" } }),
-  };
+  service.answerInstead((request) =>
+    request.query.beforeDate === undefined
+      ? high(request)
+      : part({ ...request, query: { ...request.query, page: "2" } }),
+  );
   for (let round = 0; round < 3; round++) {
     const before = service.log.length;
     const { error } = await rig.sync();
     expect([error?.code, pagesPaid(service, before)]).toEqual(["STREAMS_FAILED", 1]);
   }
-  service.options = { ...service.options, before: () => undefined };
+  service.answerInstead(null);
   const before = service.log.length;
   const { error } = await rig.sync();
   // Three pages of the walk were paid for when it was cut.
@@ -64,13 +60,10 @@ test("where it refuses the order by change date as well, each sync reads the lis
   const rig = await cutWalk(service);
   const high = refusing(400, (row) => row >= 20);
   const newest = service.data.signals.reduce((a, b) => (Number(b.id) > Number(a.id) ? b : a));
-  service.options = {
-    ...service.options,
-    before: (request) => {
-      if (request.query.sortBy === "updatedAt") return { status: 400, body: { message: "cannot sort by this field" } };
-      return request.query.beforeDate === undefined ? high(request) : { status: 400, body: {} };
-    },
-  };
+  service.answerInstead((request) => {
+    if (request.query.sortBy === "updatedAt") return { status: 400, body: { message: "cannot sort by this field" } };
+    return request.query.beforeDate === undefined ? high(request) : { status: 400, body: {} };
+  });
   for (const headline of ["first change", "second change"]) {
     newest.headline = headline;
     expect((await rig.sync()).error?.code).toBe("STREAMS_FAILED");

@@ -4,46 +4,19 @@ import { expect, test } from "vitest";
 import { createLedger } from "../../../../src/budget/credits/local-ledger.ts";
 import { createThrottle } from "../../../../src/budget/rate/throttle.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { KnownTier } from "../../../../src/core/state/tier.ts";
 import { createLocalSender } from "../../../../src/sync/request/sender.ts";
 import { runSync } from "../../../../src/sync/run/run-sync.ts";
-import type { SyncOptions } from "../../../../src/sync/run/state/run-input.ts";
 import { archiveStore } from "../../../../src/warehouse/archive/read-archive.ts";
 import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/warehouse.ts";
-import { createFakeClient } from "../../../support/fake-client.ts";
+import { seededRandom } from "../../../support/chance.ts";
+import { createFakeClient, fullAccess, plainRun } from "../../../support/fake-client.ts";
 import { anAccount } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../../support/fake-service.ts";
 import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
-import { seededRandom, simulatedClock } from "../../../support/sync-rig.ts";
+import { simulatedClock } from "../../../support/sync-rig.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 
 const ROWS = 30;
-const OPTIONS: SyncOptions = {
-  runId: null,
-  reset: [],
-  streams: ["accounts"],
-  named: false,
-  configured: ["accounts"],
-  full: false,
-  companies: [],
-  content: [],
-  view: "default",
-  maxAgeMs: {},
-  reconcileEveryMs: 1e15,
-  budgets: {},
-  rowScope: {},
-  eraseOutside: false,
-  publish: { everyMs: 0, belowBytes: 0 },
-  largestPage: 5,
-  maxShare: 1,
-  allowMassDelete: true,
-  concurrency: 5,
-  largeInFlight: 8,
-  archiveLimits: null,
-  historyRetentionDays: null,
-  ledgerRetentionDays: null,
-};
-const FULL_ACCESS: KnownTier = { tier: "full", since: 0, evidence: "", seen_at: 0, doubted_at: null };
 
 /** A warehouse whose `nth` transaction with rows fails. */
 const failingOnce = (warehouse: Warehouse, nth: number): Warehouse => {
@@ -70,11 +43,11 @@ test.each([1, 2])(
     const opened = await openWarehouse({ dataDir, clock });
     const sync = (warehouse: Warehouse) => {
       const throttle = createThrottle({ clock, configured: 1_000_000 });
-      return runSync(OPTIONS, {
+      return runSync(plainRun(["accounts"], { largestPage: 5 }), {
         warehouse,
         archive: archiveStore(opened.archiveDir),
         sender: createLocalSender({ client: createFakeClient(service, clock), throttle, credits: null }),
-        tier: { known: FULL_ACCESS, learn: async () => FULL_ACCESS },
+        tier: fullAccess,
         ledger: createLedger({ clock }),
         clock,
         random: seededRandom(1),

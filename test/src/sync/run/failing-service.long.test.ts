@@ -22,7 +22,7 @@ const syncWhile = async (
 ) => {
   const { service, rig } = await startMirrored();
   const { length } = service.log;
-  service.options = { ...service.options, before };
+  service.answerInstead(before);
   const { error, report } = await rig.sync({ full: true }, env);
   const sent = service.log.slice(length);
   const failed = report.streams.flatMap(({ stream, status }) => (status === "failed" ? [stream] : []));
@@ -45,7 +45,7 @@ test.each([
     // Three requests are tried six times, those under way with them not much more often, nine once.
     expect(sent.length).toBeLessThanOrEqual(3 * 6 + 9 + 6 * Number(concurrency));
     expect(report.requests).toBe(sent.length);
-    service.options = { ...service.options, before: () => undefined };
+    service.answerInstead(null);
     const next = await rig.sync({ full: true });
     expect(next.error).toBeNull();
     expect(next.report.streams.every(({ complete }) => complete)).toBe(true);
@@ -62,13 +62,9 @@ test("a service that begins to fail in the middle of a run ends it early", async
 test("a first mirror of a service that fails ends after a few requests", async () => {
   const service = createFakeService(anOrganization(20), { before: () => BROKEN });
   const rig = await startSyncRig(service);
-  try {
-    const { error } = await rig.sync();
-    expect(error?.exitCode).toBe(5);
-    expect(service.log.length).toBeLessThanOrEqual(60);
-  } finally {
-    await rig.close();
-  }
+  const { error } = await rig.sync();
+  expect(error?.exitCode).toBe(5);
+  expect(service.log.length).toBeLessThanOrEqual(60);
 });
 
 test("a stream whose every request fails is tried to its end; the other streams are done", async () => {

@@ -1,5 +1,5 @@
 // What can be queried while a mirror is made.
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { publishFirstResults } from "../../../../src/sync/run/first-results.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
@@ -12,7 +12,6 @@ const isNews = (event: { readonly kind: string; readonly text?: string }) =>
 const rigOf = async (env: Record<string, string>) => {
   const service = createFakeService(anOrganization(12), { maxPerPage: 3 });
   const rig = await startSyncRig(service, { ...TEN_A_MINUTE, ...env }, simulatedClock());
-  onTestFinished(() => rig.close());
   return { service, rig };
 };
 

@@ -1,6 +1,5 @@
 // A company that the service forbids fails its own lists, and ends no sync. Content that it forbids is left out.
 import { expect, test } from "vitest";
-import { afterTest } from "../../../support/after-test.ts";
 import { anAccount, anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { startSyncRig } from "../../../support/sync-rig.ts";
@@ -10,12 +9,8 @@ const FORBIDDEN = /^\/v1\/companies\/c_2(\/|$)/;
 test("a forbidden company keeps no other list from being read, in any later sync", async () => {
   const data = anOrganization(6);
   const service = createFakeService(data, { maxPerPage: 50 });
-  service.options = {
-    ...service.options,
-    before: ({ path }) => (FORBIDDEN.test(path) ? { status: 403, body: { message: "no" } } : undefined),
-  };
+  service.answerInstead(({ path }) => (FORBIDDEN.test(path) ? { status: 403, body: { message: "no" } } : undefined));
   const rig = await startSyncRig(service);
-  afterTest(() => rig.close());
   await rig.sync();
   for (const round of [2, 3]) {
     data.accounts.push(anAccount(100 + round, { companyId: "c_1" }));
@@ -31,12 +26,10 @@ test.each([403, 451])(
   "a route that answers %i while credits are left fails alone: every other table is read, and it is asked less and less often",
   async (status) => {
     const service = createFakeService(anOrganization(3), { maxPerPage: 50, credits: 5_000 });
-    service.options = {
-      ...service.options,
-      before: ({ path }) => (path.endsWith("/earnings-calls") ? { status, body: { message: "no" } } : undefined),
-    };
+    service.answerInstead(({ path }) =>
+      path.endsWith("/earnings-calls") ? { status, body: { message: "no" } } : undefined,
+    );
     const rig = await startSyncRig(service);
-    afterTest(() => rig.close());
     expect((await rig.sync()).error).toMatchObject({ code: "STREAMS_FAILED", exitCode: 5 });
     await rig.sync();
     const { report } = await rig.sync();
@@ -65,7 +58,6 @@ test.each([402, 403])(
       DUCKMIRROR_STREAMS: "accounts,news_articles,filings",
       DUCKMIRROR_CONTENT: "articleBody,fullContent",
     });
-    afterTest(() => rig.close());
     const { error, report } = await rig.sync();
     expect(error).toBeNull();
     expect(report.streams.every(({ complete }) => complete)).toBe(true);
@@ -80,12 +72,10 @@ test.each([402, 403])(
 
 test("signals whose content the service forbids are not complete, in the sync that asks for it or in later ones", async () => {
   const service = createFakeService(anOrganization(3), { maxPerPage: 50 });
-  service.options = {
-    ...service.options,
-    before: ({ path }) => (/\/signals\/1\d$/.test(path) ? { status: 403, body: { message: "no" } } : undefined),
-  };
+  service.answerInstead(({ path }) =>
+    /\/signals\/1\d$/.test(path) ? { status: 403, body: { message: "no" } } : undefined,
+  );
   const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: "signals", DUCKMIRROR_CONTENT: "fullContent" });
-  afterTest(() => rig.close());
   const freshness =
     "SELECT complete, reason LIKE '%content of % signals%' AS named FROM marts.freshness WHERE stream = 'signals'";
   for (let round = 0; round < 2; round++) {

@@ -45,7 +45,6 @@ const mostAtOnce = async (memory: string, expected: number) => {
   });
   afterTest(() => server.close());
   const rig = await startSyncRig(service, { DUCKMIRROR_BASE_URL: server.url, DUCKMIRROR_MEMORY: memory });
-  afterTest(() => rig.close());
   const { report } = await rig.sync({ streams: ["signals"] });
   return { most, status: report.status, inserted: report.streams[0]?.inserted };
 };

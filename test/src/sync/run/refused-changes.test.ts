@@ -1,5 +1,5 @@
 // A service that refuses the order by change date, or times in date filters, without saying why: changes are still found.
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeRequest } from "../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../support/memory-rig.ts";
@@ -10,9 +10,8 @@ const BARE = { status: 400, body: {} };
 /** A mirror of a service that from then on refuses what `refuses` says. */
 const aMirror = async (refuses: (query: FakeRequest["query"]) => boolean) => {
   const service = createFakeService(anOrganization(8), { maxPerPage: 25 });
-  service.options = { ...service.options, before: ({ query }) => (refuses(query) ? BARE : undefined) };
+  service.answerInstead(({ query }) => (refuses(query) ? BARE : undefined));
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals" });
-  onTestFinished(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
   service.log.splice(0);
   return { service, rig };
@@ -49,15 +48,13 @@ test("contacts of a service that refuses the order and times in filters are walk
 test("what a refusal names is stored: the next sync asks without it", async () => {
   const { service, rig } = await aMirror(() => false);
   const named = (text: string) => ({ status: 400, body: { error: text } });
-  service.options = {
-    ...service.options,
-    before: ({ query }) =>
-      sortsByChange(query)
-        ? named(`cannot sort by ${query.sortBy}`)
-        : filtersByTime(query)
-          ? named("lastChangeDetectedAfter: invalid")
-          : undefined,
-  };
+  service.answerInstead(({ query }) =>
+    sortsByChange(query)
+      ? named(`cannot sort by ${query.sortBy}`)
+      : filtersByTime(query)
+        ? named("lastChangeDetectedAfter: invalid")
+        : undefined,
+  );
   expect((await rig.sync()).error).toBeNull();
   const refused = () => service.log.filter(({ status }) => status === 400).map(({ path }) => path);
   expect(refused().sort()).toEqual(["/v1/accounts", "/v1/contacts", "/v1/contacts", "/v1/signals"]);
@@ -69,7 +66,6 @@ test("what a refusal names is stored: the next sync asks without it", async () =
 test("contacts of a service that ignores order and filter are read once a sync, after the sync that shows it", async () => {
   const service = createFakeService(anOrganization(20), { maxPerPage: 25, sort: "ignore", filters: "ignore" });
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "contacts" });
-  onTestFinished(() => rig.close());
   const credits = async () => {
     const { error, report } = await rig.sync();
     expect([error, report.streams[0]?.complete]).toEqual([null, true]);

@@ -1,7 +1,6 @@
 // A refusal belongs to its route or company: all else is read, it is asked for again at growing intervals, and the run ends with 5.
 // Shows P19 and P22.
 import { expect, test } from "vitest";
-import { afterTest } from "../../../support/after-test.ts";
 import { aContact, anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer } from "../../../support/fake-service.ts";
 import { simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
@@ -11,10 +10,8 @@ const HOUR = 3_600_000;
 const start = async (isRefused: (path: string) => FakeAnswer | undefined, companies = 8) => {
   const data = anOrganization(companies);
   const service = createFakeService(data, { before: ({ path }) => isRefused(path) });
-  const own = simulatedClock();
-  let later = 0;
-  const rig = await startSyncRig(service, {}, { ...own, now: () => own.now() + later });
-  afterTest(() => rig.close());
+  const clock = simulatedClock();
+  const rig = await startSyncRig(service, {}, clock);
   /** One sync: its end, and the refused requests. */
   const sync = async () => {
     const before = service.log.length;
@@ -22,10 +19,7 @@ const start = async (isRefused: (path: string) => FakeAnswer | undefined, compan
     const refused = service.log.slice(before).filter(({ status }) => status >= 300);
     return { exit: error?.exitCode ?? 0, error, report, refused: refused.length, sent: service.log.length - before };
   };
-  const passHours = (hours: number) => {
-    later += hours * HOUR;
-  };
-  return { data, service, rig, sync, passHours };
+  return { data, service, rig, sync, passHours: (hours: number) => clock.sleep(hours * HOUR) };
 };
 
 const forbid = (part: string) => (path: string) =>
@@ -57,16 +51,16 @@ test.each([
     expect(row).toMatchObject({ accounts: data.accounts.length, filings: expect.toSatisfy((n) => n > 0) });
   const third = await sync();
   expect([third.refused, third.exit]).toEqual([0, part === "/v1/usage" ? third.exit : 5]);
-  passHours(2);
+  await passHours(2);
   expect((await sync()).refused).toBeLessThanOrEqual(8);
 });
 
 test("what is forbidden is read as soon as it is allowed and its wait is over", async () => {
   const { service, rig, sync, passHours } = await start(forbid("/v1/contacts"));
   for (let time = 0; time < 3; time++) expect((await sync()).exit).toBe(5);
-  service.options = { ...service.options, before: () => undefined };
+  service.answerInstead(null);
   expect((await sync()).error?.code).toBe("STREAMS_FAILED");
-  passHours(24);
+  await passHours(24);
   expect((await sync()).error).toBeNull();
   expect(await rig.rows("SELECT count(*)::INTEGER AS n FROM contacts")).toEqual([{ n: service.data.contacts.length }]);
 });
@@ -78,7 +72,7 @@ test("403 on every route means the token: the run ends with exit code 3 after a 
     expect([exit, error?.code]).toEqual([3, "CREDENTIALS_REFUSED"]);
     expect(sent).toBeLessThan(10);
   }
-  service.options = { ...service.options, before: () => undefined };
+  service.answerInstead(null);
   expect((await sync()).error).toBeNull();
 });
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../../src/catalog/streams.ts";
 import { comparable, planChecks, type VerifyFacts } from "../../../../src/sync/verify/checks.ts";
-import { seededRandom } from "../../../support/sync-rig.ts";
+import { seededRandom } from "../../../support/chance.ts";
 
 const facts = (more: Partial<VerifyFacts> = {}): VerifyFacts => ({
   lists: [

@@ -1,13 +1,11 @@
 // Mirrors to verify, and what verify found as lines.
 import { expect } from "vitest";
-import { afterTest } from "../../../support/after-test.ts";
 import type { FakeService } from "../../../support/fake-service.ts";
 import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
 
 /** A mirror of this service after one sync. It is closed after the test. */
 export const mirrorOf = async (service: FakeService): Promise<SyncRig> => {
   const mirror = await startSyncRig(service);
-  afterTest(() => mirror.close());
   expect((await mirror.sync()).error).toBeNull();
   return mirror;
 };

@@ -1,9 +1,6 @@
 // Verify: other shapes of a service, and a replay of what was repaired.
 import { expect, test } from "vitest";
-import { replayJob } from "../../../../jobs/replay.ts";
-import { vocabulary } from "../../../../src/catalog/field-rules.ts";
-import { systemClock } from "../../../../src/core/clock.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
+import { replayOf } from "../../../support/equal-replay.ts";
 import { aContact, anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeOptions } from "../../../support/fake-service.ts";
 import { dumpMirror } from "../../../support/mirror-dump.ts";
@@ -21,11 +18,9 @@ test("--repair keeps an archived record that still answers by its id, and remove
   const service = createFakeService(anOrganization(6), { maxPerPage: 100 });
   const mirror = await mirrorOf(service);
   const [archived] = service.data.signals.splice(11, 1);
-  service.options = {
-    ...service.options,
-    before: ({ path }) =>
-      path === `/v1/signals/${archived?.id}` ? { status: 200, body: { data: archived } } : undefined,
-  };
+  service.answerInstead(({ path }) =>
+    path === `/v1/signals/${archived?.id}` ? { status: 200, body: { data: archived } } : undefined,
+  );
   const rows = `select count(*)::INTEGER as n from signals where id = ${archived?.id}`;
   await mirror.verify({ repair: true, allowMassDelete: true, maxCredits: 100 });
   expect(await mirror.rows(rows)).toEqual([{ n: 1 }]);
@@ -52,13 +47,6 @@ test("--repair makes the second verification clean, keeps old versions, and surv
   expect(await mirror.rows("select id from history.signals where change = 'delete'")).toEqual([{ id: gone?.id }]);
   expect(await mirror.rows("select count(*) as n from job_openings where company_id = 'c_4'")).toEqual([{ n: 2 }]);
   const before = await dumpMirror(mirror.dataDir);
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: mirror.dataDir },
-    file: null,
-    cwd: mirror.dataDir,
-    vocabulary: vocabulary(),
-  });
-  await replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
+  await replayOf(mirror.dataDir);
   expect(await dumpMirror(mirror.dataDir)).toEqual(before);
 });

@@ -1,7 +1,6 @@
 // Verify: finds what differs for few credits, never more than allowed, names it, and repairs it.
 import { expect, test } from "vitest";
 import { isCode } from "../../../../src/core/errors.ts";
-import { afterTest } from "../../../support/after-test.ts";
 import { aJob, anAccount, anOrganization, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeOptions } from "../../../support/fake-service.ts";
 import { useMirrored } from "../../../support/mirrored-rig.ts";
@@ -57,7 +56,6 @@ test("content that the plan forbids is not asked for again: its lists are compar
       named(query).includes("jobDescription") ? { status: 403, body: { error: "not in your plan" } } : undefined,
   });
   const rig = await startSyncRig(service, { DUCKMIRROR_CONTENT: "jobDescription" });
-  afterTest(() => rig.close());
   await rig.sync();
   const { report, error } = await rig.verify({ streams: ["job_openings"], maxCredits: 60 });
   expect(error).toBeNull();
@@ -71,7 +69,6 @@ test("one company's list that refuses the form of the others is left out, and fa
       refuses && path === "/v1/companies/c_2/filings" ? { status: 400, body: { error: "no" } } : undefined,
   });
   const rig = await startSyncRig(service);
-  afterTest(() => rig.close());
   await rig.sync();
   refuses = true;
   const { report, error } = await rig.verify({ streams: ["filings"], maxCredits: 60 });
@@ -120,9 +117,9 @@ test("a budget that suffices for nothing ends with exit code 4", async () => {
 
 test("refused credentials and a service that is down are no differences", async () => {
   const { service, rig: mirror } = await aSmallMirror();
-  service.options = { before: () => ({ status: 401, body: {} }) };
+  service.answerInstead(() => ({ status: 401, body: {} }));
   expect((await mirror.verify()).error?.exitCode).toBe(3);
-  service.options = { before: () => ({ status: 503, body: {} }) };
+  service.answerInstead(() => ({ status: 503, body: {} }));
   const down = await mirror.verify();
   expect([down.error?.exitCode, down.report.differences]).toEqual([5, []]);
 });
@@ -143,14 +140,12 @@ test("a lowered tier is reported, and --repair deletes nothing", async () => {
 
 test("nothing mirrored, nothing to verify", async () => {
   const mirror = await startSyncRig(createFakeService(anOrganization(1)));
-  afterTest(() => mirror.close());
   await expect(mirror.verify()).rejects.toSatisfy((error) => isCode(error, "SNAPSHOT_MISSING"));
 });
 
 test("an organization without Full Access pays for its companies alone", async () => {
   const service = createFakeService({ ...anOrganization(2), accounts: [], contacts: [], signals: [], insights: {} });
   const mirror = await startSyncRig(service, { DUCKMIRROR_COMPANIES: "c_1" });
-  afterTest(() => mirror.close());
   await mirror.sync();
   const { length } = service.log;
   await mirror.verify();

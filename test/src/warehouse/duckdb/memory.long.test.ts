@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import type { Sql } from "../../../../src/warehouse/duckdb/statements.ts";
-import { seededRandom } from "../../../support/sync-rig.ts";
+import { seededRandom } from "../../../support/chance.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const MIB = 2 ** 20;

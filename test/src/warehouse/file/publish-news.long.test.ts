@@ -1,8 +1,8 @@
 // A source that changes at random: a sync that publishes nothing leaves out nothing.
 import { expect, test } from "vitest";
+import { seededRandom } from "../../../support/chance.ts";
 import { aContact, aSignal } from "../../../support/fake-data.ts";
 import { dumpMirror } from "../../../support/mirror-dump.ts";
-import { seededRandom } from "../../../support/sync-rig.ts";
 import { startPublishing } from "./publish-rig.ts";
 
 const SEED = 20261123;

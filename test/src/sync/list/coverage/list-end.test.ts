@@ -1,95 +1,165 @@
-// What proves that no row follows a page, with a count and without one.
-import { expect, test } from "vitest";
+// What proves that no row follows a page: a count, an empty or a short page, and what is wrong with each of them.
+import { describe, expect, test } from "vitest";
 import type { PageRead } from "../../../../../src/sync/list/coverage/contract.ts";
 import {
   asksBeyond,
   confirmsCount,
   countOf,
+  emptyFromAfter,
   goesRound,
+  isAtCount,
+  isBehindCount,
+  isEmptyAgain,
   lapAfter,
+  leavesOpen,
   noLap,
   provesEnd,
+  totalAfter,
 } from "../../../../../src/sync/list/coverage/list-end.ts";
 import { aRead, descending } from "../ways/readings.ts";
 
-test("a count decides, whatever the page holds", () => {
-  expect(provesEnd(aRead({ rows: 100, total: 100 }), 100)).toBe(true);
-  expect(provesEnd(aRead({ rows: 99, total: 100 }), 100)).toBe(false);
-  expect(provesEnd(aRead({ page: 2, rows: 0, total: 100, more: true }), 100)).toBe(true);
+describe("whether a page proves the end, where the service granted pages of so many rows", () => {
+  test.each<[string, Partial<PageRead>, number, boolean]>([
+    ["the count is reached", { rows: 100, total: 100 }, 100, true],
+    ["a row less", { rows: 99, total: 100 }, 100, false],
+    ["a later page reaches it", { page: 2, perPage: 10, rows: 3, total: 13 }, 0, true],
+    ["an empty page behind it, whatever it says", { page: 2, rows: 0, total: 100, more: true }, 100, true],
+    ["a full page goes beyond its own count", { rows: 100, total: 60 }, 100, false],
+    ["a page that is not full does", { rows: 99, total: 60 }, 100, true],
+    ["a full page ends at a round count", { page: 10, rows: 100, total: 1_000 }, 100, false],
+    ["a full page stays below one", { page: 9, rows: 100, total: 1_000 }, 100, false],
+    ["a full page ends at another count", { page: 11, rows: 100, total: 1_100 }, 100, true],
+    ["a page that is not full ends at one", { page: 10, rows: 99, total: 999 }, 100, true],
+    ["without a count: an empty page", { rows: 0 }, 0, true],
+    ["a page that may be all that is granted", { rows: 20 }, 0, false],
+    ["one as large as was granted", { rows: 20 }, 20, false],
+    ["one shorter than was granted", { rows: 20 }, 21, true],
+    ["that says that more follow", { rows: 20, more: true }, 21, false],
+    ["one as large as was asked for", { perPage: 10, rows: 10 }, 100, false],
+    ["one shorter than was asked for", { perPage: 10, rows: 9 }, 100, true],
+  ])("%s", (_, read, granted, proves) => {
+    expect(provesEnd(aRead(read), granted)).toBe(proves);
+  });
 });
 
-test("a full page that goes beyond the count which it names proves no end, and neither does one that ends at a round count", () => {
-  expect(provesEnd(aRead({ rows: 100, total: 60 }), 100)).toBe(false);
-  expect(provesEnd(aRead({ rows: 99, total: 60 }), 100)).toBe(true);
-  expect(provesEnd(aRead({ page: 10, rows: 100, total: 1_000 }), 100)).toBe(false);
-  expect(provesEnd(aRead({ page: 11, rows: 100, total: 1_100 }), 100)).toBe(true);
+describe("what a totalCount counts", () => {
+  const at = (end: number, uncounted = 0) => ({ end, uncounted });
+  test.each<[string, number | null, number, ReturnType<typeof at>, number | null]>([
+    ["none", null, 100, at(100), null],
+    ["zero beside rows: nothing", 0, 5, at(100), null],
+    ["zero rows", 0, 0, at(100), 0],
+    ["10,000 may have been cut off", 10_000, 100, at(100), null],
+    ["10,001 was not", 10_001, 100, at(100), 10_001],
+    ["a round number of rows", 1_000, 100, at(1_000), 1_000],
+    ["a round number that a page goes beyond", 1_000, 100, at(1_100), null],
+    ["an empty page says nothing against it", 1_000, 0, at(2_000), 1_000],
+    ["a mirror of as many rows fits it", 1_000, 100, at(100, 1_000), 1_000],
+    ["one row more does not", 1_000, 100, at(100, 1_001), null],
+    ["another number counts", 999, 100, at(1_100, 1_200), 999],
+  ])("%s", (_, total, rows, soFar, counted) => {
+    expect(countOf(total, rows, soFar)).toBe(counted);
+  });
+
+  test("without more knowledge, a page's rows are all that is held against it", () => {
+    expect([countOf(1_000, 1_000), countOf(1_000, 1_001)]).toEqual([1_000, null]);
+  });
 });
 
-test("the page behind a round count confirms it if it is empty, refused, or the last page again", () => {
+test.each([
+  ["it reaches a round count and is full", { page: 10, rows: 100, total: 1_000 }, true],
+  ["it goes beyond its count and is full", { rows: 100, total: 60 }, true],
+  ["it reaches a count that is not round", { page: 11, rows: 100, total: 1_100 }, false],
+  ["it stays below the count", { page: 9, rows: 100, total: 1_000 }, false],
+  ["it is empty", { page: 11, rows: 0, total: 1_000 }, false],
+  ["nothing is counted", { page: 10, rows: 100 }, false],
+] as const)("whether a page leaves the end open: %s", (_, read, open) => {
+  expect(leavesOpen(aRead(read), 100)).toBe(open);
+});
+
+test.each([
+  ["without a count, behind the rows that are read", { end: 1_000, total: null, openEnd: false }, 11, true],
+  ["not over them", { end: 1_001, total: null, openEnd: false }, 11, false],
+  ["not at the head", { end: 0, total: null, openEnd: false }, 1, false],
+  ["an open end at its count", { end: 1_000, total: 1_000, openEnd: true }, 11, true],
+  ["an open end that goes beyond its count", { end: 1_000, total: 999, openEnd: true }, 11, true],
+  ["rows that are counted and were not read", { end: 1_000, total: 1_001, openEnd: true }, 11, false],
+  ["a closed end", { end: 1_000, total: 1_000, openEnd: false }, 11, false],
+] as const)("whether a request asks beyond the end: %s", (_, soFar, page, beyond) => {
+  expect(asksBeyond(soFar, { page, perPage: 100, role: "cover" })).toBe(beyond);
+});
+
+test.each([
+  [{ end: 1_000, total: 1_000, openEnd: true }, true, false],
+  [{ end: 1_100, total: 1_000, openEnd: true }, false, true],
+  [{ end: 900, total: 1_000, openEnd: true }, false, false],
+  [{ end: 1_000, total: null, openEnd: true }, false, false],
+  [{ end: 1_000, total: 1_000, openEnd: false }, false, false],
+  [{ end: 1_100, total: 1_000, openEnd: false }, false, false],
+] as const)("where %j stands to its count: at it %s, behind it %s", (soFar, at, isBehind) => {
+  expect([isAtCount(soFar), isBehindCount(soFar)]).toEqual([at, isBehind]);
+});
+
+describe("the page behind a round count confirms it", () => {
   const soFar = { end: 1_000, total: 1_000, openEnd: true, tail: ["b", "a"] };
-  const behind = (read: Partial<PageRead>) => confirmsCount(soFar, aRead({ page: 11, ...read }));
-  expect(behind({ total: 1_000 })).toBe(true);
-  expect(behind({ refused: true })).toBe(true);
-  expect(behind({ total: 1_000, rows: 2, ids: ["b", "a"] })).toBe(true);
-  expect(behind({ total: 1_000, rows: 2, ids: ["a", "z"] })).toBe(false);
-  expect(behind({ total: 999 })).toBe(false);
-  expect(confirmsCount({ ...soFar, openEnd: false }, aRead({ page: 11, total: 1_000 }))).toBe(false);
+  test.each<[string, Partial<PageRead>, Partial<typeof soFar>, boolean]>([
+    ["if it is empty", { total: 1_000 }, {}, true],
+    ["also without a count", { rows: 0 }, {}, true],
+    ["if it is refused", { refused: true }, {}, true],
+    ["if it is the last page again", { total: 1_000, rows: 3, ids: ["x", "b", "a"] }, {}, true],
+    ["not with another last row", { total: 1_000, rows: 2, ids: ["b", "z"] }, {}, false],
+    ["not with rows that have no id", { rows: 2, ids: [] }, {}, false],
+    ["nor if none was known before", { rows: 2, ids: [] }, { tail: [] }, false],
+    ["not if it counts otherwise", { total: 999 }, {}, false],
+    ["not if it is the page before", { page: 10, rows: 0 }, {}, false],
+    ["not behind a closed end", { total: 1_000 }, { openEnd: false }, false],
+  ])("%s", (_, read, known, confirms) => {
+    expect(confirmsCount({ ...soFar, ...known }, aRead({ page: 11, ...read }))).toBe(confirms);
+  });
 });
 
-test("without a count the end is an empty page, or one shorter than a page that the service granted", () => {
-  expect(provesEnd(aRead({ rows: 0 }), 0)).toBe(true);
-  expect(provesEnd(aRead({ rows: 20 }), 0)).toBe(false);
-  expect(provesEnd(aRead({ rows: 20 }), 20)).toBe(false);
-  expect(provesEnd(aRead({ rows: 20 }), 21)).toBe(true);
-  expect(provesEnd(aRead({ rows: 100 }), 500)).toBe(false);
-  expect(provesEnd(aRead({ rows: 20, more: true }), 100)).toBe(false);
+test.each([
+  ["the page's own count wins", 1_000, { page: 11, rows: 5, total: 1_005 }, 1_005],
+  ["a page without a count keeps the last one", 1_000, { page: 5, rows: 100 }, 1_000],
+  ["rows behind a round count show that it counts no further", 1_000, { page: 11, rows: 5 }, null],
+  ["rows up to a round count do not", 1_000, { page: 10, rows: 100 }, 1_000],
+  ["nor does an empty page behind it", 1_000, { page: 12, rows: 0 }, 1_000],
+  ["nor do rows behind a count that is not round", 999, { page: 11, rows: 5 }, 999],
+  ["a list without a count stays without one", null, { page: 11, rows: 5 }, null],
+  ["until a page names one", null, { page: 11, rows: 5, total: 7 }, 7],
+] as const)("the count after a page: %s", (_, total, read, after) => {
+  expect(totalAfter(total, aRead(read))).toBe(after);
 });
 
-test("a count of zero beside rows counts nothing, and one of 10,000 may have been cut off", () => {
-  const at = { end: 100, uncounted: 0 };
-  expect(countOf(0, 5, at)).toBeNull();
-  expect(countOf(0, 0, at)).toBe(0);
-  expect(countOf(10_000, 100, at)).toBeNull();
-  expect(countOf(10_001, 100, at)).toBe(10_001);
-  expect(countOf(null, 100, at)).toBeNull();
+const ended = { end: 90, moved: false, fresh: true, joinedTotal: 120 };
+const bridge = { page: 2, perPage: 80, role: "bridge", rows: 0, total: 120 } as const;
+test.each([
+  ["the second empty page in a list that shows no change", ended, bridge, true],
+  ["a count that ends where the rows do", { ...ended, end: 120 }, bridge, true],
+  ["a count below the rows", { ...ended, end: 121 }, bridge, false],
+  ["the first such page", ended, { ...bridge, role: "cover" }, false],
+  ["a page with rows", ended, { ...bridge, rows: 1, ids: ["a"] }, false],
+  ["a page that was refused", ended, { ...bridge, refused: true }, false],
+  ["pages of another run", { ...ended, fresh: false }, bridge, false],
+  ["a list that moved", { ...ended, moved: true }, bridge, false],
+  ["another count", ended, { ...bridge, total: 121 }, false],
+  ["no count", { ...ended, joinedTotal: null }, { ...bridge, total: null }, false],
+] as const)("rows end before the count does: %s", (_, known, read, again) => {
+  expect(isEmptyAgain(known, aRead(read))).toBe(again);
 });
 
-test("a round count counts until the page, or the mirror of a list without a count, goes beyond it", () => {
-  expect(countOf(1_000, 100, { end: 1_000, uncounted: 0 })).toBe(1_000);
-  expect(countOf(1_000, 100, { end: 1_100, uncounted: 0 })).toBeNull();
-  expect(countOf(1_000, 100, { end: 100, uncounted: 1_200 })).toBeNull();
-  expect(countOf(999, 100, { end: 1_100, uncounted: 1_200 })).toBe(999);
-});
-
-test("a request asks beyond the end only of a list without a count, behind the rows that are read", () => {
-  const next = { page: 2, perPage: 100, role: "cover" } as const;
-  expect(asksBeyond({ end: 100, total: null, openEnd: false }, next)).toBe(true);
-  expect(asksBeyond({ end: 101, total: null, openEnd: false }, next)).toBe(false);
-  expect(asksBeyond({ end: 100, total: 100, openEnd: false }, next)).toBe(false);
-  expect(asksBeyond({ end: 0, total: null, openEnd: false }, { ...next, page: 1 })).toBe(false);
-});
-
-test("without a count, an empty page ends a list, and one shorter than a page that the service returned", () => {
-  const short = (rows: number, more: Partial<PageRead> = {}) =>
-    aRead({ ids: descending(50, rows), rows, perPage: 100, total: null, ...more });
-  expect(provesEnd(short(12), 0)).toBe(false);
-  expect(provesEnd(short(12), 12)).toBe(false);
-  expect(provesEnd(short(12), 13)).toBe(true);
-  expect(provesEnd(short(12, { more: true }), 13)).toBe(false);
-  expect(provesEnd(short(10, { perPage: 10 }), 100)).toBe(false);
-  expect(provesEnd(short(9, { perPage: 10 }), 100)).toBe(true);
-  expect(provesEnd(short(0), 0)).toBe(true);
-  expect(provesEnd(short(12, { total: 12 }), 0)).toBe(true);
-  expect(provesEnd(short(12, { total: 13 }), 100)).toBe(false);
-  expect(provesEnd(short(3, { page: 2, perPage: 10, total: 13 }), 0)).toBe(true);
-});
-
-test("only a page after the last row of a list without a count is refused because it is empty", () => {
-  const asked = { page: 3, perPage: 2, role: "cover" } as const;
-  expect(asksBeyond({ end: 4, total: null, openEnd: false }, asked)).toBe(true);
-  expect(asksBeyond({ end: 5, total: null, openEnd: false }, asked)).toBe(false);
-  expect(asksBeyond({ end: 4, total: 4, openEnd: false }, asked)).toBe(false);
-  expect(asksBeyond({ end: 0, total: null, openEnd: false }, { ...asked, page: 1 })).toBe(false);
+test.each([
+  ["an empty page though the count goes on", null, { page: 3, total: 500 }, 200],
+  ["an earlier one", 300, { page: 3, total: 500 }, 200],
+  ["a later one", 100, { page: 3, total: 500 }, 100],
+  ["an empty page at the count", null, { page: 3, total: 200 }, null],
+  ["an empty page without a count", null, { page: 3 }, null],
+  ["a page that was refused", null, { page: 3, total: 500, refused: true }, null],
+  ["rows that follow by no more than a page", 200, { page: 3, rows: 100, total: 500 }, 200],
+  ["rows that follow by more", 200, { page: 4, rows: 1, total: 500 }, null],
+  ["rows before it", 200, { page: 1, rows: 100, total: 500 }, 200],
+  ["rows, and none was empty", null, { page: 4, rows: 100, total: 500 }, null],
+] as const)("where pages begin to be empty: %s", (_, before, read, after) => {
+  expect(emptyFromAfter(before, aRead(read))).toBe(after);
 });
 
 test("three pages that come again show a list that goes round, whatever their sizes; pages that come once do not", () => {

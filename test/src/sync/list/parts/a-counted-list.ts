@@ -21,17 +21,6 @@ export interface Dated {
 /** What a service may make of its `before` filter. */
 export type Meaning = Cut | "ignored" | "other-zone" | "other-field" | "uncounted" | "unsorted";
 
-/** Numbers in [0, 1), the same ones for the same seed. */
-export const seeded = (seed: number): (() => number) => {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-};
-
 const START = Date.UTC(2024, 0, 1);
 
 /** Rows over so many days; `byDay`: all of them at midnight. */

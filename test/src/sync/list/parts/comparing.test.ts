@@ -8,7 +8,8 @@ import {
 } from "../../../../../src/sync/list/parts/comparing.ts";
 import { partsOf, takeAsked } from "../../../../../src/sync/list/parts/counting.ts";
 import { type Cut, isBefore } from "../../../../../src/sync/list/parts/days.ts";
-import { CountedMirror, CountedService, type Meaning, seeded, someRows } from "./a-counted-list.ts";
+import { seededRandom } from "../../../../support/chance.ts";
+import { CountedMirror, CountedService, type Meaning, someRows } from "./a-counted-list.ts";
 
 const SIZE = 100;
 
@@ -39,7 +40,7 @@ const compare = (service: CountedService, mirror: CountedMirror, limit: number, 
 
 /** A list in which one row is gone and one came, anywhere, since it was mirrored. */
 const exchanged = (seed: number, rows: number, meaning: Meaning = "exclusive") => {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const all = someRows(rows + 1, random);
   const [added, gone] = [all[Math.floor(random() * rows)], all[rows]];
   const mirror = new CountedMirror(all.filter((row) => row !== added));
@@ -66,7 +67,7 @@ test("one row gone and one added among 30,000 are found for a tenth of what read
 test.each<Meaning>(["exclusive", "whole-day"])(
   "an equal list has no part that differs, where a date filter is %s",
   (meaning) => {
-    const rows = someRows(3_000, seeded(5));
+    const rows = someRows(3_000, seededRandom(5));
     const { state, facts, found, step } = compare(new CountedService(rows, meaning, SIZE), new CountedMirror(rows), 10);
     expect(step).toEqual({ kind: "ends" });
     expect(partsOf(state, facts).every(({ difference }) => difference === 0)).toBe(true);
@@ -84,7 +85,7 @@ test("with credits for every page, every row is compared", () => {
 test.each<Meaning>(["ignored", "other-zone", "uncounted", "unsorted"])(
   "a filter that is %s proves nothing",
   (meaning) => {
-    const rows = someRows(3_000, seeded(5));
+    const rows = someRows(3_000, seededRandom(5));
     const { step, found } = compare(new CountedService(rows, meaning, SIZE), new CountedMirror(rows), 10);
     expect(step).toEqual({ kind: "gives-up", because: expect.any(String) });
     expect(found.size).toBe(0);

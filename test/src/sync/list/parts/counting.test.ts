@@ -1,10 +1,11 @@
 // What a search makes of services whose filters mean something else, and of lists that change while they are counted.
 import { expect, test } from "vitest";
 import { nextCount, startCounting, takeAsked } from "../../../../../src/sync/list/parts/counting.ts";
-import { CountedService, type Meaning, searchGone, seeded, someRows, withGone } from "./a-counted-list.ts";
+import { seededRandom } from "../../../../support/chance.ts";
+import { CountedService, type Meaning, searchGone, someRows, withGone } from "./a-counted-list.ts";
 
 const prepared = (seed: number, gone: number, meaning: Meaning, rows = 6_000, more = {}) => {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   return { random, ...withGone(someRows(rows, random, more), gone, meaning, random) };
 };
 

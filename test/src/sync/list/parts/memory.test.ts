@@ -9,7 +9,8 @@ import {
   filterOf,
   resumeCounting,
 } from "../../../../../src/sync/list/parts/memory.ts";
-import { seeded, someRows, withGone } from "./a-counted-list.ts";
+import { seededRandom } from "../../../../support/chance.ts";
+import { someRows, withGone } from "./a-counted-list.ts";
 
 const EMPTY = countingMemory(undefined);
 
@@ -36,7 +37,7 @@ test("stored text is read back; text that cannot be read is forgotten", () => {
 });
 
 test("a search that was cut goes on with its boundaries, also where rows came since; not where more are gone", () => {
-  const random = seeded(5);
+  const random = seededRandom(5);
   const { service, mirror } = withGone(someRows(3_000, random), 1, "exclusive", random);
   const day = Math.floor((service.rows[1_500]?.time ?? 0) / DAY_MS) * DAY_MS;
   const asked = { day, page: 1 };

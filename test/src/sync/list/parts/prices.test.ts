@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import type { Cut } from "../../../../../src/sync/list/parts/days.ts";
 import { isWorthCounting, priceOfCounting, searchedList } from "../../../../../src/sync/list/parts/price.ts";
-import { type Meaning, searchGone, seeded, someRows, withGone } from "./a-counted-list.ts";
+import { seededRandom } from "../../../../support/chance.ts";
+import { type Meaning, searchGone, someRows, withGone } from "./a-counted-list.ts";
 
 type Rows = { byDay?: boolean; days?: number; seeds?: number };
 
@@ -10,7 +11,7 @@ const costsOf = (rows: number, gone: number, meaning: Meaning, more: Rows = {}):
   let price = 0;
   const costs = Array.from({ length: more.seeds ?? 5 }, (_, at) => {
     const seed = at + 1;
-    const random = seeded(seed * 1000 + rows + gone);
+    const random = seededRandom(seed * 1000 + rows + gone);
     const { mirror, service } = withGone(someRows(rows, random, more), gone, meaning, random);
     price = priceOfCounting(searchedList(mirror.facts(100).days, rows, 100), gone);
     const found = searchGone(service, mirror);
@@ -44,7 +45,7 @@ test.each([
 const HOURS = Number(process.env.COUNTING_HOURS ?? 2);
 
 test(`hourly syncs of 300,000 rows, ten of which go in each hour: each finds all of them for at most 160 credits (${HOURS} syncs)`, () => {
-  const random = seeded(20261128);
+  const random = seededRandom(20261128);
   const rows = someRows(300_000, random);
   const { mirror, service } = withGone(rows, 0, "exclusive", random);
   const newest = Math.max(...rows.slice(0, 1_000).map(({ time }) => time ?? 0), Date.UTC(2025, 11, 1));
@@ -72,7 +73,7 @@ test(`hourly syncs of 300,000 rows, ten of which go in each hour: each finds all
 
 test("nothing costs more than reading the list, by more than two credits", () => {
   for (let seed = 1; seed <= 60; seed++) {
-    const random = seeded(seed);
+    const random = seededRandom(seed);
     const days = 1 + Math.floor(random() * 400);
     const rows = 1_000 + Math.floor(random() * 12_000);
     const gone = 1 + Math.floor(random() * random() * 60);

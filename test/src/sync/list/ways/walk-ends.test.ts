@@ -2,7 +2,7 @@
 // a list stays as it is, every row is read. Shows P2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { MirrorFacts, PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
+import type { PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
 import {
   acceptWalk,
   nextWalk,
@@ -10,6 +10,7 @@ import {
   startWalk,
   wantsSecondPass,
 } from "../../../../../src/sync/list/ways/walk.ts";
+import { facts } from "./readings.ts";
 
 const SEED = 20_261_122;
 const RUNS = Number(process.env.DUCKMIRROR_PROPERTY_RUNS ?? 1_000);
@@ -80,16 +81,9 @@ const walkThrough = (given: World) => {
   let state = startWalk({ size: 1_000, overlap: given.overlap, proof: given.proof });
   let inFlight: ReadRequest[] = [];
   for (;;) {
-    const facts: MirrorFacts = {
-      rows: seen.size + given.gone,
-      matching: null,
-      seen: seen.size,
-      rejected: 0,
-      last: null,
-      acceptedGap: 0,
-    };
-    if (inFlight.length === 0 && wantsSecondPass(state, facts)) state = secondPass(state);
-    const step = nextWalk(state, facts, inFlight, given.concurrency - inFlight.length);
+    const held = facts({ rows: seen.size + given.gone, seen: seen.size });
+    if (inFlight.length === 0 && wantsSecondPass(state, held)) state = secondPass(state);
+    const step = nextWalk(state, held, inFlight, given.concurrency - inFlight.length);
     if (step.kind === "done") {
       const missed = ids.filter((id) => !seen.has(id)).length;
       return { step, reads, missed, lost: [...throughout].filter((id) => !seen.has(id)) };

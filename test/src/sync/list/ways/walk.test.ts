@@ -1,19 +1,20 @@
-// Strategy walk: what any reading of a moving list must show, then each decision by itself.
+// Strategies walk and known: what any reading of a moving list must show, then each decision by itself.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { MirrorFacts, PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
+import type { PageRead, Proof, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
 import { overlappingPages } from "../../../../../src/sync/list/coverage/page-geometry.ts";
 import { acceptRead, nextStep } from "../../../../../src/sync/list/ways/progress.ts";
 import {
   acceptWalk,
   nextWalk,
   secondPass,
+  startKnown,
   startWalk,
   type WalkState,
   wantsSecondPass,
 } from "../../../../../src/sync/list/ways/walk.ts";
 import { type ListKind, type MovingList, movingList } from "../../../../support/moving-list.ts";
-import { cover, descending, facts, page, resumed } from "./readings.ts";
+import { cover, descending, facts, NOTHING_NEW, page, resumed } from "./readings.ts";
 
 const SEED = 20261121;
 /**
@@ -55,16 +56,9 @@ const walk = (history: History): Walked => {
   >["progress"];
   let inFlight: ReadRequest[] = [];
   let reads = 0;
-  const facts = (): MirrorFacts => ({
-    rows: seen.size,
-    matching: null,
-    seen: seen.size,
-    rejected: 0,
-    last: null,
-    acceptedGap: 0,
-  });
   for (;;) {
-    const next = nextStep(progress, facts(), inFlight, Math.max(0, history.room - inFlight.length), "id");
+    const held = facts({ rows: seen.size, seen: seen.size });
+    const next = nextStep(progress, held, inFlight, Math.max(0, history.room - inFlight.length), "id");
     progress = next.progress;
     if (next.step.kind === "done") {
       const proven = progress.kind === "walk" && progress.coverage.proven;
@@ -289,5 +283,102 @@ describe("each decision", () => {
       proof: "descending",
       coverage: { size: 5, overlap: true, end: 0 },
     });
+  });
+});
+
+const walkBy = (proof: Proof, overlap = false, size = 5) => startWalk({ size, overlap, proof });
+
+describe("pages share a row", () => {
+  test("from the start where only shared ids are proof, or rows may be deleted", () => {
+    const overlaps = (proof: Proof, overlap: boolean) => walkBy(proof, overlap).coverage.overlap;
+    expect([overlaps("identity", false), overlaps("descending", true), overlaps("descending", false)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test("and from the first page out of order on", () => {
+    const overlapAfter = (state: WalkState, ids: readonly string[]) =>
+      acceptWalk(state, page({ ids, total: 9 })).coverage.overlap;
+    expect(overlapAfter(walkBy("descending"), ["5", "4", "3", "2", "1"])).toBe(false);
+    expect(overlapAfter(walkBy("descending"), ["1", "5", "4", "3", "2"])).toBe(true);
+    expect(overlapAfter(walkBy("descending", true), ["5", "4", "3", "2", "1"])).toBe(true);
+  });
+});
+
+describe("the order of a list", () => {
+  test.each([
+    {
+      rule: "rows of one page show it",
+      read: page({ ids: descending(9, 5), total: 9 }),
+      proof: "descending",
+      ordered: true,
+    },
+    { rule: "an id twice is none", read: page({ ids: ["c", "c", "b"], total: 3 }), proof: "identity", ordered: false },
+    {
+      rule: "pages of one row look ordered and show none",
+      read: page({ ids: ["9"], total: 3 }),
+      proof: "identity",
+      ordered: false,
+    },
+  ] satisfies { rule: string; read: PageRead; proof: Proof; ordered: boolean }[])(
+    "$rule",
+    ({ read, proof, ordered }) => {
+      expect(acceptWalk(walkBy("descending"), read)).toMatchObject({ proof, ordered });
+    },
+  );
+
+  test("nor does a page of one row where the service grants no more", () => {
+    const one = acceptWalk(walkBy("descending", false, 1), page({ perPage: 1, ids: ["9"], total: 3 }));
+    expect(one).toMatchObject({ proof: "identity", ordered: false });
+  });
+});
+
+describe("known: a page of nothing new ends it if the counts agree", () => {
+  const start = startKnown({ size: 5 });
+  const first = acceptWalk(start, page({ ids: ["a", "b", "c", "d", "e"], total: 9 }));
+
+  test("a page of nothing new with counts that agree suffices; anything else is read to the end", () => {
+    expect(start).toMatchObject({ kind: "known", proof: "identity", coverage: { overlap: true, size: 5 } });
+    expect(nextWalk(start, facts(), [], 4)).toEqual({ kind: "read", reads: [cover(1)] });
+    expect(nextWalk(start, facts({ rows: 0, last: NOTHING_NEW }), [], 4)).toMatchObject({ kind: "read" });
+    expect(nextWalk(first, facts({ rows: 9, last: NOTHING_NEW }), [cover(2)], 4)).toEqual({ kind: "wait" });
+    expect(nextWalk(first, facts({ rows: 9, last: NOTHING_NEW }), [], 4)).toEqual({
+      kind: "done",
+      addsUp: false,
+      whole: false,
+      because: "a page held nothing new, counts agree",
+    });
+    expect(nextWalk(first, facts({ rows: 8, acceptedGap: 1, last: NOTHING_NEW }), [], 4)).toMatchObject({
+      kind: "done",
+    });
+    for (const other of [
+      facts({ rows: 9 }),
+      facts({ rows: 8, last: NOTHING_NEW }),
+      facts({ rows: 10, last: NOTHING_NEW }),
+      facts({ rows: 9, last: { ...NOTHING_NEW, inserted: 1 } }),
+      facts({ rows: 9, last: { ...NOTHING_NEW, updated: 1 } }),
+    ]) {
+      expect(nextWalk(first, other, [], 4)).toMatchObject({ kind: "read" });
+    }
+    const { coverage } = first;
+    const uncounted = { ...first, coverage: { ...coverage, total: null } };
+    expect(nextWalk(uncounted, facts({ rows: 0, last: NOTHING_NEW }), [], 4)).toMatchObject({ kind: "read" });
+    const bridging = { ...first, coverage: { ...coverage, bridgeAt: 3 } };
+    expect(nextWalk(bridging, facts({ rows: 9, last: NOTHING_NEW }), [], 4)).toMatchObject({
+      kind: "read",
+      reads: [{ role: "bridge" }],
+    });
+  });
+
+  test("a whole list adds up, so that it may delete", () => {
+    const whole = acceptWalk(start, page({ ids: ["a"], total: 1 }));
+    expect(nextWalk(whole, facts({ rows: 2, seen: 1, last: NOTHING_NEW }), [], 4)).toMatchObject({
+      kind: "done",
+      addsUp: true,
+      whole: true,
+    });
+    expect(nextWalk(whole, facts({ rows: 1, seen: 1, last: NOTHING_NEW }), [], 4)).toMatchObject({ addsUp: true });
   });
 });

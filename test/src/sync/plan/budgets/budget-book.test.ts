@@ -4,7 +4,6 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Clock } from "../../../../../src/core/clock.ts";
 import { dayStart, periodStart } from "../../../../../src/sync/plan/budgets/budget-book.ts";
-import { afterTest } from "../../../../support/after-test.ts";
 import { aCompany, aJob, anAccount, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -58,14 +57,13 @@ const aService = (options: FakeOptions = {}) => {
 };
 
 /** What one run spent is counted in the next by SQL: `rigOf` says which tables it runs on. */
-const start = async <Rig extends Pick<SyncRig, "sync" | "close">>(
+const start = async <Rig extends Pick<SyncRig, "sync">>(
   rigOf: (service: FakeService, env: Record<string, string>, clock: Clock) => Promise<Rig>,
   options: FakeOptions = {},
 ) => {
   const service = aService(options);
   const clock = simulatedClock();
   const rig = await rigOf(service, {}, clock);
-  afterTest(() => rig.close());
   const sync = async (budgets: string, request: Parameters<SyncRig["sync"]>[0] = {}) => {
     const before = service.log.length;
     const { report, error } = await rig.sync(request, { DUCKMIRROR_BUDGETS: budgets });
@@ -170,7 +168,6 @@ test("min_interval of looks and walks; --full goes over it", async () => {
 
 test("verify has its own budget, and counts in the ledger as such", async () => {
   const rig = await startSyncRig(aService(), { DUCKMIRROR_BUDGETS: "verify.per_day=3" }, simulatedClock());
-  afterTest(() => rig.close());
   await rig.sync();
   const { report } = await rig.verify();
   expect(report.credits.spent).toBe(3);

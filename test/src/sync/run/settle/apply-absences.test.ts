@@ -2,7 +2,6 @@
 // The tables hold what the service would return now; the rest is in history. Shows P9.
 import { expect, test } from "vitest";
 import type { TableName } from "../../../../../src/catalog/tables.ts";
-import { afterTest } from "../../../../support/after-test.ts";
 import { aCompany, aJob, anAccount } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService } from "../../../../support/fake-service.ts";
 import { type MemoryRig, startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -23,23 +22,13 @@ const aService = (followed: number): FakeService => {
 };
 
 /** Rigs of files are for tests that read what history keeps. */
-const startWith = async <Rig extends Pick<SyncRig, "sync" | "close">>(
-  rigOf: (service: FakeService, env: Record<string, string>) => Promise<Rig>,
-  service: FakeService,
-  env: Record<string, string>,
-): Promise<Rig> => {
-  const rig = await rigOf(service, env);
-  afterTest(() => rig.close());
-  return rig;
-};
-
-const start = async <Rig extends Pick<SyncRig, "sync" | "close">>(
+const start = async <Rig extends Pick<SyncRig, "sync">>(
   rigOf: (service: FakeService, env: Record<string, string>) => Promise<Rig>,
   service: FakeService,
   followed: number,
 ): Promise<Rig> => {
   const inputs = Array.from({ length: followed }, (_, n) => `f_${n + 1}.example`).join(",");
-  const rig = await startWith(rigOf, service, { DUCKMIRROR_STREAMS: STREAMS, DUCKMIRROR_COMPANIES: inputs });
+  const rig = await rigOf(service, { DUCKMIRROR_STREAMS: STREAMS, DUCKMIRROR_COMPANIES: inputs });
   expect((await rig.sync()).error).toBeNull();
   return rig;
 };
@@ -67,7 +56,7 @@ test("a profile that turns 404 moves to history with all that is under it, and i
 });
 
 test("an input that the service does not know is no new company in the report", async () => {
-  const rig = await startWith(startMemoryRig, aService(1), {
+  const rig = await startMemoryRig(aService(1), {
     DUCKMIRROR_STREAMS: STREAMS,
     DUCKMIRROR_COMPANIES: "f_1.example,nobody.example",
   });
@@ -92,9 +81,7 @@ test("many profiles gone at once are kept until the loss is allowed, and asked f
 test("a company that accounts bring along stays, whatever its own route says", async () => {
   const service = aService(0);
   const { sync, rows } = await start(startMemoryRig, service, 0);
-  service.options = {
-    before: ({ path }) => (path === "/v1/companies/c_2" ? { status: 404, body: {} } : undefined),
-  };
+  service.answerInstead(({ path }) => (path === "/v1/companies/c_2" ? { status: 404, body: {} } : undefined));
   expect((await sync({ streams: ["companies"], full: true })).error).toBeNull();
   expect(idsIn(rows, "companies")).toEqual(["c_1", "c_2"]);
 });
@@ -127,7 +114,7 @@ test("an account without an insight is mirrored as such, also by a run that read
   const data = emptyData();
   data.accounts.push(anAccount(1), anAccount(2));
   data.insights["1"] = { profile: { accountId: 1 } };
-  const { sync, rows } = await startWith(startMemoryRig, createFakeService(data), INSIGHTS);
+  const { sync, rows } = await startMemoryRig(createFakeService(data), INSIGHTS);
   await sync({ streams: ["accounts"] });
   const { report } = await sync({ streams: ["account_insights"] });
   expect(report.streams).toMatchObject([{ stream: "account_insights", complete: true, inserted: 2 }]);
@@ -142,7 +129,7 @@ test("an insight that is missing does not replace a mirrored one while nothing s
   data.accounts.push(anAccount(1));
   data.insights["1"] = { profile: { accountId: 1 } };
   const service = createFakeService(data);
-  const { sync, rows } = await startWith(startMemoryRig, service, INSIGHTS);
+  const { sync, rows } = await startMemoryRig(service, INSIGHTS);
   await sync();
   service.data.insights = {};
   await sync({ streams: ["account_insights"], full: true });

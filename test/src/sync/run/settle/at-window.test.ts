@@ -1,6 +1,5 @@
 // A list that ends at a search window, behind which pages are empty: labelled, nothing deleted, and not walked in each sync. Shows P20.
 import { expect, test } from "vitest";
-import { afterTest } from "../../../../support/after-test.ts";
 import { anAccount, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -19,19 +18,15 @@ const start = async () => {
   const service = createFakeService(data, { maxPerPage: PAGE });
   const all = () => service.data.signals.length;
   const window = { open: false };
-  service.options = {
-    ...service.options,
-    before: ({ path, query }) => {
-      const { page = "1", perPage = "20" } = query;
-      const size = Math.min(PAGE, Number(perPage));
-      const beyond = (Number(page) - 1) * size >= WINDOW;
-      if (window.open || path !== "/v1/signals" || !beyond) return undefined;
-      const meta = { page: Number(page), perPage: size, totalCount: all(), totalPages: Math.ceil(all() / size) };
-      return { status: 200, body: { data: [], meta } };
-    },
-  };
+  service.answerInstead(({ path, query }) => {
+    const { page = "1", perPage = "20" } = query;
+    const size = Math.min(PAGE, Number(perPage));
+    const beyond = (Number(page) - 1) * size >= WINDOW;
+    if (window.open || path !== "/v1/signals" || !beyond) return undefined;
+    const meta = { page: Number(page), perPage: size, totalCount: all(), totalPages: Math.ceil(all() / size) };
+    return { status: 200, body: { data: [], meta } };
+  });
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals" });
-  afterTest(() => rig.close());
   return { service, window, ...rig };
 };
 
@@ -87,7 +82,6 @@ const counting = async (countOf: (all: number, page: number) => number, isCut: b
     },
   };
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals" });
-  afterTest(() => rig.close());
   const signals = async () => {
     const from = plain.log.length;
     const { report, error } = await rig.sync();

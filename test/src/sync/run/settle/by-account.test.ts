@@ -1,6 +1,5 @@
 // Rows of a deleted account: the account is asked for by its id, which settles all of its rows.
 import { expect, test } from "vitest";
-import { afterTest } from "../../../../support/after-test.ts";
 import { aContact, anAccount, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -25,7 +24,6 @@ const mirrored = async (options: FakeOptions = {}) => {
     );
   }
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals" }, simulatedClock());
-  afterTest(() => rig.close());
   await rig.sync();
   const dropAccount = (more: { readonly keepsRows?: boolean } = {}) => {
     data.accounts = data.accounts.filter(({ id }) => id !== GONE);
@@ -74,7 +72,7 @@ test("a service that answers 404 for every id deletes nothing that way", async (
     /^\/v1\/(?:accounts|signals|contacts)\/[^/]+$/.test(path) ? { status: 404, body: {} } : undefined;
   const { service, dropAccount, sync } = await mirrored();
   dropAccount();
-  service.options = { ...service.options, before: all404 };
+  service.answerInstead(all404);
   // The lists are walked, as each proves by itself what is gone.
   expect((await sync()).credits).toBeGreaterThan(80);
 });

@@ -1,6 +1,5 @@
 // Rows that are gone from a long list, found by counting its parts.
 import { expect, test } from "vitest";
-import { afterTest } from "../../../../support/after-test.ts";
 import { aContact, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../../support/fake-service.ts";
 import { type MemoryRig, startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -21,7 +20,6 @@ const mirrored = async (stream: "signals" | "contacts", options: FakeOptions = {
   }
   const clock = simulatedClock();
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: stream }, clock);
-  afterTest(() => rig.close());
   await rig.sync();
   return { service, rig, clock, stream };
 };

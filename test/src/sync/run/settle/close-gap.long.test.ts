@@ -1,13 +1,8 @@
 // A source that changes while it is read: no walk of it ever adds up, and the mirror says so, and comes right all the same. Shows P9.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { anOrganization, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, type FakeRequest, type FakeService } from "../../../../support/fake-service.ts";
 import { type MemoryRig, startMemoryRig } from "../../../../support/memory-rig.ts";
-
-const rigs: MemoryRig[] = [];
-afterEach(async () => {
-  for (const rig of rigs.splice(0)) await rig.close();
-});
 
 const rigOf = async (service: FakeService, env: Record<string, string> = {}): Promise<MemoryRig> => {
   const rig = await startMemoryRig(service, {
@@ -15,7 +10,6 @@ const rigOf = async (service: FakeService, env: Record<string, string> = {}): Pr
     DUCKMIRROR_CONCURRENCY: "1",
     ...env,
   });
-  rigs.push(rig);
   return rig;
 };
 
@@ -30,28 +24,24 @@ const movingService = (more: { beforePage?: (service: FakeService, page: number)
   const service = createFakeService(anOrganization(12), { maxPerPage: 10 });
   let next = 100_000;
   const state = { moving: false };
-  service.options = {
-    ...service.options,
-    before: (request) => {
-      if (!state.moving || !isWalkedPage(request)) return undefined;
-      for (let n = 0; n < 5; n++) {
-        next += 1;
-        service.data.signals.push(aSignal(next, { accountId: 1, updatedAt: later() }));
-      }
-      more.beforePage?.(service, Number(request.query.page));
-      return undefined;
-    },
-  };
+  service.answerInstead((request) => {
+    if (!state.moving || !isWalkedPage(request)) return undefined;
+    for (let n = 0; n < 5; n++) {
+      next += 1;
+      service.data.signals.push(aSignal(next, { accountId: 1, updatedAt: later() }));
+    }
+    more.beforePage?.(service, Number(request.query.page));
+    return undefined;
+  });
   return { service, state };
 };
 
 /** From now on every signal that is asked for by its id is answered with this status. */
 const answerById = (service: FakeService, status: number) => {
   const { before } = service.options;
-  service.options = {
-    ...service.options,
-    before: (request) => (/^\/v1\/signals\/\d+$/.test(request.path) ? { status, body: {} } : before?.(request)),
-  };
+  service.answerInstead((request) =>
+    /^\/v1\/signals\/\d+$/.test(request.path) ? { status, body: {} } : before?.(request),
+  );
 };
 
 const dropAccount = (service: FakeService, id: number) => {
@@ -156,12 +146,9 @@ test("a walk that was complete when its run ended asks the service again before 
   // All pages of the accounts are read; the probe of the missing one finds no credits, so the deletion is left over.
   dropAccount(service, 7);
   const noCredits = { status: 402, body: { error: { code: "quota_exceeded", message: "no credits left" } } };
-  service.options = {
-    ...service.options,
-    before: ({ path }) => (path === "/v1/accounts/7" ? noCredits : undefined),
-  };
+  service.answerInstead(({ path }) => (path === "/v1/accounts/7" ? noCredits : undefined));
   expect((await rig.sync({ full: true })).error?.exitCode).toBe(4);
-  service.options = { ...service.options, before: () => undefined };
+  service.answerInstead(null);
   service.data.accounts.push({ ...service.data.accounts[0], id: 900, name: "Came later", updatedAt: later() });
   const { report, error } = await rig.sync({ full: true });
   expect(error).toBeNull();

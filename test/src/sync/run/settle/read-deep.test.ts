@@ -1,6 +1,5 @@
 // Lists deeper than the service returns, as one behind a search window of 1,000 rows: read by parts, over several syncs if need be.
 import { expect, test } from "vitest";
-import { afterTest } from "../../../../support/after-test.ts";
 import { aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -16,15 +15,12 @@ const deep = async (hours: number, more: FakeOptions = {}, { rows, window } = { 
     const date = new Date(START + id * hours * 3_600_000).toISOString();
     service.data.signals.push(aSignal(id, { date, updatedAt: date, createdAt: date }));
   }
-  service.options = {
-    ...service.options,
-    before: ({ query }) =>
-      Number(query.page ?? 1) * Number(query.perPage ?? 20) > window && Number(query.page ?? 1) > 1
-        ? { status: 400, body: { message: "Result window is too large" } }
-        : undefined,
-  };
+  service.answerInstead(({ query }) =>
+    Number(query.page ?? 1) * Number(query.perPage ?? 20) > window && Number(query.page ?? 1) > 1
+      ? { status: 400, body: { message: "Result window is too large" } }
+      : undefined,
+  );
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "signals" }, simulatedClock());
-  afterTest(() => rig.close());
   const sync = async (env: Record<string, string> = {}) => {
     const { report, error } = await rig.sync({}, env);
     const [stream] = report.streams;

@@ -1,6 +1,5 @@
 // Accounts that are gone, beside a change of all others: found by their ids, without another reading of the list.
 import { expect, test } from "vitest";
-import { afterTest } from "../../../../support/after-test.ts";
 import { anOrganization } from "../../../../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -12,7 +11,6 @@ const PAGES = 7;
 const rescored = async () => {
   const service = createFakeService(anOrganization(50), { maxPerPage: 10 });
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts" });
-  afterTest(() => rig.close());
   await rig.sync();
   const later = new Date(Date.now() + 1000).toISOString();
   service.data.accounts = service.data.accounts.map((row) => ({ ...row, mainScore: 7, updatedAt: later }));
@@ -56,17 +54,14 @@ test("an account that moves while the list is read is there when asked for, and 
   const organization = await rescored();
   const { service } = organization;
   let moved = false;
-  service.options = {
-    ...service.options,
-    before: ({ path, query }) => {
-      if (moved || path !== "/v1/accounts" || query.page !== "2") return undefined;
-      moved = true;
-      const row = service.data.accounts.at(-1);
-      if (row !== undefined) row.updatedAt = new Date(Date.now() + 60_000).toISOString();
-      dropAccounts(service, 30);
-      return undefined;
-    },
-  };
+  service.answerInstead(({ path, query }) => {
+    if (moved || path !== "/v1/accounts" || query.page !== "2") return undefined;
+    moved = true;
+    const row = service.data.accounts.at(-1);
+    if (row !== undefined) row.updatedAt = new Date(Date.now() + 60_000).toISOString();
+    dropAccounts(service, 30);
+    return undefined;
+  });
   const { stream } = await oneMoreSync(organization);
   expect(stream).toMatchObject({ complete: true, deleted: 1 });
 });
@@ -75,13 +70,11 @@ test("where nothing can be asked for by id, the list is read again, and its rows
   const organization = await rescored();
   const { service } = organization;
   dropAccounts(service, 3);
-  service.options = {
-    ...service.options,
-    before: ({ path, query }) =>
-      /^\/v1\/accounts\/\d+$/.test(path) && query.page === undefined
-        ? { status: 404, body: { error: "Not found" } }
-        : undefined,
-  };
+  service.answerInstead(({ path, query }) =>
+    /^\/v1\/accounts\/\d+$/.test(path) && query.page === undefined
+      ? { status: 404, body: { error: "Not found" } }
+      : undefined,
+  );
   const { stream, pages } = await oneMoreSync(organization);
   expect(stream).toMatchObject({ complete: true, deleted: 1 });
   expect(pages).toBeGreaterThanOrEqual(2 * PAGES);

@@ -1,7 +1,6 @@
 // Records that left their list and are still served by their id: the list decides once two walks lack them. A search window that
 // cuts a list off decides nothing. Shows P3.
 import { expect, test } from "vitest";
-import { afterTest } from "../../../../support/after-test.ts";
 import { aContact, anAccount, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService, type Row } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -15,7 +14,6 @@ const start = async (totals = true) => {
   for (let id = 1; id <= SIGNALS; id++) data.signals.push(aSignal(id, { accountId: 1 }));
   const service = createFakeService(data, totals ? {} : { totals, maxPerPage: 50 });
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals" });
-  afterTest(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
   return { service, ...rig };
 };
@@ -24,10 +22,9 @@ const start = async (totals = true) => {
 const unlist = (service: FakeService, id: number, answer: (row: Row) => Row) => {
   const row = service.data.signals.find((signal) => signal.id === id) ?? aSignal(id, { accountId: 1 });
   service.data.signals = service.data.signals.filter((signal) => signal !== row);
-  service.options = {
-    ...service.options,
-    before: ({ path }) => (path === `/v1/signals/${id}` ? { status: 200, body: { data: answer(row) } } : undefined),
-  };
+  service.answerInstead(({ path }) =>
+    path === `/v1/signals/${id}` ? { status: 200, body: { data: answer(row) } } : undefined,
+  );
 };
 
 const probesOf = ({ log }: FakeService, from: number) =>
@@ -53,14 +50,11 @@ test("nine contacts that are gone and one that is archived leave together: no ro
   for (let id = 1; id <= SIGNALS; id++) data.contacts.push(aContact(`ct_${id}`, { accountId: 1 }));
   const service = createFakeService(data);
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts" });
-  afterTest(() => rig.close());
   await rig.sync();
   const [archived] = data.contacts.splice(0, 10);
-  service.options = {
-    ...service.options,
-    before: ({ path }) =>
-      path === `/v1/contacts/${archived?.id}` ? { status: 200, body: { data: archived } } : undefined,
-  };
+  service.answerInstead(({ path }) =>
+    path === `/v1/contacts/${archived?.id}` ? { status: 200, body: { data: archived } } : undefined,
+  );
   const credits: number[] = [];
   const codes: (string | undefined)[] = [];
   for (const _ of [1, 2, 3, 4]) {
@@ -83,10 +77,9 @@ test("a record whose route answers with another one was merged into that, and is
 test.each([301, 308])("a record whose route answers %i was merged into another, and is gone", async (status) => {
   const { service, sync, rows } = await start();
   unlist(service, LEFT, (row) => row);
-  service.options = {
-    ...service.options,
-    before: ({ path }) => (path === `/v1/signals/${LEFT}` ? { status, body: { message: "moved" } } : undefined),
-  };
+  service.answerInstead(({ path }) =>
+    path === `/v1/signals/${LEFT}` ? { status, body: { message: "moved" } } : undefined,
+  );
   const { error, report } = await sync({ streams: ["signals"], full: true });
   expect(error).toBeNull();
   expect(report.streams[0]).toMatchObject({ stream: "signals", complete: true, deleted: 1 });
@@ -96,10 +89,7 @@ test.each([301, 308])("a record whose route answers %i was merged into another, 
 test("a 302 by id may be a gateway's for the moment: the row stays until a second walk lacks it", async () => {
   const { service, sync, rows } = await start();
   unlist(service, LEFT, (row) => row);
-  service.options = {
-    ...service.options,
-    before: ({ path }) => (path === `/v1/signals/${LEFT}` ? { status: 302, body: "" } : undefined),
-  };
+  service.answerInstead(({ path }) => (path === `/v1/signals/${LEFT}` ? { status: 302, body: "" } : undefined));
   await sync({ streams: ["signals"], full: true });
   expect(rows("signals", "id")).toHaveLength(SIGNALS);
 });
@@ -119,16 +109,12 @@ test("rows behind a search window that the count ends at stay, however often the
   for (let id = 1; id <= SIGNALS; id++) data.signals.push(aSignal(id, { accountId: 1 }));
   const service = createFakeService(data, { maxPerPage: 10 });
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals" });
-  afterTest(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
   const behind = service.data.signals.splice(0, 10);
-  service.options = {
-    ...service.options,
-    before: ({ path }) => {
-      const row = behind.find(({ id }) => path === `/v1/signals/${id}`);
-      return row === undefined ? undefined : { status: 200, body: { data: row } };
-    },
-  };
+  service.answerInstead(({ path }) => {
+    const row = behind.find(({ id }) => path === `/v1/signals/${id}`);
+    return row === undefined ? undefined : { status: 200, body: { data: row } };
+  });
   for (const _ of [1, 2, 3, 4]) await rig.sync({ streams: ["signals"], full: true });
   expect(rig.rows("signals", "id")).toHaveLength(SIGNALS);
 });

@@ -9,15 +9,6 @@ const texts = (...details: readonly string[]) => {
   return details.map((detail) => failureText(failures, "filings", failed(detail)));
 };
 
-test("five failures for one reason are reported, then once that there are more, then none", () => {
-  const found = texts(...Array(9).fill("status 500"));
-  expect(found.slice(0, 5).every((text) => text?.includes("status 500"))).toBe(true);
-  expect(found[5]).toBe(
-    "filings: further failures like this one (REQUEST_FAILED) are not listed; sync.requests has each of them.",
-  );
-  expect(found.slice(6)).toEqual([null, null, null]);
-});
-
 test("another reason is reported anew; other words of the same response are not another reason", () => {
   const found = texts(...Array(7).fill("status 500, a"), "status 500, b", "status 503: c");
   expect(found[7]).toBeNull();

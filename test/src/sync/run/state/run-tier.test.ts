@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import type { Clock } from "../../../../../src/core/clock.ts";
 import { readTier } from "../../../../../src/core/state/tier.ts";
-import { afterTest } from "../../../../support/after-test.ts";
 import { aCompany, anAccount, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -12,14 +11,13 @@ const DAY_MS = 86_400_000;
 const WORKSPACE = /^\/v1\/(accounts|contacts|signals|account-insights)/;
 
 /** Rigs of files are for tests that read the tier from its file. */
-const start = async <Rig extends Pick<SyncRig, "sync" | "close">>(
+const start = async <Rig extends Pick<SyncRig, "sync">>(
   rigOf: (service: FakeService, env: Record<string, string>, clock: Clock) => Promise<Rig>,
   env: Record<string, string> = {},
 ) => {
   const service = createFakeService(emptyData());
   const clock = simulatedClock();
   const rig = await rigOf(service, env, clock);
-  afterTest(() => rig.close());
   /** Paths of the Full Access routes that a sync asks for. */
   const asked = async (request: Parameters<SyncRig["sync"]>[0] = {}) => {
     const before = service.log.length;
@@ -92,10 +90,7 @@ test("Full Access gained is noticed by the probe, and the same sync reads all it
 test("an account list that fails does not hold up contacts and signals", async () => {
   const { service, asked, rig } = await start(startSyncRig);
   service.data.contacts.push({ id: "p1", organizationId: "o1" });
-  service.options = {
-    ...service.options,
-    before: ({ path }) => (path === "/v1/accounts" ? { status: 500, body: "" } : undefined),
-  };
+  service.answerInstead(({ path }) => (path === "/v1/accounts" ? { status: 500, body: "" } : undefined));
   const { paths } = await asked();
   expect(new Set(paths)).toEqual(new Set(["/v1/accounts", "/v1/contacts", "/v1/signals", "/v1/signals/counts"]));
   expect(await rig.rows("select id from contacts")).toEqual([{ id: "p1" }]);

@@ -1,7 +1,6 @@
 // Lists whose answers are paid and cannot be used are asked for less and less often, and the report says so. Shows P21.
 import { expect, test } from "vitest";
 import { UnusableBook } from "../../../../../src/sync/run/state/unusable-book.ts";
-import { afterTest } from "../../../../support/after-test.ts";
 import { anOrganization } from "../../../../support/fake-data.ts";
 import { createFakeService, type FakeOptions, type FakeRequest } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -24,7 +23,6 @@ const started = async (
   };
   const clock = simulatedClock();
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: streams }, clock);
-  afterTest(() => rig.close());
   const stream = async (name: string, request: Parameters<typeof rig.sync>[0] = {}) => {
     const { error, report } = await rig.sync(request);
     await clock.sleep(HOUR_MS);
@@ -58,11 +56,9 @@ test("a list of another shape costs three credits once, then one at growing inte
 
 test("headers of 17 KB, which no answer can be read behind, cost a list one credit a sync, then at growing intervals", async () => {
   const { service, rig, clock } = await started(2, "accounts,contacts", () => false);
-  service.options = {
-    ...service.options,
-    before: ({ path }) =>
-      path === "/v1/contacts" ? { status: 200, body: {}, headers: { "x-debug": "y".repeat(17_000) } } : undefined,
-  };
+  service.answerInstead(({ path }) =>
+    path === "/v1/contacts" ? { status: 200, body: {}, headers: { "x-debug": "y".repeat(17_000) } } : undefined,
+  );
   const syncs: unknown[] = [];
   for (const _ of [1, 2, 3, 4]) {
     const from = service.log.length;

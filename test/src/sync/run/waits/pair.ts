@@ -190,10 +190,7 @@ const heldService = async () => {
   let firstHeaders: Readonly<Record<string, string>> | undefined;
   const arrived = deferred();
   const released = deferred();
-  source.options = {
-    ...source.options,
-    before: ({ path }) => (held === null ? undefined : path === held ? answers.held : answers.others),
-  };
+  source.answerInstead(({ path }) => (held === null ? undefined : path === held ? answers.held : answers.others));
   const answer: FakeService["answer"] = (...request) => {
     const plain = source.answer(...request);
     return source.log.length === 1 ? { ...plain, headers: { ...plain.headers, ...firstHeaders } } : plain;

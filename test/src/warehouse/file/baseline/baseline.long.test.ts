@@ -7,10 +7,11 @@ import { vocabulary } from "../../../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../../../src/core/config/config.ts";
 import { readBaseline } from "../../../../../src/warehouse/file/baseline/baseline.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
+import { seededRandom } from "../../../../support/chance.ts";
 import { aContact, anAccount, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../../../support/fake-service.ts";
 import { dumpMirror } from "../../../../support/mirror-dump.ts";
-import { type SyncRig, seededRandom, simulatedClock, startSyncRig } from "../../../../support/sync-rig.ts";
+import { type SyncRig, simulatedClock, startSyncRig } from "../../../../support/sync-rig.ts";
 import { tempDir } from "../../temp-dir.ts";
 
 let rig: SyncRig;

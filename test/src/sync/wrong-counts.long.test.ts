@@ -1,43 +1,32 @@
-// Lists whose count is higher than the records that they return (docs/decisions/end-of-a-list.md). Shows P20.
+// Lists whose count is higher than the records that they return, or ends before them: at 10,000, as of search engines, or at
+// another number (docs/decisions/end-of-a-list.md). Shows P20.
 import { expect, test } from "vitest";
-import type { Clock } from "../../../src/core/clock.ts";
-import { afterTest } from "../../support/after-test.ts";
 import { aJob, anOrganization, aSignal } from "../../support/fake-data.ts";
-import { createFakeService, type FakeData, type FakeService } from "../../support/fake-service.ts";
+import { counting, createFakeService, type FakeData, type FakeService } from "../../support/fake-service.ts";
 import { type MemoryRig, startMemoryRig } from "../../support/memory-rig.ts";
 import { hurriedClock } from "../../support/sync-rig.ts";
 
 const DAY_MS = 86_400_000;
+const dated = (id: number) => ({ updatedAt: new Date(Date.UTC(2026, 0, 1) + id * 60_000).toISOString() });
+/** An organization with so many signals. */
+const signals = (rows: number) => {
+  const data = anOrganization(1);
+  data.signals = Array.from({ length: rows }, (_, row) => aSignal(row + 1, dated(row + 1)));
+  return data;
+};
 const LISTS = ["accounts", "contacts", "signals", "news_articles", "job_openings", "earnings_calls", "filings"];
-
-/** The service, but its lists count `ghosts()` records more than they return. */
-const miscounting = (service: FakeService, ghosts: () => number): FakeService => ({
-  ...service,
-  answer: (path, query) => {
-    const answer = service.answer(path, query);
-    const { meta, ...body } = answer.body as { meta?: { totalCount?: number } };
-    if (meta?.totalCount === undefined || path.startsWith("/v1/usage")) return answer;
-    return { ...answer, body: { ...body, meta: { ...meta, totalCount: meta.totalCount + ghosts() } } };
-  },
-});
 
 const startRig = async (options: { ghosts?: number; data?: FakeData } = {}) => {
   const counts = { ghosts: options.ghosts ?? 1 };
   const data = options.data ?? anOrganization(4);
   const service = createFakeService(data, { maxPerPage: 10, overPage: "honest" });
-  const base = hurriedClock();
-  let ahead = 0;
-  const clock: Clock = { ...base, now: () => base.now() + ahead };
+  const clock = hurriedClock();
   const rig = await startMemoryRig(
-    miscounting(service, () => counts.ghosts),
+    counting(service, (count) => count + counts.ghosts),
     {},
     clock,
   );
-  afterTest(() => rig.close());
-  const pass = (ms: number) => {
-    ahead += ms;
-  };
-  return { rig, data, service, counts, pass };
+  return { rig, data, service, counts, clock };
 };
 
 const spentBy = async (rig: MemoryRig, request: Parameters<MemoryRig["sync"]>[0] = {}) => {
@@ -45,9 +34,6 @@ const spentBy = async (rig: MemoryRig, request: Parameters<MemoryRig["sync"]>[0]
   expect(error).toBeNull();
   return report;
 };
-
-const count = async (rig: MemoryRig, table: string) =>
-  (await rig.query(`SELECT count(*)::INTEGER AS n FROM ${table}`))[0]?.n;
 
 test("a gap that a second walk confirms costs nothing more: each later sync asks for changes alone", async () => {
   const { rig } = await startRig();
@@ -78,10 +64,10 @@ test("--full still reads every list whole", async () => {
 test("a count that moves asks for another walk, which finds a row that changes do not show", async () => {
   const { rig, data } = await startRig();
   for (let sync = 0; sync < 3; sync += 1) await spentBy(rig);
-  const rows = Number(await count(rig, "signals"));
+  const rows = rig.rows("signals").length;
   data.signals.push(aSignal(9, { updatedAt: "2020-01-01T00:00:00Z" }));
   await spentBy(rig);
-  expect(await count(rig, "signals")).toBe(rows + 1);
+  expect(rig.rows("signals").length).toBe(rows + 1);
   expect((await spentBy(rig)).credits.spent).toBe(3);
 });
 
@@ -89,27 +75,24 @@ test("a row of a company's list that is counted before it is returned is mirrore
   const data = anOrganization(2);
   const openings = Array.from({ length: 25 }, (_, n) => aJob(`j${n}`));
   data.lists.c_1 = { ...data.lists.c_1, "job-openings": openings };
-  const { rig, counts, pass } = await startRig({ ghosts: 0, data });
+  const { rig, counts, clock } = await startRig({ ghosts: 0, data });
   await spentBy(rig);
   expect((await spentBy(rig)).credits.spent).toBe(3);
   // A week later the lists are due, and count a record that they do not return yet.
-  pass(8 * DAY_MS);
+  await clock.sleep(8 * DAY_MS);
   counts.ghosts = 1;
   await spentBy(rig, { streams: ["job_openings"] });
   counts.ghosts = 0;
   openings.push(aJob("late"));
   await spentBy(rig, { streams: ["job_openings"] });
-  expect(await count(rig, "job_openings WHERE id = 'late'")).toBe(1);
+  expect(rig.rows("job_openings", "id")).toContainEqual({ id: "late" });
 });
 
 test.each([
   { what: "ends far before its count", rows: 45, from: 1_000, most: [45, 35] },
   { what: "returns empty pages from a row on", rows: 1_000, from: 40, most: [45, 35] },
 ])("a list that $what is not paged through to its count", async ({ rows, from, most }) => {
-  const data = anOrganization(1);
-  const dated = (id: number) => ({ updatedAt: new Date(Date.UTC(2026, 0, 1) + id * 60_000).toISOString() });
-  data.signals = Array.from({ length: rows }, (_, row) => aSignal(row + 1, dated(row + 1)));
-  const service = createFakeService(data, { maxPerPage: 10 });
+  const service = createFakeService(signals(rows), { maxPerPage: 10 });
   const cut: FakeService = {
     ...service,
     answer: (path, query) => {
@@ -119,15 +102,14 @@ test.each([
     },
   };
   const rig = await startMemoryRig(
-    miscounting(cut, () => 1_000 - rows),
+    counting(cut, (count) => count + 1_000 - rows),
     { DUCKMIRROR_STREAMS: "signals" },
   );
-  afterTest(() => rig.close());
   const spent: number[] = [];
   for (let sync = 0; sync < 4; sync += 1) {
     const { error, report } = await rig.sync();
     expect(error).toBeNull();
-    const held = Number(await count(rig, "signals"));
+    const held = rig.rows("signals").length;
     expect(report.streams[0]).toMatchObject({
       complete: false,
       unconfirmed: 1_000 - held,
@@ -135,9 +117,69 @@ test.each([
     });
     spent.push(report.credits.spent);
   }
-  expect(Number(await count(rig, "signals"))).toBeGreaterThanOrEqual(Math.min(rows, from));
+  expect(rig.rows("signals").length).toBeGreaterThanOrEqual(Math.min(rows, from));
   // Pages that were in flight together are paid for; later ones are not requested.
   expect(spent[0]).toBeLessThanOrEqual(most[0] ?? 0);
   expect(spent[1]).toBeLessThanOrEqual(most[1] ?? 0);
   expect(spent.slice(2)).toEqual([1, 1]);
+});
+
+const CAP = 10_000;
+
+const capped = (service: FakeService, cap = CAP): FakeService => counting(service, (count) => Math.min(cap, count));
+
+test("rows behind a count that ends at 10,000 are read before the list is called complete, and changes cost one credit", async () => {
+  const data = signals(CAP + 1_500);
+  const service = createFakeService(data, { maxPerPage: 1_000 });
+  const rig = await startMemoryRig(capped(service), { DUCKMIRROR_STREAMS: "signals" });
+  const first = await rig.sync();
+  expect(first.error).toBeNull();
+  expect(rig.rows("signals")).toHaveLength(CAP + 1_500);
+  data.signals.push(aSignal(CAP + 2_000, dated(CAP + 2_000)));
+  const second = await rig.sync();
+  expect(rig.rows("signals")).toHaveLength(CAP + 1_501);
+  expect(second.report.credits.spent).toBe(1);
+});
+
+test.each([
+  { rows: 1_000, maxPerPage: 100, credits: 11 },
+  { rows: 1_000, maxPerPage: 300, credits: 4 },
+  { rows: 999, maxPerPage: 100, credits: 10 },
+  { rows: 2_300, maxPerPage: 100, credits: 26 },
+  { rows: 2_300, maxPerPage: 300, credits: 9 },
+])("$rows rows in pages of $maxPerPage, counted up to 1,000, are all read", async ({ rows, maxPerPage, credits }) => {
+  const data = signals(rows);
+  const service = createFakeService(data, { maxPerPage });
+  const rig = await startMemoryRig(capped(service, 1_000), { DUCKMIRROR_STREAMS: "signals" });
+  const first = await rig.sync();
+  expect(rig.rows("signals")).toHaveLength(rows);
+  expect(first.report.credits.spent).toBeLessThanOrEqual(credits);
+  expect(first.report.streams[0]?.complete).toBe(true);
+  data.signals.push(aSignal(5_000, dated(5_000)));
+  const second = await rig.sync();
+  expect(rig.rows("signals")).toHaveLength(rows + 1);
+  if (rows !== 1_000) expect(second.report.credits.spent).toBe(1);
+  const third = await rig.sync();
+  expect([rig.rows("signals").length, third.report.credits.spent]).toEqual([rows + 1, 1]);
+});
+
+test("rows behind a count that is cut off at any number are read where a page shows it, at one credit a page", async () => {
+  const service = createFakeService(signals(430), { maxPerPage: 100 });
+  const rig = await startMemoryRig(capped(service, 250), { DUCKMIRROR_STREAMS: "signals" });
+  const first = await rig.sync();
+  expect(rig.rows("signals")).toHaveLength(430);
+  expect(first.report.credits.spent).toBeLessThanOrEqual(6);
+  expect(first.report.streams[0]).toMatchObject({ complete: false, unconfirmed: 180 });
+  expect((await rig.sync()).report.credits.spent).toBe(1);
+});
+
+test("a service that refuses the page behind a round count confirms it", async () => {
+  const service = createFakeService(signals(1_000), { maxPerPage: 100 });
+  service.answerInstead(({ query }) =>
+    Number(query.page) > 10 ? { status: 400, body: { error: "no such page" } } : undefined,
+  );
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "signals" });
+  const { error, report } = await rig.sync();
+  expect(error).toBeNull();
+  expect(report).toMatchObject({ credits: { spent: 10 }, streams: [{ complete: true }] });
 });

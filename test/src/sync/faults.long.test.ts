@@ -56,15 +56,6 @@ test.each([1, 2, 3])(
   },
 );
 
-test("one page that fails five times is asked for six times, the others once", async () => {
-  const setup = await behind({ rules: [{ fault: 503, path: "/v1/signals", query: { page: 2 }, times: 5 }] });
-  expect((await setup.rig.sync()).error).toBeNull();
-  const asked = (page: number) =>
-    setup.proxy.passed.filter(({ url }) => url.startsWith(`/v1/signals?page=${page}&`)).length;
-  expect([asked(1), asked(2)]).toEqual([1, 6]);
-  expect(await counts(setup)).toEqual(whole(setup));
-});
-
 test.each(["reset-after", "not-http"])(
   "%s on every request for one list fails that list, and the next run heals it",
   async (fault) => {
@@ -80,14 +71,6 @@ test.each(["reset-after", "not-http"])(
     expect(await counts(setup)).toEqual(whole(setup));
   },
 );
-
-test("a storm of refusals in the middle of a run is waited out", async () => {
-  const setup = await behind({
-    rules: [{ fault: { kind: "status", status: 429, retry_after: 20 }, after: 8, times: 25 }],
-  });
-  expect((await setup.rig.sync()).error).toBeNull();
-  expect(await counts(setup)).toEqual(whole(setup));
-});
 
 test("a service that goes down for good ends the run after a few failures, and the next one goes on", async () => {
   const setup = await behind({ rules: [{ fault: "reset-before", after: 8 }] });

@@ -118,14 +118,6 @@ test("a 404 has its row if the run ends before the service's address is sure", a
   expect(requests.map(({ status, charge }) => [status, charge])).toEqual([[404, "free"]]);
 });
 
-test("a verdict that ends the run ends it at once", async () => {
-  const { fetch, codes } = fetcherOf([refused(401)]);
-  const { result, requests } = await fetch();
-  expect(result).toEqual({ kind: "ended" });
-  expect(requests).toMatchObject([{ status: 401, charge: "free" }]);
-  expect(codes()).toEqual(["CREDENTIALS_REFUSED"]);
-});
-
 test("without a credit nothing is sent; between two attempts it ends the run, since nothing else could use one better", async () => {
   const none = fetcherOf([ok], { maxCredits: 0 });
   expect((await none.fetch()).result).toMatchObject({ kind: "no-credit", error: { code: "BUDGET_SPENT" } });
@@ -133,13 +125,4 @@ test("without a credit nothing is sent; between two attempts it ends the run, si
   const one = fetcherOf([invalid], { maxCredits: 1 });
   expect((await one.fetch()).result).toEqual({ kind: "ended" });
   expect(one.codes()).toEqual(["BUDGET_SPENT"]);
-});
-
-test("a stream whose requests fail one after the other is failing, until one is answered", async () => {
-  const failing = [1, 2, 3].flatMap(() => Array<ApiOutcome>(6).fill(refused(500)));
-  const { fetch, fetcher } = fetcherOf([...failing, ok]);
-  for (const _ of [1, 2, 3]) expect((await fetch()).result.kind).toBe("failed");
-  expect(fetcher.isFailing("signals")).toBe(true);
-  while ((await fetch()).result.kind !== "answer");
-  expect(fetcher.isFailing("signals")).toBe(false);
 });

@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer, type FakeRequest } from "../../../support/fake-service.ts";
 import { useMirrored } from "../../../support/mirrored-rig.ts";
-import { startSyncRig } from "../../../support/sync-rig.ts";
 
 const BROKEN: FakeAnswer = { status: 500, body: { error: { message: "broken" } } };
 const LOGIN_PAGE: FakeAnswer = { status: 200, body: "<html><title>Sign in</title></html>" };
@@ -57,14 +56,6 @@ test("a service that begins to fail in the middle of a run ends it early", async
   const { error, sent } = await syncWhile(() => (++number > 15 ? BROKEN : undefined), { DUCKMIRROR_CONCURRENCY: "8" });
   expect(error?.code).toBe("SERVICE_FAILING");
   expect(sent.length).toBeLessThanOrEqual(15 + 3 * 6 + 9 + 6 * 8);
-});
-
-test("a first mirror of a service that fails ends after a few requests", async () => {
-  const service = createFakeService(anOrganization(20), { before: () => BROKEN });
-  const rig = await startSyncRig(service);
-  const { error } = await rig.sync();
-  expect(error?.exitCode).toBe(5);
-  expect(service.log.length).toBeLessThanOrEqual(60);
 });
 
 test("a stream whose every request fails is tried to its end; the other streams are done", async () => {

@@ -152,22 +152,11 @@ describe("changes", () => {
     expect(forecast.streams.find(({ stream }) => stream === "account_insights")).toMatchObject({ due: 0, requests: 8 });
   });
 
-  test("what syncs within a minute find is spread over an hour, not multiplied to a day", () => {
-    const soon = { ...aRun(12), days: new Map([["accounts", 10 / 86_400]]) };
-    expect(ratesOf([soon], STREAM_NAMES).followUpsPerDay.get("account_insights")).toBe(240);
-    const hourly = Array.from({ length: 4 }, () => ({ ...aRun(3), days: new Map([["accounts", 1 / 24]]) }));
-    expect(ratesOf(hourly, STREAM_NAMES).followUpsPerDay.get("account_insights")).toBeCloseTo(24, 5);
-  });
-
   test("work that is foreseen once is kept apart from what changes bring", () => {
     const { forecast } = planned(aContext(20, { companies: ["acme.com"] }), ratesOf([aRun(5)], STREAM_NAMES));
     const of = (name: StreamName) => forecast.streams.find(({ stream }) => stream === name);
     expect(of("filings")).toMatchObject({ due: 0, once: 1, requests: 1 });
     expect(of("account_insights")).toMatchObject({ due: 0, once: 0, requests: 6 });
-  });
-
-  test("runs whose forecast was only a lower bound teach nothing", () => {
-    expect(ratesOf([{ ...aRun(500), atLeast: true }], STREAM_NAMES)).toEqual(NO_RATES);
   });
 });
 

@@ -104,29 +104,3 @@ test("an arrival that waits is made durable in the archive before it waits, and 
   await expect(waiting).rejects.toThrow("no disk");
   expect(written).toEqual([]);
 });
-
-test("after a transaction that failed nothing is written, because a later cursor may have passed its rows", async () => {
-  const written: number[] = [];
-  let left = 1;
-  const committer = createCommitter({
-    clock: standingClock(0),
-    warehouse: {
-      commit: async ({ scopes }) => {
-        if (left-- === 1) throw new TypeError("no memory");
-        written.push(scopes.length);
-        return [];
-      },
-    },
-    archive: { flush: async () => undefined },
-    runId: "r1",
-    takeQuota: () => null,
-  });
-  const states = [unreadState("filings", "c1", "r1")];
-  const failed = committer.commit({ ...NOW, states });
-  const behind = committer.commit({ ...NOW, states });
-  await expect(failed).rejects.toThrow("no memory");
-  await expect(behind).rejects.toThrow("no memory");
-  await expect(committer.commit({ ...NOW, states })).rejects.toThrow("no memory");
-  expect(written).toEqual([]);
-  expect([committer.waiting(), committer.waitingBytes()]).toEqual([0, 0]);
-});

@@ -12,6 +12,7 @@ import {
   alone,
   configOf,
   contextOf,
+  ENDS_WITH_CREDIT,
   type Enter,
   FAST,
   refused,
@@ -19,7 +20,6 @@ import {
   SHORT_MS,
   useCompleteMirror,
 } from "./pair.ts";
-import { runnable, type WaitName } from "./table.ts";
 
 const aMirror = useCompleteMirror();
 const between = (least: number, most: number) => (ms: number) => ms >= least && ms <= most;
@@ -27,7 +27,9 @@ const between = (least: number, most: number) => (ms: number) => ms >= least && 
 /** With fewer requests at once than it announces, the second one fills this window. */
 const TWO_A_MINUTE = { "ratelimit-limit": "2", "ratelimit-remaining": "1", "ratelimit-reset": "60" };
 
-const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
+const BY_CREDIT = "credits of this run";
+
+const ENTER: Readonly<Record<string, Enter>> = {
   turn: alone({}, between(50_000, 61_000), { headers: TWO_A_MINUTE }),
   "Retry-After": alone({ ...FAST, DUCKMIRROR_CONCURRENCY: "2" }, between(1_700_000, 1_801_000), {
     others: refused(429, { "retry-after": "1800" }),
@@ -40,7 +42,7 @@ const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
     connect: openOwnAccess,
     waits: () => arrived.then(allIsAsked),
   }),
-  "credits of this run": async ({ clock, url, dataDir, arrived, answerFirst }) => {
+  [BY_CREDIT]: async ({ clock, url, dataDir, arrived, answerFirst }) => {
     answerFirst();
     const config = configOf(url, dataDir, { ...FAST, DUCKMIRROR_MAX_CREDITS: "2" });
     return { clock, config, connect: openOwnAccess, waits: () => arrived.then(allIsAsked) };
@@ -48,7 +50,7 @@ const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
 };
 
 for (const [wait, enter] of Object.entries(ENTER)) {
-  for (const end of runnable(wait)) {
+  for (const end of [...ENDS_WITH_CREDIT, ...(wait === BY_CREDIT ? (["budget"] as const) : [])]) {
     test(`a run that waits for ${wait} ends at once by ${end}`, async () => runPair(await aMirror(), enter, end));
   }
 }

@@ -19,7 +19,12 @@ import { createFakeService, type FakeAnswer, type FakeService } from "../../../.
 import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 import { type StandingClock, standingClock } from "../../../../support/standing-clock.ts";
 import { hurriedClock } from "../../../../support/sync-rig.ts";
-import type { EndName } from "./table.ts";
+
+/** A second signal ends the process in its handler, whatever it waits for; a copy that is published ends by itself. */
+export type EndName = "stop" | "budget" | "quota" | "credentials" | "signal" | "time limit" | "fault";
+
+/** Ends of a run that waits with a credit in its hand: its allowance is not spent. */
+export const ENDS_WITH_CREDIT = ["stop", "quota", "credentials", "signal", "time limit", "fault"] as const;
 
 /** How far the run's clock moves after its end, ms. */
 const AT_ONCE_MS = 1_000;
@@ -146,7 +151,7 @@ export const allIsAsked = async (): Promise<void> => {
   for (let turns = 0; turns < 200; turns++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-export const CODES: Partial<Record<EndName, number>> = {
+const CODES: Readonly<Partial<Record<EndName, number>>> = {
   stop: EXIT.interrupted,
   signal: EXIT.interrupted,
   quota: EXIT.budget,
@@ -304,8 +309,6 @@ export const runPair = async (dataDir: string, enter: Enter, end: EndName, onThe
     case "fault":
       cut();
       break;
-    case "second signal":
-      throw new Error("a process of its own");
     default:
       end satisfies never;
   }

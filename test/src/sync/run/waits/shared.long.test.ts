@@ -16,6 +16,7 @@ import {
   configOf,
   contextOf,
   deferred,
+  ENDS_WITH_CREDIT,
   type Enter,
   FAST,
   runPair,
@@ -24,7 +25,6 @@ import {
   TOKEN,
   useCompleteMirror,
 } from "./pair.ts";
-import { runnable, type WaitName } from "./table.ts";
 
 const aMirror = useCompleteMirror();
 const RESETS_AT = Date.now() + 10 * 86_400_000;
@@ -74,7 +74,7 @@ const counting = (connect: OpenAccess) => {
   return { connect: connected, underWay: () => underWay };
 };
 
-const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
+const ENTER: Readonly<Record<string, Enter>> = {
   "credits of other processes": async ({ clock, url, dataDir, arrived, answerFirst }) => {
     answerFirst();
     const redis = await aRedis();
@@ -101,46 +101,38 @@ const ENTER: Readonly<Partial<Record<WaitName, Enter>>> = {
   },
 };
 
-/** Whether a figure is older than the run is seen on Redis's clock, which does not stand: tests of their own, below. */
-const needsRealTime = (end: string) => end === "budget";
-
 for (const [wait, enter] of Object.entries(ENTER)) {
-  for (const end of runnable(wait).filter((each) => !needsRealTime(each))) {
+  for (const end of ENDS_WITH_CREDIT) {
     test(`a run that waits for ${wait} ends at once by ${end}`, async () => runPair(await aMirror(), enter, end));
   }
 }
 
-const BUDGET: Readonly<Partial<Record<WaitName, (redis: { url: string }) => Promise<OpenAccess>>>> = {
-  "credits of other processes": async (redis) => sharedAccess(await aConnection(redis)),
-};
-
-for (const [wait, connectOf] of Object.entries(BUDGET)) {
-  test(`a run that waits for ${wait} ends at once by budget`, async () => {
-    const redis = await aRedis();
-    const asked = deferred();
-    const release = deferred();
-    let requests = 0;
-    const server = await startFakeServer(service(), async () => {
-      requests += 1;
-      asked.resolve();
-      await release.promise;
-    });
-    onTestFinished(() => server.close());
-    const config = configOf(server.url, await aMirror(), { ...FAST, REDIS_URL: redis.url });
-    const ledger = ledgerOf(await aConnection(redis), config, systemClock);
-    await ledger.settle("none", "free", { quota: left(1), sentAt: Date.now() });
-    const running = syncJob(config, SYNC, {
-      ...contextOf(standingClock(SHORT_MS)),
-      clock: systemClock,
-      connect: await connectOf(redis),
-      signal: new AbortController().signal,
-    });
-    await asked.promise;
-    // Said again after the run began: it is believed.
-    await ledger.settle("none", "free", { quota: left(1), sentAt: Date.now() });
-    release.resolve();
-    const { error } = await running;
-    expect(error).toMatchObject({ exitCode: EXIT.budget });
-    expect(requests).toBe(1);
+// Whether a figure is older than the run is seen on Redis's clock, which does not stand.
+test("a run that waits for credits of other processes ends at once by budget", async () => {
+  const redis = await aRedis();
+  const asked = deferred();
+  const release = deferred();
+  let requests = 0;
+  const server = await startFakeServer(service(), async () => {
+    requests += 1;
+    asked.resolve();
+    await release.promise;
   });
-}
+  onTestFinished(() => server.close());
+  const config = configOf(server.url, await aMirror(), { ...FAST, REDIS_URL: redis.url });
+  const ledger = ledgerOf(await aConnection(redis), config, systemClock);
+  await ledger.settle("none", "free", { quota: left(1), sentAt: Date.now() });
+  const running = syncJob(config, SYNC, {
+    ...contextOf(standingClock(SHORT_MS)),
+    clock: systemClock,
+    connect: sharedAccess(await aConnection(redis)),
+    signal: new AbortController().signal,
+  });
+  await asked.promise;
+  // Said again after the run began: it is believed.
+  await ledger.settle("none", "free", { quota: left(1), sentAt: Date.now() });
+  release.resolve();
+  const { error } = await running;
+  expect(error).toMatchObject({ exitCode: EXIT.budget });
+  expect(requests).toBe(1);
+});

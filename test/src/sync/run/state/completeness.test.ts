@@ -1,7 +1,6 @@
-// Which rows a walk leaves unconfirmed, and what a run's report says of each stream.
+// Which rows a walk leaves unconfirmed.
 import { describe, expect, test } from "vitest";
-import { streamSpec } from "../../../../../src/catalog/streams.ts";
-import { completenessOf, missingParents, unconfirmedIn } from "../../../../../src/sync/run/state/completeness.ts";
+import { unconfirmedIn } from "../../../../../src/sync/run/state/completeness.ts";
 
 describe("rows that a walk leaves unconfirmed", () => {
   test.each([
@@ -26,53 +25,5 @@ describe("rows that a walk leaves unconfirmed", () => {
     ],
   ])("%j: %s", (list, rows, because) => {
     expect(unconfirmedIn(list)).toEqual(rows === null ? null : { rows, because });
-  });
-});
-
-const proven = new Map([["accounts", { complete: true, unconfirmed: 0, scopes: 1 }]]);
-
-describe("a stream in a run's report", () => {
-  test("is complete if its lists are proven and the run left nothing of it", () => {
-    expect(completenessOf(proven, "accounts", { failed: null, left: false })).toEqual({
-      complete: true,
-      unconfirmed: 0,
-    });
-  });
-
-  test("is not if the run failed in it or left some of its work", () => {
-    expect(completenessOf(proven, "accounts", { failed: "X: y", left: true })).toMatchObject({
-      complete: false,
-      reason: "X: y",
-    });
-    expect(completenessOf(proven, "accounts", { failed: null, left: true })).toMatchObject({
-      complete: false,
-      reason: "the run ended before it was read",
-    });
-  });
-
-  test("keeps the reason why its lists are not proven", () => {
-    const unproven = { complete: false, unconfirmed: 4, reason: "a walk", scopes: 1 };
-    const of = completenessOf(new Map([["accounts", unproven]]), "accounts", { failed: "X", left: true });
-    expect(of).toEqual({ complete: false, unconfirmed: 4, reason: "a walk" });
-    expect(completenessOf(new Map(), "accounts", { failed: null, left: false })).toMatchObject({
-      complete: false,
-      reason: "never read",
-    });
-  });
-});
-
-describe("a stream below accounts or companies that had nothing to read", () => {
-  const missing = (stream: "filings" | "account_insights" | "signals", requests = 0, scopes = 0) => {
-    const known = new Map([[stream, { complete: false, unconfirmed: 0, scopes }]]);
-    return missingParents(streamSpec(stream), { proven: known, requests });
-  };
-
-  test("names what is missing above it", () => {
-    expect(missing("filings")).toMatchObject({ code: "PARENTS_MISSING", context: { parents: "companies" } });
-    expect(missing("account_insights")).toMatchObject({ context: { parents: "accounts" } });
-  });
-
-  test("is no fault if it has read something, now or before, or stands alone", () => {
-    expect([missing("filings", 1), missing("filings", 0, 1), missing("signals")]).toEqual([null, null, null]);
   });
 });

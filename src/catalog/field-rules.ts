@@ -1,6 +1,7 @@
 // Field rules: fields that are never stored, or stored only as a keyed hash. The catalog decides which fields a rule
 // may name: the mirror needs keys, dates of change and links.
 
+import type { RuledFields } from "../core/config/field-settings.ts";
 import type { Vocabulary } from "../core/config/settings.ts";
 import type { FieldSpec } from "./fields.ts";
 import { STREAM_NAMES, type StreamName, streamSpec, wantedContent } from "./streams.ts";
@@ -61,16 +62,6 @@ export interface FieldPath {
   readonly path: readonly string[];
 }
 
-/** Allowed rules for the fields of one table. */
-export interface RuledTable {
-  /** Documented fields that may be excluded. */
-  readonly excludable: readonly string[];
-  /** Excludable fields that are texts or lists of texts, so a hash fits their column. */
-  readonly hashable: readonly string[];
-  /** Field → reason why the mirror needs it. */
-  readonly needed: Readonly<Record<string, string>>;
-}
-
 const neededFields = (table: TableName): Readonly<Record<string, string>> => {
   const needed: Record<string, string> = {};
   for (const name of STREAM_NAMES) {
@@ -93,7 +84,7 @@ const neededFields = (table: TableName): Readonly<Record<string, string>> => {
 const holdsText = ({ columnType, allowed }: FieldSpec): boolean =>
   (columnType === "VARCHAR" || columnType === "VARCHAR[]") && allowed === undefined;
 
-const ruledTable = (table: TableName): RuledTable => {
+const ruledTable = (table: TableName): RuledFields => {
   const needed = neededFields(table);
   const free = tableSpec(table).fields.filter(({ name }) => !Object.hasOwn(needed, name));
   return {
@@ -104,7 +95,7 @@ const ruledTable = (table: TableName): RuledTable => {
 };
 
 /** Table → allowed rules for its fields. Tables of figures are absent. */
-export const ruledTables = (): Readonly<Record<string, RuledTable>> =>
+export const ruledTables = (): Readonly<Record<string, RuledFields>> =>
   Object.fromEntries(TABLE_NAMES.filter((name) => !FIGURES.has(name)).map((name) => [name, ruledTable(name)]));
 
 /** `contacts.email` as a path; null when the table does not exist. */

@@ -1,6 +1,8 @@
 // The service around the routes: token, rate limit, credits, request history, faults. Takes one request, returns one
 // response; independent of any HTTP server. Source: API.md, "Authentication", "Limits", "Errors".
+
 import type { Clock } from "../core/clock.ts";
+import { detailOf } from "../core/errors.ts";
 import { type Quota, writeEnvelope } from "../replica/envelope.ts";
 import type { RawQuery } from "../replica/query/params.ts";
 import { matchRoute, type RouteMatch } from "../replica/query/route-match.ts";
@@ -177,8 +179,6 @@ const parseBody = (request: SandboxRequest): unknown => {
   }
 };
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** A refusal with the body that the faults ask for. */
 const refusal = ({ quirks }: Faults, code: RefusalCode, status: number, message: string): SandboxResponse => {
   const kind = quirks.errorBody ?? "json";
@@ -190,7 +190,7 @@ const refusal = ({ quirks }: Faults, code: RefusalCode, status: number, message:
 const refused = (faults: Faults, error: unknown): SandboxResponse =>
   error instanceof Refusal
     ? refusal(faults, error.code, error.status, error.message)
-    : refusal(faults, "internal", 500, messageOf(error));
+    : refusal(faults, "internal", 500, detailOf(error));
 
 /** What all requests share. */
 interface Desk extends ServiceOptions {

@@ -92,7 +92,7 @@ test(`${KILLS} kills while files of a folder change: the manifest's set equals a
   const tally = createTally();
   const readAll = async (folder: string) => {
     const store = folderStore("files", folder);
-    const manifest = (await readSet(store, new AbortController().signal))?.manifest;
+    const manifest = (await readSet(store, new AbortController().signal))?.list;
     if (manifest === undefined) return null;
     const rows: Record<string, readonly string[]> = {};
     for (const table of manifest.tables) {

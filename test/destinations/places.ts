@@ -201,7 +201,7 @@ export const eachTestIn = ({ start, make }: PlaceKind) => {
 };
 
 export const manifestOf = async (place: TestPlace): Promise<SetManifest | null> =>
-  (await readSet(await place.store(), new AbortController().signal))?.manifest ?? null;
+  (await readSet(await place.store(), new AbortController().signal))?.list ?? null;
 
 /** Rows of the set, by table. */
 export const rowsOf = (place: TestPlace, manifest: SetManifest, folder: string) =>

@@ -10,7 +10,7 @@ import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { readCheckResults } from "../../warehouse/read/check-results.ts";
 import { type Look, looksSince } from "../../warehouse/read/looks.ts";
-import { onSnapshot } from "../../warehouse/read/mirror-reader.ts";
+import { onSnapshot } from "../../warehouse/read/query.ts";
 import { type AlertEvent, eventId } from "../message.ts";
 import type { Position } from "../store/rule-store.ts";
 

@@ -1,7 +1,8 @@
 // Port of what holds a set of files: a folder, or object storage. Keys are relative, with forward slashes.
 import { randomUUID } from "node:crypto";
+import type { z } from "zod";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
-import { hasMoreValues } from "../../core/json.ts";
+import { hasMoreValues, jsonOrNull } from "../../core/json.ts";
 
 // Failed calls of object storage, whatever the service, as errors of this program. PURE.
 
@@ -198,6 +199,39 @@ export const replaceText = async (
   const condition = before === null ? { ifNoneMatch: "*" as const } : { ifMatch: before.etag };
   if (await store.put(key, text, condition, signal)) return true;
   return (await store.get(key, signal))?.text === text;
+};
+
+/** The list of what a destination holds, with the tag that replaces it. */
+export interface ReadList<T> {
+  readonly list: T;
+  readonly etag: string;
+}
+
+/** null: the store holds none yet. Throws DESTINATION_FAILED where it holds something else. */
+export const readList = async <T>(
+  store: ObjectStore,
+  key: string,
+  schema: z.ZodType<T>,
+  signal: AbortSignal,
+): Promise<ReadList<T> | null> => {
+  const found = await store.get(key, signal);
+  if (found === null) return null;
+  const read = schema.safeParse(jsonOrNull(found.text));
+  if (read.success) return { list: read.data, etag: found.etag };
+  const detail = `its ${key} is not one of a delivery (${detailOf(read.error).slice(0, 200)})`;
+  throw new DuckmirrorError("DESTINATION_FAILED", { name: store.name, detail }, { cause: read.error });
+};
+
+/** Replaces the list that was read. Throws DESTINATION_OVERTAKEN when another delivery did so meanwhile. */
+export const commitList = async <T>(
+  store: ObjectStore,
+  key: string,
+  list: T,
+  before: ReadList<T> | null,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (await replaceText(store, key, `${JSON.stringify(list, null, 1)}\n`, before, signal)) return;
+  throw new DuckmirrorError("DESTINATION_OVERTAKEN", { name: store.name });
 };
 
 /** Work with a store of this name, whose errors about destinations become those of `failed`. */

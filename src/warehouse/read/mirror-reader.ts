@@ -2,15 +2,13 @@
 import { z } from "zod";
 import type { StreamName } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";
-import { type Database, openDatabase } from "../duckdb/database.ts";
-import { readError } from "../duckdb/duck-errors.ts";
-import type { DatabaseOptions } from "../duckdb/instance.ts";
+import type { Database } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { rowOf } from "../duckdb/statements.ts";
 import { type DateField, type RowsOfDay, readRowsPerDay } from "../load/suspects.ts";
 import { countRows } from "../load/walks.ts";
 import { type ChangeCounts, type ScopeState, scopeSchema } from "../record/checkpoint.ts";
-import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
+import { onSnapshot } from "./query.ts";
 
 export interface MirrorReader extends ChangeCounts {
   readonly database: Database;
@@ -48,34 +46,6 @@ export const mirrorReader = (database: Database): MirrorReader => ({
   rowsPerDay: (field) => readRowsPerDay(database, field),
 });
 
-/** Memory of a command that answers from the snapshot and ends. */
-export const FOR_ONE_ANSWER: DatabaseOptions = { memoryLimit: "1GB" };
-
-/**
- * Opens a published snapshot for the program's own statements: read-only, in this process, without a lock. Throws SNAPSHOT_MISSING,
- * SNAPSHOT_DAMAGED, CATALOG_REFUSED, QUERY_FAILED. The caller closes it.
- */
-export const openSnapshot = async (snapshot: string, options: DatabaseOptions = {}): Promise<Database> => {
-  await assertOwnSnapshot(snapshot);
-  return openDatabase(snapshot, { ...options, readOnly: true, lockedDown: true }).catch((error: unknown) => {
-    throw readError(error, snapshot);
-  });
-};
-
-/** Runs `work` on a snapshot. Throws as `openSnapshot`. */
-export const onSnapshot = async <T>(
-  snapshot: string,
-  work: (database: Database) => Promise<T>,
-  options: DatabaseOptions = {},
-): Promise<T> => {
-  const database = await openSnapshot(snapshot, options);
-  try {
-    return await work(database);
-  } finally {
-    await database.close();
-  }
-};
-
-/** The same with a reader of the mirror's state. */
+/** Runs `work` on a snapshot with a reader of the mirror's state. Throws as `openSnapshot`. */
 export const readSnapshot = <T>(snapshot: string, work: (reader: MirrorReader) => Promise<T>): Promise<T> =>
   onSnapshot(snapshot, (database) => work(mirrorReader(database)));

@@ -1,13 +1,42 @@
-// Runs the program's own read-only SQL on the snapshot, in process. SQL of users runs in a separate process
+// Opens the snapshot, and runs the program's own read-only SQL on it, in process. SQL of users runs in a separate process
 // (warehouse/user-sql).
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
-import { fileError, withOurGuess } from "../duckdb/duck-errors.ts";
+import { type Database, openDatabase } from "../duckdb/database.ts";
+import { fileError, readError, withOurGuess } from "../duckdb/duck-errors.ts";
 import { fromDuck } from "../duckdb/duck-values.ts";
-import { openInstance } from "../duckdb/instance.ts";
+import { type DatabaseOptions, openInstance } from "../duckdb/instance.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
 import { assertWhole } from "../duckdb/row-answers.ts";
 import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
 import type { QueryCursor, QueryResult } from "../user-sql/query-output.ts";
+
+/** Memory of a command that answers from the snapshot and ends. */
+export const FOR_ONE_ANSWER: DatabaseOptions = { memoryLimit: "1GB" };
+
+/**
+ * Opens a published snapshot for the program's own statements: read-only, in this process, without a lock. Throws SNAPSHOT_MISSING,
+ * SNAPSHOT_DAMAGED, CATALOG_REFUSED, QUERY_FAILED. The caller closes it.
+ */
+export const openSnapshot = async (snapshot: string, options: DatabaseOptions = {}): Promise<Database> => {
+  await assertOwnSnapshot(snapshot);
+  return openDatabase(snapshot, { ...options, readOnly: true, lockedDown: true }).catch((error: unknown) => {
+    throw readError(error, snapshot);
+  });
+};
+
+/** Runs `work` on a snapshot. Throws as `openSnapshot`. */
+export const onSnapshot = async <T>(
+  snapshot: string,
+  work: (database: Database) => Promise<T>,
+  options: DatabaseOptions = {},
+): Promise<T> => {
+  const database = await openSnapshot(snapshot, options);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+};
 
 export interface QueryRequest {
   readonly snapshot: string;

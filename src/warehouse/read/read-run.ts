@@ -7,7 +7,7 @@ import { readError } from "../duckdb/duck-errors.ts";
 import { numberOf, sqlText, textsOf } from "../duckdb/sql-files.ts";
 import type { ReadSql } from "../duckdb/statements.ts";
 import { looksSince } from "./looks.ts";
-import { onSnapshot } from "./mirror-reader.ts";
+import { onSnapshot } from "./query.ts";
 
 // When a file was begun. A replay fills a new one, whose rows may hold other values under the same times and runs: by new
 // field rules, or by a program that reads a response another way.

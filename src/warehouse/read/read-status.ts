@@ -9,7 +9,7 @@ import { rowOf } from "../duckdb/statements.ts";
 import { assertReadable } from "../user-sql/own-snapshot.ts";
 import { readCheckResults } from "./check-results.ts";
 import { type Look, looksSince, readPublishedAt } from "./looks.ts";
-import { onSnapshot } from "./mirror-reader.ts";
+import { onSnapshot } from "./query.ts";
 import { readCredits } from "./read-credits.ts";
 
 const count = z.number();

@@ -12,7 +12,7 @@ import { orBroken } from "../../../core/report/sync-report.ts";
 import type { Bought, MirrorDoor } from "../../../mcp/door.ts";
 import { createMcpServer, openPurse, parsePurse } from "../../../mcp/server.ts";
 import type { LookupQuestion } from "../../../sync/rows/lookup-outcome.ts";
-import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/mirror-reader.ts";
+import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/query.ts";
 import { createQueryProcesses } from "../../../warehouse/user-sql/user-query.ts";
 import { type CommandContext, defineCommand, option } from "../../command.ts";
 import { serviceContext } from "../../context.ts";

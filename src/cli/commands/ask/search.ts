@@ -5,7 +5,7 @@ import { snapshotPath } from "../../../core/data-dir.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { momentBefore } from "../../../core/time.ts";
-import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/mirror-reader.ts";
+import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/query.ts";
 import { type Found, MOST_FOUND, search } from "../../../warehouse/read/search/search.ts";
 import { jsonText } from "../../../warehouse/record/json-text.ts";
 import { audited } from "../../audited.ts";

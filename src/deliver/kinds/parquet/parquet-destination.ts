@@ -9,17 +9,15 @@ import type { SettingsOf } from "../../../core/config/destinations/destination-s
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
 import type { Database } from "../../../warehouse/duckdb/database.ts";
 import { statementError } from "../../../warehouse/duckdb/duck-errors.ts";
-import { type Part, partsOf } from "../../../warehouse/export/manifest.ts";
+import { MANIFEST_NAME, type Part, partsOf } from "../../../warehouse/export/manifest.ts";
 import { exportTables } from "../../../warehouse/export/tables.ts";
 import { eachPart, lastRun, openForParts, WHOLE_PARQUET, writePart } from "../../../warehouse/export/write-parts.ts";
 import type { Delivered, DeliveredRows, DeliverySource, Destination, DestinationContext } from "../../destination.ts";
-import { assertConditional, type ObjectStore } from "../../stores/object-store.ts";
+import { assertConditional, commitList, type ObjectStore } from "../../stores/object-store.ts";
 import { storeOf } from "../../stores/open-store.ts";
 import {
-  commitSet,
   isSweepDue,
   partKey,
-  type ReadSet,
   readSet,
   type SetEntry,
   type SetManifest,
@@ -156,8 +154,8 @@ const deliverSet = async (
   source: DeliverySource,
   signal: AbortSignal,
 ): Promise<Delivered> => {
-  const read: ReadSet | null = await readSet(store, signal);
-  const before = read?.manifest ?? null;
+  const read = await readSet(store, signal);
+  const before = read?.list ?? null;
   // Refuses a set of another mirror, and a set that is ahead.
   const names = (await source.tablesSince(before?.delivered ?? null)).map(({ name }) => name);
   if (before === null) await assertConditional(store, signal);
@@ -183,7 +181,7 @@ const deliverSet = async (
       await sweep(store, new Set(named), { graceMs, now }, signal);
     }
     after = { version: 1, format: "parquet", delivery, ...set };
-    await commitSet(store, read, after, signal);
+    await commitList(store, MANIFEST_NAME, after, read, signal);
   }
   if (after !== null) await updateLists(store, before, after, signal);
   const changes = changesOf(before, brought);
@@ -199,7 +197,7 @@ const deliverSet = async (
 /** Opens nothing yet. The store is closed with the destination. */
 export const parquetDestination = (store: ObjectStore, options: ParquetOptions): Destination => ({
   // No request takes longer than the store allows.
-  position: async () => (await readSet(store, new AbortController().signal))?.manifest.delivered ?? null,
+  position: async () => (await readSet(store, new AbortController().signal))?.list.delivered ?? null,
   deliver: (source, signal) => deliverSet(store, options, source, signal),
   close: async () => store.close(),
 });

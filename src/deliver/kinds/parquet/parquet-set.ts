@@ -4,10 +4,9 @@
 // written and put back after the last, so that the next delivery finishes what a killed one left.
 
 import { z } from "zod";
-import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { timeMs } from "../../../core/time.ts";
 import { entrySchema, MANIFEST_NAME, type ManifestEntry } from "../../../warehouse/export/manifest.ts";
-import { type ObjectStore, replaceText, type StoredText } from "../../stores/object-store.ts";
+import { type ObjectStore, type ReadList, readList } from "../../stores/object-store.ts";
 
 // `_manifest.json` of a delivered set: the parts that belong together, and how far the set has come. It is written last, and
 // only if nobody else wrote it since it was read.
@@ -33,38 +32,9 @@ const setSchema = z.object({
 export type SetEntry = ManifestEntry;
 export type SetManifest = z.output<typeof setSchema>;
 
-/** A manifest as read, with the tag that replaces it. */
-export interface ReadSet {
-  readonly manifest: SetManifest;
-  readonly etag: string;
-}
-
-const parsed = ({ text, etag }: StoredText, name: string): ReadSet => {
-  try {
-    return { manifest: setSchema.parse(JSON.parse(text)), etag };
-  } catch (error) {
-    const detail = `its ${MANIFEST_NAME} is not one of a delivery (${detailOf(error).slice(0, 200)})`;
-    throw new DuckmirrorError("DESTINATION_FAILED", { name, detail }, { cause: error });
-  }
-};
-
 /** null: the store holds no set yet. Throws DESTINATION_FAILED where it holds something else. */
-export const readSet = async (store: ObjectStore, signal: AbortSignal): Promise<ReadSet | null> => {
-  const found = await store.get(MANIFEST_NAME, signal);
-  return found === null ? null : parsed(found, store.name);
-};
-
-/** Replaces the manifest that was read. Throws DESTINATION_OVERTAKEN when another delivery did so meanwhile. */
-export const commitSet = async (
-  store: ObjectStore,
-  before: ReadSet | null,
-  manifest: SetManifest,
-  signal: AbortSignal,
-): Promise<void> => {
-  const text = `${JSON.stringify(manifest, null, 1)}\n`;
-  if (await replaceText(store, MANIFEST_NAME, text, before, signal)) return;
-  throw new DuckmirrorError("DESTINATION_OVERTAKEN", { name: store.name });
-};
+export const readSet = (store: ObjectStore, signal: AbortSignal): Promise<ReadList<SetManifest> | null> =>
+  readList(store, MANIFEST_NAME, setSchema, signal);
 
 // Parts that belong to no set: those of earlier sets go after a grace period, so that readers of the earlier manifest can
 // finish; those of deliveries that did not end go after a day.
@@ -156,12 +126,12 @@ export const updateLists = async (
     }
     const found = await readSet(store, signal);
     if (found === null) return;
-    if (found.manifest.delivery === wanted.delivery) {
+    if (found.list.delivery === wanted.delivery) {
       await store.put(MARK, wanted.delivery, null, signal);
       return;
     }
     // Another delivery came after this one: its lists may have been overwritten here.
     known = null;
-    wanted = found.manifest;
+    wanted = found.list;
   }
 };

@@ -11,7 +11,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import type { MemoryPlan } from "../../../core/config/memory-plan.ts";
-import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
+import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import { jsonOrNull } from "../../../core/json.ts";
 import { isoTime, timeMs } from "../../../core/time.ts";
 import { openForParts } from "../../../warehouse/export/write-parts.ts";
@@ -24,7 +24,15 @@ import {
   type DestinationContext,
   isUpToDate,
 } from "../../destination.ts";
-import { assertConditional, type LocalFile, type ObjectStore, replaceText } from "../../stores/object-store.ts";
+import {
+  assertConditional,
+  commitList,
+  type LocalFile,
+  type ObjectStore,
+  type ReadList,
+  readList,
+  replaceText,
+} from "../../stores/object-store.ts";
 import { storeOf } from "../../stores/open-store.ts";
 
 const LIST = "snapshots.json";
@@ -56,20 +64,10 @@ const listSchema = z.object({
   data: z.array(entrySchema).min(1),
 });
 
-interface ReadList {
-  readonly list: z.output<typeof listSchema>;
-  readonly etag: string;
-}
+type SnapshotList = z.output<typeof listSchema>;
 
 /** null: the store holds no snapshots yet. Throws DESTINATION_FAILED. */
-const readList = async (store: ObjectStore, signal: AbortSignal): Promise<ReadList | null> => {
-  const found = await store.get(LIST, signal);
-  if (found === null) return null;
-  const list = listSchema.safeParse(jsonOrNull(found.text));
-  if (list.success) return { list: list.data, etag: found.etag };
-  const detail = `its ${LIST} is not one of a delivery (${detailOf(list.error).slice(0, 200)})`;
-  throw new DuckmirrorError("DESTINATION_FAILED", { name: store.name, detail });
-};
+const readSnapshots = (store: ObjectStore, signal: AbortSignal) => readList(store, LIST, listSchema, signal);
 
 /** A number that no other delivery has. */
 const takeNumber = async (store: ObjectStore, above: number, delivery: string, signal: AbortSignal) => {
@@ -94,19 +92,12 @@ export const nextEntries = (
     .map((entry) => ({ ...entry, at: isoTime(entry.at) }));
 };
 
-/** Throws DESTINATION_OVERTAKEN when another delivery wrote the list since it was read. */
-const commitList = async (
-  store: ObjectStore,
-  before: ReadList | null,
-  list: ReadList["list"],
-  signal: AbortSignal,
-): Promise<void> => {
-  if (await replaceText(store, LIST, `${JSON.stringify(list, null, 1)}\n`, before, signal)) return;
-  throw new DuckmirrorError("DESTINATION_OVERTAKEN", { name: store.name });
-};
-
 /** Removes every file of a number up to `last` that is not listed: a delivery with a lower one can no longer commit it. */
-const removeUnlisted = async (store: ObjectStore, { list }: Pick<ReadList, "list">, signal: AbortSignal) => {
+const removeUnlisted = async (
+  store: ObjectStore,
+  { list }: Pick<ReadList<SnapshotList>, "list">,
+  signal: AbortSignal,
+) => {
   const listed = new Set(list.data.map(({ n }) => n));
   const last = list.data[0]?.n ?? 0;
   const gone: string[] = [];
@@ -128,7 +119,7 @@ const bringNow = async (store: ObjectStore, entry: Entry, file: () => Promise<Lo
   await store.put(NOW_NOTE, "null\n", null, signal);
   await store.upload(NOW, local, signal);
   await store.put(NOW_NOTE, `${JSON.stringify(entry)}\n`, null, signal);
-  const newest = (await readList(store, signal))?.list.data[0]?.n;
+  const newest = (await readSnapshots(store, signal))?.list.data[0]?.n;
   if (newest !== entry.n) throw new DuckmirrorError("DESTINATION_OVERTAKEN", { name: store.name });
   return local.bytes;
 };
@@ -145,10 +136,10 @@ const readFacts = async (source: DeliverySource, memory: MemoryPlan | undefined)
 /** Adds the snapshot to those at the destination; returns the list. */
 const addSnapshot = async (
   store: ObjectStore,
-  before: ReadList | null,
+  before: ReadList<SnapshotList> | null,
   { source, file, ...options }: SnapshotOptions & { readonly source: DeliverySource; readonly file: LocalFile },
   signal: AbortSignal,
-): Promise<ReadList["list"]> => {
+): Promise<SnapshotList> => {
   if (before === null) await assertConditional(store, signal);
   const entries = before?.list.data ?? [];
   const delivery = randomUUID();
@@ -160,7 +151,7 @@ const addSnapshot = async (
   const data = [...nextEntries(entries, fresh, options.keeping, options.clock.now())];
   const list = { v: 1 as const, delivery, delivered: { ...source.position }, data };
   try {
-    await commitList(store, before, list, signal);
+    await commitList(store, LIST, list, before, signal);
   } catch (error) {
     // The one that overtook this one has removed what it found, and may have done so before this file came.
     if (isCode(error, "DESTINATION_OVERTAKEN")) await store.delete([fileKey(n), takenKey(n)], signal);
@@ -180,7 +171,7 @@ const deliverSnapshot = async (
   source: DeliverySource,
   signal: AbortSignal,
 ): Promise<Delivered> => {
-  const before = await readList(store, signal);
+  const before = await readSnapshots(store, signal);
   const from = before?.list.delivered ?? null;
   // Refuses snapshots of another mirror, and those that are ahead.
   await source.tablesSince(from);
@@ -203,7 +194,7 @@ const deliverSnapshot = async (
 
 /** Opens nothing yet. The store is closed with the destination. */
 export const snapshotDestination = (store: ObjectStore, options: SnapshotOptions): Destination => ({
-  position: async () => (await readList(store, new AbortController().signal))?.list.delivered ?? null,
+  position: async () => (await readSnapshots(store, new AbortController().signal))?.list.delivered ?? null,
   deliver: (source, signal) => deliverSnapshot(store, options, source, signal),
   close: async () => store.close(),
 });

@@ -7,7 +7,7 @@ import { instant } from "../../duckdb/duck-values.ts";
 import { numberOf, sqlText, textsOf } from "../../duckdb/sql-files.ts";
 import type { ReadSql } from "../../duckdb/statements.ts";
 import { fileVersion } from "../looks.ts";
-import { FOR_ONE_ANSWER, openSnapshot } from "../mirror-reader.ts";
+import { FOR_ONE_ANSWER, openSnapshot } from "../query.ts";
 import type { Change, ChangePage } from "./change.ts";
 import { type ChangeHead, readVersions } from "./versions.ts";
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
-import { openSnapshot } from "../../../../src/warehouse/read/mirror-reader.ts";
+import { openSnapshot } from "../../../../src/warehouse/read/query.ts";
 import { assertForeignCatalog, assertOwnCatalog } from "../../../../src/warehouse/user-sql/own-snapshot.ts";
 import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 import { tempDir } from "../temp-dir.ts";

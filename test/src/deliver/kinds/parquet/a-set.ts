@@ -36,7 +36,7 @@ export const deliver = (dataDir: string, dir: string, options: DeliverOptions = 
 export const manifestOf = async (dir: string): Promise<SetManifest> => {
   const found = await readSet(folderStore("files", dir), new AbortController().signal);
   if (found === null) throw new Error(`${dir} holds no set`);
-  return found.manifest;
+  return found.list;
 };
 
 /** Parquet files in the folder, named by the manifest or not. */

@@ -7,15 +7,17 @@ import { standingClock } from "../../../../support/standing-clock.ts";
 const LATER = { loads: [], requests: [], states: [], bytes: 10, canWait: true } as const;
 const NOW = { ...LATER, canWait: false } as const;
 
-/** A committer over a warehouse that notes the size of each transaction, in arrivals. */
-const rig = (flush: () => Promise<void> = async () => undefined) => {
+/** A committer over a warehouse that notes the size of each transaction, in arrivals; of these, the first may fail. */
+const rig = (flush: () => Promise<void> = async () => undefined, failsFirst = false) => {
   const clock = standingClock(0);
   const written: number[] = [];
   let flushes = 0;
+  let left = 1;
   const committer = createCommitter({
     clock,
     warehouse: {
       commit: async ({ scopes }) => {
+        if (failsFirst && left-- === 1) throw new TypeError("no memory");
         written.push(scopes.length);
         return [];
       },
@@ -103,4 +105,14 @@ test("an arrival that waits is made durable in the archive before it waits, and 
   committer.setPaced(false);
   await expect(waiting).rejects.toThrow("no disk");
   expect(written).toEqual([]);
+});
+
+test("after a transaction that failed nothing is written, because a later cursor may have passed its rows", async () => {
+  const { committer, written, commit } = rig(undefined, true);
+  const [failed, behind] = [commit(NOW), commit(NOW)];
+  await expect(failed).rejects.toThrow("no memory");
+  await expect(behind).rejects.toThrow("no memory");
+  await expect(commit(NOW)).rejects.toThrow("no memory");
+  expect(written).toEqual([]);
+  expect([committer.waiting(), committer.waitingBytes()]).toEqual([0, 0]);
 });

@@ -144,6 +144,7 @@ export const simulate = (plan: PlanName, size: number, options: MonthOptions = {
       shapes: new Map(),
       largestPage: PAGE,
       totals,
+      usage: { historyDays: 30, breakdowns: ["endpoint"] },
     },
   });
   const forecasts = createForecasts(RUN_EVERY, STREAM_NAMES);

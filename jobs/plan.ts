@@ -13,15 +13,14 @@ import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
 import { type Waiting, waitingJson } from "../src/core/state/unusable-answers.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { isoTimeOrNull } from "../src/core/time.ts";
-import { readSpent } from "../src/sync/plan/budgets/budget-book.ts";
-import { type Cut, withinBudgets } from "../src/sync/plan/budgets/caps.ts";
+import { type Cut, readSpent, withinBudgets } from "../src/sync/plan/budgets.ts";
 import { type Credits, creditsNow, grantOf, readLastQuota, readRollOver } from "../src/sync/plan/credits.ts";
 import { type ContentPrice, contentPrices, priceText } from "../src/sync/plan/forecast/content-prices.ts";
 import { type Forecast, forecastOf } from "../src/sync/plan/forecast/forecast.ts";
 import { type Outlook, outlookOf } from "../src/sync/plan/forecast/outlook.ts";
 import { ratesOf, readPastRuns } from "../src/sync/plan/forecast/past-runs.ts";
 import { createPlanner } from "../src/sync/plan/make-plan.ts";
-import { countedBy, readShapes } from "../src/sync/plan/remembered.ts";
+import { countedBy, shapesIn } from "../src/sync/plan/remembered.ts";
 import { readEmptyMirror } from "../src/warehouse/file/empty-mirror.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { type MirrorReader, readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
@@ -67,7 +66,7 @@ const reportOn = async (
   const { withContent = [] } = request;
   const content = [...config.content, ...withContent];
   const options = { ...syncOptions({ ...config, content }, request), ...countedBy(checked, config.rowScope) };
-  const shapes = await readShapes(warehouse);
+  const shapes = shapesIn(await warehouse.capabilities());
   const tier = await readTier(config.dataDir);
   // Before the tier is known, the plan is that of an organization with Full Access.
   const access = tier === null ? "open" : accessOf(tier, now, request.allowMassDelete ?? false);

@@ -1,5 +1,5 @@
 -- Purpose: credits already spent in this day and period, for budgets. Grain: one row per stream and kind of work.
--- Parameters: $1 start of the period, $2 start of the day. Readers: src/sync/plan/budgets/budget-book.ts.
+-- Parameters: $1 start of the period, $2 start of the day. Readers: src/sync/plan/budgets.ts.
 SELECT
   stream,
   work,

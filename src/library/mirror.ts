@@ -82,7 +82,7 @@ export type {
 } from "../core/report/sync-report.ts";
 export type { Waiting } from "../core/state/unusable-answers.ts";
 export type { Delivered, DeliveredRows, LeftOut, Position } from "../deliver/destination.ts";
-export type { Cut } from "../sync/plan/budgets/caps.ts";
+export type { Cut } from "../sync/plan/budgets.ts";
 export type { Credits } from "../sync/plan/credits.ts";
 export type { ContentPrice, ContentWay } from "../sync/plan/forecast/content-prices.ts";
 export type { Forecast, ForecastReason, StreamForecast } from "../sync/plan/forecast/forecast.ts";

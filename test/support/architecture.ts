@@ -54,7 +54,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   "src/sync": ["verify", "lookup", "run", "recovery", "plan", "request", "list", "rows"],
   "src/sync/run": [ITS_FILES, "settle", "state"],
   "src/sync/list": [ITS_FILES, "parts", "ways", "coverage"],
-  "src/sync/plan": ["forecast", "budgets", ITS_FILES],
+  "src/sync/plan": ["forecast", ITS_FILES],
   "src/queue": [
     "worker",
     "dead-letters",

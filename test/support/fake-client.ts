@@ -65,6 +65,7 @@ export const plainRun = (streams: readonly StreamName[], more: Partial<SyncOptio
   reconcileEveryMs: 1e15,
   budgets: {},
   rowScope: {},
+  usage: { historyDays: 30, breakdowns: ["endpoint"] },
   eraseOutside: false,
   publish: { everyMs: 0, belowBytes: 0 },
   largestPage: 40,

@@ -16,7 +16,7 @@ import {
   type RefusedRow,
   uncountable,
 } from "./state.ts";
-import { readHeadAgain, startWatermark } from "./ways/changes.ts";
+import { startWatermark } from "./ways/changes.ts";
 import { startFilter } from "./ways/filter.ts";
 import { coverageOf, type Progress, withPageSize } from "./ways/progress.ts";
 import { startWalk } from "./ways/walk.ts";
@@ -78,7 +78,8 @@ export const readByFilter = <L extends Active>(list: L, { perPage: size }: ListS
 export const readChangesAgain = <L extends Active>(list: L): L => {
   const { reading, startedAt, stream } = list;
   if (reading.progress.kind !== "watermark") return list;
-  return { ...list, reading: anotherWay(reading, readHeadAgain(reading.progress, startedAt - overlapMs(stream))) };
+  const { size } = reading.progress.coverage;
+  return { ...list, reading: anotherWay(reading, startWatermark({ size, since: startedAt - overlapMs(stream) })) };
 };
 
 /** Mirrored rows of a walk whose pages came side by side and share no row; null: they share rows, or came one after the other. */

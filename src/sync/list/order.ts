@@ -1,5 +1,6 @@
 // What a plan orders to be read: one list, or one record, and in which way. The state of its reading is in state.ts.
 import type { StreamName } from "../../catalog/streams.ts";
+import type { Work } from "../../warehouse/record/checkpoint.ts";
 
 /** Way of reading a scope. */
 export type ScopeMode =
@@ -12,6 +13,21 @@ export type ScopeMode =
   | "resolve"
   | "detail"
   | "capture";
+
+const WORK_OF_MODE: Readonly<Record<ScopeMode, Work>> = {
+  walk: "walk",
+  watermark: "look",
+  filter: "look",
+  known: "look",
+  log: "reading",
+  capture: "reading",
+  "on-change": "record",
+  resolve: "record",
+  detail: "content",
+};
+
+/** The kind of work that budgets and the ledger count it as. */
+export const workOf = (mode: ScopeMode): Work => WORK_OF_MODE[mode];
 
 export interface ReadingOrder {
   readonly stream: StreamName;

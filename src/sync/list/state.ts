@@ -163,7 +163,7 @@ export const progressOf = (state: ListState): Progress | null => readingOf(state
 export const requestsOf = (state: ListState): Requests => (isActive(state) ? state.requests : NO_REQUESTS);
 
 export const NO_ROWS = { inserted: 0, updated: 0 };
-export const NO_REQUESTS: Requests = { wanted: [], unsent: [], uncommitted: 0 };
+const NO_REQUESTS: Requests = { wanted: [], unsent: [], uncommitted: 0 };
 
 /** What a reading knows before its first page. */
 export const emptyReading = (

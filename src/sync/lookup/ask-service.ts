@@ -22,7 +22,7 @@ import { createQuotaRecorder } from "../rows/quota-recorder.ts";
 import { createEnding, type Ending } from "../run/state/ending.ts";
 import { type LookupFound, nothingFound } from "./mirror-answer.ts";
 
-export interface AskDeps {
+interface AskDeps {
   readonly dataDir: string;
   readonly runId: string;
   readonly sender: Sender;
@@ -37,7 +37,7 @@ export interface AskDeps {
   readonly timeLimitMs: number;
 }
 
-export interface AskResult {
+interface AskResult {
   readonly found: LookupFound;
   readonly credits: number;
 }

@@ -3,12 +3,13 @@ import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/stre
 import type { Budgets } from "../../core/config/planning/budget-settings.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { TierAccess } from "../../core/state/tier.ts";
+import { counted } from "../../core/text/units.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import { type ListShape, proofOf } from "../list/form.ts";
-import type { ReadingOrder } from "../list/order.ts";
+import { type ReadingOrder, workOf } from "../list/order.ts";
 import { storedCursor } from "../list/ways/progress.ts";
-import type { UsageOptions } from "./usage-scopes.ts";
+import type { UsageChoice } from "./usage-scopes.ts";
 
 export interface Candidate extends ReadingOrder {
   readonly because: string;
@@ -70,7 +71,7 @@ export interface MirrorView {
   }[];
 }
 
-export interface DueOptions {
+export interface DueOptions extends UsageChoice {
   readonly streams: readonly StreamName[];
   /** Streams were named on the command line, so their captures are due at any age. */
   readonly named: boolean;
@@ -91,8 +92,6 @@ export interface DueOptions {
   readonly totals?: ReadonlyMap<string, number>;
   /** Rows of a page of the lists that `check` asked for; unset: it never asked. */
   readonly pageSizes?: ReadonlyMap<string, number>;
-  /** What of the usage routes is read; unset: the defaults. */
-  readonly usage?: UsageOptions;
   /** True for companies that may be gone, by what this run has read; unset: none. `tracked`: an account links to it. */
   readonly suspected?: (companyId: string, tracked: boolean) => boolean;
 }
@@ -101,9 +100,8 @@ const DAY_MS = 86_400_000;
 
 export const stateKey = (stream: string, scope: string): string => `${stream}\n${scope}`;
 
-export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 export const age = (ms: number): string =>
-  ms >= 2 * DAY_MS ? plural(Math.round(ms / DAY_MS), "day") : plural(Math.max(1, Math.round(ms / 3_600_000)), "hour");
+  ms >= 2 * DAY_MS ? counted(Math.round(ms / DAY_MS), "day") : counted(Math.max(1, Math.round(ms / 3_600_000)), "hour");
 
 export interface Context {
   readonly view: MirrorView;
@@ -184,8 +182,6 @@ export const staleness = (
   return since > maxAge(context, stream) ? `older than ${age(maxAge(context, stream))}` : null;
 };
 
-const LOOKS: readonly string[] = ["watermark", "filter", "known"];
-
 /**
  * What was interrupted in a list: its walk, or only a look at what changed. A look says nothing about the rows that did not
  * change, so it takes the place of no walk that is due. null: nothing was interrupted. A cursor that cannot be read counts
@@ -193,5 +189,5 @@ const LOOKS: readonly string[] = ["watermark", "filter", "known"];
  */
 export const interruptedWork = (state: Pick<ScopeState, "status" | "cursor">): "walk" | "look" | null => {
   if (state.status !== "walking") return null;
-  return LOOKS.includes(storedCursor(state.cursor)?.progress.kind ?? "") ? "look" : "walk";
+  return workOf(storedCursor(state.cursor)?.progress.kind ?? "walk") === "look" ? "look" : "walk";
 };

@@ -1,6 +1,7 @@
 // Due work for companies: inputs to resolve, profiles that are missing, old or lack content, and the lists of every followed
 // company.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
+import { counted } from "../../core/text/units.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
 import type { ScopeMode } from "../list/order.ts";
@@ -14,7 +15,6 @@ import {
   isDueByFull,
   type MirrorView,
   maxAge,
-  plural,
   single,
   staleness,
   stateKey,
@@ -213,7 +213,7 @@ export const companyListReads = (context: Context, stream: StreamSpec): readonly
     if (state.walkedAt === null && !isOnlyUncounted(state)) return candidate("walk", "no complete walk yet");
     if (left === "look") return candidate("known", "resumes where it was interrupted", "interrupted");
     if (hint !== undefined)
-      return candidate("known", `hinted by ${plural(hint.count, `new ${hint.type} signal`)}`, "missing or hinted");
+      return candidate("known", `hinted by ${counted(hint.count, `new ${hint.type} signal`)}`, "missing or hinted");
     const stale = staleness(context, stream, state);
     if (stale === null) return [];
     if (state.walkedAt === null) return candidate("walk", stale, "due", true);

@@ -2,8 +2,8 @@
 // (docs/PLANNING.md).
 // Pure: takes the state of the mirror, returns candidates. Reads no clock and sends nothing.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
-import type { BudgetedWork } from "../../core/config/planning/budget-settings.ts";
-import type { ScopeMode } from "../list/order.ts";
+import { workOf } from "../list/order.ts";
+import { budgetsOf } from "./budgets.ts";
 import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import { companyListReads, companyProfiles, inputsToResolve } from "./companies.ts";
 import { capture, insights, organizationList, signalContent, usageWork } from "./organization.ts";
@@ -37,17 +37,6 @@ export const askable = ({ view, options }: Context): readonly StreamName[] => {
   return streams.filter((name) => streamSpec(name).tier === "public" || (access === "probe" && name === "accounts"));
 };
 
-/** Modes that a budget of looks, walks or content limits, and when such work was last done. */
-const BUDGETED: Readonly<
-  Partial<Record<ScopeMode, { readonly budget: BudgetedWork; readonly at: "checkedAt" | "walkedAt" }>>
-> = {
-  watermark: { budget: "looks", at: "checkedAt" },
-  filter: { budget: "looks", at: "checkedAt" },
-  known: { budget: "looks", at: "checkedAt" },
-  walk: { budget: "walks", at: "walkedAt" },
-  detail: { budget: "content", at: "checkedAt" },
-};
-
 /**
  * True when a budget's `min_interval` since the last reading is not over. What was never read, or not to its end, is read
  * at any time; so is everything with --full.
@@ -55,13 +44,13 @@ const BUDGETED: Readonly<
 const isTooSoon = ({ view, options }: Context, { stream, scope, mode }: Candidate): boolean => {
   const state = view.states.get(stateKey(stream, scope));
   if (options.full || state === undefined || state.status === "walking") return false;
+  if (mode === "walk" && state.walkedAt === null) return false;
   // A time in the future, by a clock that was ahead, is as young as any.
   const since = (at: number | null) => (at === null ? Number.POSITIVE_INFINITY : Math.max(0, view.now - at));
-  const kind = BUDGETED[mode];
-  if (mode === "walk" && state.walkedAt === null) return false;
-  const ofKind = kind === undefined ? 0 : (options.budgets[kind.budget]?.minIntervalMs ?? 0);
-  const ofStream = options.budgets[stream]?.minIntervalMs ?? 0;
-  return since(state.checkedAt) < ofStream || (kind !== undefined && since(state[kind.at]) < ofKind);
+  return budgetsOf(options.budgets, { stream, work: workOf(mode) }).some(({ of, minIntervalMs }) => {
+    const isOfWalks = "work" in of && of.work === "walk";
+    return since(isOfWalks ? state.walkedAt : state.checkedAt) < minIntervalMs;
+  });
 };
 
 /** Every due scope, most valuable first; equal ones in a stable order. */

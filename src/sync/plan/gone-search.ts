@@ -7,7 +7,7 @@ import { counted } from "../../core/text/units.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { acceptedGap } from "../../warehouse/record/checkpoint.ts";
 import { type CountingMemory, countingMemory, countingName, isUsable } from "../list/parts/memory.ts";
-import { isWorthCounting, priceOfCounting, searchedList } from "../list/parts/price.ts";
+import { isWorthCounting, priceOfCounting } from "../list/parts/price.ts";
 import { endsAtWindow } from "../list/window.ts";
 import { isScoped } from "../rows/row-scope.ts";
 import { type Candidate, type Context, expectedPageSize, stateKey, walkPages } from "./candidate.ts";
@@ -34,8 +34,8 @@ const searchPrice = async (
     const days = await warehouse.rowsPerDay({ table: name, field: part.field });
     // A field that is not mirrored dates no row.
     if (days.length === 0) continue;
-    const list = searchedList(days, await warehouse.countRows(name), pageSize);
-    if (isWorthCounting(list, gone)) return priceOfCounting(list, gone);
+    const facts = { days, rows: await warehouse.countRows(name), pageSize };
+    if (isWorthCounting(facts, gone)) return priceOfCounting(facts, gone);
   }
   return null;
 };

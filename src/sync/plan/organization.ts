@@ -20,7 +20,7 @@ import {
   walkAge,
   walkPages,
 } from "./candidate.ts";
-import { HISTORY_SCOPE, USAGE_DEFAULTS, usageScopes } from "./usage-scopes.ts";
+import { HISTORY_SCOPE, usageScopes } from "./usage-scopes.ts";
 import { accountReadWorth, contentWorth, listWorth } from "./worth.ts";
 
 const DAY_MS = 86_400_000;
@@ -157,14 +157,14 @@ const OVERLAP_MS = DAY_MS;
  * counts. null: not known.
  */
 export const historyEntries = ({ options, view }: Context): number | null => {
-  const { usage = USAGE_DEFAULTS, totals } = options;
+  const { usage, totals } = options;
   const used = view.creditsUsed ?? totals?.get("usage") ?? null;
   return used === null ? null : used * Math.max(1, usage.historyDays / 30);
 };
 
 /** The request history from the last read on, but no older than configured. */
 const history = (context: Context, stream: StreamSpec): readonly Candidate[] => {
-  const { usage = USAGE_DEFAULTS } = context.options;
+  const { usage } = context.options;
   const { now, states } = context.view;
   const readAt = states.get(stateKey(stream.name, HISTORY_SCOPE))?.checkedAt ?? null;
   const since = Math.max(now - usage.historyDays * DAY_MS, readAt === null ? 0 : readAt - OVERLAP_MS);

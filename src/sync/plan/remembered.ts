@@ -7,7 +7,6 @@ import type { Checked } from "../../core/state/checked.ts";
 import { isProven, type KnownTier } from "../../core/state/tier.ts";
 import { type Unusable, unusablesSchema } from "../../core/state/unusable-answers.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
-import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type ListShape, listShapeSchema } from "../list/form.ts";
 import { filtersOf, scopeText } from "../rows/row-scope.ts";
 import { type DueOptions, dueAge } from "./candidate.ts";
@@ -34,9 +33,6 @@ export const storedShapesIn = (capabilities: ReadonlyMap<string, string>): Map<S
 /** The forms in which the next sync reads them. */
 export const shapesIn = (capabilities: ReadonlyMap<string, string>): Map<StreamName, ListShape> =>
   new Map([...storedShapesIn(capabilities)].map(([stream, shape]) => [stream, withContentAgain(shape)]));
-
-export const readShapes = async (warehouse: MirrorReader): Promise<Map<StreamName, ListShape>> =>
-  shapesIn(await warehouse.capabilities());
 
 export const rememberShape = (warehouse: Warehouse, stream: StreamName, shape: ListShape, now: number): Promise<void> =>
   warehouse.setCapability(shapeName(stream), JSON.stringify(shape), now);

@@ -6,21 +6,20 @@ export const HISTORY_SCOPE = "requests";
 /** Prefix of a scope that is a further breakdown. */
 const BREAKDOWN_SCOPE = "usage:";
 
-export interface UsageOptions {
+interface UsageOptions {
   /** Days of the request history; 0: none. */
   readonly historyDays: number;
   /** Values of `groupBy`. */
   readonly breakdowns: readonly string[];
 }
 
-export const USAGE_DEFAULTS: UsageOptions = { historyDays: 30, breakdowns: ["endpoint"] };
-
+/** What of the usage routes is read. */
 export interface UsageChoice {
-  readonly usage?: UsageOptions;
+  readonly usage: UsageOptions;
 }
 
 /** Scopes of the stream. The quota is read last (run/backlog.ts), so that it counts the others. */
-export const usageScopes = ({ usage = USAGE_DEFAULTS }: UsageChoice): readonly string[] => [
+export const usageScopes = ({ usage }: UsageChoice): readonly string[] => [
   QUOTA_SCOPE,
   ...usage.breakdowns.slice(1).map((name) => `${BREAKDOWN_SCOPE}${name}`),
   LIMITS_SCOPE,
@@ -28,5 +27,5 @@ export const usageScopes = ({ usage = USAGE_DEFAULTS }: UsageChoice): readonly s
 ];
 
 /** `groupBy` of a scope; undefined: no breakdown. */
-export const breakdownOf = (scope: string, { usage = USAGE_DEFAULTS }: UsageChoice): string | undefined =>
+export const breakdownOf = (scope: string, { usage }: UsageChoice): string | undefined =>
   scope.startsWith(BREAKDOWN_SCOPE) ? scope.slice(BREAKDOWN_SCOPE.length) : usage.breakdowns[0];

@@ -16,23 +16,13 @@ import { loadsOf } from "../rows/loads.ts";
 // Applies redaction to archived responses as they are read, because the rules may have changed since they were written.
 // The redactor itself is pure (api/redact.ts).
 
-/**
- * The redacted body; null if redaction changes nothing. A body that is no envelope gives null, too: nothing of it is
- * loaded.
- */
-const redactedBody = (body: Buffer, endpoint: EndpointName, redact: Redactor): Buffer | null => {
-  const reading = readEnvelope(body.toString("utf8"), endpoint);
-  if (!reading.ok) return null;
-  const { envelope } = reading.value;
-  const clean = redact(envelope, endpoint);
-  return clean === envelope ? null : Buffer.from(exactJson(clean));
-};
-
-/** The archived response under today's rules of redaction. */
+/** The archived response under today's rules of redaction. Of a body that is no envelope nothing is loaded, so it stays. */
 export const redactedResponse = (response: ArchivedResponse, redact: Redactor | null): ArchivedResponse => {
-  const { endpoint } = response.header;
-  const body = redact === null || !isEndpoint(endpoint) ? null : redactedBody(response.body, endpoint, redact);
-  return body === null ? response : { ...response, body };
+  const read = redact === null ? null : readArchived(response.header, response.body);
+  if (redact === null || read === null) return response;
+  const { envelope } = read.envelope;
+  const clean = redact(envelope, read.endpoint);
+  return clean === envelope ? response : { ...response, body: Buffer.from(exactJson(clean)) };
 };
 
 async function* redactedResponses(responses: AsyncIterable<ArchivedResponse>, redact: Redactor) {
@@ -44,6 +34,16 @@ export const redactingArchive = (archive: ArchiveStore, redact: Redactor | null)
   redact === null ? archive : { ...archive, responses: (runId) => redactedResponses(archive.responses(runId), redact) };
 
 export const isEndpoint = (name: string): name is EndpointName => Object.hasOwn(ENDPOINTS, name);
+
+/** The envelope of an archived body; null: it is none, or its route is not known. */
+export const readArchived = (
+  { endpoint }: Pick<ArchiveHeader, "endpoint">,
+  body: Buffer,
+): { readonly endpoint: EndpointName; readonly envelope: Envelope } | null => {
+  if (!isEndpoint(endpoint)) return null;
+  const reading = readEnvelope(body.toString("utf8"), endpoint);
+  return reading.ok ? { endpoint, envelope: reading.value } : null;
+};
 
 const queryOf = (url: string): Record<string, string> => {
   const start = url.indexOf("?");
@@ -61,12 +61,11 @@ export interface ArchivedAnswer extends ArchivedDetail {
 
 /** Parses an archived response; null when it is no envelope (it was archived because it was paid for). */
 export const parseArchived = (header: ArchiveHeader, body: Buffer): ArchivedAnswer | null => {
-  const { stream, endpoint } = header;
-  if (!isStreamName(stream) || !isEndpoint(endpoint)) return null;
-  const reading = readEnvelope(body.toString("utf8"), endpoint);
-  if (!reading.ok) return null;
+  const { stream } = header;
+  const read = readArchived(header, body);
+  if (read === null || !isStreamName(stream)) return null;
   const detail = archivedDetail.safeParse(header.detail).data ?? NO_DETAIL;
-  return { ...detail, header, stream, endpoint, query: queryOf(header.url), envelope: reading.value };
+  return { ...detail, ...read, header, stream, query: queryOf(header.url) };
 };
 
 /** Row loads of an archived response, the same as when it is received live. */

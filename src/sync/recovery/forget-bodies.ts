@@ -1,6 +1,4 @@
 // Reads and cleans archived bodies for `forget`: finds the contacts in a body, and removes erased ones from it.
-import { readEnvelope } from "../../api/envelope.ts";
-import type { Envelope } from "../../api/outcome.ts";
 import { createRedactor } from "../../api/redact.ts";
 import { streamSpec } from "../../catalog/streams.ts";
 import { forgottenHash, forgottenRecord, mapTexts } from "../../core/forgotten.ts";
@@ -11,7 +9,7 @@ import type { ArchiveBodies } from "../../warehouse/forget/archive.ts";
 import type { Forgetting } from "../../warehouse/forget/forget.ts";
 import { embeddedRecords } from "../rows/embeds.ts";
 import { idOf } from "../rows/loads.ts";
-import { isEndpoint } from "./archived-answer.ts";
+import { readArchived } from "./archived-answer.ts";
 
 /**
  * Hash for a record without a usable id that holds an address or number of an erased contact; its owner is not
@@ -23,12 +21,6 @@ const EMPTY = Buffer.from("{}");
 
 /** How contacts come along with other records. */
 const EMBEDDED = streamSpec("account_insights").embeds.filter(({ table }) => table === "contacts");
-
-const envelopeOf = (header: ArchiveHeader, text: string): Envelope | null => {
-  if (!isEndpoint(header.endpoint)) return null;
-  const reading = readEnvelope(text, header.endpoint);
-  return reading.ok ? reading.value : null;
-};
 
 const itemsOf = (value: JsonValue | undefined): readonly JsonValue[] => {
   if (value === undefined) return [];
@@ -53,8 +45,8 @@ export const createForgetBodies = ({ find, eraser, holdsTrace }: Forgetting): Ar
 
   const contacts = (header: ArchiveHeader, body: Buffer): readonly JsonObject[] => {
     if (!ofContacts(header) && !body.includes('"contact')) return [];
-    const envelope = envelopeOf(header, body.toString("utf8"));
-    if (envelope === null) return [];
+    const envelope = readArchived(header, body)?.envelope;
+    if (envelope === undefined) return [];
     const own = ofContacts(header) ? itemsOf(envelope.data) : [];
     const along = EMBEDDED.flatMap((embed) => embeddedRecords(envelope.included, embed));
     return [...own, ...along].filter(isJsonObject);
@@ -62,11 +54,10 @@ export const createForgetBodies = ({ find, eraser, holdsTrace }: Forgetting): Ar
 
   const clean = (header: ArchiveHeader, body: Buffer): Buffer | null => {
     const text = body.toString("utf8");
-    const reading = envelopeOf(header, text);
-    if (reading === null || !isEndpoint(header.endpoint) || redact === null)
-      return holdsTrace(text) || eraser.anywhere(text) !== text ? EMPTY : null;
-    const before = reading.envelope;
-    let after = redact(before, header.endpoint);
+    const read = readArchived(header, body);
+    if (read === null || redact === null) return holdsTrace(text) || eraser.anywhere(text) !== text ? EMPTY : null;
+    const before = read.envelope.envelope;
+    let after = redact(before, read.endpoint);
     if (ofContacts(header) && after.data !== undefined) {
       const data = withoutNameless(after.data);
       if (data !== after.data) after = { ...after, data };

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { readAnswerId } from "../../api/envelope.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
-import type { ArchiveHeader, IntentRecord } from "../../warehouse/archive/archive.ts";
+import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import type { ArchiveStore } from "../../warehouse/archive/read-archive.ts";
 import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
@@ -17,7 +17,7 @@ import { pageReadOf } from "../list/page-read.ts";
 import { type Live, liveOf, openList, readingOf } from "../list/state.ts";
 import { finishedState, walkingState } from "../list/stored-state.ts";
 import { stateKey } from "../plan/candidate.ts";
-import { paidRow, unansweredRow } from "../request/ledger-rows.ts";
+import { unansweredRow } from "../request/ledger-rows.ts";
 import { DETAIL_SCOPE, timeOf } from "../rows/loads.ts";
 import { type ArchivedAnswer, archivedLoads, isEndpoint, loadable } from "./archived-answer.ts";
 
@@ -51,14 +51,6 @@ export const correctFutureStamps = async (
   return scopes.length;
 };
 
-export interface Recovery {
-  /** Number of runs that were killed or ended by a fault. */
-  readonly runs: number;
-  readonly answers: number;
-  /** Number of requests without a response; each may have cost a credit. */
-  readonly ambiguous: number;
-}
-
 export const archivedRequest = (
   header: ArchiveHeader,
   stream: StreamName,
@@ -67,22 +59,15 @@ export const archivedRequest = (
 ): RequestRecord => {
   const { requestId, runId, scope, url, status, bytes, sentAt, receivedAt } = header;
   const endpoint = isEndpoint(header.endpoint) ? ENDPOINTS[header.endpoint].path : header.endpoint;
-  return paidRow(
-    { requestId, runId, stream, scope, endpoint, url, work: null, startedAt: sentAt },
-    { status, durationMs: receivedAt - sentAt, bytes, rows, error },
-  );
-};
-
-/** `error` of a request whose process ended before its answer came. */
-export const NO_ANSWER = "no answer before the process ended";
-
-const ambiguousRequest = (
-  { requestId, scope, url, sentAt }: IntentRecord,
-  stream: StreamName,
-  runId: string,
-): RequestRecord => {
-  const endpoint = url.split("?")[0] ?? url;
-  return unansweredRow({ requestId, runId, stream, scope, endpoint, url, work: null, startedAt: sentAt }, NO_ANSWER);
+  const durationMs = receivedAt - sentAt;
+  return {
+    ...{ requestId, runId, stream, scope, endpoint, url, startedAt: sentAt, status, durationMs, bytes, rows, error },
+    work: null,
+    charge: "spent",
+    attempt: 1,
+    serviceRequestId: null,
+    apiVersion: null,
+  };
 };
 
 /** The list of a response when nothing of it was committed: the first page of a walk, or a single request. */
@@ -157,7 +142,7 @@ const recoverRun = async (
   archive: ArchiveStore,
   runId: string,
   rows: ReadonlyMap<string, number>,
-) => {
+): Promise<number> => {
   const known = await warehouse.requestsOf(runId);
   const states = await warehouse.scopeStates();
   const begun = new Set(states.map((state) => stateKey(state.stream, state.scope)));
@@ -188,36 +173,32 @@ const recoverRun = async (
       await warehouse.commit({ runId, loads: [], requests, scopes: [], quota: null });
     }
   }
-  const lost = (await archive.intents(runId)).flatMap((intent) => {
-    const { requestId } = intent;
-    if (known.has(requestId) || answered.has(requestId)) return [];
-    if (!isStreamName(intent.stream)) return [];
-    return [ambiguousRequest(intent, intent.stream, runId)];
+  const lost = (await archive.intents(runId)).flatMap(({ requestId, stream, scope, url, sentAt }) => {
+    if (known.has(requestId) || answered.has(requestId) || !isStreamName(stream)) return [];
+    const endpoint = url.split("?")[0] ?? url;
+    return [unansweredRow({ requestId, runId, stream, scope, endpoint, url, startedAt: sentAt })];
   });
   await warehouse.commit({ runId, loads: [], requests: lost, scopes: [], quota: null });
-  return { answers, ambiguous: lost.length };
+  return answers;
 };
 
 const crashedRow = z.object({ run_id: z.string(), ended: z.boolean() });
 
 /**
  * Takes up every run that was killed, and the latest sync if a fault ended it; ends those without an end. Call it before
- * planning. `readRows`: rows per list, asked for only if there is such a run.
+ * planning. `readRows`: rows per list, asked for only if there is such a run. Returns how many answers it loaded.
  */
 export const recover = async (
   warehouse: Warehouse,
   archive: ArchiveStore,
   readRows: () => Promise<ReadonlyMap<string, number>>,
   now: number,
-): Promise<Recovery> => {
+): Promise<number> => {
   const crashed = await warehouse.database.query(sqlText("plan/crashed-runs.sql"), [], crashedRow);
   let answers = 0;
-  let ambiguous = 0;
   const rows = crashed.length === 0 ? new Map<string, number>() : await readRows();
   for (const { run_id: runId, ended } of crashed) {
-    const found = await recoverRun(warehouse, archive, runId, rows);
-    answers += found.answers;
-    ambiguous += found.ambiguous;
+    answers += await recoverRun(warehouse, archive, runId, rows);
     if (ended) continue;
     await warehouse.finishRun(runId, {
       status: "interrupted",
@@ -226,5 +207,5 @@ export const recover = async (
       error: "the process ended",
     });
   }
-  return { runs: crashed.length, answers, ambiguous };
+  return answers;
 };

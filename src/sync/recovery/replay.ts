@@ -69,7 +69,7 @@ export const createRunAnswers = (archiveDir: string, redact: Redactor | null) =>
   };
 };
 
-export interface Replayed {
+interface Replayed {
   readonly runs: number;
   /** Number of archived responses that were loaded. */
   readonly responses: number;

@@ -6,7 +6,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import type { ArchivedResponse, ArchiveStore } from "../../warehouse/archive/read-archive.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
-import type { OutsideCalls, SentCall } from "../../warehouse/journal/call-lines.ts";
+import type { OutsideCalls } from "../../warehouse/journal/call-lines.ts";
 import { readCallFiles, removeCallFile } from "../../warehouse/journal/journal.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { unreadState } from "../list/stored-state.ts";
@@ -14,13 +14,10 @@ import { unansweredRow } from "../request/ledger-rows.ts";
 import { unknownInputLoad } from "../rows/loads.ts";
 import { type LookupOutcome, lookupOutcome, lookupQuestion, outcomeJson } from "../rows/lookup-outcome.ts";
 import { loadable } from "./archived-answer.ts";
-import { archivedRequest, NO_ANSWER } from "./recover.ts";
+import { archivedRequest } from "./recover.ts";
 
 const BY_INPUT = ENDPOINTS.resolveCompany.path;
 const ELSEWHERE: ErrorCode = "ROUTE_NOT_FOUND";
-
-const ambiguousCall = ({ requestId, stream, scope, endpoint, url, at }: SentCall, runId: string): RequestRecord =>
-  unansweredRow({ requestId, runId, stream, scope, endpoint, url, work: null, startedAt: at }, NO_ANSWER);
 
 /** The account of a lookup counts as checked, so that the next sync does not pay for its insight again. */
 const checkedAccount = (outcome: LookupOutcome, now: number, runId: string): readonly ScopeState[] =>
@@ -72,16 +69,17 @@ const book = async (warehouse: Warehouse, archive: ArchiveStore, calls: OutsideC
     archived.add(response.header.requestId);
     found = await bookAnswer(warehouse, calls, response);
   }
-  const requests = [...answered, ...open.map((call) => ambiguousCall(call, runId))].filter(
-    ({ requestId }) => !archived.has(requestId),
+  const lost = open.map(({ requestId, stream, scope, endpoint, url, at }) =>
+    unansweredRow({ requestId, runId, stream, scope, endpoint, url, startedAt: at }),
   );
+  const requests = [...answered, ...lost].filter(({ requestId }) => !archived.has(requestId));
   await warehouse.commit({ runId, loads: unknownInputs(requests), requests, scopes: [], quota });
   const summary = found === null ? null : outcomeJson(found);
   await warehouse.finishRun(runId, { status: "done", finishedAt, summary, error });
 };
 
 /** A data directory whose calls are to be booked. `archive`: where the answers of lookups are. */
-export interface Booking {
+interface Booking {
   readonly dataDir: string;
   readonly archive: ArchiveStore;
   readonly clock: Pick<Clock, "now">;

@@ -11,13 +11,7 @@ import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
 import { requestRow } from "./ledger-rows.ts";
 import { createOutage, type FailureSign, type Outage } from "./outage.ts";
-import {
-  createAddressCheck,
-  createForbiddenRoutes,
-  createRefusals,
-  createScopeFailures,
-  type Refusals,
-} from "./refusals.ts";
+import { createAddressCheck, createForbiddenRoutes, createRefusals, createScopeFailures } from "./refusals.ts";
 import type { Sender } from "./sender.ts";
 import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
 import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
@@ -37,7 +31,7 @@ export const redactingSender = (sender: Sender, redact: Redactor | null): Sender
         },
       };
 
-export interface FetcherDeps extends TurnDeps {
+interface FetcherDeps extends TurnDeps {
   /** In [0, 1): jitter. */
   readonly random: () => number;
   /** Ends the run, because no other request would succeed either. */
@@ -182,7 +176,7 @@ const inform = (
   { outcome, order }: Answered,
   verdict: Verdict,
   { sender, clock, stop, emit }: FetcherDeps,
-  refusals: Refusals,
+  refusals: ReturnType<typeof createRefusals>,
 ): void => {
   const { sentAt, durationMs } = outcome;
   const end = verdict.kind === "wait" ? ("refused" as const) : ("lost" as const);

@@ -31,31 +31,22 @@ export const orderedRow = ({ runId, stream, scope, call, work }: Ordered) => ({
   url: urlOf(call),
 });
 
-type Unanswered = Pick<
-  RequestRecord,
-  "requestId" | "runId" | "stream" | "scope" | "endpoint" | "url" | "work" | "startedAt"
->;
-
-const NO_ID = { serviceRequestId: null, apiVersion: null };
-
-/** Row of a request that was sent and got no answer. It may have cost a credit. */
-export const unansweredRow = (sent: Unanswered, error: string): RequestRecord => ({
+/** Row of a request whose process ended before its answer came. It may have cost a credit. */
+export const unansweredRow = (
+  sent: Pick<RequestRecord, "requestId" | "runId" | "stream" | "scope" | "endpoint" | "url" | "startedAt">,
+): RequestRecord => ({
   ...sent,
+  work: null,
   status: null,
   charge: "ambiguous",
   durationMs: 0,
   bytes: 0,
   rows: 0,
   attempt: 1,
-  error,
-  ...NO_ID,
+  error: "no answer before the process ended",
+  serviceRequestId: null,
+  apiVersion: null,
 });
-
-/** Row of a request whose response cost its credit, from what was stored of both. */
-export const paidRow = (
-  sent: Unanswered,
-  answer: Pick<RequestRecord, "status" | "durationMs" | "bytes" | "rows" | "error">,
-): RequestRecord => ({ ...sent, ...NO_ID, charge: "spent", attempt: 1, ...answer });
 
 /** Credits of attempts; one without a response may have cost its credit, so it counts. */
 export const creditsOf = (requests: readonly RequestRecord[]): number =>

@@ -45,21 +45,7 @@ interface SameAnswer {
   readonly detail: string;
 }
 
-export interface Outage {
-  /** The latest requests of the stream failed. */
-  isFailing(stream: LedgerStream): boolean;
-  /** Most attempts at a request of the stream; null: those of the retry policy. */
-  attempts(stream: LedgerStream): number | null;
-  /** Most paid attempts at a request of the stream; null: those of the retry policy. */
-  paidAttempts(stream: LedgerStream): number | null;
-  /** Several requests got the same answer, paid and of no use, so the next one may get it, too. */
-  isDoubtful(): boolean;
-  /** An answer of the stream was paid and cannot be used. `same`: the request and what it got; unset: the body broke off. */
-  wasted(stream: LedgerStream, same?: SameAnswer): void;
-  alive(stream: LedgerStream): void;
-  /** A request of the stream failed for good. Returns the reason to end the run, or null. */
-  failed(stream: LedgerStream, why: FailureSign, scope: string): OutageEnd | null;
-}
+export type Outage = ReturnType<typeof createOutage>;
 
 /** The same answer in a row: a gateway answers every request alike; a list that is broken, only its own. */
 const createSameAnswers = () => {
@@ -88,7 +74,7 @@ const createSameAnswers = () => {
   };
 };
 
-export const createOutage = (): Outage => {
+export const createOutage = () => {
   const inARowOf = new Map<LedgerStream, number>();
   const wastedOf = new Map<LedgerStream, number>();
   const sinceAlive = new Set<LedgerStream>();
@@ -101,16 +87,22 @@ export const createOutage = (): Outage => {
   const failsEverywhere = (times: number) => inARow >= times && (!hasAnswered || sinceAlive.size >= LEAST_STREAMS);
 
   return {
-    isFailing: (stream) => failuresOf(stream) >= MANY_OF_STREAM,
-    attempts: (stream) => (failsEverywhere(MANY) || failuresOf(stream) >= MOST_OF_STREAM ? 1 : null),
-    paidAttempts: (stream) => (same.isDoubtful() || (wastedOf.get(stream) ?? 0) >= MANY_WASTED ? 1 : null),
+    /** The latest requests of the stream failed. */
+    isFailing: (stream: LedgerStream): boolean => failuresOf(stream) >= MANY_OF_STREAM,
+    /** Most attempts at a request of the stream, and most that may be paid; null: those of the retry policy. */
+    attempts: (stream: LedgerStream): number | null =>
+      failsEverywhere(MANY) || failuresOf(stream) >= MOST_OF_STREAM ? 1 : null,
+    paidAttempts: (stream: LedgerStream): number | null =>
+      same.isDoubtful() || (wastedOf.get(stream) ?? 0) >= MANY_WASTED ? 1 : null,
+    /** Several requests got the same answer, paid and of no use, so the next one may get it, too. */
     isDoubtful: same.isDoubtful,
-    wasted: (stream, answer) => {
+    /** An answer of the stream was paid and cannot be used. `answer`: the request and what it got; unset: the body broke off. */
+    wasted: (stream: LedgerStream, answer?: SameAnswer): void => {
       wastedOf.set(stream, (wastedOf.get(stream) ?? 0) + 1);
       if (answer === undefined) same.clear();
       else same.note(stream, answer);
     },
-    alive: (stream) => {
+    alive: (stream: LedgerStream): void => {
       inARowOf.delete(stream);
       wastedOf.delete(stream);
       sinceAlive.clear();
@@ -120,7 +112,8 @@ export const createOutage = (): Outage => {
       unreachable = 0;
       hasAnswered = true;
     },
-    failed: (stream, why, scope) => {
+    /** A request of the stream failed for good. Returns the reason to end the run, or null. */
+    failed: (stream: LedgerStream, why: FailureSign, scope: string): OutageEnd | null => {
       inARowOf.set(stream, failuresOf(stream) + 1);
       sinceAlive.add(stream);
       scopesSinceAlive.add(scope === "" ? stream : scope);

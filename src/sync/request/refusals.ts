@@ -45,26 +45,20 @@ type Checked =
   | { readonly kind: "checked"; readonly verdict: Verdict | null; readonly requests: readonly RequestRecord[] }
   | { readonly kind: "unanswered"; readonly turn: Exclude<Turn, Answered> };
 
-interface AddressCheck {
-  /** The service has used a request of this run. */
-  hasAnswered(): boolean;
-  note(outcome: ApiOutcome): void;
-  check(absent: Answered): Promise<Checked>;
-}
-
 /** `isKnown`: an earlier run was answered. */
-export const createAddressCheck = (deps: TurnDeps, isKnown: boolean, nextRequestId: () => string): AddressCheck => {
+export const createAddressCheck = (deps: TurnDeps, isKnown: boolean, nextRequestId: () => string) => {
   let answered = false;
   let known = isKnown;
   let asked: Promise<Turn> | null = null;
 
   return {
+    /** The service has used a request of this run. */
     hasAnswered: () => answered,
-    note: ({ kind }) => {
+    note: ({ kind }: ApiOutcome): void => {
       answered ||= kind === "ok";
       known ||= answered;
     },
-    check: async (absent) => {
+    check: async (absent: Answered): Promise<Checked> => {
       if (known) return { kind: "checked", verdict: null, requests: [] };
       const isFirst = asked === null;
       const requestId = nextRequestId();
@@ -92,17 +86,13 @@ export const createAddressCheck = (deps: TurnDeps, isKnown: boolean, nextRequest
 const MOST_WAITS = 5;
 const MOST_MS = 600_000;
 
-export interface Refusals {
-  /** Takes the next outcome and its verdict. Returns true once the run should end. */
-  note(outcome: ApiOutcome, verdict: Verdict, now: number): boolean;
-}
-
-export const createRefusals = (): Refusals => {
+export const createRefusals = () => {
   let since: number | null = null;
   let waits = 0;
   let openAt = Number.NEGATIVE_INFINITY;
   return {
-    note: (outcome, verdict, now) => {
+    /** Takes the next outcome and its verdict. Returns true once the run should end. */
+    note: (outcome: ApiOutcome, verdict: Verdict, now: number): boolean => {
       if (outcome.kind === "broken") return false;
       const refused = verdict.kind === "wait" || (outcome.kind === "refused" && outcome.status === 429);
       if (!refused) {

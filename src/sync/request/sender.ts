@@ -26,7 +26,7 @@ export type Sending =
   /** Not sent, because the run is ending. */
   | { readonly kind: "unsent" };
 
-export interface SendEnds {
+interface SendEnds {
   /** The run ends: an unsent request is not sent. */
   readonly signal: AbortSignal;
   /** Aborts the request even after it is sent. */
@@ -49,13 +49,6 @@ export interface Sender {
   /** After `observe` of a request that was refused for its rate, or for the requests in flight. */
   backOff(refusal: Refusal): void;
 }
-
-/**
- * Time when the next request may be sent, ms since the epoch. Until the first response the rate is unknown, so no
- * waiting time is reported.
- */
-export const knownTurnAt = ({ nextAt, why }: ReturnType<Throttle["state"]>): number =>
-  why === "first-answer" ? 0 : nextAt;
 
 /** Reason why no turn was granted; null when the run is ending anyway. Rethrows faults. */
 export const refusedTurn = (error: unknown, signal: AbortSignal): DuckmirrorError | null => {
@@ -99,7 +92,11 @@ export const createLocalSender = (deps: {
   const { client, throttle, credits } = deps;
   return {
     turn: (signal) => throttle.acquire(signal),
-    nextTurnAt: () => knownTurnAt(throttle.state()),
+    nextTurnAt: () => {
+      const { nextAt, why } = throttle.state();
+      // Until the first response the rate is unknown, so no waiting time is reported.
+      return why === "first-answer" ? 0 : nextAt;
+    },
     mostInFlight: () => throttle.state().mostInFlight,
     giveBack: () => void throttle.giveBack(),
     backOff: (refusal) => void throttle.backOff(refusal),

@@ -43,7 +43,7 @@ const unknownAfter = (known: readonly string[], stream: StreamSpec, records: rea
 };
 
 /** One page, and the wanted fields that a default response may lack. */
-export interface ChosenPage {
+interface ChosenPage {
   readonly wanted: readonly string[];
   readonly named: boolean;
   readonly records: readonly JsonValue[];

@@ -7,13 +7,9 @@ import type { QuotaReading } from "../../warehouse/record/checkpoint.ts";
 /** Shortest time between two stored readings; the last one is stored at the run's end. */
 const QUOTA_EVERY_MS = 60_000;
 
-export interface QuotaRecorder {
-  see(seen: QuotaSeen): void;
-  /** The reading to store now; `final`: also one that is not due yet. */
-  take(final?: boolean): QuotaReading | null;
-}
+export type QuotaRecorder = ReturnType<typeof createQuotaRecorder>;
 
-export const createQuotaRecorder = (clock: Clock): QuotaRecorder => {
+export const createQuotaRecorder = (clock: Clock) => {
   let latest: QuotaSeen | null = null;
   let recorded: QuotaSeen | null = null;
   let recordedAt = Number.NEGATIVE_INFINITY;
@@ -23,10 +19,11 @@ export const createQuotaRecorder = (clock: Clock): QuotaRecorder => {
    */
   let capturedAt = Number.NEGATIVE_INFINITY;
   return {
-    see: (seen) => {
+    see: (seen: QuotaSeen): void => {
       if (isLaterQuota(latest, seen)) latest = seen;
     },
-    take: (final = false) => {
+    /** The reading to store now; `final`: also one that is not due yet. */
+    take: (final = false): QuotaReading | null => {
       const now = clock.now();
       if (latest === null || latest === recorded || (!final && now - recordedAt < QUOTA_EVERY_MS)) return null;
       recorded = latest;

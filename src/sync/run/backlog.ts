@@ -1,8 +1,8 @@
 // Backlog: planned candidates that are not read yet, most valuable first. Starts to read them while the run needs more
 // requests to send, and plans again when finished work may make other scopes due.
 import { streamSpec } from "../../catalog/streams.ts";
+import { workOf } from "../list/order.ts";
 import { openList } from "../list/state.ts";
-import { workOf } from "../plan/budgets/caps.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import { QUOTA_SCOPE } from "../plan/usage-scopes.ts";

@@ -6,7 +6,7 @@ import { newRunId } from "../../core/text/run-id.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import type { ListShape } from "../list/form.ts";
-import { openBudgets } from "../plan/budgets/budget-book.ts";
+import { openBudgets } from "../plan/budgets.ts";
 import { creditsNow, readLastQuota, readRollOver } from "../plan/credits.ts";
 import { type Forecast, forecastJson, forecastOf } from "../plan/forecast/forecast.ts";
 import { ratesOf, readPastRuns } from "../plan/forecast/past-runs.ts";
@@ -51,7 +51,7 @@ type Identity = Pick<RunConstants, "runId" | "startedAt">;
 
 /** Takes up paid answers that a killed run left in the archive. */
 const recoverAnswers = async ({ warehouse, archive, emit }: SyncDeps, startedAt: number): Promise<void> => {
-  const { answers } = await recover(warehouse, archive, () => readScopeRows(warehouse.database), startedAt);
+  const answers = await recover(warehouse, archive, () => readScopeRows(warehouse.database), startedAt);
   if (answers === 0) return;
   const text = `${answers} paid answers of an interrupted run were taken up from the archive`;
   emit({ kind: "note", level: "info", text });

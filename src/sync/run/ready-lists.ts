@@ -1,7 +1,7 @@
 // Finds the lists with a request to send, and the most valuable one. Runs before every request, over hundreds of lists.
 // Changes nothing.
 import { isActive, type ListState, requestsOf } from "../list/state.ts";
-import type { BudgetBook } from "../plan/budgets/budget-book.ts";
+import type { BudgetBook } from "../plan/budgets.ts";
 import { LIST_WORTH } from "../plan/worth.ts";
 import type { Fetcher } from "../request/fetcher.ts";
 import type { Forms } from "./state/forms.ts";

@@ -4,8 +4,9 @@ import { isStreamName, streamSpec } from "../../catalog/streams.ts";
 import type { RequestRecord, Work } from "../../warehouse/record/checkpoint.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
+import { workOf } from "../list/order.ts";
 import { type ListState, type Live, liveOf, orderOf, progressOf } from "../list/state.ts";
-import { type Purpose, workOf } from "../plan/budgets/caps.ts";
+import type { Purpose } from "../plan/budgets.ts";
 import { breakdownOf, LIMITS_SCOPE, type UsageChoice } from "../plan/usage-scopes.ts";
 import type { ArchivedDetail } from "../request/calls.ts";
 import {

@@ -28,7 +28,7 @@ export interface VerifyFacts {
   readonly insights: readonly string[];
 }
 
-export interface VerifyPlanOptions {
+interface VerifyPlanOptions {
   readonly streams: readonly StreamName[];
   /** Number of records to compare per stream. */
   readonly sample: number;

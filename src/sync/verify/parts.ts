@@ -2,14 +2,14 @@
 // differs, and the rows in it. Each count brings a page of rows, which are compared field by field.
 
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
-import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
+import type { ScopedTable } from "../../catalog/tables.ts";
 import { counted } from "../../core/text/units.ts";
 import { filterDate } from "../../core/time.ts";
-import { type DateBound, readRowsBetween } from "../../warehouse/load/suspects.ts";
+import type { DateBound } from "../../warehouse/load/suspects.ts";
 import { acceptedGap } from "../../warehouse/record/checkpoint.ts";
 import { type ComparingStep, nextComparison, startComparing, takeCompared } from "../list/parts/comparing.ts";
-import { type Asked, type Counting, type MirrorFacts, partsOf, takeAsked } from "../list/parts/counting.ts";
-import { boundOf, DAY_MS, type Part } from "../list/parts/days.ts";
+import { type Asked, type Counting, partsOf, takeAsked } from "../list/parts/counting.ts";
+import { boundOf, DAY_MS, type MirrorFacts, type Part } from "../list/parts/days.ts";
 import type { CountedPage } from "../list/parts/meaning.ts";
 import { countingMemory, countingName, filterOf } from "../list/parts/memory.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -64,7 +64,7 @@ const settle = async (about: Comparison, { cut }: Counting, { part: { from, to }
   const { run, stream, name, part, differences } = about;
   const bound = (day: number | null): DateBound | null => (day === null || cut === null ? null : boundOf(cut, day));
   const between = { table: name, field: part.field, from: bound(from), to: bound(to), besides: [...seen], limit: most };
-  const gone = await vanished(run, stream, "", await readRowsBetween(run.deps.warehouse.database, between));
+  const gone = await vanished(run, stream, "", await run.deps.warehouse.rowsBetween(between));
   differences.push(...gone.differences);
   return gone.note;
 };
@@ -108,8 +108,7 @@ const noteOf = ({ compared }: Comparison, state: Counting, facts: MirrorFacts): 
 };
 
 /** Why the list is not compared by parts; null: it is. */
-const obstacle = (run: VerifyRun, { name, parts = [] }: StreamSpec): string | null => {
-  if (parts.length === 0 || !isScopedTable(name)) return "no filter by date cuts the list into parts";
+const obstacle = (run: VerifyRun, name: ScopedTable): string | null => {
   if (isScoped(run.options.rowScope, name)) return "a list with a scope is not compared by parts";
   if ((acceptedGap(run.states.get(stateKey(name, ""))) ?? 0) !== 0)
     return "the service's count of the list never agrees with its rows";
@@ -146,7 +145,7 @@ const compareOn = async (about: Comparison, cut: Counting["cut"], limit: number)
 /** Compares a list by counts of its parts, with `limit` credits. */
 export const checkParts = async (run: VerifyRun, name: ScopedTable, limit: number): Promise<Finding> => {
   const stream = streamSpec(name);
-  const because = obstacle(run, stream);
+  const because = obstacle(run, name);
   if (because !== null) return { ...NOTHING, note: because };
   const memory = countingMemory((await run.deps.warehouse.capabilities()).get(countingName(name)));
   const excluded = run.options.excludeFields ?? [];

@@ -3,13 +3,10 @@ import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
-import { frozenMisfit } from "../../warehouse/record/normalize-record.ts";
 import type { ListShape } from "../list/form.ts";
-import type { BudgetBook } from "../plan/budgets/budget-book.ts";
-import { NO_DETAIL } from "../request/calls.ts";
+import type { BudgetBook } from "../plan/budgets.ts";
 import type { Fetcher } from "../request/fetcher.ts";
-import { creditsOf } from "../request/ledger-rows.ts";
-import { loadsOf } from "../rows/loads.ts";
+import { askOnce } from "../run/settle/ask-apart.ts";
 import type { Ending } from "../run/state/ending.ts";
 import type { SyncDeps, SyncOptions } from "../run/state/run-input.ts";
 
@@ -61,39 +58,19 @@ export type Reply =
 
 /** Sends one request, and commits it unless it was answered. */
 export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Promise<Reply> => {
-  const order = {
-    runId: run.runId,
-    stream,
-    scope,
-    walkId: null,
-    call,
-    work: "verify" as const,
-    detail: { ...NO_DETAIL },
-  };
-  const purpose = { stream, work: order.work };
-  if (run.budgets.room(purpose) !== "some") {
-    run.budgets.leaveOut(purpose);
+  const asked = await askOnce(run, { stream, scope, call, work: "verify", walkId: null, granted: [] });
+  if (asked === null) {
     run.ending.stop(new DuckmirrorError("BUDGET_REACHED", { budgets: run.budgets.cut().join(", ") }));
     return { kind: "stopped" };
   }
-  run.budgets.launch(purpose);
-  const { result, requests } = await run.fetcher.fetch({ order: () => order });
-  run.budgets.settle(purpose, creditsOf(requests));
+  const { result, requests, loads, misfit } = asked;
   run.credits += requests.filter(({ charge }) => charge === "spent").length;
-  if (result.kind === "answer") {
-    const { outcome, requestId, receivedAt } = result;
-    const { data, included, envelope } = outcome;
-    const { endpoint, query } = call;
-    const about = { stream, scope, endpoint, query, requestId, walkId: null, receivedAt, granted: [] };
-    const loads = loadsOf({ ...about, data, included, envelope });
-    // Rows that a frozen table does not take are no repair.
-    const frozen = frozenMisfit(loads, run.deps.warehouse.strictness);
-    if (frozen === null) return { kind: "answer", outcome, loads, requests };
-    await run.commit(requests, []);
-    return { kind: "failed", note: new DuckmirrorError("SCHEMA_FROZEN", { stream, ...frozen }).message };
-  }
+  if (result.kind === "answer" && misfit === null) return { kind: "answer", outcome: result.outcome, loads, requests };
   await run.commit(requests, []);
   switch (result.kind) {
+    case "answer":
+      // Rows that a frozen table does not take are no repair.
+      return { kind: "failed", note: new DuckmirrorError("SCHEMA_FROZEN", { stream, ...misfit }).message };
     case "absent":
       return { kind: "absent", doubtful: result.doubtful };
     case "adjust":

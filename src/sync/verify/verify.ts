@@ -8,7 +8,7 @@ import { newRunId } from "../../core/text/run-id.ts";
 import { isoTimeOrNull } from "../../core/time.ts";
 import { creditsOfRuns, unusedRunId } from "../../warehouse/read/read-run.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
-import { openBudgets } from "../plan/budgets/budget-book.ts";
+import { openBudgets } from "../plan/budgets.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
 import { storedShapesIn } from "../plan/remembered.ts";
@@ -25,7 +25,7 @@ import { repairCounts } from "./repair.ts";
 import { differencesError, distinct, earlyEnd, type Findings, type VerifyReport, wrongOnes } from "./report.ts";
 import type { VerifyRun } from "./session.ts";
 
-export interface VerifyOptions {
+interface VerifyOptions {
   readonly sync: SyncOptions;
   /** Number of records to compare per stream. */
   readonly sample: number;

@@ -58,7 +58,7 @@ export type Step =
   /** The short read does not suffice: walk the whole list. */
   | { readonly kind: "walk"; readonly because: string }
   /** Changes were read over two runs, and the counts differ: those since the first of them may be missing. */
-  | { readonly kind: "again"; readonly because: string }
+  | { readonly kind: "again" }
   /** The list does not show its changes first. `agrees`: its count is the mirror's, so a filter by date may find them. */
   | { readonly kind: "unordered"; readonly because: string; readonly agrees: boolean }
   /** The service ignores the filter by change date: the list is walked, now and in later syncs. */
@@ -70,7 +70,6 @@ export type Step =
       readonly addsUp: boolean;
       /** The whole list was read, whether or not it adds up. */
       readonly whole: boolean;
-      readonly because: string;
     };
 
 export const proofSchema = z.enum(["descending", "identity"]);

@@ -10,7 +10,7 @@ const COUNTED_NO_FURTHER = 10_000;
 const ROUND = new Set([1_000, 5_000, 50_000, 100_000, 500_000, 1_000_000]);
 
 /** What is known of a list when a page of it arrives. */
-export interface CountContext {
+interface CountContext {
   /** Rows up to the end of the page. */
   readonly end: number;
   /** Rows of the list in the mirror, if its last walk ended without a count; else 0. */
@@ -107,7 +107,7 @@ export const lapSchema = z
     again: z.number(),
   })
   .readonly();
-export type Lap = z.infer<typeof lapSchema>;
+type Lap = z.infer<typeof lapSchema>;
 
 export const noLap: Lap = { mark: [], behind: 0, reads: 0, again: 0 };
 

@@ -2,22 +2,23 @@
 // counting.ts; here a part may hold more rows than the mirror, too, and parts that agree are halved on, the largest first, because
 // a row that came and one that went balance within a part.
 import {
+  type Asked,
   type Compared,
   type Counting,
   isSame,
-  type MirrorFacts,
   partsOf,
   readOf,
   SLACK,
   startCounting,
+  undatedFrom,
+  within,
 } from "./counting.ts";
-import { type Cut, DAY_MS, middleDay, type Part } from "./days.ts";
+import type { Cut, MirrorFacts, Part } from "./days.ts";
 import { askedFirst } from "./meaning.ts";
-import { isRead } from "./price.ts";
 
 export type ComparingStep =
   /** One request, sorted by the field in descending order. */
-  | { readonly kind: "ask"; readonly day: number | null; readonly page: number }
+  | ({ readonly kind: "ask" } & Asked)
   /** The pages of the part were read: rows of it that the mirror holds and they did not return may be gone. */
   | { readonly kind: "settle"; readonly part: Part; readonly seen: readonly string[] }
   /** Every part is compared, or the credits are spent. */
@@ -39,27 +40,6 @@ export const takeCompared = (state: Counting, part: Part): Counting => ({
 });
 
 const isSettled = ({ settled }: Counting, part: Part): boolean => settled.some((each) => isSame(each, part));
-
-/** First day after all dated rows, if the list has rows without a date: these are no part of what pages by date show. */
-const undatedFrom = ({ rows, days }: MirrorFacts): number | null => {
-  const last = days.at(-1);
-  const dated = days.reduce((sum, day) => sum + day.rows, 0);
-  return last === undefined || dated >= rows ? null : last.day + DAY_MS;
-};
-
-/** Reads the part on, or halves it. */
-const within = (state: Counting, facts: MirrorFacts, part: Compared): ComparingStep => {
-  const { to, least, most, count, difference } = part;
-  const read = readOf(state, facts, part);
-  const undated = to === null ? undatedFrom(facts) : null;
-  if (undated !== null) return { kind: "ask", day: undated, page: 1 };
-  const on = { kind: "ask", day: to, page: (read?.page ?? 0) + 1 } as const;
-  if (read !== null && read.page > 1) return on;
-  const pages = count / facts.pageSize - (read === null ? 0 : 1);
-  if (difference !== 0 && isRead(pages, Math.abs(difference))) return on;
-  const middle = middleDay(facts.days, state.cut ?? "exclusive", least, most);
-  return middle === null ? on : { kind: "ask", day: middle, page: 1 };
-};
 
 /** Parts that are not compared row by row; those that differ first, then the largest. */
 export const openParts = (state: Counting, facts: MirrorFacts): readonly Compared[] => {

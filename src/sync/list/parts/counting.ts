@@ -7,9 +7,9 @@
 //
 // One filter cuts the list, `before` a day, so every row lies in exactly one part. Pages are sorted by the same field: the pages
 // `before` the upper boundary, down to the lower one, are the part, and the first of them came with the count of the boundary.
-import { type Cut, DAY_MS, type Day, isBefore, middleDay, type Part, rowsBefore } from "./days.ts";
+import { type Cut, DAY_MS, isBefore, type MirrorFacts, middleDay, type Part, rowsBefore } from "./days.ts";
 import { askedFirst, type CountedPage, faultOf, meaningOf } from "./meaning.ts";
-import { isRead, priceOfCounting, searchedList } from "./price.ts";
+import { isRead, priceOfCounting } from "./price.ts";
 
 /** A boundary and the service's rows before it. */
 interface Boundary {
@@ -51,14 +51,6 @@ export interface Counting {
   readonly fault: string | null;
 }
 
-/** What the mirror holds of the list now. */
-export interface MirrorFacts {
-  readonly rows: number;
-  /** Rows per day of the field, in ascending order; the rest of `rows` has no date. */
-  readonly days: readonly Day[];
-  readonly pageSize: number;
-}
-
 /** `day` null: of the whole list. */
 export interface Asked {
   readonly day: number | null;
@@ -78,7 +70,7 @@ export const SLACK = 2;
 /** Credits beyond the price, so that a search that goes on as expected is not broken off. */
 const limitOf = (price: number): number => Math.ceil(price * 1.25) + 3;
 
-export const startCounting = (total: number, { rows, days, pageSize }: MirrorFacts, cut: Cut | null): Counting => ({
+export const startCounting = (total: number, facts: MirrorFacts, cut: Cut | null): Counting => ({
   total,
   head: null,
   cut,
@@ -88,7 +80,7 @@ export const startCounting = (total: number, { rows, days, pageSize }: MirrorFac
   reading: null,
   settled: [],
   spent: 0,
-  limit: limitOf(priceOfCounting(searchedList(days, rows, pageSize), rows - total)),
+  limit: limitOf(priceOfCounting(facts, facts.rows - total)),
   recounted: false,
   fault: null,
 });
@@ -165,22 +157,35 @@ export const readOf = (state: Counting, facts: MirrorFacts, part: Compared): Rea
   return part.page === null ? null : withPage(state, facts, part, { page: 0, ids: [], rows: 0 }, part.page);
 };
 
-/** Reads the part on, settles it, or halves it. */
-const within = (state: Counting, facts: MirrorFacts, part: Compared): CountingStep => {
-  const { days, pageSize, rows } = facts;
-  const { from, to, least, most, count, difference } = part;
+/** First day after all dated rows, if the list has rows without a date: these are no part of what pages by date show. */
+export const undatedFrom = ({ rows, days }: MirrorFacts): number | null => {
+  const last = days.at(-1);
+  const dated = days.reduce((sum, day) => sum + day.rows, 0);
+  return last === undefined || dated >= rows ? null : last.day + DAY_MS;
+};
+
+/** Reads the part on, or halves it. A part that does not differ is read only where it cannot be halved. */
+export const within = (state: Counting, facts: MirrorFacts, part: Compared): { readonly kind: "ask" } & Asked => {
+  const { to, least, most, count, difference } = part;
+  const undated = to === null ? undatedFrom(facts) : null;
+  if (undated !== null) return { kind: "ask", day: undated, page: 1 };
   const read = readOf(state, facts, part);
-  if (read?.ended === true) return { kind: "settle", part: { from, to }, seen: read.ids, most: difference };
   const on = { kind: "ask", day: to, page: (read?.page ?? 0) + 1 } as const;
   if (read !== null && read.page > 1) return on;
-  // Rows without a date are in no part that a date bounds.
-  const last = days.at(-1)?.day ?? Number.NEGATIVE_INFINITY;
-  const hasUndated = to === null && days.reduce((sum, each) => sum + each.rows, 0) < rows;
-  if (hasUndated && from !== null && from > last) return giveUp("rows without a date are gone");
-  if (hasUndated) return { kind: "ask", day: last + DAY_MS, page: 1 };
-  const pages = count / pageSize - (read === null ? 0 : 1);
-  const middle = isRead(pages, difference) ? null : middleDay(days, state.cut ?? "exclusive", least, most);
+  const pages = count / facts.pageSize - (read === null ? 0 : 1);
+  if (difference !== 0 && isRead(pages, Math.abs(difference))) return on;
+  const middle = middleDay(facts.days, state.cut ?? "exclusive", least, most);
   return middle === null ? on : { kind: "ask", day: middle, page: 1 };
+};
+
+/** Settles the part if it was read, else reads it on or halves it. */
+const find = (state: Counting, facts: MirrorFacts, part: Compared): CountingStep => {
+  const { from, to, difference } = part;
+  const read = readOf(state, facts, part);
+  if (read?.ended === true) return { kind: "settle", part: { from, to }, seen: read.ids, most: difference };
+  const undated = to === null ? undatedFrom(facts) : null;
+  if (undated !== null && from !== null && from >= undated) return giveUp("rows without a date are gone");
+  return within(state, facts, part);
 };
 
 /** The next step. */
@@ -192,8 +197,7 @@ export const nextCount = (state: Counting, facts: MirrorFacts): CountingStep => 
   const part = partsOf(state, facts).find(({ difference }) => difference > 0);
   const isKnown = part === undefined || settled.some((each) => isSame(each, part));
   if (part !== undefined && isKnown) return giveUp("the rows of a part that was read do not add up");
-  const step =
-    part === undefined || gone < 0 ? RECOUNT : cut === null ? probe(facts, gone) : within(state, facts, part);
+  const step = part === undefined || gone < 0 ? RECOUNT : cut === null ? probe(facts, gone) : find(state, facts, part);
   if (step === RECOUNT && recounted) return giveUp("the counts of the parts contradict each other");
   return step.kind === "ask" && spent >= limit ? giveUp(`it took ${spent} credits`) : step;
 };

@@ -12,6 +12,14 @@ export interface Day {
   readonly atMidnight: number;
 }
 
+/** What the mirror holds of the list now. */
+export interface MirrorFacts {
+  readonly rows: number;
+  /** Rows per day of the field, in ascending order; the rest of `rows` has no date. */
+  readonly days: readonly Day[];
+  readonly pageSize: number;
+}
+
 /** Rows that the service returns `before` a day: earlier ones, those at its midnight too, or those of the whole day too. */
 export const CUTS = ["exclusive", "inclusive", "whole-day"] as const;
 export type Cut = (typeof CUTS)[number];

@@ -2,9 +2,9 @@
 // that a budget cut. Stored in sync.capabilities. Pure.
 import { z } from "zod";
 import type { StreamName } from "../../../catalog/streams.ts";
-import type { Counting, MirrorFacts } from "./counting.ts";
-import { CUTS, type Cut, DAY_MS, rowsBefore } from "./days.ts";
-import { priceOfCounting, searchedList } from "./price.ts";
+import type { Counting } from "./counting.ts";
+import { CUTS, type Cut, DAY_MS, type MirrorFacts, rowsBefore } from "./days.ts";
+import { priceOfCounting } from "./price.ts";
 
 const filter = z.object({
   /** null: not known. */
@@ -85,8 +85,8 @@ export const afterCut = (
   if (cut === null) return known;
   const gone = boundaries.map(({ day, count }) => ({ day, gone: rowsBefore(facts.days, cut, day) - count }));
   const left = facts.rows - total;
-  const price = priceOfCounting(searchedList(facts.days, facts.rows, facts.pageSize), left);
-  return { ...known, open: { before, gone: left, credits: Math.max(1, price - state.spent), boundaries: gone } };
+  const credits = Math.max(1, priceOfCounting(facts, left) - state.spent);
+  return { ...known, open: { before, gone: left, credits, boundaries: gone } };
 };
 
 /** The search with the boundaries of one that was cut, if as many rows are gone now as were left then. */

@@ -17,34 +17,22 @@ export const watermarkSchema = z
     pages: z.number(),
     /** Time after which changes are wanted, ms since the epoch: watermark minus overlap. */
     since: z.number(),
-    /** Newest value so far, the next watermark. */
-    newest: z.number().nullable(),
     sorted: z.boolean(),
     reachedKnown: z.boolean(),
-    /** Oldest value so far; the next page must not hold newer ones, except ties. */
-    oldest: z.number().nullable(),
     /** Its first pages are of an earlier run: what changed since then is not among them. */
     resumed: z.boolean(),
   })
   .readonly();
-export type WatermarkState = z.infer<typeof watermarkSchema>;
+type WatermarkState = z.infer<typeof watermarkSchema>;
 
 export const startWatermark = (options: { size: number; since: number }): WatermarkState => ({
   kind: "watermark",
   coverage: emptyCoverage(options.size, true),
   pages: 0,
   since: options.since,
-  newest: null,
   sorted: true,
   reachedKnown: false,
-  oldest: null,
   resumed: false,
-});
-
-/** Reads what changed since a resumed reading began. Its newest value stays the next watermark. */
-export const readHeadAgain = (state: WatermarkState, since: number): WatermarkState => ({
-  ...startWatermark({ size: state.coverage.size, since }),
-  newest: state.newest,
 });
 
 /** True when the values descend, with records without a value last. */
@@ -56,17 +44,13 @@ const descends = (values: readonly (number | null)[]): boolean =>
   });
 
 export const acceptWatermark = (state: WatermarkState, read: PageRead): WatermarkState => {
-  const known = read.values.filter((value) => value !== null);
-  const newest = Math.max(state.newest ?? Number.NEGATIVE_INFINITY, ...known);
-  const oldest = known.at(-1) ?? state.oldest;
+  const { coverage, pages, since, sorted, reachedKnown } = state;
   return {
     ...state,
-    coverage: addRead(state.coverage, read, "identity"),
-    pages: state.pages + 1,
-    newest: Number.isFinite(newest) ? newest : null,
-    oldest,
-    sorted: state.sorted && descends(read.values),
-    reachedKnown: state.reachedKnown || known.length < read.values.length || known.some((value) => value < state.since),
+    coverage: addRead(coverage, read, "identity"),
+    pages: pages + 1,
+    sorted: sorted && descends(read.values),
+    reachedKnown: reachedKnown || read.values.some((value) => value === null || value < since),
   };
 };
 
@@ -81,9 +65,6 @@ const isWholePage = ({ coverage, pages }: WatermarkState, { seen, rejected }: Mi
 const isQuiet = ({ pages }: WatermarkState, { last }: MirrorFacts): boolean =>
   pages > 0 && last !== null && last.inserted === 0 && last.updated === 0;
 
-const agreesWith = ({ coverage }: WatermarkState, { rows, acceptedGap }: MirrorFacts): boolean =>
-  coverage.total === null || coverage.total - rows === acceptedGap;
-
 export const nextWatermark = (
   state: WatermarkState,
   facts: MirrorFacts,
@@ -92,10 +73,9 @@ export const nextWatermark = (
 ): Step => {
   const { coverage, resumed } = state;
   if (inFlight.length > 0) return { kind: "wait" };
-  const agrees = agreesWith(state, facts);
-  if (isWholePage(state, facts)) {
-    return { kind: "done", addsUp: true, whole: true, because: "the whole list was read" };
-  }
+  const { total } = coverage;
+  const agrees = total === null || total - facts.rows === facts.acceptedGap;
+  if (isWholePage(state, facts)) return { kind: "done", addsUp: true, whole: true };
   if (!state.sorted) return { kind: "unordered", because: `the service does not sort by ${field}`, agrees };
   // A list that ends before its count, as far as it always does, did not move.
   if (!coverage.proven && !(coverage.endsEarly && agrees)) {
@@ -105,8 +85,7 @@ export const nextWatermark = (
     const reads = nextReads(coverage, inFlight, 1);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
-  if (agrees) return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
-  const total = coverage.total === null ? "nothing" : counted(coverage.total, "row");
-  const because = `the service counts ${total}, the mirror ${facts.rows}`;
-  return { kind: resumed ? "again" : "walk", because };
+  if (agrees) return { kind: "done", addsUp: false, whole: false };
+  if (resumed) return { kind: "again" };
+  return { kind: "walk", because: `the service counts ${counted(total, "row")}, the mirror ${facts.rows}` };
 };

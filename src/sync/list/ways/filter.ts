@@ -13,7 +13,6 @@ export const filterSchema = z
     coverage: coverageSchema,
     /** Time after which changes are wanted, ms since the epoch. */
     since: z.number(),
-    newest: z.number().nullable(),
     /** Only these records were asked for (`sync --since`): nothing is concluded about the rest of the list. */
     only: z.boolean(),
     /** A record was returned that the filter leaves out, so the service ignores it. */
@@ -24,7 +23,7 @@ export const filterSchema = z
     total: z.number().nullable(),
   })
   .readonly();
-export type FilterState = z.infer<typeof filterSchema>;
+type FilterState = z.infer<typeof filterSchema>;
 
 /** Records this much older than asked for are no doubt of the filter: it may take days, in any zone. */
 const BY_DAY_MS = 2 * 86_400_000;
@@ -39,7 +38,6 @@ export const startFilter = (options: {
   kind: "filter",
   coverage: emptyCoverage(options.size, true),
   since: options.since,
-  newest: null,
   only: options.only ?? false,
   ignored: false,
   counting: options.counted ?? false,
@@ -48,12 +46,9 @@ export const startFilter = (options: {
 
 export const acceptFilter = (state: FilterState, read: PageRead): FilterState => {
   if (state.counting) return { ...state, counting: false, total: read.total };
-  const known = read.values.filter((value) => value !== null);
-  const newest = Math.max(state.newest ?? Number.NEGATIVE_INFINITY, ...known);
   return {
     ...state,
     coverage: addRead(state.coverage, read, "identity"),
-    newest: Number.isFinite(newest) ? newest : null,
     ignored: state.ignored || read.values.some((value) => value === null || value < state.since - BY_DAY_MS),
   };
 };
@@ -67,7 +62,8 @@ export const nextFilter = (state: FilterState, facts: MirrorFacts, inFlight: rea
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
   }
   if (inFlight.length > 0) return { kind: "wait" };
-  if (state.only) return { kind: "done", addsUp: false, whole: false, because: "read since the date" };
+  const done = { kind: "done", addsUp: false, whole: false } as const;
+  if (state.only) return done;
   if (!coverage.proven) return { kind: "walk", because: "the list moved while its changes were read" };
   if (coverage.total !== null && facts.matching !== null && coverage.total !== facts.matching) {
     return {
@@ -79,5 +75,5 @@ export const nextFilter = (state: FilterState, facts: MirrorFacts, inFlight: rea
   if (total !== null && total - facts.rows !== facts.acceptedGap) {
     return { kind: "walk", because: `the service counts ${counted(total, "row")}, the mirror ${facts.rows}` };
   }
-  return { kind: "done", addsUp: false, whole: false, because: "changes read, counts agree" };
+  return done;
 };

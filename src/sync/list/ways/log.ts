@@ -84,11 +84,9 @@ export const nextLog = (state: LogState, facts: MirrorFacts, inFlight: readonly 
     facts.last.unchanged + facts.last.updated > state.repeated &&
     (state.newestOn === "first" || state.page < Math.ceil((state.total ?? 0) / state.size));
   if (state.ended || (state.newestOn !== null && reachedKnown)) {
-    return { kind: "done", addsUp: false, whole: state.ended, because: "read to the first known entry" };
+    return { kind: "done", addsUp: false, whole: state.ended };
   }
   // Each request adds an entry to the list, so pages of one entry would never end.
-  if (state.newestOn !== null && state.size <= 1) {
-    return { kind: "done", addsUp: false, whole: false, because: "the service returns one entry per page" };
-  }
+  if (state.newestOn !== null && state.size <= 1) return { kind: "done", addsUp: false, whole: false };
   return { kind: "read", reads: [{ page: state.page, perPage: state.size, role: "cover" }] };
 };

@@ -2,7 +2,6 @@
 // is a walk that ends where a page holds nothing new.
 // Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/paging.md.
 import { z } from "zod";
-import { counted } from "../../../core/text/units.ts";
 import {
   type MirrorFacts,
   type PageRead,
@@ -145,8 +144,7 @@ export const nextWalk = (
 ): Step => {
   const { coverage } = state;
   if (state.kind === "known" && inFlight.length > 0) return { kind: "wait" };
-  if (isKnown(state, facts))
-    return { kind: "done", addsUp: false, whole: false, because: "a page held nothing new, counts agree" };
+  if (isKnown(state, facts)) return { kind: "done", addsUp: false, whole: false };
   if (!coverage.complete) {
     const reads = nextReads(coverage, inFlight, state.kind === "known" ? 1 : room);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };
@@ -155,15 +153,7 @@ export const nextWalk = (
   if (wantsHead(state, facts)) {
     return { kind: "read", reads: [{ page: state.headReads + 1, perPage: coverage.size, role: "head" }] };
   }
-  const ok = addsUp(state, facts);
-  return {
-    kind: "done",
-    addsUp: ok,
-    whole: true,
-    because: ok
-      ? `all ${counted(facts.seen, "row")} read`
-      : `${counted(facts.seen, "row")} read, the service counts ${coverage.total ?? "nothing"}`,
-  };
+  return { kind: "done", addsUp: addsUp(state, facts), whole: true };
 };
 
 /** True when a second pass may find missed rows: a link stayed unproven, so rows may lie between its pages. */

@@ -110,25 +110,25 @@ const minutesOf = (requests: number, perMinute: number, pacing: Pacing): number 
 const sum = (values: Iterable<number>): number => [...values].reduce((total, value) => total + value, 0);
 const tenth = (value: number): number => Math.round(value * 10) / 10;
 
-/** Credits a day of changes. With content of signals that the list lacks, each changed signal takes one more. */
-const changesOf = (context: Context, { followUpsPerDay, changesPerDay }: Rates, configured: Context) => {
-  const perSignal = detailsPerSignal(context) - detailsPerSignal(configured);
-  return (stream: StreamName): number => {
-    const details = stream === "signals" ? perSignal * (changesPerDay.get("signals") ?? 0) : 0;
-    return Math.max(0, (followUpsPerDay.get(stream) ?? 0) + details);
-  };
-};
+/** Credits a day of changes, by the last syncs. */
+const changesOf =
+  ({ rates: { followUpsPerDay } }: OutlookInput) =>
+  (stream: StreamName): number =>
+    followUpsPerDay.get(stream) ?? 0;
 
 const perStream = (input: OutlookInput, cycles: readonly Cycle[]): readonly StreamOutlook[] => {
   const { context, candidates, rates, syncEveryMs } = input;
+  const changes = changesOf(input);
   const withContent = (content: readonly string[]) => {
     const variant: Context = { ...context, options: { ...context.options, content } };
     const steady = creditsPerDay(cyclesOf({ context: variant, due: candidates, syncEveryMs }));
-    const changes = changesOf(variant, rates, context);
-    return (stream: StreamName) => tenth((steady.get(stream) ?? 0) + changes(stream));
+    // With content of signals that the list lacks, each changed signal takes one request more.
+    const perSignal = detailsPerSignal(variant) - detailsPerSignal(context);
+    const ofSignals = perSignal * (rates.changesPerDay.get("signals") ?? 0);
+    return (stream: StreamName) =>
+      tenth((steady.get(stream) ?? 0) + Math.max(0, changes(stream) + (stream === "signals" ? ofSignals : 0)));
   };
   const steady = creditsPerDay(cycles);
-  const changes = changesOf(context, rates, context);
   const without = withContent([]);
   const all = withContent(vocabulary().content);
   return askable(context).map((stream) => ({
@@ -142,9 +142,9 @@ const perStream = (input: OutlookInput, cycles: readonly Cycle[]): readonly Stre
 
 /** Needs of each stream until `end`, the plan included, and the credits of each day. */
 const needsUntil = (input: OutlookInput, cycles: readonly Cycle[], end: number) => {
-  const { context, forecast, rates, syncEveryMs } = input;
+  const { context, forecast, syncEveryMs } = input;
   const { now } = context.view;
-  const changes = changesOf(context, rates, context);
+  const changes = changesOf(input);
   const days = (end - now) / DAY_MS;
   const perDay = Array.from({ length: Math.max(1, Math.ceil(days)) }, () => 0);
   const perStream = new Map<StreamName, number>(forecast.streams.map(({ stream, requests }) => [stream, requests]));
@@ -216,11 +216,10 @@ const untilReset = (input: OutlookInput, cycles: readonly Cycle[]) => {
 
 /** Effect of a plan on the credits of the period, and what follows after it. */
 export const outlookOf = (input: OutlookInput): Outlook => {
-  const { context, candidates, forecast, rates, ratePerMinute, pacing, syncEveryMs } = input;
+  const { context, candidates, forecast, ratePerMinute, pacing, syncEveryMs } = input;
   const cycles = cyclesOf({ context, due: candidates, syncEveryMs });
   const steady = sum(creditsPerDay(cycles).values());
-  const changes = changesOf(context, rates, context);
-  const expected = steady + sum(STREAM_NAMES.map(changes));
+  const expected = steady + sum(STREAM_NAMES.map(changesOf(input)));
   const reset = untilReset(input, cycles);
   const perPeriod = Math.round(expected * PERIOD_DAYS);
   return {

@@ -6,7 +6,7 @@ import type { ApiCall, OkOutcome } from "../../../api/outcome.ts";
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../../catalog/tables.ts";
 import type { DuckmirrorError } from "../../../core/errors.ts";
-import type { LoadCounts, Work } from "../../../warehouse/record/checkpoint.ts";
+import type { LoadCounts, RequestRecord, TableLoad, Work } from "../../../warehouse/record/checkpoint.ts";
 import { frozenMisfit } from "../../../warehouse/record/normalize-record.ts";
 import { liveOf } from "../../list/state.ts";
 import { detailCall, NO_DETAIL } from "../../request/calls.ts";
@@ -21,6 +21,8 @@ export type Asks = "budgets" | "committer" | "fetcher" | "stats";
 
 interface ApartOrder {
   readonly stream: StreamName;
+  /** Unset: a list of the organization. */
+  readonly scope?: string;
   readonly call: ApiCall;
   readonly work: Work;
   /** Walk of which the rows of the answer count as seen; null: none. */
@@ -28,6 +30,39 @@ interface ApartOrder {
   /** Fields that the list is known to return. */
   readonly granted: readonly string[];
 }
+
+interface Asked {
+  readonly result: FetchResult;
+  readonly requests: readonly RequestRecord[];
+  /** Rows of the answer. */
+  readonly loads: readonly TableLoad[];
+  /** Why a frozen table does not take them; null: it does. */
+  readonly misfit: ReturnType<typeof frozenMisfit>;
+}
+
+/** Sends one request within the run's credits, budgets and rate; commits nothing. null: a budget forbids it. */
+export const askOnce = async (
+  run: Pick<Run<"budgets" | "fetcher">, "runId" | "budgets" | "fetcher" | "deps">,
+  { stream, scope = "", call, work, walkId, granted }: ApartOrder,
+): Promise<Asked | null> => {
+  const purpose = { stream, work };
+  if (run.budgets.room(purpose) !== "some") {
+    run.budgets.leaveOut(purpose);
+    return null;
+  }
+  const detail = { ...NO_DETAIL, granted: [...granted], work };
+  const order = { runId: run.runId, stream, scope, walkId, call, work, detail };
+  run.budgets.launch(purpose);
+  const { result, requests } = await run.fetcher.fetch({ order: () => order });
+  run.budgets.settle(purpose, creditsOf(requests));
+  if (result.kind !== "answer") return { result, requests, loads: [], misfit: null };
+  const { requestId, receivedAt, outcome } = result;
+  const { data, included, envelope } = outcome;
+  const { endpoint, query } = call;
+  const about = { stream, scope, endpoint, query, requestId, walkId, receivedAt, granted };
+  const loads = loadsOf({ ...about, data, included, envelope });
+  return { result, requests, loads, misfit: frozenMisfit(loads, run.deps.warehouse.strictness) };
+};
 
 type Apart =
   /** `counts` null: nothing was loaded, because the answer has no rows or a frozen table does not take them. */
@@ -37,29 +72,15 @@ type Apart =
   | Exclude<FetchResult, { kind: "answer" }>;
 
 /** Sends one request that belongs to no page, within the run's credits, budgets and rate, and loads its rows. */
-export const askApart = async (run: Run<Asks>, { stream, call, work, walkId, granted }: ApartOrder): Promise<Apart> => {
-  const purpose = { stream, work };
-  if (run.budgets.room(purpose) !== "some") {
-    run.budgets.leaveOut(purpose);
-    return { kind: "no-budget" };
-  }
-  const detail = { ...NO_DETAIL, granted: [...granted], work };
-  const order = { runId: run.runId, stream, scope: "", walkId, call, work, detail };
-  run.budgets.launch(purpose);
-  const { result, requests } = await run.fetcher.fetch({ order: () => order });
-  run.budgets.settle(purpose, creditsOf(requests));
+export const askApart = async (run: Run<Asks>, order: ApartOrder): Promise<Apart> => {
+  const asked = await askOnce(run, order);
+  if (asked === null) return { kind: "no-budget" };
+  const { result, requests, loads, misfit } = asked;
   run.stats.countRequests(requests);
-  if (result.kind !== "answer") {
-    await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
-    return result;
-  }
-  const { outcome, requestId, receivedAt } = result;
-  const { data, included, envelope, bytes } = outcome;
-  const about = { stream, scope: "", endpoint: call.endpoint, query: call.query, requestId, walkId, receivedAt };
-  const loads = loadsOf({ ...about, data, included, envelope, granted, along: [] });
-  const fits = frozenMisfit(loads, run.deps.warehouse.strictness) === null;
-  const [counts = null] = await run.committer.commit({ loads: fits ? loads : [], requests, states: [], bytes });
-  return { kind: "answer", outcome, counts };
+  const bytes = result.kind === "answer" ? result.outcome.bytes : 0;
+  const rows = misfit === null ? loads : [];
+  const [counts = null] = await run.committer.commit({ loads: rows, requests, states: [], bytes });
+  return result.kind === "answer" ? { kind: "answer", outcome: result.outcome, counts } : result;
 };
 
 /** True for a list of the organization whose records can be requested by id (API.md, detail routes of the workspace). */

@@ -6,16 +6,16 @@ import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import { filterDate } from "../../../core/time.ts";
 import { acceptedGap } from "../../../warehouse/record/checkpoint.ts";
-import type { Counting, MirrorFacts } from "../../list/parts/counting.ts";
 import {
   type Asked,
+  type Counting,
   type CountingStep,
   nextCount,
   startCounting,
   takeAsked,
   takeSettled,
 } from "../../list/parts/counting.ts";
-import { boundOf } from "../../list/parts/days.ts";
+import { boundOf, type MirrorFacts } from "../../list/parts/days.ts";
 import type { CountedPage } from "../../list/parts/meaning.ts";
 import {
   afterCut,
@@ -28,7 +28,7 @@ import {
   isUsable,
   resumeCounting,
 } from "../../list/parts/memory.ts";
-import { isWorthCounting, MOST_GONE, priceOfCounting, searchedList } from "../../list/parts/price.ts";
+import { isWorthCounting, MOST_GONE, priceOfCounting } from "../../list/parts/price.ts";
 import { liveOf } from "../../list/state.ts";
 import { partCall } from "../../request/calls.ts";
 import { idOf, timeOf } from "../../rows/loads.ts";
@@ -160,10 +160,9 @@ const searchFor = async (run: Search["run"], list: OpenList, memory: CountingMem
   if (gone <= 0 || gone > MOST_GONE) return null;
   if (guardDeletes(list.stream, { rows: rowsOf(list), missing: gone }, run.options) !== null) return null;
   for (const search of searchesOf(run, list, memory)) {
-    const { days, rows, pageSize } = await factsOf(search);
-    const searched = searchedList(days, rows, pageSize);
-    if (!isWorthCounting(searched, gone)) continue;
-    const text = `${search.name}: ${counted(gone, "row")} less than mirrored, found by counting for about ${counted(priceOfCounting(searched, gone), "credit")}`;
+    const facts = await factsOf(search);
+    if (!isWorthCounting(facts, gone)) continue;
+    const text = `${search.name}: ${counted(gone, "row")} less than mirrored, found by counting for about ${counted(priceOfCounting(facts, gone), "credit")}`;
     run.deps.emit({ kind: "note", level: "info", text });
     return search;
   }

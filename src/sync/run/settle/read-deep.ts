@@ -2,8 +2,7 @@
 // is read as deep as the service goes; the day of its last row begins the next one. docs/decisions/end-of-a-list.md.
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
-import type { MirrorFacts } from "../../list/parts/counting.ts";
-import { CUTS, DAY_MS, rowsBefore } from "../../list/parts/days.ts";
+import { CUTS, DAY_MS, type MirrorFacts, rowsBefore } from "../../list/parts/days.ts";
 import { type CountedPage, faultOf } from "../../list/parts/meaning.ts";
 import { afterFailure, type CountingMemory, countingMemory, countingName } from "../../list/parts/memory.ts";
 import { unconfirmedIn } from "../state/completeness.ts";

@@ -2,7 +2,7 @@
 // function names the parts that it uses, `Run<"forms" | "work">`; only what begins and ends a run takes it whole.
 import type { Beginning } from "../../list/events.ts";
 import { type ListState, readingOf } from "../../list/state.ts";
-import type { BudgetBook } from "../../plan/budgets/budget-book.ts";
+import type { BudgetBook } from "../../plan/budgets.ts";
 import type { Fetcher } from "../../request/fetcher.ts";
 import type { Committer } from "./committer.ts";
 import type { Ending } from "./ending.ts";

@@ -23,6 +23,7 @@ export const dueOptions = (more: Partial<DueOptions> = {}): DueOptions => ({
   rowScope: {},
   shapes: new Map(),
   largestPage: 100,
+  usage: { historyDays: 30, breakdowns: ["endpoint"] },
   ...more,
 });
 

@@ -1,7 +1,7 @@
 // Ledger rows: what is written of each attempt, answered or not.
 import { expect, test } from "vitest";
 import type { ApiOutcome } from "../../../../src/api/outcome.ts";
-import { creditsOf, orderedRow, paidRow, requestRow, unansweredRow } from "../../../../src/sync/request/ledger-rows.ts";
+import { creditsOf, orderedRow, requestRow, unansweredRow } from "../../../../src/sync/request/ledger-rows.ts";
 import { broken, LIST, ok, refused } from "./outcomes.ts";
 
 const call = { ...LIST, query: { page: "2", perPage: "5" } };
@@ -52,7 +52,6 @@ test("a refusal is free and named by its status; a broken answer is named by wha
 });
 
 test("a refusal is no credit, a paid answer is one", () => {
-  const sent = { ...orderedRow(order), requestId: "q", startedAt: 1 };
-  const paid = paidRow(sent, { status: 200, durationMs: 1, bytes: 1, rows: 1, error: null });
-  expect(creditsOf([rowOf(refused(503)), paid, unansweredRow(sent, "gone")])).toBe(2);
+  const unanswered = unansweredRow({ ...orderedRow(order), requestId: "q", startedAt: 1 });
+  expect(creditsOf([rowOf(refused(503)), rowOf(answer), unanswered])).toBe(2);
 });

@@ -3,13 +3,19 @@ import {
   type Asked,
   type Counting,
   type CountingStep,
-  type MirrorFacts,
   nextCount,
   startCounting,
   takeAsked,
   takeSettled,
 } from "../../../../../src/sync/list/parts/counting.ts";
-import { type Cut, DAY_MS, type Day, isBefore, type Part } from "../../../../../src/sync/list/parts/days.ts";
+import {
+  type Cut,
+  DAY_MS,
+  type Day,
+  isBefore,
+  type MirrorFacts,
+  type Part,
+} from "../../../../../src/sync/list/parts/days.ts";
 import type { CountedPage } from "../../../../../src/sync/list/parts/meaning.ts";
 
 export interface Dated {

@@ -1,7 +1,7 @@
 // What it costs to find rows that are gone, simulated: the table of docs/PLANNING.md.
 import { expect, test } from "vitest";
 import type { Cut } from "../../../../../src/sync/list/parts/days.ts";
-import { isWorthCounting, priceOfCounting, searchedList } from "../../../../../src/sync/list/parts/price.ts";
+import { isWorthCounting, priceOfCounting } from "../../../../../src/sync/list/parts/price.ts";
 import { seededRandom } from "../../../../support/chance.ts";
 import { type Meaning, searchGone, someRows, withGone } from "./a-counted-list.ts";
 
@@ -13,7 +13,7 @@ const costsOf = (rows: number, gone: number, meaning: Meaning, more: Rows = {}):
     const seed = at + 1;
     const random = seededRandom(seed * 1000 + rows + gone);
     const { mirror, service } = withGone(someRows(rows, random, more), gone, meaning, random);
-    price = priceOfCounting(searchedList(mirror.facts(100).days, rows, 100), gone);
+    price = priceOfCounting(mirror.facts(100), gone);
     const found = searchGone(service, mirror);
     expect([seed, found.end, found.wrong, mirror.rows.size]).toEqual([
       seed,
@@ -83,11 +83,11 @@ test("nothing costs more than reading the list, by more than two credits", () =>
       "exclusive",
       random,
     );
-    const list = searchedList(mirror.facts(100).days, rows, 100);
-    if (!isWorthCounting(list, gone)) continue;
+    const facts = mirror.facts(100);
+    if (!isWorthCounting(facts, gone)) continue;
     const { end, credits, wrong } = searchGone(service, mirror);
     expect([seed, wrong]).toEqual([seed, 0]);
-    const most = Math.min(list.pages, priceOfCounting(list, gone)) + 2;
+    const most = Math.min(rows / 100, priceOfCounting(facts, gone)) + 2;
     expect({ seed, rows, days, gone, end: end.kind, credits: Math.min(credits, most) }).toEqual({
       seed,
       rows,

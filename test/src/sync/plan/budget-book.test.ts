@@ -2,12 +2,12 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Clock } from "../../../../../src/core/clock.ts";
-import { dayStart, periodStart } from "../../../../../src/sync/plan/budgets/budget-book.ts";
-import { aCompany, aJob, anAccount, aSignal } from "../../../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../../support/fake-service.ts";
-import { startMemoryRig } from "../../../../support/memory-rig.ts";
-import { type SyncRig, simulatedClock, startSyncRig } from "../../../../support/sync-rig.ts";
+import type { Clock } from "../../../../src/core/clock.ts";
+import { dayStart, periodStart } from "../../../../src/sync/plan/budgets.ts";
+import { aCompany, aJob, anAccount, aSignal } from "../../../support/fake-data.ts";
+import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
+import { startMemoryRig } from "../../../support/memory-rig.ts";
+import { type SyncRig, simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
 
 // Days and periods of budgets.
 

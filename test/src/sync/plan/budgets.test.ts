@@ -1,10 +1,10 @@
 // What budgets leave out of a plan.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Budget } from "../../../../../src/core/config/planning/budget-settings.ts";
-import { type Spent, withinBudgets } from "../../../../../src/sync/plan/budgets/caps.ts";
-import type { Candidate } from "../../../../../src/sync/plan/candidate.ts";
-import { due } from "../planning-input.ts";
+import type { Budget } from "../../../../src/core/config/planning/budget-settings.ts";
+import { type Spent, withinBudgets } from "../../../../src/sync/plan/budgets.ts";
+import type { Candidate } from "../../../../src/sync/plan/candidate.ts";
+import { due } from "./planning-input.ts";
 
 const aBudget = (more: Partial<Budget>): Budget => ({ perDay: null, perPeriod: null, minIntervalMs: 0, ...more });
 const work = (more: Partial<Candidate>) => due("job_openings", "walk", { scope: "c1", ...more });

@@ -131,8 +131,10 @@ export const filterDate = (ms: number): string => (ms % DAY_MS === 0 ? isoTime(m
  */
 export const momentBefore = (option: string, text: string, now: number): number => {
   const age = text === "yesterday" ? DAY_MS : parseDuration(text);
-  const moment = age === null ? timeMs(text) : now - age;
-  if (moment !== null) return moment;
+  if (age !== null) return now - age;
+  const time = parseTime(text);
+  // A fraction of a ms counts.
+  if (time !== null) return Number(time.micros) / 1000;
   const detail = `${option}: "${text}" is no date, no time and no duration like 24h or 7d`;
   throw new DuckmirrorError("USAGE", { detail });
 };

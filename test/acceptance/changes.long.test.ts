@@ -1,22 +1,19 @@
 // Changes at the service reach the mirror: with --full all of them, without it those an incremental sync promises.
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { expect, test } from "vitest";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
+import { forFile } from "../support/for-file.ts";
 import { syncWell } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
 import { isNoFullText, trackedDifferences } from "./tracked.ts";
 
-let sandbox: Sandbox;
 const dataDir = tempFolder();
 const snapshot = join(dataDir, "warehouse.duckdb");
 
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 21, accounts: 25, plan: "enterprise", maxPerPage: 50, threads: 1 });
-  await syncWell(sandbox, dataDir);
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ seed: 21, accounts: 25, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+await syncWell(sandbox, dataDir);
 
 test("an incremental sync brings accounts, contacts and signals up to date, deletes included", async () => {
   const changes = await sandbox.evolve(60);

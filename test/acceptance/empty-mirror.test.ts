@@ -1,12 +1,12 @@
 // The empty mirror that the build makes, from which every new mirror begins.
-import { copyFileSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, inject, test } from "vitest";
 import { type Database, openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../src/warehouse/file/migrate.ts";
 import { applyViews } from "../../src/warehouse/file/views.ts";
 import { makeEmptyMirror } from "../../src/warehouse/file/working-file.ts";
+import { tempDir } from "../src/warehouse/temp-dir.ts";
 
 const built = join(dirname(inject("builtCli")), "../../empty-mirror.duckdb");
 
@@ -36,7 +36,7 @@ const created = async (file: string) => {
 };
 
 test("the build's empty mirror is what this program creates without it", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "duckmirror-empty-"));
+  const dir = tempDir();
   const copy = join(dir, "working.duckdb");
   copyFileSync(built, copy);
   const [made, fresh] = [await openDatabase(copy), await created(join(dir, "fresh.duckdb"))];

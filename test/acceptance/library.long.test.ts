@@ -1,21 +1,21 @@
 // The package as programs import it: the examples of docs/examples, type-checked and run against the built package.
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { beforeAll, expect, inject, test } from "vitest";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
+import { dirForFile } from "../src/warehouse/temp-dir.ts";
+import { forFile } from "../support/for-file.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const dir = mkdtempSync(join(tmpdir(), "duckmirror-library-"));
-let sandbox: Sandbox;
+const dir = dirForFile();
 
 /** A program of somebody else: the package is one of its dependencies, the examples are its sources. */
+const sandbox = await forFile(startSandbox({ accounts: 4, requestsPerMinute: 6000 }));
 beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 4, requestsPerMinute: 6000 });
   const built = resolve(dirname(inject("builtCli")), "../..");
   const installed = join(dir, "node_modules", "duckmirror");
   mkdirSync(installed, { recursive: true });
@@ -38,10 +38,6 @@ beforeAll(async () => {
     const printed = error instanceof Error && "stdout" in error ? String(error.stdout) : "";
     throw new Error(`the examples do not compile against the package:\n${printed}`);
   });
-});
-afterAll(async () => {
-  await sandbox?.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 const example = (name: string, ...args: readonly string[]) =>

@@ -3,14 +3,14 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
+import { forFile } from "../support/for-file.ts";
 import { runBuilt, startBuilt, syncEnv, syncWell } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-let sandbox: Sandbox;
 const dataDir = tempFolder();
 
 /** Records that give orders, as a page of the web might: places of records, each with orders of its own. */
@@ -28,8 +28,8 @@ const PLACES = [
   { table: "job_openings", column: "title", key: "id" },
 ];
 
+const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 }));
 beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 });
   for (const { table, column, key } of PLACES) {
     for (const [nth, order] of ORDERS.entries()) {
       const row = `(SELECT ${key} FROM main.${table} WHERE ${column} IS NOT NULL ORDER BY ${key} LIMIT 1 OFFSET ${nth})`;
@@ -43,7 +43,6 @@ beforeAll(async () => {
   );
   await syncWell(sandbox, dataDir, ["contacts", "--full"], { DUCKMIRROR_RATE_LIMIT: "100000" });
 });
-afterAll(() => sandbox.close());
 
 const named = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);
 const READS = ["describe", "query", "search", "brief", "changes", "freshness", "plan"];

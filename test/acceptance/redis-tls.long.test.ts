@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { syncReportSchema } from "../../src/core/report/sync-report.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { documentedUser } from "../support/documented-user.ts";
+import { forFile } from "../support/for-file.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
 import { differences } from "./compare.ts";
@@ -29,19 +30,17 @@ const certificates = () => {
   return { ca: file("ca.crt"), cert: file("redis.crt"), key: file("redis.key") };
 };
 
-let sandbox: Sandbox;
 let redis: TestRedis;
 let ca: string;
+const sandbox = await forFile(
+  startSandbox({ accounts: 4, plan: "enterprise", requestsPerMinute: 1_000_000, threads: 1 }),
+);
 beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 4, plan: "enterprise", requestsPerMinute: 1_000_000, threads: 1 });
   const { cert, key, ...authority } = certificates();
   ca = authority.ca;
   redis = await startRedis({ user: documentedUser(PASSWORD), tls: { cert, key } });
 });
-afterAll(async () => {
-  await sandbox.close();
-  await redis.stop();
-});
+afterAll(() => redis.stop());
 
 const addressOf = (scheme: string, password: string) => `${scheme}://duckmirror:${password}@127.0.0.1:${redis.port}`;
 

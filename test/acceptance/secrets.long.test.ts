@@ -4,10 +4,11 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { DEFAULT_MEMORY, memoryPlan } from "../../src/core/config/memory-plan.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { scanFor } from "../../src/warehouse/forget/scan.ts";
+import { forFile } from "../support/for-file.ts";
 import { startBuilt } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -28,11 +29,7 @@ const forms = (): readonly string[] => {
 
 const found = (text: string): readonly string[] => forms().filter((form) => text.includes(form));
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 5, accounts: 3, plan: "enterprise", maxPerPage: 50, threads: 1 });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ seed: 5, accounts: 3, plan: "enterprise", maxPerPage: 50, threads: 1 }));
 
 /** The sandbox behind a gateway that knows another token, and repeats it wherever it can. */
 const startEchoing = async () => {

@@ -3,22 +3,19 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
+import { forFile } from "../support/for-file.ts";
 import { type BuiltRun, runBuilt, startBuilt, syncWell } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 const started = z.object({ url: z.string() });
 
-let sandbox: Sandbox;
 const dataDir = tempFolder();
-beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 });
-  await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 }));
+await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
 
 /** Waits for the line that names its address. */
 const addressOf = async (run: BuiltRun): Promise<string> => {

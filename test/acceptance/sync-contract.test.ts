@@ -3,19 +3,17 @@ import { once } from "node:events";
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
+import { forFile } from "../support/for-file.ts";
 import { runBuilt, startBuilt, syncEnv, syncWell } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 31, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 });
-});
+const sandbox = await forFile(startSandbox({ seed: 31, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 }));
 /** Nothing changes in this service, so it is read once. */
 let read: ReturnType<typeof readService> | null = null;
 const wholeService = () => {
@@ -23,7 +21,6 @@ const wholeService = () => {
   return read;
 };
 afterEach(() => sandbox.intercept(undefined));
-afterAll(() => sandbox.close());
 
 const reportOf = (out: string): SyncReport => syncReportSchema.parse(JSON.parse(out));
 const streamOf = (report: SyncReport, name: string) => report.streams.find(({ stream }) => stream === name);

@@ -1,25 +1,16 @@
 // Traces across processes: the caller and the worker, in one trace.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
-import { startRedis, type TestRedis } from "../support/redis.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
+import { forFile } from "../support/for-file.ts";
+import { type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
+import { startRedis } from "../support/redis.ts";
 import { runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-let sandbox: Sandbox;
-let redis: TestRedis;
-let receiver: OtlpReceiver;
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 43, accounts: 3, plan: "enterprise", maxPerPage: 50, threads: 1 });
-  redis = await startRedis();
-  receiver = await startOtlpReceiver();
-});
-afterAll(async () => {
-  await sandbox.close();
-  await redis.kill();
-  await receiver.close();
-});
+const sandbox = await forFile(startSandbox({ seed: 43, accounts: 3, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+const redis = await forFile(startRedis());
+const receiver = await forFile(startOtlpReceiver());
 
 const readySchema = z.object({ url: z.string() });
 

@@ -3,25 +3,18 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
-import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
+import { forFile } from "../support/for-file.ts";
+import { type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { runBuilt, syncEnv, syncWell } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-let sandbox: Sandbox;
-let receiver: OtlpReceiver;
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 9, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 });
-  receiver = await startOtlpReceiver();
-});
+const sandbox = await forFile(startSandbox({ seed: 9, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+const receiver = await forFile(startOtlpReceiver());
 afterEach(() => sandbox.intercept(undefined));
-afterAll(async () => {
-  await sandbox.close();
-  await receiver.close();
-});
 
 const JSON_TRACES = { OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
 const HEX = "0af7651916cd43dd8448eb211c80319c";

@@ -5,17 +5,14 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { afterAll, beforeEach, expect, inject, test } from "vitest";
 import { syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { VERSION } from "../../src/queue/asking/payloads.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { startRedis, type TestRedis } from "../support/redis.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
+import { forFile } from "../support/for-file.ts";
+import { startRedis } from "../support/redis.ts";
 import { type BuiltRun, startBuilt, syncEnv } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
-
-let sandbox: Sandbox;
-let redis: TestRedis;
-let client: Redis;
 
 /** A build of the same sources, with payloads changed. */
 const changedBuild = (change: (code: string) => string): string => {
@@ -44,18 +41,12 @@ const nextBuild = (): string =>
     return changed;
   });
 
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 71, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 });
-  redis = await startRedis();
-  client = new Redis(redis.url, { maxRetriesPerRequest: null });
-});
+const sandbox = await forFile(startSandbox({ seed: 71, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+const redis = await forFile(startRedis());
+const client = new Redis(redis.url, { maxRetriesPerRequest: null });
 // A fleet would else take up what the one before it left in the queues, for another directory.
 beforeEach(() => client.flushall());
-afterAll(async () => {
-  client.disconnect();
-  await sandbox.close();
-  await redis.kill();
-});
+afterAll(() => client.disconnect());
 
 const aFleet = () => {
   const env = {

@@ -1,32 +1,27 @@
 // The worker as a process: asked by trigger and over HTTP, with Redis and without, and stopped while it is busy.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { startRedis, type TestRedis } from "../support/redis.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
+import { forFile } from "../support/for-file.ts";
+import { startRedis } from "../support/redis.ts";
 import { runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-let sandbox: Sandbox;
-let redis: TestRedis;
-beforeAll(async () => {
-  sandbox = await startSandbox({
+const sandbox = await forFile(
+  startSandbox({
     seed: 41,
     accounts: 6,
     plan: "enterprise",
     maxPerPage: 50,
     requestsPerMinute: 1_000_000,
     threads: 1,
-  });
-  redis = await startRedis();
-});
+  }),
+);
+const redis = await forFile(startRedis());
 afterEach(() => sandbox.intercept(undefined));
-afterAll(async () => {
-  await sandbox.close();
-  await redis.kill();
-});
 
 const readySchema = z.object({ url: z.string() });
 type Env = Readonly<Record<string, string>>;

@@ -1,39 +1,27 @@
 // Every state of a mirror and of access, in a real browser, wide and dark, narrow and light: what it says first, and that it is
 // well drawn. DUCKMIRROR_PICTURES names a folder for a picture of each, at three widths, light and dark.
-import { copyFileSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { addKey } from "../../src/server/access/key-store.ts";
 import type { ServerOptions } from "../../src/server/http/server-context.ts";
 import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
-import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
-import { expectNoSidewaysScroll, layoutShift, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
+import { mirrorForFile } from "../src/server/served-mirror.ts";
+import { tempDir } from "../src/warehouse/temp-dir.ts";
+import { expectNoSidewaysScroll, layoutShift, rigForFile, seriousFindings } from "./page-rig.ts";
 
 const pictures = process.env.DUCKMIRROR_PICTURES ?? null;
 
-let mirror: ServedMirror;
-let publicMirror: ServedMirror;
-let rig: PageRig;
-beforeAll(async () => {
-  mirror = await serveMirror(8);
-  await mirror.sandbox.evolve(20);
-  await mirror.sync();
-  publicMirror = await serveMirror(3, {}, "public");
-  rig = await startPageRig();
-});
-afterAll(async () => {
-  await rig.close();
-  await mirror.close();
-  await publicMirror.close();
-});
-
-const newFolder = () => mkdtempSync(join(tmpdir(), "duckmirror-states-"));
+const mirror = await mirrorForFile(8);
+await mirror.sandbox.evolve(20);
+await mirror.sync();
+const publicMirror = await mirrorForFile(3, {}, "public");
+const rig = await rigForFile();
 
 /** The published file after some statements, as a snapshot of its own. */
 const after = async (...statements: readonly string[]): Promise<string> => {
-  const file = join(newFolder(), "warehouse.duckdb");
+  const file = join(tempDir(), "warehouse.duckdb");
   copyFileSync(mirror.snapshot, file);
   const database = await openDatabase(file, { threads: 2 });
   for (const sql of statements) await database.run(sql);
@@ -112,7 +100,7 @@ const STATES: readonly State[] = [
   {
     name: "first load",
     says: /The first sync is running/,
-    options: async () => ({ profiles: [named(join(newFolder(), "warehouse.duckdb"), { progress })] }),
+    options: async () => ({ profiles: [named(join(tempDir(), "warehouse.duckdb"), { progress })] }),
   },
   one("running", /Complete and current/, [], { progress }),
   one("unconfirmed", /is incomplete: contacts/, [
@@ -171,7 +159,7 @@ const STATES: readonly State[] = [
     says: /Complete and current/,
     key: () => reader.reveal(),
     options: async () => {
-      const keyFile = join(newFolder(), "keys.json");
+      const keyFile = join(tempDir(), "keys.json");
       reader = await addKey(keyFile, { name: "reader", role: "read", expiresAt: null }, Date.now());
       const triggers = {
         start: async () => ({ runId: "1", joined: false }),

@@ -1,27 +1,17 @@
-// Login, buttons that start work, several profiles, and the API reference, in a real browser.
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk, SyncTriggers } from "../../src/core/report/triggers.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { addKey } from "../../src/server/access/key-store.ts";
-import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
-import { expectNoSidewaysScroll, layoutShift, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
+import { mirrorForFile } from "../src/server/served-mirror.ts";
+import { tempDir } from "../src/warehouse/temp-dir.ts";
+import { expectNoSidewaysScroll, layoutShift, rigForFile, seriousFindings } from "./page-rig.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 
-let mirror: ServedMirror;
-let rig: PageRig;
-beforeAll(async () => {
-  mirror = await serveMirror(2);
-  rig = await startPageRig();
-});
-afterAll(async () => {
-  await rig.close();
-  await mirror.close();
-});
+const mirror = await mirrorForFile(2);
+const rig = await rigForFile();
 
 const profiles = (...names: readonly string[]) =>
   names.map((name) => ({ name, snapshot: mirror.snapshot, ratePerMinute: null }));
@@ -80,20 +70,17 @@ describe("buttons", () => {
     await page.getByRole("button", { name: "Verify (at most 20 credits)" }).click();
     await page.getByText("check-1").waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   test("are not there where the server starts nothing", async () => {
     const { url } = await rig.serve({ profiles: profiles("default") });
     const { page } = await rig.open(url);
     expect(await page.getByRole("button", { name: "Sync now" }).count()).toBe(0);
-    await page.context().close();
   });
 });
 
 test("a key that may only read sees no button that starts or changes anything", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "duckmirror-keys-"));
-  const keyFile = join(folder, "keys.json");
+  const keyFile = join(tempDir(), "keys.json");
   const reading = await addKey(keyFile, { name: "reader", role: "read", expiresAt: null }, Date.now());
   const worker = fakeWorker();
   const sendFeedback = async () => ({ receipt: {}, credits: 1 });
@@ -112,7 +99,6 @@ test("a key that may only read sees no button that starts or changes anything", 
   await page.locator("#run-query").click();
   await page.getByRole("button", { name: "CSV" }).waitFor();
   expect(await page.getByRole("button", { name: /feedback/ }).count()).toBe(0);
-  await page.context().close();
 });
 
 test("the login lets only the key in, for as long as nobody logs out", async () => {
@@ -135,7 +121,6 @@ test("the login lets only the key in, for as long as nobody logs out", async () 
   await page.goto(url);
   expect(page.url()).toBe(`${url}/login`);
   expect(complaints).toEqual([]);
-  await page.context().close();
 });
 
 test("several organizations are chosen by name", async () => {
@@ -145,7 +130,6 @@ test("several organizations are chosen by name", async () => {
   await page.waitForURL(`${url}/?profile=south`);
   await page.locator("#content[data-complete]").waitFor();
   expect(await page.getByLabel("Organization").inputValue()).toBe("south");
-  await page.context().close();
 });
 
 test("the API reference is a page of its own, tries a call against the mirror, and is accessible", async () => {
@@ -170,6 +154,5 @@ test("the API reference is a page of its own, tries a call against the mirror, a
     expect(await layoutShift(page)).toBeLessThanOrEqual(0.02);
     await expectNoSidewaysScroll(page);
     expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
-    await page.context().close();
   }
 });

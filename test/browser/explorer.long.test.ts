@@ -3,30 +3,20 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { RunningServer } from "../../src/server/app.ts";
-import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
-import { type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
+import { expect, test } from "vitest";
+import { mirrorForFile } from "../src/server/served-mirror.ts";
+import { rigForFile, seriousFindings } from "./page-rig.ts";
 
-let mirror: ServedMirror;
-let rig: PageRig;
-let server: RunningServer;
 let sent: unknown[] = [];
 
-beforeAll(async () => {
-  mirror = await serveMirror(12);
-  rig = await startPageRig();
-  const sendFeedback = async (feedback: unknown) => {
-    sent.push(feedback);
-    return { receipt: {}, credits: 1 };
-  };
-  server = await rig.serve({
-    profiles: [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, sendFeedback }],
-  });
-});
-afterAll(async () => {
-  await rig.close();
-  await mirror.close();
+const mirror = await mirrorForFile(12);
+const rig = await rigForFile();
+const sendFeedback = async (feedback: unknown) => {
+  sent.push(feedback);
+  return { receipt: {}, credits: 1 };
+};
+const server = await rig.serve({
+  profiles: [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, sendFeedback }],
 });
 
 const editor = (page: Page) => page.locator(".editor .cm-content");
@@ -63,7 +53,6 @@ test("a row of the widest view is one line, and unfolds with its JSON as a tree"
     const folder = fileURLToPath(new URL("../../docs/screenshots", import.meta.url));
     await page.screenshot({ path: join(folder, "explorer-1280-light.png") });
   }
-  await page.context().close();
 });
 
 test("of five thousand rows only those in sight are in the page; sort and filter see all", async () => {
@@ -75,7 +64,6 @@ test("of five thousand rows only those in sight are in the page; sort and filter
   await expect.poll(() => rows(page).first().textContent()).toMatch(/^4999row 4999$/);
   await page.getByLabel("Show rows that hold").fill("row 123");
   await page.getByText("11 of 5,000 rows").waitFor();
-  await page.context().close();
 });
 
 test("an error replaces the result, with its caret under the place, and no hint for a terminal", async () => {
@@ -97,7 +85,6 @@ test("an error replaces the result, with its caret under the place, and no hint 
   await write(page, "delete from accounts");
   await page.keyboard.press("Control+Enter");
   await expect.poll(() => page.locator("#query-problem").textContent()).toContain("may run");
-  await page.context().close();
 });
 
 test("a new run ends the one before it; Stop ends it, too", async () => {
@@ -110,14 +97,12 @@ test("a new run ends the one before it; Stop ends it, too", async () => {
   await page.keyboard.press("Control+Enter");
   await page.getByRole("button", { name: "Stop" }).click();
   await page.getByText("Stopped.").waitFor();
-  await page.context().close();
 });
 
 test("of two statements the one at the cursor runs, and the page says so", async () => {
   const { page } = await ask("select 1 as first_one;\nselect 2 as second_one");
   await expect.poll(() => page.locator("#result-table").textContent()).toContain("second_one");
   await page.getByText("This ran one of 2 statements").waitFor();
-  await page.context().close();
 });
 
 test("tables, columns and functions are completed", async () => {
@@ -131,7 +116,6 @@ test("tables, columns and functions are completed", async () => {
   for (let at = 0; at < " from accounts".length; at++) await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("Control+Space");
   await page.locator(".cm-tooltip-autocomplete li", { hasText: "main_score" }).first().waitFor();
-  await page.context().close();
 });
 
 test("the address reopens the statement, and a saved query asks for its parameters", async () => {
@@ -148,7 +132,6 @@ test("the address reopens the statement, and a saved query asks for its paramete
   expect(await editor(page).textContent()).toContain("where name <> $other");
   await page.locator("#saved").selectOption({ label: "three names" });
   await page.getByLabel("$other").waitFor();
-  await page.context().close();
 });
 
 test("CSV, JSON and Parquet hold every row as it is, also those beyond the ones shown", async () => {
@@ -175,7 +158,6 @@ test("CSV, JSON and Parquet hold every row as it is, also those beyond the ones 
       .toString(),
   ).toBe("PAR1");
   expect(complaints).toEqual([]);
-  await page.context().close();
 });
 
 test("all rows of a table are downloaded from its page, and a refusal is shown there", async () => {
@@ -191,7 +173,6 @@ test("all rows of a table are downloaded from its page, and a refusal is shown t
   );
   await page.getByRole("button", { name: "CSV", exact: true }).click();
   await page.getByText("Others are running. Wait.").waitFor();
-  await page.context().close();
 });
 
 test("a question is answered as a plot that says what it shows", async () => {
@@ -202,7 +183,6 @@ test("a question is answered as a plot that says what it shows", async () => {
   expect(await page.locator("#result-plot figcaption").textContent()).toBe("signals by type");
   expect(await seriousFindings(page)).toEqual([]);
   expect(complaints).toEqual([]);
-  await page.context().close();
 });
 
 test("shows what a record holds as text, whatever it looks like", async () => {
@@ -211,7 +191,6 @@ test("shows what a record holds as text, whatever it looks like", async () => {
   expect(await rows(page).first().textContent()).toContain("<img src=x onerror=alert(1)><b>bold</b>");
   expect(await rows(page).first().textContent()).toContain("9007199254740993");
   expect(await rows(page).locator("img, b").count()).toBe(0);
-  await page.context().close();
 });
 
 test("feedback is one button that names its price, and shows what it sends", async () => {
@@ -228,5 +207,4 @@ test("feedback is one button that names its price, and shows what it sends", asy
       context: { record: { id: expect.any(Number), name: expect.any(String) } },
     },
   ]);
-  await page.context().close();
 });

@@ -1,29 +1,20 @@
 // Ten figures of the page against SQL on the same snapshot, over a mirror with a random history.
 import { randomInt } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
-import { type Database, openDatabase } from "../../src/warehouse/duckdb/database.ts";
-import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
-import { type PageRig, startPageRig } from "./page-rig.ts";
+import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
+import { mirrorForFile } from "../src/server/served-mirror.ts";
+import { rigForFile } from "./page-rig.ts";
 
-let mirror: ServedMirror;
-let rig: PageRig;
-let database: Database;
 const accounts = 2 + randomInt(12);
-beforeAll(async () => {
-  mirror = await serveMirror(accounts);
-  for (let run = 0; run < 1 + randomInt(3); run++) {
-    await mirror.sandbox.evolve(1 + randomInt(20));
-    await mirror.sync();
-  }
-  database = await openDatabase(mirror.snapshot, { readOnly: true, threads: 1 });
-  rig = await startPageRig();
-});
-afterAll(async () => {
-  await rig.close();
-  await database.close();
-  await mirror.close();
-});
+const mirror = await mirrorForFile(accounts);
+for (let run = 0; run < 1 + randomInt(3); run++) {
+  await mirror.sandbox.evolve(1 + randomInt(20));
+  await mirror.sync();
+}
+const database = await openDatabase(mirror.snapshot, { readOnly: true, threads: 1 });
+const rig = await rigForFile();
+afterAll(() => database.close());
 
 const sql = async (text: string): Promise<number> => {
   const [row] = await database.query(text, [], z.object({ figure: z.number() }));

@@ -1,19 +1,11 @@
 // Workers, queues and pauses on the status page, in a real browser.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Fleet, SeenMember } from "../../src/core/report/fleet.ts";
-import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
-import { expectNoSidewaysScroll, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
+import { mirrorForFile } from "../src/server/served-mirror.ts";
+import { expectNoSidewaysScroll, rigForFile, seriousFindings } from "./page-rig.ts";
 
-let mirror: ServedMirror;
-let rig: PageRig;
-beforeAll(async () => {
-  mirror = await serveMirror(2);
-  rig = await startPageRig();
-});
-afterAll(async () => {
-  await rig.close();
-  await mirror.close();
-});
+const mirror = await mirrorForFile(2);
+const rig = await rigForFile();
 
 const NOW = 1_800_000_000_000;
 const aMember = (more: Partial<SeenMember>): SeenMember => ({

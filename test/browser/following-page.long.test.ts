@@ -1,19 +1,11 @@
 // Followed companies on the status page, and a profile that the worker cannot sync.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { ServedProfile } from "../../src/server/http/server-context.ts";
-import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
-import { expectNoSidewaysScroll, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
+import { mirrorForFile } from "../src/server/served-mirror.ts";
+import { expectNoSidewaysScroll, rigForFile, seriousFindings } from "./page-rig.ts";
 
-let mirror: ServedMirror;
-let rig: PageRig;
-beforeAll(async () => {
-  mirror = await serveMirror(2);
-  rig = await startPageRig();
-});
-afterAll(async () => {
-  await rig.close();
-  await mirror.close();
-});
+const mirror = await mirrorForFile(2);
+const rig = await rigForFile();
 
 const aProfile = (inputs: readonly object[]): ServedProfile => ({
   name: "default",

@@ -4,10 +4,11 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { expect, inject } from "vitest";
+import { afterAll, expect, inject } from "vitest";
 import { z } from "zod";
 import { type RunningServer, startServer } from "../../src/server/app.ts";
 import type { ServerOptions } from "../../src/server/http/server-context.ts";
+import { afterTest } from "../support/after-test.ts";
 import { serving } from "../support/served.ts";
 import { startBrowser } from "./chromium.ts";
 
@@ -27,18 +28,22 @@ export interface OpenPage {
 export interface PageRig {
   readonly browser: Browser;
   serve(options: Partial<ServerOptions> & Pick<ServerOptions, "profiles">): Promise<RunningServer>;
-  /** Opens an address in a context of its own, with a server key if one is given. `settled`: waits until every figure is there. */
+  /** Opens an address in a context of its own that ends with the test, with a server key if one is given. `settled`: waits until every figure is there. */
   open(
     url: string,
     look?: { width?: number; height?: number; dark?: boolean; settled?: boolean; key?: string },
   ): Promise<OpenPage>;
-  close(): Promise<void>;
 }
 
-export const startPageRig = async (): Promise<PageRig> => {
+/** A rig for the tests of a file; closed after the last. */
+export const rigForFile = async (): Promise<PageRig> => {
   const browser = await startBrowser();
   const servers: RunningServer[] = [];
   const pageFolder = pathToFileURL(join(dirname(inject("builtCli")), "../server/page/"));
+  afterAll(async () => {
+    await browser.close();
+    for (const server of servers) await server.close();
+  });
   return {
     browser,
     serve: async (options) => {
@@ -61,6 +66,7 @@ export const startPageRig = async (): Promise<PageRig> => {
         timezoneId: "UTC",
         ...(key === undefined ? {} : { extraHTTPHeaders: { authorization: `Bearer ${key}` } }),
       });
+      afterTest(() => context.close());
       const page = await context.newPage();
       const complaints: string[] = [];
       page.on("console", (message) => {
@@ -70,10 +76,6 @@ export const startPageRig = async (): Promise<PageRig> => {
       await page.goto(url);
       if (settled) await page.locator("#content[data-complete]").waitFor();
       return { page, complaints };
-    },
-    close: async () => {
-      await browser.close();
-      for (const server of servers) await server.close();
     },
   };
 };

@@ -2,56 +2,23 @@
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
 import { isStreamName } from "../../src/catalog/streams.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { DeliveryState } from "../../src/deliver/notes.ts";
-import type { RunningServer } from "../../src/server/app.ts";
-import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
-import { expectNoSidewaysScroll, layoutShift, type PageRig, seriousFindings, startPageRig } from "./page-rig.ts";
-
-let mirror: ServedMirror;
-let rig: PageRig;
-let server: RunningServer;
-/** Addresses of the pages, and the name of each for pictures. */
-let pages: readonly (readonly [name: string, path: string])[] = [];
+import { mirrorForFile } from "../src/server/served-mirror.ts";
+import { expectNoSidewaysScroll, layoutShift, rigForFile, seriousFindings } from "./page-rig.ts";
 
 const first = z.object({ accounts: z.array(z.object({ account_id: z.string(), name: z.string() })).min(1) });
 const ran = z.object({ runs: z.array(z.object({ run_id: z.string() })).min(1) });
-let account = { account_id: "", name: "" };
 
-beforeAll(async () => {
-  mirror = await serveMirror(12);
-  for (let run = 0; run < 4; run++) {
-    await mirror.sandbox.evolve(10);
-    await mirror.sync(run === 2 ? { full: true } : {});
-  }
-  rig = await startPageRig();
-  server = await rig.serve({ profiles: [profile()] });
-  const get = async (path: string): Promise<unknown> => (await fetch(`${server.url}${path}`)).json();
-  const { accounts } = first.parse(await get("/api/accounts"));
-  const { runs } = ran.parse(await get("/api/runs"));
-  account = accounts[0] ?? account;
-  pages = [
-    ["overview", "/"],
-    ["tables", "/tables"],
-    ["table", "/tables/contacts"],
-    ["accounts", "/accounts"],
-    ["account", `/accounts/${account.account_id}`],
-    ["runs", "/runs"],
-    ["run", `/runs/${runs[0]?.run_id}`],
-    ["credits", "/credits"],
-    ["explorer", "/explorer"],
-    ["settings", "/settings"],
-    ["reference", "/reference"],
-  ];
-});
-afterAll(async () => {
-  await rig.close();
-  await mirror.close();
-});
+const mirror = await mirrorForFile(12);
+for (let run = 0; run < 4; run++) {
+  await mirror.sandbox.evolve(10);
+  await mirror.sync(run === 2 ? { full: true } : {});
+}
 
 const NEXT = {};
 
@@ -65,6 +32,27 @@ const profile = () => ({
   },
   settings: () => mirror.config.shownSettings,
 });
+
+const rig = await rigForFile();
+const server = await rig.serve({ profiles: [profile()] });
+const get = async (path: string): Promise<unknown> => (await fetch(`${server.url}${path}`)).json();
+const { accounts } = first.parse(await get("/api/accounts"));
+const { runs } = ran.parse(await get("/api/runs"));
+const account = accounts[0] ?? { account_id: "", name: "" };
+/** Addresses of the pages, and the name of each for pictures. */
+const pages: readonly (readonly [name: string, path: string])[] = [
+  ["overview", "/"],
+  ["tables", "/tables"],
+  ["table", "/tables/contacts"],
+  ["accounts", "/accounts"],
+  ["account", `/accounts/${account.account_id}`],
+  ["runs", "/runs"],
+  ["run", `/runs/${runs[0]?.run_id}`],
+  ["credits", "/credits"],
+  ["explorer", "/explorer"],
+  ["settings", "/settings"],
+  ["reference", "/reference"],
+];
 
 /** Where screenshots for the documentation go; only written when asked for. */
 const pictures =
@@ -115,7 +103,6 @@ describe("every page", () => {
     const response = await page.goto(`${server.url}/nowhere/at/all`);
     expect(response?.status()).toBe(404);
     await page.getByText("There is no such page").waitFor();
-    await page.context().close();
     const program = await fetch(`${server.url}/nowhere`);
     expect([program.status, await program.json()]).toMatchObject([404, { error: { code: "NOT_FOUND" } }]);
   });
@@ -126,7 +113,6 @@ describe("every page", () => {
     await mirror.sandbox.evolve(5);
     await mirror.sync();
     await expect.poll(() => page.locator("#runs tbody tr").count(), { timeout: 120_000 }).toBe(before + 1);
-    await page.context().close();
   });
 
   test("keeps the chosen theme", async () => {
@@ -134,7 +120,6 @@ describe("every page", () => {
     await page.locator("#theme").click();
     await page.reload();
     expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
-    await page.context().close();
   });
 });
 
@@ -148,7 +133,6 @@ test("`/` finds an account from every page, and Enter opens it", async () => {
   await page.locator("#timeline").waitFor();
   expect(page.url()).toContain("/accounts/");
   expect(complaints).toEqual([]);
-  await page.context().close();
 });
 
 test("an account has a timeline that can be narrowed to one kind, and shows what changed since the last visit", async () => {
@@ -164,7 +148,6 @@ test("an account has a timeline that can be narrowed to one kind, and shows what
   expect(all).toBeGreaterThan(0);
   await page.reload();
   await page.getByText(/\d+ changes? since your last visit\./).waitFor();
-  await page.context().close();
 });
 
 test("a table shows its columns with meaning and how often they are filled, and leads to the explorer", async () => {
@@ -173,7 +156,6 @@ test("a table shows its columns with meaning and how often they are filled, and 
   expect(await id.textContent()).toMatch(/^idVARCHAR100%/);
   await page.getByRole("link", { name: "Open in the explorer" }).click();
   await page.locator("#result-table .grid-row").nth(2).waitFor();
-  await page.context().close();
 });
 
 test("a run leads to its changes and to the requests of one list, by keyboard alone", async () => {
@@ -186,7 +168,6 @@ test("a run leads to its changes and to the requests of one list, by keyboard al
   await page.getByRole("heading", { name: "Requests of contacts" }).waitFor();
   await expect.poll(() => page.locator("#requests").textContent()).toContain("/v1/contacts");
   expect(complaints).toEqual([]);
-  await page.context().close();
 });
 
 test("another choice of content shows its price and prints the lines for duckmirror.yaml; nothing else changes", async () => {
@@ -198,7 +179,6 @@ test("another choice of content shows its price and prints the lines for duckmir
   await choice.uncheck();
   expect(await page.locator("#yaml").count()).toBe(0);
   expect(complaints).toEqual([]);
-  await page.context().close();
 });
 
 test("another choice of lists shows its price beside the one in force, also of lists that are not due", async () => {
@@ -216,7 +196,6 @@ test("another choice of lists shows its price beside the one in force, also of l
   await list.check();
   expect(await page.locator("#yaml").count()).toBe(0);
   expect(complaints).toEqual([]);
-  await page.context().close();
 });
 
 test("settings are shown with where each comes from, and never a secret", async () => {
@@ -225,7 +204,6 @@ test("settings are shown with where each comes from, and never a secret", async 
   expect(await row("rate_limit").textContent()).toContain("DUCKMIRROR_RATE_LIMIT");
   expect(await row("token").textContent()).toMatch(/^tokensetDUCKMIRROR_TOKEN/);
   expect(await page.content()).not.toContain(mirror.sandbox.token);
-  await page.context().close();
 });
 
 test("destinations say how far each is, and why a delivery fails; the overview points there", async () => {
@@ -249,5 +227,4 @@ test("destinations say how far each is, and why a delivery fails; the overview p
   await expectNoSidewaysScroll(page);
   expect(await seriousFindings(page)).toEqual([]);
   expect(complaints).toEqual([]);
-  await page.context().close();
 });

@@ -1,13 +1,11 @@
 // What the overview says when things are not as they should be: no mirror, a first sync, no credits, differences, a failed list.
-import { copyFileSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
 import { syncJob } from "../../jobs/sync.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../src/core/errors.ts";
 import type { SyncProgress } from "../../src/core/report/sync-progress.ts";
 import type { AskedSync, SyncTriggers } from "../../src/core/report/triggers.ts";
@@ -15,31 +13,17 @@ import { Secret } from "../../src/core/secret.ts";
 import { readProgress } from "../../src/core/state/progress-file.ts";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
-import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
-import {
-  expectNoSidewaysScroll,
-  layoutShift,
-  type OpenPage,
-  type PageRig,
-  seriousFindings,
-  startPageRig,
-} from "./page-rig.ts";
+import { mirrorForFile } from "../src/server/served-mirror.ts";
+import { tempDir } from "../src/warehouse/temp-dir.ts";
+import { configOf } from "../support/given-config.ts";
+import { expectNoSidewaysScroll, layoutShift, type OpenPage, rigForFile, seriousFindings } from "./page-rig.ts";
 
-let mirror: ServedMirror;
-let rig: PageRig;
-beforeAll(async () => {
-  mirror = await serveMirror(3);
-  rig = await startPageRig();
-});
-afterAll(async () => {
-  await rig.close();
-  await mirror.close();
-});
+const mirror = await mirrorForFile(3);
+const rig = await rigForFile();
 
 /** The published file after some statements, as a snapshot of its own. */
 const snapshotAfter = async (...statements: readonly string[]): Promise<string> => {
-  const folder = mkdtempSync(join(tmpdir(), "duckmirror-state-"));
-  const file = join(folder, "warehouse.duckdb");
+  const file = join(tempDir(), "warehouse.duckdb");
   copyFileSync(mirror.snapshot, file);
   const database = await openDatabase(file, { threads: 1 });
   for (const sql of statements) await database.run(sql);
@@ -87,21 +71,19 @@ test("out of credits: never green, until when, no sync to start, and a click lea
   await isWell(opened);
   await page.locator("#attention").getByRole("link", { name: "signals", exact: true }).click();
   await page.getByText(/^Why it is not complete: .+/).waitFor();
-  await page.context().close();
 });
 
 test("before the first sync: three steps with their price, a button, and no error", async () => {
-  const missing = join(mkdtempSync(join(tmpdir(), "duckmirror-none-")), "warehouse.duckdb");
+  const missing = join(tempDir(), "warehouse.duckdb");
   const opened = await open(missing, 360);
   await opened.page.locator("#first-visit").getByText("1 credit.").waitFor();
   await opened.page.getByRole("button", { name: "Start the first sync" }).waitFor();
   expect(await opened.page.getByRole("alert").count()).toBe(0);
   await isWell(opened);
-  await opened.page.context().close();
 });
 
 test("during the first sync: its share, credits and the time left", async () => {
-  const missing = join(mkdtempSync(join(tmpdir(), "duckmirror-first-")), "warehouse.duckdb");
+  const missing = join(tempDir(), "warehouse.duckdb");
   const started_at = Date.now() - 60_000;
   const stream = { state: "reading", requests: 5, credits: 5, rows: 500, pages_done: 5, pages_total: 10 };
   const run: AskedSync = {
@@ -130,7 +112,6 @@ test("during the first sync: its share, credits and the time left", async () => 
     .toMatch(/50% of the known pages, 500 rows, 5 credits so far; about \d+\w+ left/);
   await expect.poll(() => under.textContent()).toContain("reading accounts");
   await isWell(opened);
-  await opened.page.context().close();
 });
 
 /** What a sync of another process notes on the data directory. */
@@ -147,7 +128,7 @@ const underWay = (streams: SyncProgress["streams"]) => async (): Promise<SyncPro
 const READING = { state: "reading", requests: 5, credits: 5, rows: 500, pages_done: 5, pages_total: 20 };
 
 test("a first sync of another process: share, credits, lists that fill", async () => {
-  const snapshot = join(mkdtempSync(join(tmpdir(), "duckmirror-other-")), "warehouse.duckdb");
+  const snapshot = join(tempDir(), "warehouse.duckdb");
   const plan = async () => ({
     requests: 42,
     at_least: true,
@@ -166,12 +147,11 @@ test("a first sync of another process: share, credits, lists that fill", async (
   expect(await card.locator("tbody tr").textContent()).toBe("accounts50055 of 20being read");
   await opened.page.locator(".top").getByText("acme").waitFor();
   await isWell(opened);
-  await opened.page.context().close();
 });
 
 test("the page follows a real first sync that runs beside the server, from nothing to its early results", async () => {
   const sandbox = await startSandbox({ accounts: 12, requestsPerMinute: 1_000_000, threads: 1 });
-  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-beside-"));
+  const dataDir = tempDir();
   const env = {
     DUCKMIRROR_BASE_URL: sandbox.url,
     DUCKMIRROR_TOKEN: sandbox.token,
@@ -179,7 +159,7 @@ test("the page follows a real first sync that runs beside the server, from nothi
     // Ten requests, then a minute's wait, after which the first results are published.
     DUCKMIRROR_RATE_LIMIT: "10",
   };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const config = configOf(null, env);
   const stop = new AbortController();
   const never = new AbortController().signal;
   const context = { clock: systemClock, random: Math.random, emit: () => undefined, version: "0.0.0" };
@@ -203,7 +183,6 @@ test("the page follows a real first sync that runs beside the server, from nothi
   stop.abort(new DuckmirrorError("INTERRUPTED"));
   await syncing;
   await expect.poll(() => page.locator("#other-sync").count()).toBe(0);
-  await page.context().close();
   await sandbox.close();
 });
 
@@ -214,7 +193,6 @@ test("early results of a first mirror are said to be unconfirmed", async () => {
   const opened = await rig.open(url);
   await opened.page.getByText("They are unconfirmed").waitFor();
   await isWell(opened);
-  await opened.page.context().close();
 });
 
 test("an alert rule that does not work needs attention, and the settings show every rule", async () => {
@@ -232,7 +210,6 @@ test("an alert rule that does not work needs attention, and the settings show ev
   await point.getByRole("link").click();
   await expect.poll(() => opened.page.locator("#alerts tbody tr").first().textContent()).toBe("new-fundingworks4102");
   await isWell(opened);
-  await opened.page.context().close();
 });
 
 test("a verification that found differences is amber everywhere, with their number", async () => {
@@ -250,7 +227,6 @@ test("a verification that found differences is amber everywhere, with their numb
   expect(await row.locator(".badge").getAttribute("class")).toContain("warn");
   expect(await page.locator(".timeline button").last().getAttribute("class")).toBe("warn");
   await isWell(opened);
-  await page.context().close();
 });
 
 test("a failed list is bad, and the overview names it with the reason, and a check with its rows", async () => {
@@ -263,5 +239,4 @@ test("a failed list is bad, and the overview names it with the reason, and a che
   await opened.page.locator("#attention li", { hasText: "contacts" }).getByText("failed", { exact: true }).waitFor();
   expect(await opened.page.locator("#attention li", { hasText: "too-high" }).textContent()).toContain("3 rows");
   await isWell(opened);
-  await opened.page.context().close();
 });

@@ -1,45 +1,36 @@
 // What people do on the page: tasks by keyboard alone, and a question of a new user.
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import type { RunningServer } from "../../src/server/app.ts";
-import { type ServedMirror, serveMirror } from "../src/server/served-mirror.ts";
-import { type PageRig, startPageRig } from "./page-rig.ts";
+import { mirrorForFile } from "../src/server/served-mirror.ts";
+import { rigForFile } from "./page-rig.ts";
 
 const NEXT = {};
 
-let mirror: ServedMirror;
-let rig: PageRig;
-let server: RunningServer;
-let account = { account_id: "", name: "" };
-beforeAll(async () => {
-  mirror = await serveMirror(40);
-  await mirror.sandbox.evolve(10);
-  await mirror.sync();
-  rig = await startPageRig();
-  const plan = async (withContent: readonly string[]) =>
-    planJson(await planSnapshotJob(mirror.config, { ...NEXT, withContent }, systemClock));
-  server = await rig.serve({
-    profiles: [
-      {
-        name: "default",
-        snapshot: mirror.snapshot,
-        ratePerMinute: 300,
-        plan,
-        settings: () => mirror.config.shownSettings,
-      },
-    ],
-  });
-  const accounts = z.object({ accounts: z.array(z.object({ account_id: z.string(), name: z.string() })).min(1) });
-  account = accounts.parse(await (await fetch(`${server.url}/api/accounts`)).json()).accounts[0] ?? account;
+const mirror = await mirrorForFile(40);
+await mirror.sandbox.evolve(10);
+await mirror.sync();
+const rig = await rigForFile();
+const plan = async (withContent: readonly string[]) =>
+  planJson(await planSnapshotJob(mirror.config, { ...NEXT, withContent }, systemClock));
+const server = await rig.serve({
+  profiles: [
+    {
+      name: "default",
+      snapshot: mirror.snapshot,
+      ratePerMinute: 300,
+      plan,
+      settings: () => mirror.config.shownSettings,
+    },
+  ],
 });
-afterAll(async () => {
-  await rig.close();
-  await mirror.close();
-});
+const accounts = z.object({ accounts: z.array(z.object({ account_id: z.string(), name: z.string() })).min(1) });
+const [account = { account_id: "", name: "" }] = accounts.parse(
+  await (await fetch(`${server.url}/api/accounts`)).json(),
+).accounts;
 
 const MOST_TABS = 400;
 
@@ -236,7 +227,6 @@ test.each(TASKS.map((task) => ({ task, name: task[0] })))("by keyboard alone: $n
         .waitFor({ state: value.includes("hidden") || value.includes("option") ? "attached" : "visible" });
   }
   expect(complaints.filter((text) => !/40\d/.test(text))).toEqual([]);
-  await page.context().close();
 });
 
 test("which funded accounts hire engineers, as a CSV: a question of the explorer, and a button", async () => {
@@ -257,5 +247,4 @@ test("which funded accounts hire engineers, as a CSV: a question of the explorer
   expect(readFileSync(await file.path(), "utf8")).toMatch(
     /^account_name,latest_round,amount,raised_on,open_engineering_jobs,for_example\r\n/,
   );
-  await page.context().close();
 });

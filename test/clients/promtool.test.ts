@@ -2,20 +2,19 @@
 import { spawnSync } from "node:child_process";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { startBuilt } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
-import { startRedis, type TestRedis } from "../support/redis.ts";
+import { forFile } from "../support/for-file.ts";
+import { startRedis } from "../support/redis.ts";
 
-let redis: TestRedis;
 let dataDir: string;
+const redis = await forFile(startRedis());
 beforeAll(async () => {
-  redis = await startRedis();
   dataDir = join(tempFolder(), "data");
   cpSync(inject("mirror"), dataDir, { recursive: true });
 });
-afterAll(() => redis.kill());
 
 const ROLES = {
   serve: ["serve"],

@@ -1,8 +1,5 @@
-// Lakes for tests: a folder, deliveries to it, and the comparison of its tables with the published snapshot.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { inject, onTestFinished } from "vitest";
+import { inject } from "vitest";
 import { deliverJob } from "../../jobs/deliver.ts";
 import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
@@ -10,10 +7,10 @@ import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
 import type { Delivered } from "../../src/deliver/destination.ts";
 import { openExtended } from "../../src/warehouse/duckdb/extended/extended-duckdb.ts";
+import { tempDir } from "../src/warehouse/temp-dir.ts";
 
 export const aFolder = (): string => {
-  const dir = mkdtempSync(join(tmpdir(), "duckmirror-lake-test-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = tempDir();
   return dir;
 };
 

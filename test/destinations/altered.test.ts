@@ -1,21 +1,18 @@
 // What users change at a destination: their own columns stay; a column or table that they took away comes back with the next
 // change; what they edited comes back with --take-over; what cannot be merged is an error that names the table. Shows P44.
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { forFile } from "../support/for-file.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { aFolder, catalogUrl, differences, type LakeCall, report, withReader } from "./a-lake.ts";
 import { addContacts } from "./erasing.ts";
 import { commitSignals, dumpOf } from "./moving-mirror.ts";
 import { dumpPostgres } from "./read-postgres.ts";
 
-let server: TestPostgres;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server?.stop());
+const server = await forFile(startPostgres());
 
 const random = seededRandom(5);
 const moveSignals = (dataDir: string, count = 5) =>

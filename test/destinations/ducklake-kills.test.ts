@@ -3,9 +3,10 @@ import { copyFileSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { seededRandom } from "../support/chance.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { forFile } from "../support/for-file.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { aFolder, type Catalog, catalogUrl, deliver, differences } from "./a-lake.ts";
 import { aMoment, createTally, killDelivery } from "./killed-delivery.ts";
 import { move } from "./moving-mirror.ts";
@@ -47,11 +48,7 @@ const whenFree = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 };
 
-let postgres: TestPostgres;
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres?.stop());
+const postgres = await forFile(startPostgres());
 
 const postgresUrl = () =>
   `ducklake:postgres:dbname=postgres user=postgres host=${new URL(postgres.url).searchParams.get("host")}`;

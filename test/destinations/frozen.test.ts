@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { resolveConfig } from "../../src/core/config/config.ts";
@@ -11,7 +11,8 @@ import { Secret } from "../../src/core/secret.ts";
 import { connect, loadPackages } from "../../src/deliver/kinds/postgres/session.ts";
 import { createLocalDeliveries } from "../../src/queue/deliveries/local.ts";
 import { seededRandom } from "../support/chance.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { forFile } from "../support/for-file.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { aFolder, deliver, differences, report } from "./a-lake.ts";
 import { killDelivery, type Moment, NEVER } from "./killed-delivery.ts";
 import { dumpOf, move } from "./moving-mirror.ts";
@@ -22,10 +23,7 @@ import { startS3 } from "./s3-server.ts";
 /** Longer than a busy machine needs for a step of these small deliveries. */
 const PATIENT = "10s";
 
-let server: TestPostgres;
-beforeAll(async () => {
-  server = await startPostgres();
-});
+const server = await forFile(startPostgres());
 const sql = async (text: string): Promise<void> => {
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
@@ -33,7 +31,6 @@ const sql = async (text: string): Promise<void> => {
 };
 beforeEach(() => sql("DROP SCHEMA IF EXISTS duckmirror CASCADE"));
 afterEach(() => server.thaw());
-afterAll(() => server?.stop());
 
 const crm = (settings: Readonly<Record<string, unknown>> = {}) =>
   JSON.stringify([{ name: "crm", kind: "postgres", url: server.url, ...settings }]);

@@ -1,10 +1,11 @@
 // Deliveries to a real Postgres during which the program or Postgres is killed at named moments. Shows P42.
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openSource } from "../../src/deliver/source.ts";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { forFile } from "../support/for-file.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { aFolder } from "./a-lake.ts";
 import { aMoment, createTally, killDelivery, NEVER } from "./killed-delivery.ts";
 import { commitSignals, type Dump, dumpOf, move } from "./moving-mirror.ts";
@@ -27,11 +28,7 @@ const STEPS = [
   "^COMMIT",
 ];
 
-let server: TestPostgres;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server?.stop());
+const server = await forFile(startPostgres());
 
 const empty = async (): Promise<void> => {
   const client = new pg.Client({ connectionString: server.url });

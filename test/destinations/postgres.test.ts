@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { deliverJob } from "../../jobs/deliver.ts";
 import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
@@ -12,7 +12,8 @@ import { resolveConfig } from "../../src/core/config/config.ts";
 import { aCheckpoint, aLoad } from "../src/warehouse/checkpoints.ts";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { forFile } from "../support/for-file.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { commitSignals, DIGITS, dumpOf, move } from "./moving-mirror.ts";
 import { dumpPostgres } from "./read-postgres.ts";
 
@@ -23,11 +24,7 @@ const articlesLoad = (ids: readonly string[]) =>
     { fromPath: { companyId: "acme" }, receivedAt: Date.now() },
   );
 
-let server: TestPostgres;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server?.stop());
+const server = await forFile(startPostgres());
 
 const sql = async (text: string): Promise<readonly Record<string, unknown>[]> => {
   const client = new pg.Client({ connectionString: server.url });

@@ -3,22 +3,19 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../src/core/clock.ts";
 import { snapshotDestination } from "../../src/deliver/kinds/snapshot/snapshot-destination.ts";
 import { signalsOf, withSource } from "../src/deliver/moving-mirror.ts";
 import { change } from "../support/change-mirror.ts";
+import { forFile } from "../support/for-file.ts";
 import { aFolder } from "./a-lake.ts";
 import { aBucket, delivered, stubAws, type TestPlace } from "./places.ts";
 import { python } from "./read-set.ts";
-import { type S3Server, startS3 } from "./s3-server.ts";
+import { startS3 } from "./s3-server.ts";
 
-let s3: S3Server;
-beforeAll(async () => {
-  s3 = await startS3(inject("destinationsVenv"));
-});
-afterAll(() => s3?.stop());
+const s3 = await forFile(startS3(inject("destinationsVenv")));
 beforeEach(() => {
   stubAws();
   s3.rule = null;

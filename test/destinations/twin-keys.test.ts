@@ -1,10 +1,9 @@
 // Keys that differ only in what some store drops or folds: U+0000, composed letters, spaces at the end, case, what follows the
 // 2,600th byte. Every kind of destination keeps such rows apart, or leaves out the one that it cannot hold, named and counted. Shows P43.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { z } from "zod";
 import { deliverJob } from "../../jobs/deliver.ts";
 import { vocabulary } from "../../src/catalog/field-rules.ts";
@@ -14,8 +13,10 @@ import type { Delivered } from "../../src/deliver/destination.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { parquetRows } from "../src/deliver/moving-mirror.ts";
 import { aCheckpoint, aLoad } from "../src/warehouse/checkpoints.ts";
+import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { change } from "../support/change-mirror.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { forFile } from "../support/for-file.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { withReader } from "./a-lake.ts";
 
 const LONG = "x".repeat(2_590);
@@ -54,16 +55,11 @@ interface Place {
 }
 
 const aFolder = (): string => {
-  const dir = mkdtempSync(join(tmpdir(), "duckmirror-twins-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = tempDir();
   return dir;
 };
 
-let server: TestPostgres;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server?.stop());
+const server = await forFile(startPostgres());
 
 const ask = async (url: string, text: string): Promise<readonly Row[]> => {
   const client = new pg.Client({ connectionString: url });

@@ -1,4 +1,5 @@
 // The drill: a backup becomes a mirror in another folder, goes on at the cost of looks, and replays from its baseline. Shows P32 and P34.
+
 import { createHash } from "node:crypto";
 import {
   appendFileSync,
@@ -16,26 +17,19 @@ import { describe, expect, test } from "vitest";
 import { backupJob, restoreJob } from "../../jobs/backup.ts";
 import { followJob } from "../../jobs/following.ts";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { keyedForgotten, readForgotten, writeForgotten } from "../../src/warehouse/archive/forgotten-list.ts";
 import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { bring, emptyCopy, wholeIn } from "../src/deliver/copies.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
+import { configOf as givenConfig } from "../support/given-config.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
 import { useMirrored } from "../support/mirrored-rig.ts";
 
 const configOf = (dataDir: string) =>
-  resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: dataDir },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
+  givenConfig(null, { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: dataDir });
 const clock = { clock: systemClock, signal: new AbortController().signal };
 const STREAMS = ["accounts", "contacts", "signals"];
 

@@ -1,12 +1,12 @@
 // An export as a command asks for it: what the data directory knows of it.
+
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { exportJob } from "../../jobs/export.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { exportFolders } from "../../src/warehouse/export/manifest.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { change } from "../support/change-mirror.ts";
+import { configOf } from "../support/given-config.ts";
 
 const REQUEST = { format: "parquet", tables: ["contacts"], since: null, guardFormulas: false } as const;
 
@@ -14,7 +14,7 @@ test("a folder is remembered before a row is in it, because a kill can leave row
   const dataDir = tempDir();
   await change(dataDir, ({ database }) => database.run("INSERT INTO main.contacts (id) VALUES ('somebody')"));
   const env = { DUCKMIRROR_DATA_DIR: dataDir };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const config = configOf(null, env);
   const dir = join(tempDir(), "lake");
   const killed = exportJob(config, { ...REQUEST, dir }, { signal: AbortSignal.abort(new Error("killed")) });
   await expect(killed).rejects.toThrow("killed");

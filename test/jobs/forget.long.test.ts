@@ -8,15 +8,14 @@ import { expect, test } from "vitest";
 import { exportJob } from "../../jobs/export.ts";
 import { forgetJob } from "../../jobs/forget.ts";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { isCode } from "../../src/core/errors.ts";
 import { makeBaseline } from "../../src/warehouse/file/baseline/baseline.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { aFolder } from "../support/cli.ts";
 import { aContact, anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
+import { configOf as givenConfig } from "../support/given-config.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
 import { useMirrored } from "../support/mirrored-rig.ts";
 import type { SyncRig } from "../support/sync-rig.ts";
@@ -31,13 +30,7 @@ const TRACES = [
 ];
 
 const configOf = (dataDir: string, env: Record<string, string> = {}) =>
-  resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir, ...env },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
+  givenConfig(null, { DUCKMIRROR_DATA_DIR: dataDir, ...env });
 const context = { clock: systemClock, emit: () => undefined };
 const forget = (dataDir: string, ...contacts: string[]) =>
   forgetJob(configOf(dataDir), { contacts, all: false, exportDirs: [] }, context);

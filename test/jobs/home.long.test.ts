@@ -1,4 +1,5 @@
 // Syncs of one mirror by two workers: the second pays for nothing that the home has, and each job begins with its state. Shows P33.
+
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -19,6 +20,7 @@ import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { cli } from "../support/cli.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
+import { configOf as givenConfig } from "../support/given-config.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
 import { startSyncRig } from "../support/sync-rig.ts";
 
@@ -33,17 +35,11 @@ const start = async () => {
   const sync = (worker: 0 | 1 | 2, more: Record<string, string> = {}) =>
     rig.sync({ streams: STREAMS }, { DUCKMIRROR_DATA_DIR: dirs[worker], ...more });
   const configOf = (worker: 0 | 1 | 2, more: Record<string, string> = {}) =>
-    resolveConfig({
-      flags: {},
-      env: {
-        DUCKMIRROR_BASE_URL: "https://api.example.com",
-        DUCKMIRROR_DATA_DIR: dirs[worker],
-        DUCKMIRROR_HOME: home,
-        ...more,
-      },
-      file: null,
-      cwd: dirs[worker],
-      vocabulary: vocabulary(),
+    givenConfig(null, {
+      DUCKMIRROR_BASE_URL: "https://api.example.com",
+      DUCKMIRROR_DATA_DIR: dirs[worker],
+      DUCKMIRROR_HOME: home,
+      ...more,
     });
   return { home, service, rig, dirs, sync, configOf };
 };
@@ -166,9 +162,7 @@ profiles:
     resolveConfig({ flags: {}, env: {}, file, cwd: "/", vocabulary: vocabulary(), profile }).home;
   expect(homeOf("one")).toBe("s3://acme/mirrors/one?region=eu-central-1");
   expect(homeOf("two")).toBe("s3://acme/elsewhere");
-  const alone = (home: string) =>
-    resolveConfig({ flags: {}, env: { DUCKMIRROR_HOME: home }, file: null, cwd: "/srv", vocabulary: vocabulary() })
-      .home;
+  const alone = (home: string) => givenConfig(null, { DUCKMIRROR_HOME: home }).home;
   expect(alone("homes/crm")).toBe("/srv/homes/crm");
 });
 

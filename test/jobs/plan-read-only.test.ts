@@ -1,15 +1,15 @@
 // plan in a data directory that cannot be written: it reads the snapshot, as the working file cannot be opened.
+
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { planJob, planJson } from "../../jobs/plan.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { isCode } from "../../src/core/errors.ts";
 import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../src/warehouse/file/migrate.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
+import { configOf } from "../support/given-config.ts";
 
 const REQUEST = {};
 
@@ -24,7 +24,7 @@ test("a directory that cannot be written is planned from its snapshot; without o
   mkdirSync(join(dataDir, "state"));
   writeFileSync(join(dataDir, "state", "archive"), "");
   const env = { DUCKMIRROR_DATA_DIR: dataDir };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const config = configOf(null, env);
   const { streams } = planJson(await planJob(config, REQUEST, systemClock));
   expect(streams.find(({ stream }) => stream === "account_insights")).toMatchObject({ due: 1 });
   rmSync(snapshot);

@@ -1,12 +1,12 @@
 // The end of a sync that took two runs, of which the first one left no report.
+
 import { expect, onTestFinished, test } from "vitest";
 import { publishJob } from "../../jobs/publish.ts";
 import { openOwnAccess } from "../../jobs/service-access.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../src/catalog/streams.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
+import { configOf } from "../support/given-config.ts";
 import { hurriedClock, startSyncRig } from "../support/sync-rig.ts";
 
 test("the report of a sync counts what a run wrote that a fault ended", async () => {
@@ -26,13 +26,7 @@ test("the report of a sync counts what a run wrote that a fault ended", async ()
   const { report, error } = await rig.sync({ runId: "s1" });
   expect([report.run_id, error]).toEqual(["s1-2", null]);
 
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: rig.dataDir },
-    file: null,
-    cwd: rig.dataDir,
-    vocabulary: vocabulary(),
-  });
+  const config = configOf(null, { DUCKMIRROR_DATA_DIR: rig.dataDir });
   const ended = {
     syncId: "s1",
     full: false,

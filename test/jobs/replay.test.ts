@@ -3,9 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { exportJob } from "../../jobs/export.ts";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { makeBaseline } from "../../src/warehouse/file/baseline/baseline.ts";
 import { warehousePaths } from "../../src/warehouse/file/working-file.ts";
 import { readSnapshot } from "../../src/warehouse/read/mirror-reader.ts";
@@ -13,6 +11,7 @@ import { readBegunAt } from "../../src/warehouse/read/read-run.ts";
 import { readParquet } from "../src/warehouse/export-set.ts";
 import { aContact, anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
+import { configOf as givenConfig } from "../support/given-config.ts";
 import { startSyncRig } from "../support/sync-rig.ts";
 
 test("after a rule that excludes a field, a replay brings exports that hold it no longer", async () => {
@@ -24,7 +23,7 @@ test("after a rule that excludes a field, a replay brings exports that hold it n
   const signal = new AbortController().signal;
   const configOf = (more: Record<string, string> = {}) => {
     const env = { DUCKMIRROR_DATA_DIR: rig.dataDir, ...more };
-    return resolveConfig({ flags: {}, env, file: null, cwd: rig.dataDir, vocabulary: vocabulary() });
+    return givenConfig(null, env);
   };
   const exported = async (config: ReturnType<typeof configOf>) => {
     const request = { dir: null, format: "parquet", tables: ["contacts"], since: null, guardFormulas: false } as const;
@@ -48,7 +47,7 @@ test("a replay from a baseline begins a file of its own time, by which exports a
   const before = await begun();
   await makeBaseline(state, snapshot, systemClock.now());
   const env = { DUCKMIRROR_DATA_DIR: rig.dataDir };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: rig.dataDir, vocabulary: vocabulary() });
+  const config = givenConfig(null, env);
   const report = await replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
   expect(report.baseline).not.toBeNull();
   expect(await begun()).toBeGreaterThan(before ?? Number.POSITIVE_INFINITY);

@@ -2,17 +2,18 @@
 // clocks that are wrong by a day. Each trigger ends well, and the mirror is the source. Shows P36.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { syncReportSchema } from "../../src/core/report/sync-report.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { type BuiltRun, runBuilt, startBuilt, syncEnv } from "../acceptance/built-cli.ts";
 import { differences } from "../acceptance/compare.ts";
-import { type ApiTables, readService } from "../acceptance/service-reader.ts";
+import { readService } from "../acceptance/service-reader.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
+import { forFile } from "../support/for-file.ts";
 import { startRedis } from "../support/redis.ts";
 import { startPromoted } from "./promoted-redis.ts";
-import { logRequests, type ServiceLog } from "./service-log.ts";
+import { logRequests } from "./service-log.ts";
 
 const WORLD = { seed: 63, accounts: 8, now: Date.UTC(2026, 10, 20), threads: 1, plan: "enterprise" } as const;
 const DAY_MS = 86_400_000;
@@ -20,15 +21,9 @@ const SHIFT = fileURLToPath(new URL("./shifted-clock.mjs", import.meta.url));
 /** As docs/WORKER.md has it. */
 const USER = "on >secret ~{duckmirror}* ~duckmirror:* &* +@all -@admin -@dangerous +info".split(" ");
 
-let sandbox: Sandbox;
-let service: ApiTables;
-let log: ServiceLog;
-beforeAll(async () => {
-  sandbox = await startSandbox({ ...WORLD, maxPerPage: 50, latencyMs: 40, requestsPerMinute: 1_000_000 });
-  service = await readService(sandbox);
-  log = logRequests(sandbox);
-}, 240_000);
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ ...WORLD, maxPerPage: 50, latencyMs: 40, requestsPerMinute: 1_000_000 }));
+const service = await readService(sandbox);
+const log = logRequests(sandbox);
 
 type Env = Readonly<Record<string, string>>;
 const envOf = (redisUrl: string, dataDir: string): Env => ({

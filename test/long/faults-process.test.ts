@@ -4,30 +4,25 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { type FaultProxy, startFaultProxy } from "../../src/sandbox/faults/proxy.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { startFaultProxy } from "../../src/sandbox/faults/proxy.ts";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { runBuilt, startBuilt, syncEnv, syncWell } from "../acceptance/built-cli.ts";
 import { differences } from "../acceptance/compare.ts";
 import { type ApiTables, readService } from "../acceptance/service-reader.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
+import { forFile } from "../support/for-file.ts";
 import { lockableFolder, type SmallRoom, smallRoom } from "./small-room.ts";
 
-let sandbox: Sandbox;
-let proxy: FaultProxy;
 let service: ApiTables;
 
+const sandbox = await forFile(startSandbox({ seed: 61, accounts: 8, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+const proxy = await forFile(startFaultProxy({ upstream: sandbox.url, faults: {} }));
 beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 61, accounts: 8, plan: "enterprise", maxPerPage: 50, threads: 1 });
-  proxy = await startFaultProxy({ upstream: sandbox.url, faults: {} });
   service = await readService(sandbox);
 });
 beforeEach(() => proxy.setFaults({}));
-afterAll(async () => {
-  await proxy.close();
-  await sandbox.close();
-});
 
 const throughProxy = () => ({ url: proxy.url, token: sandbox.token });
 const snapshotOf = (dataDir: string) => join(dataDir, "warehouse.duckdb");

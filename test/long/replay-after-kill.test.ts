@@ -1,4 +1,5 @@
 // Replay after kill -9: the archive of a killed run gives what the run had committed and what it had paid for. Shows P27.
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, rmSync } from "node:fs";
@@ -6,13 +7,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { aFolder } from "../support/cli.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { startFakeServer } from "../support/fake-server.ts";
 import { createFakeService } from "../support/fake-service.ts";
+import { configOf } from "../support/given-config.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
 import { type SyncRig, startSyncRig } from "../support/sync-rig.ts";
 
@@ -26,7 +26,7 @@ const working = (dataDir: string) => join(dataDir, "state", "working.duckdb");
 
 const replayOf = (dataDir: string) => {
   const env = { DUCKMIRROR_DATA_DIR: dataDir };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const config = configOf(null, env);
   return replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
 };
 

@@ -1,13 +1,12 @@
 // Plans, syncs, verifies and exports a list of podcasts, in a copy of the program that has one. Prints what came of it.
 // Run by test/src/catalog/made-up-stream.test.ts.
+
 import { join } from "node:path";
 import { z } from "zod";
 import { deliverJob } from "../../jobs/deliver.ts";
 import { exportJob } from "../../jobs/export.ts";
 import { planJob } from "../../jobs/plan.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../src/catalog/streams.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { writeEnvelope } from "../../src/replica/envelope.ts";
 import { openApiDocument } from "../../src/replica/openapi/document.ts";
 import { matchRoute } from "../../src/replica/query/route-match.ts";
@@ -19,6 +18,7 @@ import { search } from "../../src/warehouse/read/search/search.ts";
 import { emptyCopy, mapDestination } from "../src/deliver/copies.ts";
 import { anOrganization } from "./fake-data.ts";
 import { createFakeService } from "./fake-service.ts";
+import { configOf } from "./given-config.ts";
 import { startSyncRig } from "./sync-rig.ts";
 
 const podcasts: Record<string, { id: string; title: string; airedOn?: string }[]> = {
@@ -38,16 +38,10 @@ const service = createFakeService(anOrganization(2), {
 });
 const streams = ["accounts", "companies", "podcasts"];
 const rig = await startSyncRig(service, { DUCKMIRROR_STREAMS: streams.join(",") });
-const config = resolveConfig({
-  flags: {},
-  env: {
-    DUCKMIRROR_DATA_DIR: rig.dataDir,
-    DUCKMIRROR_STREAMS: streams.join(","),
-    DUCKMIRROR_DESTINATIONS: JSON.stringify([{ name: "copy", kind: "postgres", url: "postgres://db.example/mirror" }]),
-  },
-  file: null,
-  cwd: rig.dataDir,
-  vocabulary: vocabulary(),
+const config = configOf(null, {
+  DUCKMIRROR_DATA_DIR: rig.dataDir,
+  DUCKMIRROR_STREAMS: streams.join(","),
+  DUCKMIRROR_DESTINATIONS: JSON.stringify([{ name: "copy", kind: "postgres", url: "postgres://db.example/mirror" }]),
 });
 const request = {};
 const clock = { now: () => Date.now(), sleep: async () => undefined };

@@ -1,13 +1,12 @@
 // Runs syncs of a fake service over real sockets into tables in memory: for tests of what a sync asks for and decides. A
 // sync into files takes ten times as long; test/second-server shows that both kinds of tables answer alike.
+
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance, VARCHAR } from "@duckdb/node-api";
 import type { SyncRequest } from "../../jobs/sync.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { TABLE_NAMES, type TableName, tableSpec } from "../../src/catalog/tables.ts";
 import type { Clock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
@@ -19,6 +18,7 @@ import { afterTest } from "./after-test.ts";
 import { seededRandom } from "./chance.ts";
 import { startFakeServer } from "./fake-server.ts";
 import type { FakeService } from "./fake-service.ts";
+import { configOf as givenConfig } from "./given-config.ts";
 import { memoryJob } from "./memory-job.ts";
 import { createMemoryWarehouse } from "./memory-warehouse/memory-warehouse.ts";
 import type { MemoryRows } from "./memory-warehouse/rows.ts";
@@ -81,19 +81,13 @@ export const startMemoryRig = async (
   // Nothing is written there.
   const dataDir = join(tmpdir(), "duckmirror-in-memory");
   const configOf = (more: Record<string, string>) =>
-    resolveConfig({
-      flags: {},
-      env: {
-        DUCKMIRROR_BASE_URL: server.url,
-        DUCKMIRROR_TOKEN: "test-token",
-        DUCKMIRROR_DATA_DIR: dataDir,
-        DUCKMIRROR_RATE_LIMIT: "100000",
-        ...env,
-        ...more,
-      },
-      file: null,
-      cwd: tmpdir(),
-      vocabulary: vocabulary(),
+    givenConfig(null, {
+      DUCKMIRROR_BASE_URL: server.url,
+      DUCKMIRROR_TOKEN: "test-token",
+      DUCKMIRROR_DATA_DIR: dataDir,
+      DUCKMIRROR_RATE_LIMIT: "100000",
+      ...env,
+      ...more,
     });
   return {
     sync: (request = {}, more = {}, signal = new AbortController().signal) =>

@@ -1,26 +1,20 @@
 // A process of its own that syncs once, so that a test can kill it. Arguments: base address, data directory, and more
 // settings as JSON, as in the environment.
+
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { syncJob } from "../../jobs/sync.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { configOf } from "./given-config.ts";
 
 const [url = "", dataDir = "", more = "{}"] = process.argv.slice(2);
 const settings = z.record(z.string(), z.string()).parse(JSON.parse(more));
-const config = resolveConfig({
-  flags: {},
-  env: {
-    DUCKMIRROR_BASE_URL: url,
-    DUCKMIRROR_TOKEN: "test-token",
-    DUCKMIRROR_DATA_DIR: dataDir,
-    DUCKMIRROR_RATE_LIMIT: "100000",
-    ...settings,
-  },
-  file: null,
-  cwd: dataDir,
-  vocabulary: vocabulary(),
+const config = configOf(null, {
+  DUCKMIRROR_BASE_URL: url,
+  DUCKMIRROR_TOKEN: "test-token",
+  DUCKMIRROR_DATA_DIR: dataDir,
+  DUCKMIRROR_RATE_LIMIT: "100000",
+  ...settings,
 });
 await syncJob(
   config,

@@ -1,13 +1,12 @@
 // Runs syncs of a fake service over real sockets into a real warehouse in a temporary directory.
+
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { OpenAccess } from "../../jobs/service-access.ts";
 import { type SyncRequest, syncJob } from "../../jobs/sync.ts";
 import { type VerifyRequest, verifyJob } from "../../jobs/verify.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import type { Clock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
@@ -17,6 +16,7 @@ import { afterTest } from "./after-test.ts";
 import { seededRandom } from "./chance.ts";
 import { startFakeServer } from "./fake-server.ts";
 import type { FakeService } from "./fake-service.ts";
+import { configOf as givenConfig } from "./given-config.ts";
 import { copyMigratedMirror } from "./migrated-mirror.ts";
 
 /** The machine's time, but waiting takes none: retries and rate limits pass at once. */
@@ -69,19 +69,13 @@ export const openSyncRig = async (
   await copyMigratedMirror(dataDir);
   const events: ProgressEvent[] = [];
   const configOf = (more: Record<string, string>) =>
-    resolveConfig({
-      flags: {},
-      env: {
-        DUCKMIRROR_BASE_URL: server.url,
-        DUCKMIRROR_TOKEN: "test-token",
-        DUCKMIRROR_DATA_DIR: dataDir,
-        DUCKMIRROR_RATE_LIMIT: "100000",
-        ...env,
-        ...more,
-      },
-      file: null,
-      cwd: dataDir,
-      vocabulary: vocabulary(),
+    givenConfig(null, {
+      DUCKMIRROR_BASE_URL: server.url,
+      DUCKMIRROR_TOKEN: "test-token",
+      DUCKMIRROR_DATA_DIR: dataDir,
+      DUCKMIRROR_RATE_LIMIT: "100000",
+      ...env,
+      ...more,
     });
   const context = (signal = new AbortController().signal) => ({
     clock,

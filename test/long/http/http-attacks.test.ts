@@ -2,11 +2,12 @@
 // rows that it may not see, or keeps another one waiting.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { syncWell } from "../../acceptance/built-cli.ts";
 import { tempFolder } from "../../acceptance/temp-folder.ts";
+import { forFile } from "../../support/for-file.ts";
 import { type Attacked, healthMs, MOST_MEMORY_KB, MOST_WAIT_MS, peakMemory, serving } from "./attacked-server.ts";
 import { BROKEN_REQUESTS } from "./broken-requests.ts";
 import { CUNNING_REQUESTS } from "./cunning-requests.ts";
@@ -19,7 +20,6 @@ const ATTACKS = [...BROKEN_REQUESTS, ...CUNNING_REQUESTS, ...POSTED_REQUESTS];
 const MOST_READERS = 120;
 
 const dataDir = tempFolder();
-let sandbox: Sandbox;
 /** Texts that only readers of the mirror may see. */
 let rows: readonly string[] = [];
 
@@ -35,14 +35,13 @@ const textsOf = async (url: string): Promise<readonly string[]> => {
   return lists.flat().filter((text): text is string => typeof text === "string" && text.length >= 8);
 };
 
+const sandbox = await forFile(startSandbox({ accounts: 5, requestsPerMinute: 1_000_000, threads: 1 }));
 beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 5, requestsPerMinute: 1_000_000, threads: 1 });
   await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
   const open = await serving(dataDir, {});
   rows = await textsOf(open.url);
   await open.run.kill();
 });
-afterAll(() => sandbox.close());
 
 const shownIn = (text: string): readonly string[] =>
   [...rows, KEY, sandbox.token, dataDir].filter((secret) => text.includes(secret));

@@ -1,10 +1,11 @@
 // Greedy and endless statements by POST to the built server: it goes on answering others, keeps its memory, ends a
 // statement that nobody waits for, and stops in time.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { syncWell } from "../../acceptance/built-cli.ts";
 import { tempFolder } from "../../acceptance/temp-folder.ts";
+import { forFile } from "../../support/for-file.ts";
 import { type Attack, ENDLESS, GREEDY, HEAVY_PLANS } from "../sql-attacks.ts";
 import { type Attacked, healthMs, MOST_MEMORY_KB, MOST_WAIT_MS, peakMemory, serving } from "./attacked-server.ts";
 
@@ -24,12 +25,8 @@ const LARGE_VALUES = [
 ];
 
 const dataDir = tempFolder();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 5, requestsPerMinute: 1_000_000, threads: 1 });
-  await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ accounts: 5, requestsPerMinute: 1_000_000, threads: 1 }));
+await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
 
 const ask = ({ url }: Attacked, sql: string, signal?: AbortSignal) =>
   fetch(`${url}/api/query`, {

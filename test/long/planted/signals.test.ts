@@ -2,27 +2,20 @@
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, mkdirSync, openSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { type BuiltRun, runBuilt, startBuilt, syncEnv, syncWell } from "../../acceptance/built-cli.ts";
 import { tempFolder } from "../../acceptance/temp-folder.ts";
-import { startRedis, type TestRedis } from "../../support/redis.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startRedis } from "../../support/redis.ts";
 
 /** On a busy machine; a process that waits in the system for a pipe never ends. */
 const MOST_STOP_MS = 20_000;
 const STATE_FILES = ["following.json", "tier.json", "keys.json", "history-id", "looks.ndjson", "closed", "backup.key"];
 
-let sandbox: Sandbox;
-let redis: TestRedis;
-beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 });
-  redis = await startRedis();
-});
-afterAll(async () => {
-  await sandbox.close();
-  await redis.discard();
-});
+const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 }));
+const redis = await forFile(startRedis());
 
 const plantPipe = (path: string): void => {
   mkdirSync(dirname(path), { recursive: true });

@@ -2,8 +2,6 @@
 // again. Long: each kill starts a process.
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
@@ -13,6 +11,7 @@ import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { seededRandom } from "../../support/chance.ts";
 import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
 import { aCheckpoint, aLoad, aSignal, T0 } from "../warehouse/checkpoints.ts";
+import { tempDir } from "../warehouse/temp-dir.ts";
 import { type Answer, aReceiver } from "./a-receiver.ts";
 
 const KILLS = 8;
@@ -27,8 +26,7 @@ const FAILURES: readonly Answer[] = [
 test("every event once by id, in order per key, with kills of the sender", async () => {
   const random = seededRandom(1);
   const below = (most: number) => Math.floor(random() * most);
-  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-alerts-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = tempDir();
   await copyMigratedMirror(dataDir);
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   let commits = 0;

@@ -1,20 +1,20 @@
 // Passes of rules over a real mirror, to a real receiver: which events there are, that each is sent once, in order, and what
 // happens when the receiver is away, refuses, or is gone. Virtual time.
-import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+
+import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { alertFigures, alertsJob, listAlerts, replayAlert, testAlert } from "../../../jobs/alerts.ts";
 import type { AlertEvent } from "../../../src/alerts/message.ts";
 import { slackBody } from "../../../src/alerts/run-rule.ts";
-import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { EXAMPLE_RULES } from "../../../src/core/config/alerts/alert-settings.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { change } from "../../support/change-mirror.ts";
 import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
+import { configOf } from "../../support/given-config.ts";
 import { simulatedClock } from "../../support/sync-rig.ts";
 import { aCheckpoint, aLoad } from "../warehouse/checkpoints.ts";
+import { tempDir } from "../warehouse/temp-dir.ts";
 import { type Answer, aReceiver, SECRET } from "./a-receiver.ts";
 
 // Messages for chats: readable, escaped as Slack asks, and cut where Slack would cut them.
@@ -66,8 +66,7 @@ test("a line break in a value begins no line", () => {
 });
 
 const aDataDir = (): string => {
-  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-alerts-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = tempDir();
   return dataDir;
 };
 
@@ -85,7 +84,7 @@ const aRig = async (rule: object, answer?: (nth: number) => Answer, boxed = fals
     URL: receiver.url,
     SECRET,
   };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const config = configOf(null, env);
   const clock = simulatedClock();
   const query = boxed ? {} : { query: runQuery };
   const context = { clock, random: () => 0, signal: new AbortController().signal, ...query };

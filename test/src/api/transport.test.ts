@@ -1,12 +1,12 @@
 // The client when no complete answer comes: over real sockets, and always one outcome that says what it may have cost. Shows P18.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import * as play from "../../support/scripted-server.ts";
+import { tempDir } from "../warehouse/temp-dir.ts";
 import { client, LIST, PADDED, PAGE, server, useService } from "./client-harness.ts";
 
 useService();
@@ -71,7 +71,7 @@ describe("no complete answer", () => {
   });
 
   test("a certificate that nobody signed is named as that, and no request is sent", async () => {
-    const dir = mkdtempSync(join(tmpdir(), "duckmirror-certificate-"));
+    const dir = tempDir();
     const [cert, key] = [join(dir, "own.crt"), join(dir, "own.key")];
     const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=127.0.0.1"];
     execFileSync("openssl", ["req", "-x509", ...kind, "-keyout", key, "-out", cert], { stdio: "ignore" });

@@ -1,14 +1,13 @@
 // A list that API.md does not have is added to a copy of the program, by the four additions that CONTRIBUTING.md names, and
 // then works like the others.
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { dirForFile } from "../warehouse/temp-dir.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
-const copy = mkdtempSync(join(tmpdir(), "duckmirror-made-up-"));
-afterAll(() => rmSync(copy, { recursive: true, force: true }));
+const copy = dirForFile();
 
 /** Adds text before or after a place that must be there. */
 const add = (file: string, place: string, text: string, where: "before" | "after" = "before") => {

@@ -3,17 +3,17 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
-import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { callsDir } from "../../../src/warehouse/journal/journal.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { aPlaceFor, cli } from "../../support/cli.ts";
+import { forFile } from "../../support/for-file.ts";
 
 const HOUR_MS = 3_600_000;
 const program = new URL("../../../src/cli/main.ts", import.meta.url).pathname;
 
-let sandbox: Sandbox;
 /** What the service answered: path, query and status of every request. */
 let log: string[] = [];
 const logged = (path: string, query: Iterable<[string, string]>, status: number | null) =>
@@ -27,15 +27,16 @@ const listen = () =>
 
 const LARGEST_PAGE = 100;
 
+const sandbox = await forFile(
+  startSandbox({ seed: 5, accounts: 3, plan: "enterprise", threads: 1, maxPerPage: LARGEST_PAGE }),
+);
 beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 5, accounts: 3, plan: "enterprise", threads: 1, maxPerPage: LARGEST_PAGE });
   listen();
 });
 afterEach(() => {
   log = [];
   listen();
 });
-afterAll(() => sandbox.close());
 
 const aMirror = () =>
   aPlaceFor(sandbox, { DUCKMIRROR_STREAMS: "accounts,contacts,signals", DUCKMIRROR_LOG_LEVEL: "error" });

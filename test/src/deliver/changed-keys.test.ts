@@ -1,8 +1,9 @@
 // Keys that changed after a position, read from a change feed.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { changedKeysSql } from "../../../src/deliver/marks.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { forFile } from "../../support/for-file.ts";
 
 const accounts = {
   name: "accounts",
@@ -21,9 +22,8 @@ const filings = {
   ],
 };
 
-let database: Database;
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
   await database.run(`ATTACH ':memory:' AS "the mirror"`);
   await database.run(`CREATE SCHEMA "the mirror".sync`);
   await database.run(`CREATE TABLE "the mirror".sync.changes (n BIGINT, key_1 VARCHAR, key_2 VARCHAR)`);
@@ -50,7 +50,6 @@ beforeAll(async () => {
   for (const [nth, key] of keys.entries())
     await database.run(`INSERT INTO "the mirror".sync.changes VALUES (${nth + 1}, ${key})`);
 });
-afterAll(() => database.close());
 
 const changed = async (table: Parameters<typeof changedKeysSql>[0], n: number) => {
   const sql = `SELECT CAST(to_json(k) AS VARCHAR) AS key FROM (${changedKeysSql(table, { n }, "the mirror")}) AS k ORDER BY 1`;

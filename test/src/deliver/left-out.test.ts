@@ -1,13 +1,11 @@
-// Rows that Postgres cannot hold: found by their keys, counted and named; lines of all others are written.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { LONGEST_KEY, stagedLinesSql, wholeLinesSql } from "../../../src/deliver/kinds/postgres/statements.ts";
 import { readLeftOut } from "../../../src/deliver/left-out.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { change } from "../../support/change-mirror.ts";
 import { aCheckpoint, aLoad } from "../warehouse/checkpoints.ts";
+import { tempDir } from "../warehouse/temp-dir.ts";
 
 const ARTICLES = {
   name: "news_articles",
@@ -21,8 +19,7 @@ const ARTICLES = {
 } as const;
 
 const snapshotWith = async (ids: readonly string[]): Promise<string> => {
-  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-left-out-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = tempDir();
   const records = ids.map((id) => ({ id, url: "https://news.example/1" }));
   const more = { fromPath: { companyId: "acme" } };
   await change(dataDir, (warehouse) => warehouse.commit(aCheckpoint([aLoad("news_articles", records, more)])));

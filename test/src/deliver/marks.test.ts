@@ -1,19 +1,16 @@
 // Marks: what a later snapshot sees of changes that have no number.
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { changedRows, columnsOf, factsOfSnapshot, markText, readMark } from "../../../src/deliver/marks.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../src/warehouse/file/migrate.ts";
+import { forFile } from "../../support/for-file.ts";
 
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
-  await migrate(database, 0);
-});
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
+await migrate(database, 0);
 beforeEach(async () => {
   for (const table of ["main.accounts", "main.contacts", "main.usage_requests", "sync.changes", "sync.change_batches"])
     await database.run(`DELETE FROM ${table}`);
 });
-afterAll(() => database.close());
 
 const anAccount = (id: number, inScope = true) =>
   database.run(`INSERT INTO main.accounts (id, name, _in_scope) VALUES (${id}, 'a', ${inScope})`);

@@ -1,31 +1,24 @@
 // Notes of deliveries: what they came to, across attempts, and how far a destination is behind the published snapshot.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { deliverJob } from "../../../jobs/deliver.ts";
-import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { deliveryFigures, deliveryStates, leftOutText, noteAfter } from "../../../src/deliver/notes.ts";
 import { change } from "../../support/change-mirror.ts";
+import { configOf } from "../../support/given-config.ts";
+import { tempDir } from "../warehouse/temp-dir.ts";
 import { emptyCopy, mapDestination } from "./copies.ts";
 import { signalsOf } from "./moving-mirror.ts";
 
 const aMirror = async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-notes-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = tempDir();
   await change(dataDir, (warehouse) => warehouse.commit(signalsOf("2025-01", [1, 2], "a")));
-  const config = resolveConfig({
-    flags: {},
-    env: {
-      DUCKMIRROR_DATA_DIR: dataDir,
-      DUCKMIRROR_DESTINATIONS: '[{"name":"copy","kind":"parquet","url":"somewhere"}]',
-    },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
+  const config = configOf(null, {
+    DUCKMIRROR_DATA_DIR: dataDir,
+    DUCKMIRROR_DESTINATIONS: '[{"name":"copy","kind":"parquet","url":"somewhere"}]',
   });
   const copy = emptyCopy();
   const state: { fault: DuckmirrorError | null; now: number } = { fault: null, now: 5_000 };

@@ -1,14 +1,11 @@
 // createMirror: settings in, reports and rows out; what goes wrong is an error with a code.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createMirror, DuckmirrorError, type ProgressEvent, type Settings } from "../../../src/library/mirror.ts";
-import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { aFolder } from "../../support/cli.ts";
+import { forFile } from "../../support/for-file.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 3, requestsPerMinute: 6000 });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 6000 }));
 
 const mirrorIn = (folder: string, settings: Settings = {}) =>
   createMirror({ folder, settings: { base_url: sandbox.url, token: sandbox.token, data_dir: "mirror", ...settings } });

@@ -4,7 +4,7 @@ import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
 import { afterTest } from "../../support/after-test.ts";
 import { aReport } from "../../support/reports.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
+import { aFleet, anAsk, aWorker, reached, someTriggers } from "./worker-rig.ts";
 
 const EVERY_SECOND = "* * * * * *";
 const COUNT = "SELECT (SELECT count(*) FROM accounts)::INTEGER, (SELECT count(*) FROM signals)::INTEGER";
@@ -28,10 +28,9 @@ const aStubbornRun = () => {
 };
 
 test("a job whose lock was lost is cancelled, and goes on where it stands once it is delivered again", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
+  const { redis, org, profiles } = await aFleet();
   const signals: AbortSignal[] = [];
-  const { triggers, logged } = await aWorker(redis, [org.config(redis)], {
+  const { triggers, logged } = await aWorker(redis, profiles, {
     onRun: (signal) => void signals.push(signal),
   });
   const release = org.hold();
@@ -58,9 +57,7 @@ test("a job whose lock was lost is cancelled, and goes on where it stands once i
 });
 
 test("a job survives the loss of several workers", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, profiles } = await aFleet();
   const { triggers } = await someTriggers(redis, profiles);
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
   for (let lost = 0; lost < 3; lost += 1) {
@@ -79,9 +76,7 @@ test("a job survives the loss of several workers", async () => {
 });
 
 test("a worker that is stopped checkpoints, hands its sync on, and the next one ends it", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, org, profiles } = await aFleet();
   const { triggers } = await someTriggers(redis, profiles);
   const signals: AbortSignal[] = [];
   const first = await aWorker(redis, profiles, { onRun: (signal) => void signals.push(signal) });
@@ -102,10 +97,9 @@ test("a worker that is stopped checkpoints, hands its sync on, and the next one 
 });
 
 test("ticks that come while a sync runs join it instead of overlapping it", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
+  const { redis, profiles } = await aFleet({ DUCKMIRROR_SCHEDULE: EVERY_SECOND });
   const stubborn = aStubbornRun();
-  const worker = await aWorker(redis, [org.config(redis, { DUCKMIRROR_SCHEDULE: EVERY_SECOND })], {
+  const worker = await aWorker(redis, profiles, {
     run: stubborn.run,
   });
   const { queues } = await someTriggers(redis, []);
@@ -120,8 +114,7 @@ test("ticks that come while a sync runs join it instead of overlapping it", asyn
 });
 
 test("schedules come back after Redis was emptied, and go when they are no longer configured", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
+  const { redis, org } = await aFleet();
   const nightly = (cron: string) => [org.config(redis, { DUCKMIRROR_SCHEDULE: cron })];
   const worker = await aWorker(redis, nightly("17 5 * * *"));
   const { queues, redis: client } = await someTriggers(redis, []);
@@ -134,10 +127,9 @@ test("schedules come back after Redis was emptied, and go when they are no longe
 });
 
 test("looking after schedules again and again neither adds a tick nor loses one", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
+  const { redis, profiles } = await aFleet({ DUCKMIRROR_SCHEDULE: EVERY_SECOND });
   const stubborn = aStubbornRun();
-  await aWorker(redis, [org.config(redis, { DUCKMIRROR_SCHEDULE: EVERY_SECOND })], {
+  await aWorker(redis, profiles, {
     run: stubborn.run,
     times: { scheduleCheck: 5 },
   });
@@ -154,18 +146,16 @@ test("looking after schedules again and again neither adds a tick nor loses one"
 });
 
 test("asking while Redis is away fails at once instead of hanging", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { triggers } = await someTriggers(redis, [org.config(redis)]);
+  const { redis, profiles } = await aFleet();
+  const { triggers } = await someTriggers(redis, profiles);
   await redis.kill();
   await expect(triggers.start(anAsk())).rejects.toMatchObject({ code: "REDIS_UNAVAILABLE" });
   await expect(triggers.find("x")).rejects.toMatchObject({ code: "REDIS_UNAVAILABLE" });
 });
 
 test("finished jobs are kept for a while and not for ever, and every sync has ids of its own", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { triggers } = await someTriggers(redis, [org.config(redis)]);
+  const { redis, profiles } = await aFleet();
+  const { triggers } = await someTriggers(redis, profiles);
   const { queues } = await someTriggers(redis, []);
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
   await triggers.cancel(runId);

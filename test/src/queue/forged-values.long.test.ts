@@ -11,7 +11,7 @@ import { createScrubber } from "../../../src/core/secret.ts";
 import { keyDigest } from "../../../src/queue/asking/asks.ts";
 import { WRITTEN } from "../../../src/queue/asking/payloads.ts";
 import { deadLetters } from "../../../src/queue/dead-letters/dead-letters.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
+import { aFleet, anAsk, aWorker, reached, someTriggers } from "./worker-rig.ts";
 
 const INJECTED = "INJECTED";
 const FORGED: readonly string[] = [
@@ -55,9 +55,7 @@ const forgeKeys = async (redis: Redis, id: string): Promise<void> => {
 const codeOf = (error: unknown) => (error instanceof DuckmirrorError ? error.code : error);
 
 test("forged values in Redis reach no file, no request, no line of the log, and stop no sync", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, org, profiles } = await aFleet();
   const rig = await someTriggers(redis, profiles);
   const queues = Object.values(rig.queues).filter((queue): queue is Queue => "add" in queue);
   let jobs = 0;

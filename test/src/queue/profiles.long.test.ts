@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
+import { aFleet, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "./worker-rig.ts";
 
 test("a job of a profile that a worker does not know is left to one that does", async () => {
   const redis = await aRedis();
@@ -18,9 +18,8 @@ test("a job of a profile that a worker does not know is left to one that does", 
 });
 
 test("what is wanted is exported after the sync, and a sync that Redis forgot is found in its mirror", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { triggers } = await aWorker(redis, [org.config(redis, { DUCKMIRROR_EXPORT_FORMATS: "parquet" })]);
+  const { redis, org, profiles } = await aFleet({ DUCKMIRROR_EXPORT_FORMATS: "parquet" });
+  const { triggers } = await aWorker(redis, profiles);
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
   const before = await reached(triggers, runId);
   await expect.poll(() => existsSync(join(org.dataDir, "export", "_manifest.json")), { timeout: 120_000 }).toBe(true);

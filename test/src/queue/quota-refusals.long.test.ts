@@ -1,14 +1,10 @@
 // Credits gone, in every way the worker runs: the sync ends at once with the budget's code, the ones after it do too, and
 // credits that are bought are used by the next one. A refusal for want of credits is no rate: it holds nobody up. Shows P15.
 import { expect, test } from "vitest";
-import { systemClock } from "../../../src/core/clock.ts";
 import type { Config } from "../../../src/core/config/config.ts";
-import { createScrubber } from "../../../src/core/secret.ts";
-import { startLocalWorker } from "../../../src/queue/worker/local-worker.ts";
-import { engineRunner } from "../../../src/queue/worker/run-engine.ts";
-import { afterTest } from "../../support/after-test.ts";
+import type { RunningWorker } from "../../../src/queue/asking/asks.ts";
 import type { FakeAnswer } from "../../support/fake-service.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
+import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
 
 interface End {
   readonly state: string;
@@ -19,7 +15,7 @@ interface End {
 /** Runs one sync after the other, in one of the ways there are. */
 type Setup = (config: (env?: Record<string, string>) => Promise<Config>) => Promise<() => Promise<End>>;
 
-const triggered = (worker: ReturnType<typeof startLocalWorker>) => async (): Promise<End> => {
+const triggered = (worker: Pick<RunningWorker, "triggers">) => async (): Promise<End> => {
   const { runId, joined } = await worker.triggers.start(anAsk());
   expect(joined).toBe(false);
   const { state, error } = await reached(worker.triggers, runId);
@@ -27,16 +23,7 @@ const triggered = (worker: ReturnType<typeof startLocalWorker>) => async (): Pro
 };
 
 const inProcess: Setup = async (config) => {
-  const deps = { clock: systemClock, random: Math.random };
-  const worker = startLocalWorker({
-    ...deps,
-    profiles: [await config()],
-    log: () => undefined,
-    run: engineRunner({ ...deps, version: "0.0.0", scrubber: createScrubber() }),
-    emit: () => undefined,
-  });
-  afterTest(worker.stop);
-  return triggered(worker);
+  return triggered(aLocalWorker([await config()]));
 };
 
 const onBullmq: Setup = async (config) => {

@@ -10,7 +10,17 @@ import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
 import { afterTest } from "../../support/after-test.ts";
 import { aReport } from "../../support/reports.ts";
-import { aDataDir, anAsk, anOrg, aRedis, aWorker, type Organization, reached, type WorkerRig } from "./worker-rig.ts";
+import {
+  aDataDir,
+  aFleet,
+  anAsk,
+  anOrg,
+  aRedis,
+  aWorker,
+  type Organization,
+  reached,
+  type WorkerRig,
+} from "./worker-rig.ts";
 
 const COUNT = "SELECT (SELECT count(*) FROM accounts)::INTEGER, (SELECT count(*) FROM signals)::INTEGER";
 
@@ -135,9 +145,8 @@ test("the primary dies and its replica is promoted under the same address", asyn
 });
 
 test("Redis is full: asking says so, and the next sync after there is room is complete", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const worker = await aWorker(redis, [org.config(redis)]);
+  const { redis, org, profiles } = await aFleet();
+  const worker = await aWorker(redis, profiles);
   const admin = new Redis(redis.url);
   afterTest(async () => admin.disconnect());
   await admin.config("SET", "maxmemory", "1");
@@ -147,21 +156,19 @@ test("Redis is full: asking says so, and the next sync after there is room is co
 });
 
 test("a worker does not start on a Redis that is full, or that may evict", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
+  const { redis, profiles } = await aFleet();
   const admin = new Redis(redis.url);
   afterTest(async () => admin.disconnect());
   await admin.config("SET", "maxmemory", "1");
-  await expect(aWorker(redis, [org.config(redis)])).rejects.toMatchObject({ code: "REDIS_FULL", exitCode: 5 });
+  await expect(aWorker(redis, profiles)).rejects.toMatchObject({ code: "REDIS_FULL", exitCode: 5 });
   await admin.config("SET", "maxmemory", "20mb");
   await admin.config("SET", "maxmemory-policy", "allkeys-lru");
-  await expect(aWorker(redis, [org.config(redis)])).rejects.toMatchObject({ code: "REDIS_EVICTS", exitCode: 2 });
+  await expect(aWorker(redis, profiles)).rejects.toMatchObject({ code: "REDIS_EVICTS", exitCode: 2 });
 });
 
 test("a Redis that is set to evict while the worker runs is complained about", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { logged } = await aWorker(redis, [org.config(redis)]);
+  const { redis, profiles } = await aFleet();
+  const { logged } = await aWorker(redis, profiles);
   const admin = new Redis(redis.url);
   afterTest(async () => admin.disconnect());
   await admin.config("SET", "maxmemory-policy", "allkeys-lru");
@@ -170,9 +177,8 @@ test("a Redis that is set to evict while the worker runs is complained about", a
 });
 
 test("a Redis that becomes a replica while the worker runs is named, and so is its return", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const worker = await aWorker(redis, [org.config(redis)]);
+  const { redis, org, profiles } = await aFleet();
+  const worker = await aWorker(redis, profiles);
   const admin = new Redis(redis.url);
   afterTest(async () => admin.disconnect());
   await admin.replicaof("127.0.0.1", 1);

@@ -8,12 +8,11 @@ import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
 import type { AskedSync } from "../../../src/core/report/triggers.ts";
 import { createScrubber } from "../../../src/core/secret.ts";
 import type { Triggers } from "../../../src/queue/asking/asks.ts";
-import { startLocalWorker } from "../../../src/queue/worker/local-worker.ts";
 import { engineRunner } from "../../../src/queue/worker/run-engine.ts";
 import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
 import { createSeenMirrors } from "../../../src/warehouse/file/empty-mirror.ts";
 import { afterTest } from "../../support/after-test.ts";
-import { anAsk, anOrg, aRedis, aWorker, type Organization, reached } from "./worker-rig.ts";
+import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, type Organization, reached } from "./worker-rig.ts";
 
 const engine = () => ({
   clock: systemClock,
@@ -24,18 +23,7 @@ const engine = () => ({
 });
 
 const WORKERS: readonly (readonly [string, (org: Organization) => Promise<Triggers>])[] = [
-  [
-    "without Redis",
-    async (org) => {
-      const run = engineRunner(engine());
-      const log = () => undefined;
-      const clock = systemClock;
-      const profiles = [org.config(null)];
-      const worker = startLocalWorker({ profiles, clock, random: Math.random, log, run, emit: log });
-      afterTest(worker.stop);
-      return worker.triggers;
-    },
-  ],
+  ["without Redis", async (org) => aLocalWorker([org.config(null)], { run: engineRunner(engine()) }).triggers],
   [
     "with Redis",
     async (org) => {

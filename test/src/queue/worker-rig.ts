@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { vi } from "vitest";
-import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { type Config, resolveConfig } from "../../../src/core/config/config.ts";
+import type { Config } from "../../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../../src/core/report/sync-progress.ts";
 import type { AskedSync, SyncAsk } from "../../../src/core/report/triggers.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
@@ -15,6 +14,7 @@ import { WRITTEN } from "../../../src/queue/asking/payloads.ts";
 import { openAsking } from "../../../src/queue/redis/queue-connections.ts";
 import { closeQueues, openQueues } from "../../../src/queue/redis/queues.ts";
 import { createQueuedTriggers } from "../../../src/queue/syncs/redis/queued-triggers.ts";
+import { type LocalWorkerDeps, startLocalWorker } from "../../../src/queue/worker/local-worker.ts";
 import type { WorkerDeps } from "../../../src/queue/worker/open-worker.ts";
 import { startWorker } from "../../../src/queue/worker/redis-worker.ts";
 import { engineRunner, engineVerifier } from "../../../src/queue/worker/run-engine.ts";
@@ -24,6 +24,7 @@ import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { startFakeServer } from "../../support/fake-server.ts";
 import { createFakeService, type FakeService } from "../../support/fake-service.ts";
+import { configOf } from "../../support/given-config.ts";
 import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
 import { type RedisOptions, startRedis, type TestRedis } from "../../support/redis.ts";
 
@@ -63,21 +64,15 @@ export const anOrg = async (name = "default", accounts = 3, server: ServerChoice
     service,
     dataDir,
     config: (redis, env = {}) => ({
-      ...resolveConfig({
-        flags: {},
-        env: {
-          DUCKMIRROR_BASE_URL: server.url ?? url,
-          DUCKMIRROR_TOKEN: "test-token",
-          DUCKMIRROR_DATA_DIR: dataDir,
-          DUCKMIRROR_RATE_LIMIT: "100000",
-          DUCKMIRROR_SCHEDULE: "off",
-          DUCKMIRROR_EXPORT_FORMATS: "none",
-          ...(redis === null ? {} : { REDIS_URL: redis.url }),
-          ...env,
-        },
-        file: null,
-        cwd: dataDir,
-        vocabulary: vocabulary(),
+      ...configOf(null, {
+        DUCKMIRROR_BASE_URL: server.url ?? url,
+        DUCKMIRROR_TOKEN: "test-token",
+        DUCKMIRROR_DATA_DIR: dataDir,
+        DUCKMIRROR_RATE_LIMIT: "100000",
+        DUCKMIRROR_SCHEDULE: "off",
+        DUCKMIRROR_EXPORT_FORMATS: "none",
+        ...(redis === null ? {} : { REDIS_URL: redis.url }),
+        ...env,
       }),
       profile: name,
     }),
@@ -92,6 +87,13 @@ export const anOrg = async (name = "default", accounts = 3, server: ServerChoice
     },
     rows: async (sql) => (await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql })).rows,
   };
+};
+
+/** An organization with a Redis of its own, and the configuration with which workers and triggers are made. */
+export const aFleet = async (env: Record<string, string> = {}) => {
+  const redis = await aRedis();
+  const org = await anOrg();
+  return { redis, org, profiles: [org.config(redis, env)] };
 };
 
 interface ServerChoice {
@@ -168,6 +170,32 @@ export const aWorker = async (
   };
   afterTest(stop);
   return { ...worker, stop, logged, events };
+};
+
+/** A worker without Redis. */
+export const aLocalWorker = (
+  profiles: readonly Config[],
+  { onRun = () => undefined, ...more }: Partial<LocalWorkerDeps> & Pick<WorkerChoice, "onRun"> = {},
+) => {
+  const logged: string[] = [];
+  const events: Pick<WorkerRig["events"][number], "event">[] = [];
+  const engine = { clock: systemClock, random: Math.random, version: "0.0.0", scrubber: createScrubber() };
+  const run = engineRunner(engine);
+  const worker = startLocalWorker({
+    profiles,
+    clock: systemClock,
+    random: Math.random,
+    log: (level, text) => void logged.push(`${level} ${text}`),
+    run: (profile, request, context) => {
+      onRun(context.signal);
+      return run(profile, request, context);
+    },
+    verify: engineVerifier(engine),
+    emit: (event) => void events.push({ event }),
+    ...more,
+  });
+  afterTest(worker.stop);
+  return { ...worker, logged, events };
 };
 
 /** What a payload of the next version says of itself. */

@@ -1,14 +1,15 @@
 // Whatever a client writes into a path or a parameter: it reaches DuckDB as a bound value, never as text of a statement.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { ENDPOINTS } from "../../../src/catalog/endpoints.ts";
 import { matchRoute } from "../../../src/replica/query/route-match.ts";
 import type { Reader } from "../../../src/replica/reader.ts";
 import { Refusal } from "../../../src/replica/refusal.ts";
 import { createReplica } from "../../../src/replica/replica.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../src/warehouse/file/migrate.ts";
+import { forFile } from "../../support/for-file.ts";
 
 const countRow = z.object({ rows: z.number() });
 
@@ -23,12 +24,8 @@ const ATTACKS = [
   "x\u0000' OR true",
 ];
 
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1, lockedDown: true });
-  await migrate(database, 0);
-});
-afterAll(() => database.close());
+const database = await forFile(openDatabase(":memory:", { threads: 1, lockedDown: true }));
+await migrate(database, 0);
 
 describe.each(
   Object.values(ENDPOINTS)

@@ -1,30 +1,22 @@
-// Pages of lists: keys first, then their records, in order, also while rows come and go in between.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { writeEnvelope } from "../../../src/replica/envelope.ts";
 import { matchRoute } from "../../../src/replica/query/route-match.ts";
 import type { Reader } from "../../../src/replica/reader.ts";
 import { createReplica } from "../../../src/replica/replica.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../src/warehouse/file/migrate.ts";
+import { forFile } from "../../support/for-file.ts";
+import { dirForFile } from "../warehouse/temp-dir.ts";
 
 const NOW = Date.UTC(2026, 4, 20);
-const dir = mkdtempSync(join(tmpdir(), "duckmirror-lists-"));
-let database: Database;
+const dir = dirForFile();
 
-beforeAll(async () => {
-  database = await openDatabase(join(dir, "mirror.duckdb"), { threads: 1 });
-  await migrate(database, NOW);
-});
+const database = await forFile(openDatabase(join(dir, "mirror.duckdb"), { threads: 1 }));
+await migrate(database, NOW);
 beforeEach(async () => {
   for (const table of ["contacts", "news_articles"]) await database.run(`DELETE FROM ${table}`);
-});
-afterAll(async () => {
-  await database.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 const pageSchema = z.object({

@@ -1,20 +1,20 @@
 // Records by key: read together, each by whom it was asked for.
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import { tableSpec } from "../../../src/catalog/tables.ts";
 import type { Reader } from "../../../src/replica/reader.ts";
 import { createLookups } from "../../../src/replica/reader.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../src/warehouse/file/migrate.ts";
+import { forFile } from "../../support/for-file.ts";
 
 const _UNUSUAL = "O'Brien \0 $1";
-let database: Database;
 /** Records that each statement so far found, in the order in which they ended: no one promises that order. */
 let statements: number[];
 let failing: boolean;
 let reader: Reader;
 
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
   await migrate(database, 0);
   const columns = "(id, organization_id, first_name, _synced_at, _run_id)";
   await database.run(
@@ -24,7 +24,6 @@ beforeAll(async () => {
     `INSERT INTO main.contacts ${columns} VALUES ('O''Brien ' || chr(0) || ' $1', 'o', 'Pat', now(), 'r')`,
   );
 });
-afterAll(() => database.close());
 beforeEach(() => {
   statements = [];
   failing = false;

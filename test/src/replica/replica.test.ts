@@ -1,30 +1,22 @@
-// The replica over a mirror: what stands in the tables comes out as JSON, to the last digit.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { writeEnvelope } from "../../../src/replica/envelope.ts";
 import { matchRoute } from "../../../src/replica/query/route-match.ts";
 import { createReplica } from "../../../src/replica/replica.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../src/warehouse/file/migrate.ts";
+import { forFile } from "../../support/for-file.ts";
+import { dirForFile } from "../warehouse/temp-dir.ts";
 
 const NOW = Date.UTC(2026, 4, 20);
-const dir = mkdtempSync(join(tmpdir(), "duckmirror-replica-"));
-let database: Database;
+const dir = dirForFile();
 
-beforeAll(async () => {
-  database = await openDatabase(join(dir, "mirror.duckdb"), { threads: 1 });
-  await migrate(database, NOW);
-});
+const database = await forFile(openDatabase(join(dir, "mirror.duckdb"), { threads: 1 }));
+await migrate(database, NOW);
 beforeEach(async () => {
   for (const table of ["accounts", "signals", "companies", "usage_snapshots"])
     await database.run(`DELETE FROM ${table}`);
-});
-afterAll(async () => {
-  await database.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 /** Body of a 200, as text. */

@@ -1,18 +1,17 @@
 // GET /v1/signals/counts over a few rows.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { ENDPOINTS } from "../../../src/catalog/endpoints.ts";
 import { Params } from "../../../src/replica/query/params.ts";
 import { signalCounts } from "../../../src/replica/replica.ts";
-import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
+import { forFile } from "../../support/for-file.ts";
 
-let database: Database;
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
   await database.run(
     "CREATE TABLE main.signals (id BIGINT, account_id BIGINT, type VARCHAR, headline VARCHAR, date TIMESTAMPTZ)",
   );
 });
-afterAll(() => database.close());
 
 /** Counts of these signals: type, account. */
 const countsOf = async (

@@ -1,11 +1,11 @@
 // The same seed, accounts and present give the same service; another seed another one.
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
 import type { Sandbox } from "../../../src/sandbox/sandbox.ts";
+import { tempDir } from "../warehouse/temp-dir.ts";
 import { fakeClock, get, NOW, send, walk, withSandbox } from "./sandbox-client.ts";
 
 const GENERATED = TABLE_NAMES.filter((name) => !name.startsWith("usage_") && name !== "signal_counts");
@@ -120,8 +120,7 @@ test("numeric ids beyond 2^53 come through every digit", async () => {
 test("a temporary warehouse goes with the sandbox, a kept one is found again with its history", async () => {
   const temporary = await withSandbox({}, async (sandbox) => dirname(sandbox.database.file));
   expect(existsSync(temporary)).toBe(false);
-  const dir = mkdtempSync(join(tmpdir(), "duckmirror-kept-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = tempDir();
   const clock = fakeClock();
   const first = await withSandbox({ dir, clock, credits: 500 }, async (sandbox) => {
     await sandbox.evolve(10);

@@ -3,13 +3,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type SyncRequest, syncJob } from "../../../jobs/sync.ts";
-import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { type Config, resolveConfig } from "../../../src/core/config/config.ts";
+import type { Config } from "../../../src/core/config/config.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { createServer, type Server } from "../../../src/server/app.ts";
 import type { ServerOptions } from "../../../src/server/http/server-context.ts";
+import { forFile } from "../../support/for-file.ts";
+import { configOf } from "../../support/given-config.ts";
 import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
 import { serving } from "../../support/served.ts";
 
@@ -39,7 +40,7 @@ export const serveMirror = async (
     DUCKMIRROR_RATE_LIMIT: "100000",
     ...settings,
   };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const config = configOf(null, env);
   const never = new AbortController().signal;
   const sync = async (request: Partial<SyncRequest> = {}): Promise<void> => {
     const { error } = await syncJob(config, request, {
@@ -75,6 +76,9 @@ export const serveMirror = async (
     },
   };
 };
+
+/** A mirror for the tests of a file, gone after the last of them. */
+export const mirrorForFile = (...given: Parameters<typeof serveMirror>) => forFile(serveMirror(...given));
 
 /** Headers of a program on this machine. */
 export const HERE = { host: "127.0.0.1:8737" };

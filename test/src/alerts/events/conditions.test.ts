@@ -1,22 +1,21 @@
 // States that rules wait for, read from a snapshot and from syncs after it that found nothing new.
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { readConditions, stateEvents } from "../../../../src/alerts/events/conditions.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { type Look, type LookCredits, looksFile, looksHead } from "../../../../src/warehouse/read/looks.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { aFolder } from "../../../support/cli.ts";
 import { aCheckpoint, T0 } from "../../warehouse/checkpoints.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
 
 // States that rules wait for: said when they begin and when they are over. Read from a real snapshot.
 
 const DAY_MS = 86_400_000;
 
 const aDataDir = () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-states-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = tempDir();
   return { dataDir, snapshot: join(dataDir, "warehouse.duckdb") };
 };
 

@@ -1,11 +1,10 @@
 // States of the data that rules wait for, said once when they begin and end, with the query that shows them; and what a rule would
 // have said in the past.
+
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { alertsJob, backtestAlert, testAlert } from "../../../../jobs/alerts.ts";
-import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import type { AlertEventKind } from "../../../../src/core/config/alerts/alert-settings.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { snapshotPath } from "../../../../src/core/data-dir.ts";
 import { readPublishedAt } from "../../../../src/warehouse/read/looks.ts";
 import { readSnapshot } from "../../../../src/warehouse/read/mirror-reader.ts";
@@ -13,6 +12,7 @@ import { runQuery } from "../../../../src/warehouse/read/query.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { aFolder } from "../../../support/cli.ts";
 import { aSignal } from "../../../support/fake-data.ts";
+import { configOf } from "../../../support/given-config.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 import { aCheckpoint, aLoad, aState } from "../../warehouse/checkpoints.ts";
 import { aReceiver, SECRET } from "../a-receiver.ts";
@@ -31,7 +31,7 @@ const aRule = async (rule: object) => {
     URL: url,
     SECRET,
   };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const config = configOf(null, env);
   const clock = simulatedClock();
   const context = { clock, random: () => 0, signal: new AbortController().signal, query: runQuery };
   const run = (...statements: string[]) =>

@@ -1,21 +1,17 @@
 // What one process learned of the limits, the next one knows; a fault of the file harms nothing.
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { recallLimiter, rememberLimiter } from "../../../../src/budget/rate/learned.ts";
 import { observeRate, takeSlot } from "../../../../src/budget/rate/limiter.ts";
 import { startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
 import { startShared } from "../../../../src/budget/rate/windows.ts";
 import { said } from "../../../support/rate-info.ts";
+import { dirForFile } from "../../warehouse/temp-dir.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const DAY = 86_400_000;
-let dir = "";
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "duckmirror-limiter-"));
-});
-afterAll(() => rm(dir, { recursive: true, force: true }));
+const dir = dirForFile();
 
 const { state, proof } = takeSlot(startLimiter(60), 0, T0);
 const heard = observeRate(

@@ -1,9 +1,6 @@
 // What may happen to Redis, and what limits and reservations make of it: nothing leaves without a slot, none is taken
 // twice, and a clear error ends it where Redis stays away.
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { createOrganizationLedger } from "../../../../src/budget/credits/organization-ledger.ts";
@@ -13,6 +10,7 @@ import { createRedisState, organizationKey } from "../../../../src/budget/store/
 import { checkRedis, connectRedis } from "../../../../src/budget/store/redis-connection.ts";
 import { systemClock as clock } from "../../../../src/core/clock.ts";
 import { type RedisOptions, startRedis, type TestRedis } from "../../../support/redis.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
 import { GREEDY, mostWithin, recording } from "../store-suite.ts";
 
 const organization = organizationKey("https://api.example/", "a token");
@@ -63,8 +61,7 @@ describe("a Redis that is checked", () => {
   test("is taken with a bound that evicts nothing; without an append-only file a warning says so", async () => {
     const bounded = await start({ maxmemory: "20mb" });
     expect(await checkRedis(connectPatiently(bounded.url))).toEqual([expect.stringContaining("no append-only file")]);
-    const appendonlyDir = await mkdtemp(join(tmpdir(), "duckmirror-aof-"));
-    onTestFinished(() => rm(appendonlyDir, { recursive: true, force: true }));
+    const appendonlyDir = tempDir();
     const persistent = await start({ appendonlyDir });
     expect(await checkRedis(connectPatiently(persistent.url))).toEqual([]);
     await persistent.kill();

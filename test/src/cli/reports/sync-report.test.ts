@@ -6,16 +6,13 @@ import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
+import { expect, test } from "vitest";
+import { startSandbox } from "../../../../src/sandbox/sandbox.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aFolder, aPlaceFor, cli } from "../../../support/cli.ts";
+import { forFile } from "../../../support/for-file.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 7, accounts: 4, plan: "enterprise", threads: 1 });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ seed: 7, accounts: 4, plan: "enterprise", threads: 1 }));
 
 const aMirror = (more: Record<string, string> = {}) =>
   aPlaceFor(sandbox, { DUCKMIRROR_STREAMS: "accounts,contacts", DUCKMIRROR_LOG_LEVEL: "error", ...more });

@@ -1,36 +1,17 @@
 // Levels of a worker's log: faults that it survives are warnings of one line each; an error needs a person.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { systemClock } from "../../../../src/core/clock.ts";
-import type { Config } from "../../../../src/core/config/config.ts";
 import { DuckmirrorError, type ErrorCode } from "../../../../src/core/errors.ts";
 import { levelOf, levelOfCode } from "../../../../src/core/report/problem.ts";
-import { createScrubber } from "../../../../src/core/secret.ts";
-import { startLocalWorker } from "../../../../src/queue/worker/local-worker.ts";
-import { engineRunner } from "../../../../src/queue/worker/run-engine.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { cli } from "../../../support/cli.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
+import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
 
 const PATIENCE = { timeout: 60_000 };
 const lineSchema = z.object({ level: z.number(), msg: z.string(), err: z.unknown().optional() });
 const WARN = 40;
 /** Words of ioredis and BullMQ, which tell an operator nothing. */
 const INTERNAL = /enableOfflineQueue|Missing lock|could not renew lock/;
-
-const aLocalWorker = async (profiles: readonly Config[]) => {
-  const logged: string[] = [];
-  const deps = { clock: systemClock, random: Math.random };
-  const worker = startLocalWorker({
-    ...deps,
-    profiles,
-    log: (level, text) => void logged.push(`${level} ${text}`),
-    run: engineRunner({ ...deps, version: "0.0.0", scrubber: createScrubber() }),
-    emit: () => undefined,
-  });
-  afterTest(worker.stop);
-  return { ...worker, logged };
-};
 
 test("a worker that loses and finds Redis, and whose service refuses a page, logs no error and no stack", async () => {
   const redis = await aRedis();

@@ -1,13 +1,13 @@
 // The check of a worker's profiles: a broken one is tried again every minute.
+
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
-import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { watchProfiles } from "../../../../src/cli/worker/served-profile.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { aFolder } from "../../../support/cli.ts";
+import { configOf } from "../../../support/given-config.ts";
 
 const aRig = (folder: string) => {
   const profileOf = (name: string) => {
@@ -16,7 +16,7 @@ const aRig = (folder: string) => {
       DUCKMIRROR_TOKEN_FILE: join(folder, `${name}.token`),
       DUCKMIRROR_DATA_DIR: join(folder, name),
     };
-    return { ...resolveConfig({ flags: {}, env, file: null, cwd: folder, vocabulary: vocabulary() }), profile: name };
+    return { ...configOf(null, env), profile: name };
   };
   const lines: string[] = [];
   const logger = {

@@ -1,14 +1,14 @@
 // Secrets from settings, files and commands: where they are needed, and never shown.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { resolveHashKey, resolveServerKey, resolveTls, resolveToken } from "../../../../src/core/config/secrets.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { aFolder } from "../../../support/cli.ts";
 import { configOf } from "../../../support/given-config.ts";
+import { dirForFile } from "../../warehouse/temp-dir.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 
@@ -139,7 +139,7 @@ test("repeats neither what a file held nor what a failing command printed", asyn
 
 // The server's certificate and key: both or neither, and only if they fit each other.
 
-const tlsFolder = mkdtempSync(join(tmpdir(), "duckmirror-tls-files-"));
+const tlsFolder = dirForFile();
 const made = (name: string) => {
   const [tlsCertFile, tlsKeyFile] = [join(tlsFolder, `${name}.crt`), join(tlsFolder, `${name}.key`)];
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", `/CN=${name}.example`];
@@ -152,7 +152,6 @@ beforeAll(() => {
   own = made("own");
   others = made("others");
 });
-afterAll(() => rmSync(tlsFolder, { recursive: true, force: true }));
 
 const refusal = (...named: readonly string[]) => ({
   code: "CONFIG_INVALID",

@@ -1,12 +1,12 @@
 // Progress of a sync, as another process reads it from the data directory.
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { noteProgress, readProgress } from "../../../../src/core/state/progress-file.ts";
+import { tempDir } from "../../warehouse/temp-dir.ts";
 
 const dataDir = () => {
-  const folder = mkdtempSync(join(tmpdir(), "duckmirror-progress-"));
+  const folder = tempDir();
   mkdirSync(join(folder, "state"));
   return folder;
 };
@@ -48,9 +48,9 @@ test("a sync that was killed a minute ago runs no more, and a damaged file says 
 });
 
 test("a sync goes on where its progress cannot be written", async () => {
-  const noted = noteProgress(join(tmpdir(), "duckmirror-nowhere"), Date, () => undefined);
+  const noted = noteProgress("/nowhere", Date, () => undefined);
   noted.begin();
   noted.emit(page);
   await noted.end();
-  expect(await readProgress(join(tmpdir(), "duckmirror-nowhere"), Date.now())).toBeNull();
+  expect(await readProgress("/nowhere", Date.now())).toBeNull();
 });

@@ -10,13 +10,11 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { changeShared, lastingId, readShared, unwritable } from "../../../../src/core/state/shared-file.ts";
-import { afterTest } from "../../../support/after-test.ts";
 import { asNobody } from "../../../support/as-nobody.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 
@@ -70,8 +68,7 @@ test("an id that cannot be read for a moment stays what it is, because destinati
 });
 
 const aFile = async () => {
-  const dir = await mkdtemp(join(tmpdir(), "duckmirror-shared-"));
-  afterTest(() => rm(dir, { recursive: true, force: true }));
+  const dir = tempDir();
   const path = join(dir, "names.json");
   return {
     dir,

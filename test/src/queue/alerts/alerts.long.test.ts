@@ -1,15 +1,10 @@
 // Alerts of a worker, with and without Redis: they follow its syncs, a receiver that is away holds up no sync and gets the
 // message later, and no address is logged.
 import { expect, test, vi } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
-import { createScrubber } from "../../../../src/core/secret.ts";
 import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
-import { startLocalWorker } from "../../../../src/queue/worker/local-worker.ts";
-import { engineRunner } from "../../../../src/queue/worker/run-engine.ts";
-import { afterTest } from "../../../support/after-test.ts";
 import { aSignal } from "../../../support/fake-data.ts";
 import { type Answer, aReceiver, SECRET } from "../../alerts/a-receiver.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const until = (met: () => void | Promise<void>) => vi.waitFor(met, { timeout: 60_000, interval: 25 });
 const to = (url: string) => ({ url, format: "slack", allow_private: true });
@@ -23,16 +18,7 @@ test("without Redis: an event follows a sync, is said once, and is sent although
     { name: "old", event: "data_old", after: "0s", ...to(url) },
   ];
   const config = org.config(null, { DUCKMIRROR_ALERTS: JSON.stringify(rules), DUCKMIRROR_MAX_AGE: "accounts=1ms" });
-  const logged: string[] = [];
-  const worker = startLocalWorker({
-    profiles: [config],
-    clock: systemClock,
-    random: () => 0,
-    log: (_level, text) => void logged.push(text),
-    run: engineRunner({ clock: systemClock, random: Math.random, version: "0.0.0", scrubber: createScrubber() }),
-    emit: () => undefined,
-  });
-  afterTest(worker.stop);
+  const worker = aLocalWorker([config], { random: () => 0 });
   for (let sync = 0; sync < 2; sync += 1) {
     const { runId } = await worker.triggers.start(anAsk());
     expect((await reached(worker.triggers, runId)).state).toBe("done");
@@ -40,8 +26,8 @@ test("without Redis: an event follows a sync, is said once, and is sent although
   await until(() => expect(taken()).toHaveLength(1));
   expect(received[0]?.text).toBe(received[1]?.text);
   expect(received[1]?.text).toMatch(/\*old\*\\n• data\.old stream: accounts, due_at: /);
-  await until(() => expect(logged.filter((line) => line.startsWith("alert gone:")).length).toBeGreaterThan(0));
-  expect(logged.join()).not.toContain("hush-path");
+  await until(() => expect(worker.logged.filter((line) => line.includes(" alert gone:")).length).toBeGreaterThan(0));
+  expect(worker.logged.join()).not.toContain("hush-path");
 });
 
 test("with Redis: changes are sent after the sync that brought them, and what is away is tried again", async () => {

@@ -1,14 +1,13 @@
 // Failures as one stored line, and what is read from it.
 
 import { expect, test } from "vitest";
-import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { DuckmirrorError, ERRORS } from "../../../../src/core/errors.ts";
 import { createScrubber, Secret } from "../../../../src/core/secret.ts";
 import { failureToKeep, findStored, storedProblem } from "../../../../src/queue/asking/failures.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { aFolder } from "../../../support/cli.ts";
+import { configOf } from "../../../support/given-config.ts";
 import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 
 // Syncs that no queue knows any more, found in the mirror.
@@ -27,7 +26,7 @@ test("a run that a kill ended is no result: its sync is asked for again; one tha
   await warehouse.publish();
   await warehouse.close();
   const env = { DUCKMIRROR_DATA_DIR: dataDir };
-  const config = resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() });
+  const config = configOf(null, env);
   expect(await findStored([config], "killed")).toBeNull();
   expect(await findStored([config], "faulty")).toMatchObject({ state: "failed" });
   expect(await findStored([config], "unknown")).toBeNull();

@@ -1,18 +1,13 @@
 // Deliveries that follow syncs of a worker, with and without Redis: a destination that is away holds up no sync, is tried
 // again, and gets the newest snapshot in one step.
 import { expect, test, vi } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { createScrubber } from "../../../../src/core/secret.ts";
 import { deliveryStates } from "../../../../src/deliver/notes.ts";
 import { deadLetters, retryLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { createLocalDeliveries } from "../../../../src/queue/deliveries/local.ts";
-import { startLocalWorker } from "../../../../src/queue/worker/local-worker.ts";
-import { engineRunner } from "../../../../src/queue/worker/run-engine.ts";
-import { afterTest } from "../../../support/after-test.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 import { emptyCopy, mapDestination } from "../../deliver/copies.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const DESTINATIONS = { DUCKMIRROR_DESTINATIONS: '[{"name":"copy","kind":"parquet","url":"somewhere"}]' };
 const away = () => new DuckmirrorError("DESTINATION_AWAY", { name: "copy", detail: "no route" });
@@ -35,23 +30,8 @@ const until = (met: () => void | Promise<void>) => vi.waitFor(met, { timeout: 60
 test("without Redis: a destination that is away is tried again, later each time, and gets the newest snapshot", async () => {
   const org = await anOrg();
   const { copy, state, open } = aDestination();
-  const engine = engineRunner({
-    clock: systemClock,
-    random: Math.random,
-    version: "0.0.0",
-    scrubber: createScrubber(),
-  });
   const config = org.config(null, DESTINATIONS);
-  const worker = startLocalWorker({
-    profiles: [config],
-    clock: systemClock,
-    random: Math.random,
-    log: () => undefined,
-    run: engine,
-    emit: () => undefined,
-    open,
-  });
-  afterTest(worker.stop);
+  const worker = aLocalWorker([config], { open });
   const { runId } = await worker.triggers.start(anAsk());
   expect((await reached(worker.triggers, runId)).state).toBe("done");
   await until(() => expect(copy.position).not.toBeNull());

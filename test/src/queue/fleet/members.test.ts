@@ -4,15 +4,13 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { asSeen } from "../../../../src/core/report/fleet.ts";
 import { joinFleet, readMembers } from "../../../../src/queue/fleet/fleet.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { aFleet, anAsk, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
 const identity = { version: "1.2.3", host: "night", pid: 42 } as const;
 
 test("workers register with version, host and pid, and leave when they stop", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, profiles } = await aFleet();
   const { redis: client } = await someTriggers(redis, profiles);
   const worker = await aWorker(redis, profiles, { identity });
   const other = await aWorker(redis, profiles);
@@ -31,9 +29,7 @@ test("workers register with version, host and pid, and leave when they stop", as
 });
 
 test("a worker reports how many syncs it runs", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, org, profiles } = await aFleet();
   const { redis: client } = await someTriggers(redis, profiles);
   const release = org.hold();
   const worker = await aWorker(redis, profiles, { times: { memberRenewal: 50 } });
@@ -46,9 +42,8 @@ test("a worker reports how many syncs it runs", async () => {
 });
 
 test("a killed member keeps its last sign of life until its entry expires by itself", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { redis: client } = await someTriggers(redis, [org.config(redis)]);
+  const { redis, profiles } = await aFleet();
+  const { redis: client } = await someTriggers(redis, profiles);
   const deps = { redis: client, clock: systemClock, identity, inFlight: () => 0, onError: () => undefined };
   const leaveKilled = joinFleet({ ...deps, id: "killed", renewMs: 600_000, lastsMs: 1_500 });
   const leaveLive = joinFleet({ ...deps, id: "live", renewMs: 50, lastsMs: 1_500 });
@@ -70,9 +65,7 @@ test("a member is silent after three missed renewals", () => {
 });
 
 test("members register again after Redis was emptied; an entry that cannot be read is left out", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, profiles } = await aFleet();
   const { redis: client } = await someTriggers(redis, profiles);
   await aWorker(redis, profiles, { identity, times: { memberRenewal: 50 } });
   await expect.poll(() => readMembers(client), PATIENCE).toHaveLength(1);

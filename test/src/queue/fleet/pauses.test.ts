@@ -1,22 +1,16 @@
 // Pauses of the fleet, of profiles and of queues, as Redis keeps them.
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeEach, expect, test } from "vitest";
 import { isPaused, notePause, readPauses } from "../../../../src/queue/fleet/fleet.ts";
-import { startRedis, type TestRedis } from "../../../support/redis.ts";
+import { forFile } from "../../../support/for-file.ts";
+import { startRedis } from "../../../support/redis.ts";
 
-let server: TestRedis;
-let redis: Redis;
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
+const server = await forFile(startRedis());
+const redis = new Redis(server.url);
 beforeEach(async () => {
   await redis.flushall();
 });
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+afterAll(() => redis.disconnect());
 
 const north = { kind: "profile", name: "north" } as const;
 const fleet = { kind: "fleet", name: null } as const;

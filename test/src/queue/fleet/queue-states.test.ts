@@ -3,12 +3,11 @@
 import { expect, test } from "vitest";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
-import { anAsk, anOrg, aRedis, someTriggers } from "../worker-rig.ts";
+import { aFleet, anAsk, someTriggers } from "../worker-rig.ts";
 
-const aFleet = async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const rig = await someTriggers(redis, [org.config(redis)]);
+const aReadFleet = async () => {
+  const { redis, profiles } = await aFleet();
+  const rig = await someTriggers(redis, profiles);
   return { ...rig, read: () => readFleet(rig.redis, rig.queues) };
 };
 
@@ -19,7 +18,7 @@ const named = (fleet: Awaited<ReturnType<typeof readFleet>>, name: string) => {
 };
 
 test("every queue is listed, empty, before any worker ever ran", async () => {
-  const { read } = await aFleet();
+  const { read } = await aReadFleet();
   const { queues } = await read();
   expect(queues.map(({ name }) => name)).toEqual(FLEET_QUEUES);
   const empty = {
@@ -35,7 +34,7 @@ test("every queue is listed, empty, before any worker ever ran", async () => {
 });
 
 test("jobs of every state are counted, and the age is that of the oldest job that waits, with and without priority", async () => {
-  const { read, queues, triggers } = await aFleet();
+  const { read, queues, triggers } = await aReadFleet();
   const anHourAgo = Date.now() - 3_600_000;
   await queues.deliver.add("delivery", {}, { timestamp: Date.now() - 1_000 });
   await queues.deliver.add("delivery", {}, { timestamp: anHourAgo, priority: 10 });

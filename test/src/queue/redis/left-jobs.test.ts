@@ -8,7 +8,7 @@ import { createSteering, deadLetters } from "../../../../src/queue/dead-letters/
 import { leftFor } from "../../../../src/queue/redis/take-jobs.ts";
 import { schedulesOf } from "../../../../src/queue/schedules/local.ts";
 import { settleSchedules } from "../../../../src/queue/schedules/redis.ts";
-import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
+import { aFleet, anAsk, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 
 const DAY_MS = 86_400_000;
 const PATIENCE = { timeout: 30_000 };
@@ -16,9 +16,7 @@ const PATIENCE = { timeout: 30_000 };
 const YEARLY = { cron: "0 0 1 1 *", timeZone: "UTC", streams: ["signals"], full: false, jitterMs: 0 };
 
 const aRig = async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, profiles } = await aFleet();
   const rig = await someTriggers(redis, profiles);
   return { ...rig, address: redis, profiles, steering: createSteering(rig.redis, rig.queues) };
 };

@@ -1,42 +1,14 @@
 // Verifications that a worker is asked for, with Redis and without: never beside a sync, and followed like one.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { systemClock } from "../../../../src/core/clock.ts";
-import type { Config } from "../../../../src/core/config/config.ts";
-import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
-import { createScrubber } from "../../../../src/core/secret.ts";
-import type { RunningWorker, Triggers } from "../../../../src/queue/asking/asks.ts";
-import { startLocalWorker } from "../../../../src/queue/worker/local-worker.ts";
-import { engineRunner, engineVerifier } from "../../../../src/queue/worker/run-engine.ts";
-import { afterTest } from "../../../support/after-test.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached } from "../worker-rig.ts";
-
-const engine = { clock: systemClock, random: Math.random, version: "0.0.0", scrubber: createScrubber() };
-
-interface Told {
-  readonly event: ProgressEvent;
-}
-
-const aLocalWorker = async (profiles: readonly Config[]): Promise<RunningWorker & { readonly events: Told[] }> => {
-  const events: Told[] = [];
-  const worker = startLocalWorker({
-    profiles,
-    clock: systemClock,
-    random: Math.random,
-    log: () => undefined,
-    run: engineRunner(engine),
-    verify: engineVerifier(engine),
-    emit: (event) => void events.push({ event }),
-  });
-  afterTest(worker.stop);
-  return { ...worker, events };
-};
+import type { Triggers } from "../../../../src/queue/asking/asks.ts";
+import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, reached } from "../worker-rig.ts";
 
 /** An organization with a worker, over Redis or not. */
 const WORKERS = {
   "without Redis": async () => {
     const org = await anOrg("default", 1);
-    return { org, worker: await aLocalWorker([org.config(null)]) };
+    return { org, worker: aLocalWorker([org.config(null)]) };
   },
   "with Redis": async () => {
     const org = await anOrg("default", 1);

@@ -2,35 +2,10 @@
 
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import type { Config } from "../../../../src/core/config/config.ts";
 import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
-import { createScrubber } from "../../../../src/core/secret.ts";
-import { type LocalWorkerDeps, startLocalWorker } from "../../../../src/queue/worker/local-worker.ts";
-import { engineRunner } from "../../../../src/queue/worker/run-engine.ts";
 import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
-import { afterTest } from "../../../support/after-test.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached } from "../worker-rig.ts";
-
-const aLocalWorker = (profiles: readonly Config[], more: Partial<LocalWorkerDeps> = {}) => {
-  const runs: AbortSignal[] = [];
-  const clock = systemClock;
-  const engine = engineRunner({ clock, random: Math.random, version: "0.0.0", scrubber: createScrubber() });
-  const worker = startLocalWorker({
-    profiles,
-    clock,
-    random: Math.random,
-    log: () => undefined,
-    run: (profile, request, context) => {
-      runs.push(context.signal);
-      return engine(profile, request, context);
-    },
-    emit: () => undefined,
-    ...more,
-  });
-  afterTest(worker.stop);
-  return { ...worker, runs };
-};
+import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, reached } from "../worker-rig.ts";
 
 test("a sync ends with the same report as with Redis", async () => {
   const redis = await aRedis();
@@ -59,7 +34,8 @@ test("a sync ends with the same report as with Redis", async () => {
 test("asks join what covers them, wait behind what does not, and a key means one sync", async () => {
   const org = await anOrg();
   const release = org.hold();
-  const { triggers, runs } = aLocalWorker([org.config(null)]);
+  const runs: AbortSignal[] = [];
+  const { triggers } = aLocalWorker([org.config(null)], { onRun: (signal) => void runs.push(signal) });
   const first = await triggers.start(anAsk({ streams: ["accounts", "signals"], idempotencyKey: "a" }));
   const same = anAsk({ streams: ["signals", "accounts"], idempotencyKey: "a" });
   expect(await triggers.start(same)).toEqual({ runId: first.runId, joined: true });
@@ -113,7 +89,8 @@ test("a fault of the worker ends its sync as failed, and the next sync of the pr
 test("a sync under way is cancelled at its next checkpoint, one that waits never starts", async () => {
   const org = await anOrg();
   const release = org.hold();
-  const { triggers, runs } = aLocalWorker([org.config(null)]);
+  const runs: AbortSignal[] = [];
+  const { triggers } = aLocalWorker([org.config(null)], { onRun: (signal) => void runs.push(signal) });
   const first = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
   const second = await triggers.start(anAsk({ streams: ["signals"] }));
   await expect.poll(() => runs.length, { timeout: 120_000 }).toBe(1);

@@ -7,16 +7,15 @@ import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
 import { deadLetters, retryLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { anAccount } from "../../../support/fake-data.ts";
-import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
+import { aFleet, anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
 
 const runsOf = (events: readonly { readonly event: { readonly kind: string }; readonly runId: string }[]) =>
   events.filter(({ event }) => event.kind === "run-started").map(({ runId }) => runId);
 
 describe("a sync that was asked for", () => {
   test("mirrors everything in one run and gives its report", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const { triggers, events } = await aWorker(redis, [org.config(redis)]);
+    const { redis, org, profiles } = await aFleet();
+    const { triggers, events } = await aWorker(redis, profiles);
     const { runId, joined } = await triggers.start(anAsk());
     expect(joined).toBe(false);
     const sync = await reached(triggers, runId);
@@ -30,10 +29,8 @@ describe("a sync that was asked for", () => {
   });
 
   test("is joined by one that it covers while it waits, and followed by one that comes when it has started", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
+    const { redis, org, profiles } = await aFleet();
     const release = org.hold();
-    const profiles = [org.config(redis)];
     const elsewhere = await someTriggers(redis, profiles);
     const first = await elsewhere.triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
     const contacts = anAsk({ streams: ["contacts"] });
@@ -62,9 +59,8 @@ describe("a sync that was asked for", () => {
   });
 
   test("after a change in the service holds it, though an earlier sync has read past it and still runs", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const { redis, org, profiles } = await aFleet();
+    const { triggers } = await aWorker(redis, profiles);
     const release = org.hold("/v1/signals");
     const first = await triggers.start(anAsk({ streams: ["accounts", "signals"] }));
     await expect
@@ -80,9 +76,8 @@ describe("a sync that was asked for", () => {
   });
 
   test("twice with one key, also at the same moment, is one sync, even after it has ended", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const { redis, profiles } = await aFleet();
+    const { triggers } = await aWorker(redis, profiles);
     const ask = anAsk({ streams: ["accounts"], idempotencyKey: "nightly" });
     const both = await Promise.all([triggers.start(ask), triggers.start(ask)]);
     expect(both.map(({ joined }) => joined).sort()).toEqual([false, true]);
@@ -108,9 +103,8 @@ describe("a sync that was asked for", () => {
   });
 
   test("again with the same key but another extent or timeout is refused, and the first one is not disturbed", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const { triggers } = await someTriggers(redis, [org.config(redis)]);
+    const { redis, profiles } = await aFleet();
+    const { triggers } = await someTriggers(redis, profiles);
     const first = await triggers.start(anAsk({ streams: ["accounts", "signals"], idempotencyKey: "nightly" }));
     const both = ["accounts", "signals"];
     const others = [
@@ -128,9 +122,8 @@ describe("a sync that was asked for", () => {
   });
 
   test("again with the key of a sync that nobody remembers is a new sync, not one to be waited for in vain", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const { triggers, queues } = await someTriggers(redis, [org.config(redis)]);
+    const { redis, profiles } = await aFleet();
+    const { triggers, queues } = await someTriggers(redis, profiles);
     const ask = anAsk({ streams: ["accounts"], idempotencyKey: "nightly" });
     const first = await triggers.start(ask);
     await queues.sync.remove(first.runId);
@@ -140,9 +133,7 @@ describe("a sync that was asked for", () => {
   });
 
   test("that ends between the two reads of a look at it is found with its report", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const profiles = [org.config(redis)];
+    const { redis, org, profiles } = await aFleet();
     const release = org.hold();
     const worker = await aWorker(redis, profiles);
     const { triggers, queues } = await someTriggers(redis, profiles);
@@ -169,9 +160,7 @@ describe("a sync that was asked for", () => {
   });
 
   test("by several at the same moment without a key is one sync that the others join", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const profiles = [org.config(redis)];
+    const { redis, profiles } = await aFleet();
     const { triggers } = await someTriggers(redis, profiles);
     const started = await Promise.all(
       Array.from({ length: 8 }, () => triggers.start(anAsk({ streams: ["accounts"] }))),
@@ -182,17 +171,15 @@ describe("a sync that was asked for", () => {
   });
 
   test("for a stream or profile that does not exist is refused", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const { redis, profiles } = await aFleet();
+    const { triggers } = await aWorker(redis, profiles);
     await expect(triggers.start(anAsk({ streams: ["acounts"] }))).rejects.toThrow("Did you mean accounts");
     await expect(triggers.start(anAsk({ profile: "nobody" }))).rejects.toMatchObject({ code: "PROFILE_UNKNOWN" });
   });
 
   test("stopped by its allowance is no failure and says why", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const { triggers } = await aWorker(redis, [org.config(redis, { DUCKMIRROR_MAX_CREDITS: "3" })]);
+    const { redis, profiles } = await aFleet({ DUCKMIRROR_MAX_CREDITS: "3" });
+    const { triggers } = await aWorker(redis, profiles);
     const { runId } = await triggers.start(anAsk());
     expect(await reached(triggers, runId)).toMatchObject({ state: "stopped", error: { code: "BUDGET_SPENT" } });
     const { queues } = await someTriggers(redis, []);
@@ -202,14 +189,13 @@ describe("a sync that was asked for", () => {
 
 describe("a sync that fails", () => {
   test("in part leaves one dead letter without secrets, its other streams go on, and it can be retried", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
+    const { redis, org, profiles } = await aFleet();
     org.service.options = {
       ...org.service.options,
       before: ({ path }) =>
         path.startsWith("/v1/contacts") ? { status: 418, body: { error: { message: "no test-token" } } } : undefined,
     };
-    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const { triggers } = await aWorker(redis, profiles);
     const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
     const sync = await reached(triggers, runId);
     expect(sync).toMatchObject({ state: "partial", error: { code: "STREAMS_FAILED" } });
@@ -237,9 +223,8 @@ describe("a sync that fails", () => {
   });
 
   test("by a payload that no program reads is kept as it is and named clearly", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const { redis, profiles } = await aFleet();
+    const { triggers } = await aWorker(redis, profiles);
     const { queues, redis: client } = await someTriggers(redis, []);
     // A newer program would have taken it within ten minutes.
     await client.set("{duckmirror}:left:sync:future", `${Date.now() - 600_001} ${Date.now()}`);
@@ -254,11 +239,10 @@ describe("a sync that fails", () => {
   });
 
   test("by a fault of ours reports it without the secret that was in its message", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
+    const { redis, profiles } = await aFleet();
     const scrubber = createScrubber();
     scrubber.hide("hunter2hunter2");
-    const { triggers } = await aWorker(redis, [org.config(redis)], {
+    const { triggers } = await aWorker(redis, profiles, {
       scrubber,
       run: () => async () => {
         throw new DuckmirrorError("DISK_FULL", { detail: "/data/hunter2hunter2" });
@@ -280,9 +264,7 @@ describe("a sync that fails", () => {
 
 describe("cancelling", () => {
   test("ends a sync under way, from any process, and keeps what was fetched", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const profiles = [org.config(redis)];
+    const { redis, org, profiles } = await aFleet();
     const ending: AbortSignal[] = [];
     const { triggers } = await aWorker(redis, profiles, { onRun: (signal) => void ending.push(signal) });
     const elsewhere = await someTriggers(redis, profiles);
@@ -302,9 +284,8 @@ describe("cancelling", () => {
   });
 
   test("a sync that waits means that it never starts, and nobody joins it", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const { triggers, events } = await aWorker(redis, [org.config(redis)]);
+    const { redis, org, profiles } = await aFleet();
+    const { triggers, events } = await aWorker(redis, profiles);
     const release = org.hold();
     const first = await triggers.start(anAsk({ streams: ["accounts"] }));
     await reached(triggers, first.runId, ["running"]);

@@ -1,26 +1,25 @@
 // Columns that hold no value anywhere: left out of statements, without a trace in what is answered.
 import { setImmediate } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { writeEnvelope } from "../../../../src/replica/envelope.ts";
 import { createFilledColumns, type FilledColumns } from "../../../../src/replica/kept/kept.ts";
 import { matchRoute } from "../../../../src/replica/query/route-match.ts";
 import type { Reader } from "../../../../src/replica/reader.ts";
 import { createReplica } from "../../../../src/replica/replica.ts";
-import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
+import { forFile } from "../../../support/for-file.ts";
 
 const NOW = Date.UTC(2026, 4, 20);
-let database: Database;
 
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
   await migrate(database, NOW);
   // A subtype in one row only; an empty text and an empty `_extra` are values.
   await database.run(`INSERT INTO main.signals (id, organization_id, account_id, type, headline, description, subtype, date, _extra, _first_synced_at, _synced_at, _run_id)
     SELECT i, 'o', i % 3, 'podcast', 'h' || i, '', CASE WHEN i = 77 THEN 'late' END, TIMESTAMPTZ '2026-01-01' + to_hours(i),
       CASE WHEN i = 5 THEN '{"new":1}' END, now(), now(), 'r' FROM range(100) r(i)`);
 });
-afterAll(() => database.close());
 
 /** A reader, the statements that read columns, and the promise of each. */
 const spied = () => {

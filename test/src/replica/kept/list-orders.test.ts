@@ -1,7 +1,7 @@
 // Lists whose order is kept in memory: the same pages as statements find, without a statement for their keys.
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { tableSpec } from "../../../../src/catalog/tables.ts";
 import { writeEnvelope } from "../../../../src/replica/envelope.ts";
 import {
@@ -15,24 +15,23 @@ import {
 import { matchRoute } from "../../../../src/replica/query/route-match.ts";
 import type { Reader } from "../../../../src/replica/reader.ts";
 import { createReplica } from "../../../../src/replica/replica.ts";
-import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
+import { forFile } from "../../../support/for-file.ts";
 
 const NOW = Date.UTC(2026, 4, 20);
 /** More than DuckDB returns at once. */
 const SIGNALS = 2500;
 const MOST_BYTES = 1024 * 1024;
-let database: Database;
 
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
   await migrate(database, NOW);
   // Equal dates, missing dates and accounts, ids in another order than dates.
   await database.run(`INSERT INTO main.signals (id, organization_id, account_id, type, headline, date, _first_synced_at, _synced_at, _run_id)
     SELECT 9007199254740990 + (i * 7919) % ${SIGNALS}, 'o', nullif(i % 7, 0), 'podcast', nullif('h' || i % 11, 'h3'),
       CASE WHEN i % 5 > 0 THEN TIMESTAMPTZ '2026-01-01' + to_days(CAST(i % 40 AS INTEGER)) END, now(), now(), 'r' FROM range(${SIGNALS}) r(i)`);
 });
-afterAll(() => database.close());
 
 const textOf = async (
   orders: ListOrders | undefined,

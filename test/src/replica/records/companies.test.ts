@@ -1,11 +1,11 @@
 // The company that an input names: by id, symbol, profile address, domain or website.
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import { resolveCompany } from "../../../../src/replica/records/records.ts";
-import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { forFile } from "../../../support/for-file.ts";
 
-let database: Database;
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
   const text = ["id", "domain", "main_stock_symbol", "professional_network_url", "funding_data_url"];
   await database.run(`CREATE TABLE main.companies (${text.map((name) => `${name} VARCHAR`).join(", ")})`);
   await database.run("CREATE TABLE main.company_inputs (input VARCHAR, company_id VARCHAR)");
@@ -14,7 +14,6 @@ beforeEach(async () => {
   await database.run("DELETE FROM main.companies");
   await database.run("DELETE FROM main.company_inputs");
 });
-afterAll(() => database.close());
 
 interface Company {
   readonly domain?: string;

@@ -1,6 +1,6 @@
 // Who may ask: pure decisions, then requests to a real server.
 import { request } from "node:http";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { Secret } from "../../../../src/core/secret.ts";
 import {
   admission,
@@ -11,7 +11,7 @@ import {
   isSameOrigin,
   roleFor,
 } from "../../../../src/server/access/access-checks.ts";
-import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
+import { HERE, mirrorForFile, type ServedMirror } from "../served-mirror.ts";
 import { checksOf, sessionOf } from "./open-session.ts";
 
 const key = new Secret("0123456789abcdef0123456789abcdef");
@@ -79,9 +79,8 @@ test.each([
 describe("a real server", () => {
   let mirror: ServedMirror;
   beforeAll(async () => {
-    mirror = await serveMirror();
+    mirror = await mirrorForFile();
   });
-  afterAll(() => mirror.close());
 
   test("answers on this machine without a key, with a policy that lets no script in", async () => {
     const { app } = await mirror.server();

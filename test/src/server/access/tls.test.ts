@@ -1,19 +1,18 @@
 // The server over TLS, with certificates that openssl makes for the test.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { callWorker, connectPinned } from "../../../../src/cli/worker/worker-connection.ts";
 import { resolveTls } from "../../../../src/core/config/secrets.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import { type RunningServer, startServer } from "../../../../src/server/app.ts";
+import { startServer } from "../../../../src/server/app.ts";
+import { forFile } from "../../../support/for-file.ts";
 import { serving } from "../../../support/served.ts";
+import { dirForFile } from "../../warehouse/temp-dir.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
-const folder = mkdtempSync(join(tmpdir(), "duckmirror-tls-"));
-let server: RunningServer;
-let port: number;
+const folder = dirForFile();
 
 const made = (name: string) => {
   const [tlsCertFile, tlsKeyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
@@ -21,13 +20,9 @@ const made = (name: string) => {
   execFileSync("openssl", ["req", "-x509", ...kind, "-keyout", tlsKeyFile, "-out", tlsCertFile], { stdio: "ignore" });
   return { tlsCertFile, tlsKeyFile };
 };
-let own: ReturnType<typeof made>;
-let others: ReturnType<typeof made>;
-
-beforeAll(async () => {
-  own = made("own");
-  others = made("others");
-  server = await startServer(
+const [own, others] = [made("own"), made("others")];
+const server = await forFile(
+  startServer(
     {
       ...serving(),
       key: new Secret(KEY),
@@ -36,13 +31,9 @@ beforeAll(async () => {
       onFault: () => undefined,
     },
     { host: "127.0.0.1", port: 0 },
-  );
-  port = Number(new URL(server.url).port);
-});
-afterAll(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+  ),
+);
+const port = Number(new URL(server.url).port);
 
 const never = () => new AbortController().signal;
 const address = () => ({ host: "127.0.0.1", port });

@@ -1,7 +1,7 @@
 // Lines of the audit trail for requests, from a real server over HTTP with named keys.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { addKey, keysPath, type Role } from "../../../../src/server/access/key-store.ts";
 import { type RunningServer, startServer } from "../../../../src/server/app.ts";
@@ -11,13 +11,9 @@ import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
 import { openTrail, trailDir } from "../../../../src/warehouse/audit/trail.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";
 import { serving } from "../../../support/served.ts";
-import { type ServedMirror, serveMirror } from "../served-mirror.ts";
+import { mirrorForFile } from "../served-mirror.ts";
 
-let mirror: ServedMirror;
-beforeAll(async () => {
-  mirror = await serveMirror(2);
-});
-afterAll(() => mirror.close());
+const mirror = await mirrorForFile(2);
 
 let server: RunningServer;
 const faults: unknown[] = [];

@@ -1,15 +1,11 @@
 // Every error of the server has code, message and hint, whoever refuses: routes, checks, the framework or the socket.
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
+import { HERE, mirrorForFile } from "../served-mirror.ts";
 
-let mirror: ServedMirror;
-beforeAll(async () => {
-  mirror = await serveMirror(1);
-});
-afterAll(() => mirror.close());
+const mirror = await mirrorForFile(1);
 
 const text = z.string().min(5);
 const line = text.regex(/^[^\n]*$/, "more than one line");

@@ -1,17 +1,11 @@
 // GET /api/changes: pages of the change feed, their limits, and who may read them.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { Secret } from "../../../../src/core/secret.ts";
-import type { Server } from "../../../../src/server/app.ts";
-import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
+import { HERE, mirrorForFile } from "../served-mirror.ts";
 
-let mirror: ServedMirror;
-let server: Server;
-beforeAll(async () => {
-  mirror = await serveMirror(2);
-  server = await mirror.server();
-});
-afterAll(() => mirror.close());
+const mirror = await mirrorForFile(2);
+const server = await mirror.server();
 
 const pageSchema = z.strictObject({
   data: z.array(z.looseObject({ n: z.number(), table: z.string(), change: z.string() })),

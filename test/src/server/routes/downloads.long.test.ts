@@ -2,29 +2,21 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { catalogTables } from "../../../../src/catalog/dictionary.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import type { Server } from "../../../../src/server/app.ts";
-import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { writeResultFile } from "../../../../src/warehouse/user-sql/result-file.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
+import { dirForFile } from "../../warehouse/temp-dir.ts";
+import { HERE, mirrorForFile, type ServedMirror } from "../served-mirror.ts";
 
-let mirror: ServedMirror;
-let server: Server;
-let database: Database;
-const folder = mkdtempSync(join(tmpdir(), "duckmirror-downloads-"));
-beforeAll(async () => {
-  mirror = await serveMirror(4);
-  server = await mirror.server();
-  database = await openDatabase(mirror.snapshot, { readOnly: true, threads: 1 });
-});
-afterAll(async () => {
-  await database.close();
-  await mirror.close();
-});
+const folder = dirForFile();
+const mirror = await mirrorForFile(4);
+const server = await mirror.server();
+const database = await openDatabase(mirror.snapshot, { readOnly: true, threads: 1 });
+afterAll(() => database.close());
 
 const download = (sql: string, format: string) =>
   server.app.inject({ method: "POST", url: "/api/download", headers: HERE, payload: { sql, format } });

@@ -1,17 +1,16 @@
-// The routes of followed companies, over the files of a real data directory.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { followingJob, followJob, unfollowJob } from "../../../../jobs/following.ts";
 import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { systemClock as clock } from "../../../../src/core/clock.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
-import { createServer, type Server } from "../../../../src/server/app.ts";
+import { createServer } from "../../../../src/server/app.ts";
+import { forFile } from "../../../support/for-file.ts";
 import { serving } from "../../../support/served.ts";
+import { dirForFile } from "../../warehouse/temp-dir.ts";
 import { HERE } from "../served-mirror.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "duckmirror-following-"));
+const dataDir = dirForFile();
 const config = resolveConfig({
   flags: { data_dir: dataDir, companies: "fixed.example" },
   env: {},
@@ -19,10 +18,9 @@ const config = resolveConfig({
   cwd: dataDir,
   vocabulary: vocabulary(),
 });
-let server: Server;
-beforeAll(async () => {
-  const profile = { snapshot: join(dataDir, "warehouse.duckdb"), ratePerMinute: null };
-  server = await createServer({
+const profile = { snapshot: join(dataDir, "warehouse.duckdb"), ratePerMinute: null };
+const server = await forFile(
+  createServer({
     ...serving(),
     profiles: [
       {
@@ -36,12 +34,8 @@ beforeAll(async () => {
       },
       { ...profile, name: "bare" },
     ],
-  });
-});
-afterAll(async () => {
-  await server.close();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+  }),
+);
 
 const ask = async (method: "GET" | "POST" | "DELETE", payload?: object, url = "/api/following") => {
   const answer = await server.app.inject({ method, url, headers: HERE, ...(payload === undefined ? {} : { payload }) });

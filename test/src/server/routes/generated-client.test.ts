@@ -1,13 +1,11 @@
-// A client generated from the sandbox's OpenAPI document by a public generator works unchanged against the mirror.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@hey-api/openapi-ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
-import { type RunningServer, startServer } from "../../../../src/server/app.ts";
+import { startServer } from "../../../../src/server/app.ts";
 import { serving } from "../../../support/served.ts";
-import { type ServedMirror, serveMirror } from "../served-mirror.ts";
+import { dirForFile } from "../../warehouse/temp-dir.ts";
+import { mirrorForFile } from "../served-mirror.ts";
 
 const result = z.object({
   data: z.unknown().optional(),
@@ -41,20 +39,14 @@ const answerSchema = z.object({
 });
 type Answer = z.output<typeof answerSchema> & { readonly httpStatus: number };
 
-let mirror: ServedMirror;
-let server: RunningServer;
-const folder = mkdtempSync(join(tmpdir(), "duckmirror-client-"));
+const folder = dirForFile();
 
-beforeAll(async () => {
-  // So many that some companies are listed: the others file nothing.
-  mirror = await serveMirror(8);
-  server = await startServer(serving(mirror.snapshot), { host: "127.0.0.1", port: 0 });
-  await createClient({ input: `${mirror.sandbox.url}/openapi.json`, output: folder, logs: { level: "silent" } });
-});
+// So many that some companies are listed: the others file nothing.
+const mirror = await mirrorForFile(8);
+const server = await startServer(serving(mirror.snapshot), { host: "127.0.0.1", port: 0 });
+await createClient({ input: `${mirror.sandbox.url}/openapi.json`, output: folder, logs: { level: "silent" } });
 afterAll(async () => {
   await server.close();
-  await mirror.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** What the generated operations answer, from one base address. */

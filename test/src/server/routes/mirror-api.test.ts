@@ -1,19 +1,13 @@
 // The local API: the same answers as the service gives, at no credit, with the time of the data.
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Server } from "../../../../src/server/app.ts";
-import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
+import { HERE, mirrorForFile } from "../served-mirror.ts";
 
 const envelope = z.object({ data: z.unknown().optional(), meta: z.object({ timestamp: z.string() }).loose() }).loose();
 
-let mirror: ServedMirror;
-let server: Server;
-beforeAll(async () => {
-  mirror = await serveMirror();
-  server = await mirror.server();
-});
-afterAll(() => mirror.close());
+const mirror = await mirrorForFile();
+const server = await mirror.server();
 
 const local = async (url: string) => {
   const answer = await server.app.inject({ url, headers: HERE });

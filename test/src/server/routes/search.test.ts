@@ -1,17 +1,11 @@
 // GET /api/search: the same records as the command, and who may search.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { Secret } from "../../../../src/core/secret.ts";
-import type { Server } from "../../../../src/server/app.ts";
-import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
+import { HERE, mirrorForFile } from "../served-mirror.ts";
 
-let mirror: ServedMirror;
-let server: Server;
-beforeAll(async () => {
-  mirror = await serveMirror(2);
-  server = await mirror.server();
-});
-afterAll(() => mirror.close());
+const mirror = await mirrorForFile(2);
+const server = await mirror.server();
 
 const foundSchema = z.array(z.looseObject({ table: z.string(), title: z.string().nullable(), score: z.number() }));
 const ask = (query: string) => server.app.inject({ url: `/api/search${query}`, headers: HERE });

@@ -1,14 +1,10 @@
 // The routes that start, follow and cancel syncs, with a stand-in for the worker.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import type { SyncAsk, SyncTriggers } from "../../../../src/core/report/triggers.ts";
-import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
+import { HERE, mirrorForFile } from "../served-mirror.ts";
 
-let mirror: ServedMirror;
-beforeAll(async () => {
-  mirror = await serveMirror(1);
-});
-afterAll(() => mirror.close());
+const mirror = await mirrorForFile(1);
 
 const worker = () => {
   const asks: SyncAsk[] = [];

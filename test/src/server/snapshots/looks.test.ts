@@ -1,16 +1,8 @@
 // After a sync that found nothing new, the server knows its run, its checks and its credits, although the snapshot is older.
 import { statSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Server } from "../../../../src/server/app.ts";
-import { type Look, looksSince } from "../../../../src/warehouse/read/looks.ts";
-import { HERE, type ServedMirror, serveMirror } from "../served-mirror.ts";
-
-let mirror: ServedMirror;
-let server: Server;
-/** The last look. */
-let look: Look;
-/** Answers of the server before it. */
-let before: { readonly overview: Overview; readonly metrics: string };
+import { expect, test } from "vitest";
+import { looksSince } from "../../../../src/warehouse/read/looks.ts";
+import { HERE, mirrorForFile } from "../served-mirror.ts";
 
 interface Overview {
   readonly run_count: number;
@@ -22,24 +14,21 @@ interface Overview {
 const get = async (url: string) => server.app.inject({ url, headers: HERE });
 const overview = async (): Promise<Overview> => (await get("/api/status")).json();
 
-beforeAll(async () => {
-  mirror = await serveMirror(3, { DUCKMIRROR_PUBLISH_UNCHANGED_BELOW: "0B" });
-  server = await mirror.server();
-  const request = { streams: ["accounts", "signals"] };
-  const publishedBy = async () => {
-    await mirror.sync(request);
-    return statSync(mirror.snapshot).ino;
-  };
-  for (let last = await publishedBy(), now = 0; last !== now; last = now, now = await publishedBy());
-  before = { overview: await overview(), metrics: (await get("/metrics")).body };
-  const { ino } = statSync(mirror.snapshot);
+const mirror = await mirrorForFile(3, { DUCKMIRROR_PUBLISH_UNCHANGED_BELOW: "0B" });
+const server = await mirror.server();
+const request = { streams: ["accounts", "signals"] };
+const publishedBy = async () => {
   await mirror.sync(request);
-  expect(statSync(mirror.snapshot).ino).toBe(ino);
-  const found = looksSince(mirror.snapshot).at(-1);
-  if (found === undefined) throw new Error("the sync left no look");
-  look = found;
-});
-afterAll(() => mirror.close());
+  return statSync(mirror.snapshot).ino;
+};
+for (let last = await publishedBy(), now = 0; last !== now; last = now, now = await publishedBy());
+/** Answers of the server before the last look. */
+const before = { overview: await overview(), metrics: (await get("/metrics")).body };
+const { ino } = statSync(mirror.snapshot);
+await mirror.sync(request);
+expect(statSync(mirror.snapshot).ino).toBe(ino);
+const look = looksSince(mirror.snapshot).at(-1);
+if (look === undefined) throw new Error("the sync left no look");
 
 test("the page shows its run first, and when it checked", async () => {
   const now = await overview();

@@ -1,15 +1,12 @@
 // Statements on one connection: what comes back of each kind of value, and how many rows were changed.
 import { INTEGER, VARCHAR } from "@duckdb/node-api";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { instant } from "../../../../src/warehouse/duckdb/duck-values.ts";
+import { forFile } from "../../../support/for-file.ts";
 
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
-});
-afterAll(() => database.close());
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 const anyRow = z.record(z.string(), z.unknown());
 
 test("values are bound, whatever is in them", async () => {

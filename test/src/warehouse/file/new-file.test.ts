@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -7,10 +6,11 @@ import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
 import { applyViews } from "../../../../src/warehouse/file/views.ts";
 import { copyEmptyMirror, dateCopiedMirror } from "../../../../src/warehouse/file/working-file.ts";
+import { tempDir } from "../temp-dir.ts";
 
 /** Paths of a working file and of the build's empty mirror, in a new folder. */
 const paths = () => {
-  const dir = mkdtempSync(join(tmpdir(), "duckmirror-new-file-"));
+  const dir = tempDir();
   const empty = join(dir, "empty.duckdb");
   writeFileSync(empty, "an empty mirror");
   return { dir, file: join(dir, "working.duckdb"), empty };

@@ -1,16 +1,16 @@
 // A sync without news leaves the snapshot as it is, and its readers see nevertheless when it looked.
+
 import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { publishJob } from "../../../../jobs/publish.ts";
-import { vocabulary } from "../../../../src/catalog/field-rules.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { looksFile, looksSince } from "../../../../src/warehouse/read/looks.ts";
 import { readRun } from "../../../../src/warehouse/read/read-run.ts";
 import { readStatus } from "../../../../src/warehouse/read/read-status.ts";
 import { anAccount } from "../../../support/fake-data.ts";
+import { configOf } from "../../../support/given-config.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 import { aCheckpoint, aLoad } from "../builders.ts";
 import { startPublishing as start } from "./publish-rig.ts";
@@ -47,13 +47,7 @@ test("what a worker reports of such a sync needs no publish either", async () =>
   await settle();
   const { report } = await sync();
   const { ino } = statSync(snapshot);
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: rig.dataDir },
-    file: null,
-    cwd: rig.dataDir,
-    vocabulary: vocabulary(),
-  });
+  const config = configOf(null, { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: rig.dataDir });
   const ended = { syncId: report.run_id, full: false, results: [{ report, problem: null }], problem: null };
   const outcome = await publishJob(
     config,

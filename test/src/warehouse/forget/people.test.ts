@@ -1,13 +1,13 @@
 // Who is to be erased, and by which texts he is known: from rows, old versions and archived records.
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import type { ForgottenList } from "../../../../src/warehouse/archive/forgotten-list.ts";
-import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { gatherPeople, idsByEmail } from "../../../../src/warehouse/forget/people.ts";
+import { forFile } from "../../../support/for-file.ts";
 
-let database: Database;
 const COLUMNS = ["id", "email", "phone", "professional_network_url", "profile_picture_url", "first_name", "last_name"];
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
   await database.run("CREATE SCHEMA history");
   for (const path of ["main.contacts", "history.contacts"])
     await database.run(`CREATE TABLE ${path} (${COLUMNS.map((name) => `${name} VARCHAR`).join(", ")})`);
@@ -15,7 +15,6 @@ beforeAll(async () => {
 beforeEach(async () => {
   for (const path of ["main.contacts", "history.contacts"]) await database.run(`DELETE FROM ${path}`);
 });
-afterAll(() => database.close());
 
 type Row = Readonly<Partial<Record<"email" | "phone" | "network" | "picture" | "first" | "last", string>>>;
 const aRow = (path: "main" | "history", id: string, { email, phone, network, picture, first, last }: Row) => {

@@ -1,10 +1,11 @@
 // Erasing people from the working database: their rows are gone, and their ids wherever else they are.
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { createIdEraser } from "../../../../src/core/forgotten.ts";
-import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
 import { forgetRows, type Person } from "../../../../src/warehouse/forget/people.ts";
+import { forFile } from "../../../support/for-file.ts";
 
 const ANN: Person = {
   id: "ann-0001",
@@ -17,11 +18,8 @@ const ANN: Person = {
 };
 const AT = "'2026-01-01 00:00:00+00'";
 
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
-  await migrate(database, 0);
-});
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
+await migrate(database, 0);
 const TABLES = [
   "main.contacts",
   "history.contacts",
@@ -35,7 +33,6 @@ beforeEach(async () => {
   for (const table of [...TABLES, "sync.runs", "main.usage_requests", "history.usage_requests"])
     await database.run(`DELETE FROM ${table}`);
 });
-afterAll(() => database.close());
 
 const forget = (...people: readonly Person[]) => {
   const eraser = createIdEraser(new Map(people.map(({ id, hash }) => [id, `forgotten:${hash}`])));

@@ -1,15 +1,15 @@
 // Rows that follow others in and out of the setting `scope`: insights their accounts, companies and their lists both the
 // accounts and the followed inputs.
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { COMPANY_TABLES } from "../../../../src/catalog/tables.ts";
-import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { changesByMark, markStatements, scopeMarkSchema } from "../../../../src/warehouse/journal/scope-mark.ts";
+import { forFile } from "../../../support/for-file.ts";
 
 const LISTS = COMPANY_TABLES;
-let database: Database;
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
   const tables = [
     "main.accounts (id BIGINT, company_id VARCHAR, _in_scope BOOLEAN)",
     "main.account_insights (account_id BIGINT, _in_scope BOOLEAN)",
@@ -27,7 +27,6 @@ beforeEach(async () => {
   );
   for (const table of [...tables, "sync.capabilities"]) await database.run(`DELETE FROM ${table}`);
 });
-afterAll(() => database.close());
 
 const anAccount = (id: number, company: string | null, inScope: boolean) =>
   database.run(`INSERT INTO main.accounts VALUES (${id}, ${company === null ? "NULL" : `'${company}'`}, ${inScope})`);

@@ -1,11 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { isCode } from "../../../../src/core/errors.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { runQuery, streamQuery } from "../../../../src/warehouse/read/query.ts";
-import { tempDir } from "../temp-dir.ts";
+import { dirForFile, tempDir } from "../temp-dir.ts";
 
 const fill = async (file: string, sql: string) => {
   const database = await openDatabase(file);
@@ -109,7 +108,7 @@ const ATTACKS: readonly (readonly [name: string, sql: (dir: string) => string])[
 ];
 
 describe("a query", () => {
-  const root = mkdtempSync(join(tmpdir(), "duckmirror-attacks-"));
+  const root = dirForFile();
   const [snapshot, dir] = [join(root, "warehouse.duckdb"), join(root, "beside")];
   let before: Buffer;
   beforeAll(async () => {
@@ -121,7 +120,6 @@ describe("a query", () => {
     writeFileSync(join(dir, "secret.json"), '{"a":1}');
     await fill(join(dir, "other.duckdb"), `CREATE TABLE t AS SELECT 1 AS x; COPY t TO '${dir}/secret.parquet'`);
   });
-  afterAll(() => rmSync(root, { recursive: true, force: true }));
 
   test.each(ATTACKS)("that wants %s is refused", async (_, sql) => {
     const files = readdirSync(dir).sort();

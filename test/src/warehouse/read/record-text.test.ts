@@ -1,19 +1,16 @@
 // Two writers of one object: JavaScript from plain cells, and SQL. Both must say the same of any row.
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { tableSpec } from "../../../../src/catalog/tables.ts";
-import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { instant } from "../../../../src/warehouse/duckdb/duck-values.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
 import { recordWriter, rowJson } from "../../../../src/warehouse/read/record-text.ts";
+import { forFile } from "../../../support/for-file.ts";
 
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
-  await migrate(database, 0);
-});
-afterAll(() => database.close());
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
+await migrate(database, 0);
 
 const { fields } = tableSpec("contacts");
 const write = recordWriter(fields);

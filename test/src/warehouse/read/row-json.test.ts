@@ -1,16 +1,13 @@
 // The JSON that DuckDB writes of single values and rows.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { DATE_ONLY, type FieldSpec } from "../../../../src/catalog/fields.ts";
 import { tableSpec } from "../../../../src/catalog/tables.ts";
-import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { objectJson, rowJson, valueJson } from "../../../../src/warehouse/read/record-text.ts";
+import { forFile } from "../../../support/for-file.ts";
 
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
-});
-afterAll(() => database.close());
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 
 const fieldsOf = (table: "accounts" | "contacts" | "signals" | "filings") => tableSpec(table).fields;
 const fieldOf = (type: FieldSpec["columnType"], isIt: (field: FieldSpec) => boolean = () => true): FieldSpec => {

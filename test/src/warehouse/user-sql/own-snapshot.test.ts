@@ -1,27 +1,23 @@
 // Files from elsewhere: what their catalog holds is judged in the fenced process, before anything binds it.
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { openSnapshot } from "../../../../src/warehouse/read/query.ts";
 import { assertForeignCatalog, assertOwnCatalog } from "../../../../src/warehouse/user-sql/own-snapshot.ts";
 import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
-import { tempDir } from "../temp-dir.ts";
+import { dirForFile, tempDir } from "../temp-dir.ts";
 
-let dir: string;
-let snapshot: string;
+const dir = dirForFile();
+const snapshot = join(dir, "warehouse.duckdb");
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), "duckmirror-own-"));
   await copyMigratedMirror(dir);
-  snapshot = join(dir, "warehouse.duckdb");
   const warehouse = await openWarehouse({ dataDir: dir, clock: systemClock });
   await warehouse.publish();
   await warehouse.close();
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const planted = async (sql: string): Promise<string> => {
   const folder = tempDir();

@@ -1,15 +1,12 @@
 // Days are DATE in every view of the analysts: a TIMESTAMPTZ at midnight UTC is the day before in a session west of Greenwich.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../../src/sandbox/sandbox.ts";
 import { applyViews } from "../../../../src/warehouse/file/views.ts";
+import { forFile } from "../../../support/for-file.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 12, accounts: 12, threads: 1, now: Date.UTC(2026, 10, 1, 9, 30) });
-  await applyViews(sandbox.database, Date.UTC(2026, 10, 1));
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ seed: 12, accounts: 12, threads: 1, now: Date.UTC(2026, 10, 1, 9, 30) }));
+await applyViews(sandbox.database, Date.UTC(2026, 10, 1));
 
 const columnRow = z.object({ view: z.string(), column: z.string(), type: z.string() });
 const midnightRow = z.object({ values: z.number(), midnights: z.number() });

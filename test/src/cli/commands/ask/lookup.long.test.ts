@@ -1,16 +1,16 @@
 // duckmirror lookup: what the mirror answers, what costs a credit, and that nothing paid for is lost.
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { keyedForgotten, writeForgotten } from "../../../../../src/warehouse/archive/forgotten-list.ts";
 import { callsDir } from "../../../../../src/warehouse/journal/journal.ts";
 import { runQuery } from "../../../../../src/warehouse/read/query.ts";
 import { aPlaceFor, cli } from "../../../../support/cli.ts";
+import { forFile } from "../../../../support/for-file.ts";
 import { aWarehouse } from "../../../warehouse/builders.ts";
 
-let sandbox: Sandbox;
 /** Path, as sent, of every request. */
 let paths: string[] = [];
 const listen = () =>
@@ -37,8 +37,8 @@ const names = z.object({
 let company: z.output<typeof names>;
 let account: { readonly id: number; readonly domain: string };
 
+const sandbox = await forFile(startSandbox({ seed: 8, accounts: 12, plan: "enterprise", threads: 1 }));
 beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 8, accounts: 12, plan: "enterprise", threads: 1 });
   const accounts = await ask("/v1/accounts?perPage=50&include=company&sortBy=id");
   const listed = (accounts.included?.companies ?? []).filter((found) => names.safeParse(found).success);
   company = names.parse(listed[0]);
@@ -50,7 +50,6 @@ afterEach(() => {
   paths = [];
   listen();
 });
-afterAll(() => sandbox.close());
 
 const aMirror = (more: Record<string, string> = {}) => {
   const { dataDir, env } = aPlaceFor(sandbox, { DUCKMIRROR_LOG_LEVEL: "error", ...more });

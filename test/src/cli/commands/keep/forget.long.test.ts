@@ -1,13 +1,10 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
+import { expect, test } from "vitest";
+import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { aContactsMirror, aFolder, cli } from "../../../../support/cli.ts";
+import { forFile } from "../../../../support/for-file.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 3, accounts: 2, plan: "enterprise", maxPerPage: 100, threads: 1 });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ seed: 3, accounts: 2, plan: "enterprise", maxPerPage: 100, threads: 1 }));
 
 test("forget asks before it erases, prints what it looked through, and says it again as JSON", async () => {
   const { env } = await aContactsMirror(sandbox);

@@ -1,18 +1,17 @@
 // duckmirror feedback: what reaches the service, what it costs, and what is refused before anything is sent.
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
+import { beforeAll, expect, test } from "vitest";
+import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
+import { forFile } from "../../../../support/for-file.ts";
 
-let sandbox: Sandbox;
 const bodies: unknown[] = [];
+const sandbox = await forFile(startSandbox({ accounts: 1, threads: 1 }));
 beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 1, threads: 1 });
   sandbox.intercept((request, next) => {
     bodies.push(JSON.parse(request.body));
     return next();
   });
 });
-afterAll(() => sandbox.close());
 
 const env = () => ({
   DUCKMIRROR_BASE_URL: sandbox.url,

@@ -1,16 +1,13 @@
 // duckmirror plan: before the first sync, and after one.
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { learnChecked } from "../../../../../src/core/state/checked.ts";
-import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
+import { forFile } from "../../../../support/for-file.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 4, accounts: 3, plan: "enterprise", threads: 1 });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ seed: 4, accounts: 3, plan: "enterprise", threads: 1 }));
 
 const counted = (total: number) => ({ total, page: null, filters: null });
 

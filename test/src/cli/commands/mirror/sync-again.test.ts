@@ -1,14 +1,14 @@
 // sync --reset and --with-parents: one list read anew without deleting first, and streams that need others.
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../../../../src/warehouse/read/query.ts";
 import { aPlaceFor, cli } from "../../../../support/cli.ts";
+import { forFile } from "../../../../support/for-file.ts";
 
-let sandbox: Sandbox;
 let paths: string[] = [];
+const sandbox = await forFile(startSandbox({ seed: 10, accounts: 4, plan: "enterprise", threads: 1 }));
 beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 10, accounts: 4, plan: "enterprise", threads: 1 });
   sandbox.intercept((request, next) => {
     paths.push(request.path);
     return next();
@@ -17,7 +17,6 @@ beforeAll(async () => {
 afterEach(() => {
   paths = [];
 });
-afterAll(() => sandbox.close());
 
 const aMirror = () => {
   const { dataDir, env } = aPlaceFor(sandbox, { DUCKMIRROR_LOG_LEVEL: "error" });

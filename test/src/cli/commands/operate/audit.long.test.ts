@@ -3,17 +3,14 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { aContactsMirror, aFolder, cli } from "../../../../support/cli.ts";
+import { forFile } from "../../../../support/for-file.ts";
 import { aRedis } from "../../../queue/worker-rig.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 3, accounts: 2, plan: "enterprise", maxPerPage: 100, threads: 1 });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ seed: 3, accounts: 2, plan: "enterprise", maxPerPage: 100, threads: 1 }));
 
 const aMirror = (more: Record<string, string> = {}) =>
   aContactsMirror(sandbox, { DUCKMIRROR_SCHEDULE: "off", ...more });

@@ -1,13 +1,13 @@
 // `duckmirror deliver`: what it refuses, and that a destination that fails stops no other.
+
 import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { deliverJob } from "../../../../../jobs/deliver.ts";
-import { vocabulary } from "../../../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../../../src/core/clock.ts";
-import { resolveConfig } from "../../../../../src/core/config/config.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
+import { configOf } from "../../../../support/given-config.ts";
 import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 import { emptyCopy, mapDestination } from "../../../deliver/copies.ts";
 
@@ -78,13 +78,7 @@ test("after a delivery `status` says that the destination is up to date", async 
 
 test("one that fails does not stop the others, and is asked for the names that were given", async () => {
   const dataDir = await aMirror();
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: TWO },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
+  const config = configOf(null, { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: TWO });
   const copy = emptyCopy();
   const signal = new AbortController().signal;
   const reports = await deliverJob(

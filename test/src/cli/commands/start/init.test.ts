@@ -1,18 +1,15 @@
 // duckmirror init: asks only what it must, never overwrites, never stores the token.
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { vocabulary } from "../../../../../src/catalog/field-rules.ts";
 import { loadConfig } from "../../../../../src/core/config/config.ts";
 import { settingList } from "../../../../../src/core/config/settings.ts";
-import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
+import { forFile } from "../../../../support/for-file.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 3, requestsPerMinute: 6000, threads: 1 });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 6000, threads: 1 }));
 
 const fileIn = (folder: string) => readFileSync(join(folder, "duckmirror.yaml"), "utf8");
 const configIn = (cwd: string, env = {}) => loadConfig({ cwd, env, vocabulary: vocabulary() });

@@ -1,13 +1,10 @@
 // Cells as lines of COPY text, written by DuckDB.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { lineSql, postgresType, rowLineSql } from "../../../../../src/deliver/kinds/postgres/statements.ts";
-import { type Database, openDatabase } from "../../../../../src/warehouse/duckdb/database.ts";
+import { openDatabase } from "../../../../../src/warehouse/duckdb/database.ts";
+import { forFile } from "../../../../support/for-file.ts";
 
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase(":memory:", { threads: 1 });
-});
-afterAll(() => database.close());
+const database = await forFile(openDatabase(":memory:", { threads: 1 }));
 
 const line = async (...cells: readonly (readonly [sql: string, type: string])[]) => {
   const [row] = await database.cells(`SELECT ${lineSql(cells.map(([sql, type]) => ({ sql, type })))}`, []);

@@ -1,21 +1,6 @@
 // Deadlines without Redis: waiting and running syncs end when their time is over, and say so.
 import { expect, test } from "vitest";
-import { systemClock } from "../../../../../src/core/clock.ts";
-import type { Config } from "../../../../../src/core/config/config.ts";
-import { createScrubber } from "../../../../../src/core/secret.ts";
-import { startLocalWorker } from "../../../../../src/queue/worker/local-worker.ts";
-import { engineRunner } from "../../../../../src/queue/worker/run-engine.ts";
-import { afterTest } from "../../../../support/after-test.ts";
-import { anAsk, anOrg, reached } from "../../worker-rig.ts";
-
-const aLocalWorker = (profiles: readonly Config[]) => {
-  const clock = systemClock;
-  const run = engineRunner({ clock, random: Math.random, version: "0.0.0", scrubber: createScrubber() });
-  const emit = () => undefined;
-  const worker = startLocalWorker({ profiles, clock, random: Math.random, log: () => undefined, run, emit });
-  afterTest(worker.stop);
-  return worker;
-};
+import { aLocalWorker, anAsk, anOrg, reached } from "../../worker-rig.ts";
 
 const SPENT = { state: "stopped", error: { code: "DURATION_SPENT" }, report: { status: "stopped" } };
 

@@ -3,14 +3,12 @@ import { systemClock } from "../../../../../src/core/clock.ts";
 import { deadLetters } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { standingClock } from "../../../../support/standing-clock.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
+import { aFleet, anAsk, aWorker, reached, someTriggers } from "../../worker-rig.ts";
 
 const PATIENCE = { timeout: 120_000, interval: 10 };
 
 test("a sync that waits for the rate is over within a second of the worker's clock after it is cancelled", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis, { DUCKMIRROR_RATE_LIMIT: "1" })];
+  const { redis, org, profiles } = await aFleet({ DUCKMIRROR_RATE_LIMIT: "1" });
   const clock = standingClock(60);
   const worker = await aWorker(redis, profiles, { clock, times: { cancelCheck: 100 } });
   const { runId } = await worker.triggers.start(anAsk());
@@ -33,9 +31,7 @@ test("a sync that waits for the rate is over within a second of the worker's clo
 });
 
 test("a sync that was put off because another process writes to the mirror ends at once when it is cancelled", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, org, profiles } = await aFleet();
   const other = await openWarehouse({ dataDir: org.dataDir, clock: systemClock });
   onTestFinished(() => other.close());
   await aWorker(redis, profiles);
@@ -48,9 +44,7 @@ test("a sync that was put off because another process writes to the mirror ends 
 });
 
 test("what a cancelled sync has committed is exported, and its export is no dead letter", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis, { DUCKMIRROR_EXPORT_FORMATS: "parquet" })];
+  const { redis, org, profiles } = await aFleet({ DUCKMIRROR_EXPORT_FORMATS: "parquet" });
   const { queues } = await someTriggers(redis, profiles);
   const worker = await aWorker(redis, profiles, { times: { cancelCheck: 1 } });
   const release = org.hold("/v1/signals");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { untilAborted } from "../../../../../src/core/async/when-free.ts";
 import { type Clock, systemClock } from "../../../../../src/core/clock.ts";
 import { afterTest } from "../../../../support/after-test.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
+import { aFleet, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
 
 const SPENT = { code: "DURATION_SPENT" };
 
@@ -56,9 +56,7 @@ describe("a sync whose deadline is over", () => {
   });
 
   test("of an ask counts its waiting: one that no worker takes is shown as ended, and never starts", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
-    const profiles = [org.config(redis)];
+    const { redis, org, profiles } = await aFleet();
     const { triggers, queues } = await someTriggers(redis, profiles);
     const { runId } = await triggers.start(anAsk({ streams: ["accounts"], timeoutMs: 200 }));
     expect(await reached(triggers, runId)).toMatchObject({ state: "stopped", error: SPENT });
@@ -69,10 +67,9 @@ describe("a sync whose deadline is over", () => {
   });
 
   test("behind another sync of its profile ends in time, and the other one goes on", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
+    const { redis, org, profiles } = await aFleet();
     const release = org.hold();
-    const { triggers } = await aWorker(redis, [org.config(redis)]);
+    const { triggers } = await aWorker(redis, profiles);
     const first = await triggers.start(anAsk({ streams: ["accounts"] }));
     await reached(triggers, first.runId, ["running"]);
     const second = await triggers.start(anAsk({ streams: ["contacts"], timeoutMs: 500 }));
@@ -101,9 +98,8 @@ describe("a sync whose deadline is over", () => {
 });
 
 test("an ask that joins a sync which waits gives it more time, never less", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { triggers } = await someTriggers(redis, [org.config(redis)]);
+  const { redis, profiles } = await aFleet();
+  const { triggers } = await someTriggers(redis, profiles);
   const ask = anAsk({ streams: ["accounts"] });
   const first = await triggers.start({ ...ask, timeoutMs: 60_000 });
   const firstDue = (await triggers.find(first.runId))?.dueAt ?? 0;
@@ -163,9 +159,7 @@ test("more time that is given while a sync waits for a worker that is free holds
 });
 
 test("the deadline of a sync is kept until its end is: nobody joins one that is over", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, profiles } = await aFleet();
   const { triggers, redis: client } = await someTriggers(redis, profiles);
   const monitor = await client.duplicate().monitor();
   monitor.on("error", () => undefined);

@@ -1,16 +1,15 @@
 // Syncs of a part over the worker: one list anew, or what is dated after a day.
 import { expect, test } from "vitest";
 import { deadLetters, retryLetter } from "../../../../../src/queue/dead-letters/dead-letters.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
+import { aFleet, anAsk, aWorker, reached, someTriggers } from "../../worker-rig.ts";
 
 const listsOf = (log: readonly { readonly path: string }[]) => new Set(log.map(({ path }) => path));
 
 test("a list is read anew although a sync waits, and no request for it is lost: it joins only its like", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { triggers } = await aWorker(redis, [org.config(redis)]);
+  const { redis, org, profiles } = await aFleet();
+  const { triggers } = await aWorker(redis, profiles);
   await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts", "signals"] }))).runId);
-  const elsewhere = await someTriggers(redis, [org.config(redis)]);
+  const elsewhere = await someTriggers(redis, profiles);
   await elsewhere.queues.sync.pause();
   const plain = await triggers.start(anAsk());
   const reset = await triggers.start(anAsk({ reset: ["signals"], idempotencyKey: "k" }));
@@ -29,9 +28,8 @@ test("a list is read anew although a sync waits, and no request for it is lost: 
 });
 
 test("a sync of what is dated after a day reads that and nothing else", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { triggers } = await aWorker(redis, [org.config(redis)]);
+  const { redis, org, profiles } = await aFleet();
+  const { triggers } = await aWorker(redis, profiles);
   const { runId } = await triggers.start(anAsk({ streams: ["signals"], since: "2020-01-01" }));
   expect(await reached(triggers, runId)).toMatchObject({ state: "done" });
   expect(listsOf(org.service.log)).toEqual(new Set(["/v1/signals"]));
@@ -40,13 +38,12 @@ test("a sync of what is dated after a day reads that and nothing else", async ()
 });
 
 test("a list that the mirror does not read yet ends as by sync, and a dead letter is retried with its list", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { triggers } = await aWorker(redis, [org.config(redis)]);
+  const { redis, profiles } = await aFleet();
+  const { triggers } = await aWorker(redis, profiles);
   const { runId } = await triggers.start(anAsk({ reset: ["filings:nobody"] }));
   const problem = { code: "USAGE", message: "--reset filings:nobody: the mirror reads no such list yet" };
   expect(await reached(triggers, runId)).toMatchObject({ state: "failed", error: problem });
-  const { queues } = await someTriggers(redis, [org.config(redis)]);
+  const { queues } = await someTriggers(redis, profiles);
   expect(await deadLetters(queues)).toMatchObject([{ id: runId, problem }]);
   const again = (await retryLetter(queues, triggers, runId)) ?? "";
   expect((await queues.sync.getJob(again))?.data).toMatchObject({ reset: ["filings:nobody"] });

@@ -1,13 +1,12 @@
 // Organizations that share a Redis: a process finds and cancels the runs of its own profiles, and no others.
 import { expect, test } from "vitest";
-import { anAsk, anOrg, aRedis, someTriggers } from "../../worker-rig.ts";
+import { aFleet, anAsk, anOrg, aRedis, someTriggers } from "../../worker-rig.ts";
 
 // Many requests at once: they stand in line in the process that asks, and not all of them at Redis.
 
 test("five hundred syncs that are asked for at once ask Redis for their turn about once each", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { triggers, redis: client } = await someTriggers(redis, [org.config(redis)]);
+  const { redis, profiles } = await aFleet();
+  const { triggers, redis: client } = await someTriggers(redis, profiles);
   const asks = Array.from({ length: 500 }, () => triggers.start(anAsk({ streams: ["accounts"] })));
   const started = await Promise.all(asks);
   expect(new Set(started.map(({ runId }) => runId)).size).toBe(1);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { syncReportSchema } from "../../../../../src/core/report/sync-report.ts";
 import type { SyncResult } from "../../../../../src/sync/run/run-sync.ts";
 import { aReport } from "../../../../support/reports.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
+import { aFleet, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
 
 /** A worker whose engine only notes what it was asked for. */
 const aNotingWorker = (notes: string[][], name: string, wait: Promise<void> = Promise.resolve()) => ({
@@ -17,9 +17,7 @@ const aNotingWorker = (notes: string[][], name: string, wait: Promise<void> = Pr
 });
 
 test("one run does all of a sync, though two workers share its jobs, and both report it", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, profiles } = await aFleet();
   const { triggers } = await someTriggers(redis, profiles);
   const notes: string[][] = [];
   for (const name of ["first", "second"]) await aWorker(redis, profiles, aNotingWorker(notes, name));

@@ -4,14 +4,12 @@ import { expect, test } from "vitest";
 import { WRITTEN } from "../../../../../src/queue/asking/payloads.ts";
 import { deadLetters } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { schedulesOf } from "../../../../../src/queue/schedules/local.ts";
-import { anAsk, anOrg, aRedis, aWorker, NEWER, reached, someTriggers } from "../../worker-rig.ts";
+import { aFleet, anAsk, aWorker, NEWER, reached, someTriggers } from "../../worker-rig.ts";
 
 const EVERY_SECOND = "* * * * * *";
 
 test("jobs of a newer program are left to a newer worker, and no dead letter is made of them", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, profiles } = await aFleet();
   const { queues, triggers } = await someTriggers(redis, profiles);
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
   const job = await queues.sync.getJob(runId);
@@ -29,9 +27,7 @@ test("jobs of a newer program are left to a newer worker, and no dead letter is 
 });
 
 test("a schedule that no program can read is made again: every tick is a sync", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis, { DUCKMIRROR_SCHEDULE: EVERY_SECOND, DUCKMIRROR_STREAMS: "accounts" })];
+  const { redis, profiles } = await aFleet({ DUCKMIRROR_SCHEDULE: EVERY_SECOND, DUCKMIRROR_STREAMS: "accounts" });
   const { queues } = await someTriggers(redis, []);
   const [schedule] = schedulesOf(profiles);
   if (schedule === undefined) throw new Error("no schedule");
@@ -44,9 +40,7 @@ test("a schedule that no program can read is made again: every tick is a sync", 
 });
 
 test("a schedule that a newer program has written anew is left to it", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis, { DUCKMIRROR_SCHEDULE: EVERY_SECOND })];
+  const { redis, profiles } = await aFleet({ DUCKMIRROR_SCHEDULE: EVERY_SECOND });
   const { queues } = await someTriggers(redis, []);
   const [schedule] = schedulesOf(profiles);
   if (schedule === undefined) throw new Error("no schedule");
@@ -63,9 +57,7 @@ test("a schedule that a newer program has written anew is left to it", async () 
 });
 
 test("what a newer worker kept of a sync is left to it, and no stream is reported as it was not", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis)];
+  const { redis, org, profiles } = await aFleet();
   const { queues, triggers } = await someTriggers(redis, profiles);
   const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
   const job = await queues.sync.getJob(runId);
@@ -80,9 +72,8 @@ test("what a newer worker kept of a sync is left to it, and no stream is reporte
 });
 
 test("a sync that only newer programs read is shown with its state", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { queues, triggers } = await someTriggers(redis, [org.config(redis)]);
+  const { redis, profiles } = await aFleet();
+  const { queues, triggers } = await someTriggers(redis, profiles);
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
   const publish = await queues.sync.getJob(runId);
   const { syncId, profile, askedAt } = publish?.data ?? {};
@@ -92,9 +83,8 @@ test("a sync that only newer programs read is shown with its state", async () =>
 });
 
 test("an ask joins no sync that only newer workers run, and leaves it in place", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const { triggers, redis: client } = await someTriggers(redis, [org.config(redis)]);
+  const { redis, profiles } = await aFleet();
+  const { triggers, redis: client } = await someTriggers(redis, profiles);
   const ask = anAsk({ streams: ["accounts"] });
   const { runId } = await triggers.start(ask);
   const live = "{duckmirror}:open:default";

@@ -1,15 +1,15 @@
 // The baseline: the archive may lose what it covers, and replay gives the same mirror, change feed included.
+
 import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { replayJob } from "../../../../../jobs/replay.ts";
-import { vocabulary } from "../../../../../src/catalog/field-rules.ts";
-import { resolveConfig } from "../../../../../src/core/config/config.ts";
 import { readBaseline } from "../../../../../src/warehouse/file/baseline/baseline.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { seededRandom } from "../../../../support/chance.ts";
 import { aContact, anAccount, aSignal } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../../../support/fake-service.ts";
+import { configOf as givenConfig } from "../../../../support/given-config.ts";
 import { dumpMirror } from "../../../../support/mirror-dump.ts";
 import { type SyncRig, simulatedClock, startSyncRig } from "../../../../support/sync-rig.ts";
 import { tempDir } from "../../temp-dir.ts";
@@ -32,13 +32,7 @@ const start = async (env: Record<string, string> = { DUCKMIRROR_ARCHIVE_RETENTIO
   rig = await startSyncRig(service, env, clock);
   const state = join(rig.dataDir, "state");
   const configOf = (more: Record<string, string> = {}) =>
-    resolveConfig({
-      flags: {},
-      env: { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: rig.dataDir, ...more },
-      file: null,
-      cwd: rig.dataDir,
-      vocabulary: vocabulary(),
-    });
+    givenConfig(null, { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: rig.dataDir, ...more });
   const replay = (request: { partial?: boolean; fromStart?: boolean } = {}, more: Record<string, string> = {}) =>
     replayJob(configOf(more), { partial: false, ...request }, { clock, emit: () => undefined });
   let changes = 0;

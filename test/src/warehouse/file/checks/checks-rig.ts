@@ -1,13 +1,11 @@
 // A mirror whose syncs pass through checks.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterTest } from "../../../../support/after-test.ts";
+import { tempDir } from "../../temp-dir.ts";
 import { startPublishing } from "../publish-rig.ts";
 
 export const aFolder = (files: Readonly<Record<string, string>>): string => {
-  const folder = mkdtempSync(join(tmpdir(), "duckmirror-checks-"));
-  afterTest(() => rmSync(folder, { recursive: true }));
+  const folder = tempDir();
   for (const [name, sql] of Object.entries(files)) writeFileSync(join(folder, name), sql);
   return folder;
 };

@@ -1,14 +1,11 @@
 // Fifty questions with known answers in the generated world: how many are found, and how far up. What texts with accents cost.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Sandbox, startSandbox } from "../../../../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { search } from "../../../../../src/warehouse/read/search/search.ts";
+import { forFile } from "../../../../support/for-file.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 50, accounts: 12, threads: 1 });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(startSandbox({ seed: 50, accounts: 12, threads: 1 }));
 
 /** What a person remembers of a record, and the records that are a right answer: those that say the same. */
 const KINDS = [

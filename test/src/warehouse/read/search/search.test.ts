@@ -1,17 +1,13 @@
-// Search over a mirror: ranking, tables, dates, and the two doors to it.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../../../../src/core/clock.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { cli } from "../../../../support/cli.ts";
 import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 import { aCheckpoint, aLoad, aSignal } from "../../checkpoints.ts";
+import { dirForFile } from "../../temp-dir.ts";
 
-let dataDir = "";
+const dataDir = dirForFile();
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "duckmirror-search-"));
   await copyMigratedMirror(dataDir);
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   const account = { organizationId: "o", type: "prospect", createdAt: "2024-01-01", updatedAt: "2024-01-01" };
@@ -35,7 +31,6 @@ beforeAll(async () => {
   await warehouse.publish();
   await warehouse.close();
 });
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const found = async (...argv: string[]) => {
   const { code, out } = await cli(["search", "--data-dir", dataDir, "--json", ...argv]);

@@ -1,6 +1,7 @@
-// Which rows a walk leaves unconfirmed.
+// Which rows a walk leaves unconfirmed, and what a failure of its run means for a stream.
 import { describe, expect, test } from "vitest";
-import { unconfirmedIn } from "../../../../../src/sync/run/state/completeness.ts";
+import { streamSpec } from "../../../../../src/catalog/streams.ts";
+import { completenessOf, missingParents, unconfirmedIn } from "../../../../../src/sync/run/state/completeness.ts";
 
 describe("rows that a walk leaves unconfirmed", () => {
   test.each([
@@ -26,4 +27,18 @@ describe("rows that a walk leaves unconfirmed", () => {
   ])("%j: %s", (list, rows, because) => {
     expect(unconfirmedIn(list)).toEqual(rows === null ? null : { rows, because });
   });
+});
+
+test("a stream whose lists are proven is not complete if the run failed in it", () => {
+  const proven = new Map([["accounts", { complete: true, unconfirmed: 0, scopes: 1 }]]);
+  const verdict = completenessOf(proven, "accounts", { failed: "X: y", left: false });
+  expect(verdict).toMatchObject({ complete: false, reason: "X: y" });
+});
+
+test("a stream below companies misses none if it has read something, now or before", () => {
+  const missing = (requests: number, scopes: number) => {
+    const proven = new Map([["filings", { complete: false, unconfirmed: 0, scopes }]]);
+    return missingParents(streamSpec("filings"), { proven, requests })?.code;
+  };
+  expect([missing(0, 0), missing(1, 0), missing(0, 1)]).toEqual(["PARENTS_MISSING", undefined, undefined]);
 });

@@ -30,7 +30,8 @@ import { type RedisOptions, startRedis, type TestRedis } from "../../support/red
 
 export const aDataDir = async (): Promise<string> => {
   const dir = await mkdtemp(join(tmpdir(), "duckmirror-worker-"));
-  afterTest(() => rm(dir, { recursive: true, force: true }));
+  // A run that a worker broke off may write its last line meanwhile.
+  afterTest(() => rm(dir, { recursive: true, force: true, maxRetries: 10 }));
   return dir;
 };
 

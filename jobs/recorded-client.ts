@@ -10,7 +10,7 @@ import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
-import { orderedRow, requestRow } from "../src/sync/request/ledger-rows.ts";
+import { orderedRow, requestRow } from "../src/sync/request/turn.ts";
 import { type CallLine, createCallLog } from "../src/warehouse/journal/call-lines.ts";
 import { appendCallLine } from "../src/warehouse/journal/journal.ts";
 import type { QuotaReading } from "../src/warehouse/record/checkpoint.ts";

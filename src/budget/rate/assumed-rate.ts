@@ -74,12 +74,16 @@ export const assumeSlower = (
   return { assumed: planWithin(assumed, sent, began), steppedAt: now, loweredFrom: loweredFrom ?? from };
 };
 
-/** The rate after an answer: the earlier one again, once the lower one was used for a minute without a refusal. */
+/**
+ * The rate after an answer, where it was lowered: the earlier one again, once the lower one was used for a minute without a
+ * refusal. `sent`: requests of the last minute.
+ */
 export const assumeFaster = (
-  { assumed, loweredFrom }: AssumedRate,
-  sentIn: SentIn,
+  assumed: number,
+  loweredFrom: number,
+  sent: number,
   sinceRefusalMs: number,
-): Partial<AssumedRate> => {
-  if (loweredFrom === null || sinceRefusalMs < MINUTE_MS || sentIn(MINUTE_MS) < assumed * USED) return {};
-  return { assumed: loweredFrom, loweredFrom: null, retried: loweredFrom };
-};
+): Partial<AssumedRate> =>
+  sinceRefusalMs < MINUTE_MS || sent < assumed * USED
+    ? {}
+    : { assumed: loweredFrom, loweredFrom: null, retried: loweredFrom };

@@ -7,18 +7,7 @@ import { readNote } from "../../core/state/shared-file.ts";
 import { assumeSlower } from "./assumed-rate.ts";
 import type { Proof } from "./limiter.ts";
 import { type Learned, type LimiterState, limiterSchema, startLimiter } from "./limiter-state.ts";
-import {
-  answeredSince,
-  burstOf,
-  inFlightOf,
-  isAssumed,
-  learnedOf,
-  rateOf,
-  type SharedLimiter,
-  speedOf,
-  startShared,
-  windowOf,
-} from "./windows.ts";
+import { answeredSince, limitsAt, type SharedLimiter, startShared } from "./windows.ts";
 
 // What a process learned of the service's limits, kept for the next one in a file of the data directory: a service that
 // refuses a burst refuses it once, and requests of the last minute count in the next sync, too. A loss of the file costs a
@@ -73,20 +62,21 @@ export interface Refusal {
 
 const learn = (state: LimiterState, more: Partial<Learned>, now: number): LimiterState => ({
   ...state,
-  learned: { ...(learnedOf(state, now) ?? NOTHING), ...more, at: now },
+  learned: { ...(limitsAt(state, now).learned ?? NOTHING), ...more, at: now },
 });
 
 const fewerInFlight = (state: LimiterState, { inFlight }: Proof, isNamed: boolean, now: number): LimiterState => {
-  const most = Math.max(1, Math.min(inFlight - 1, inFlightOf(state, now) ?? Infinity));
+  const most = Math.max(1, Math.min(inFlight - 1, limitsAt(state, now).learned?.inFlight ?? Infinity));
   return learn({ ...state, provenInFlight: Math.min(state.provenInFlight, most) }, { inFlight: most, isNamed }, now);
 };
 
 /** As many requests as the window held since the last refusal: announced or not, it allows no more. */
 const smallerWindow = (state: LimiterState, since: number, now: number): LimiterState => {
-  const { limit, windowMs } = rateOf(state, now);
+  const { rate, window } = limitsAt(state, now);
+  const { limit, windowMs } = rate;
   const held = answeredSince(state.counts, windowMs, Math.max(since, now - windowMs));
   if (held < limit * TOO_FEW) return state;
-  const least = windowOf(state, now) === null ? Infinity : Math.floor(limit * LESS);
+  const least = window === null ? Infinity : Math.floor(limit * LESS);
   return learn(state, { window: { limit: Math.max(1, Math.min(held, least)), windowMs } }, now);
 };
 
@@ -102,9 +92,10 @@ const smallerBurst = (state: LimiterState, { level }: Proof, now: number): Limit
 const slower = (before: LimiterState, refusal: Refusal, proof: Proof, since: number, now: number): LimiterState => {
   // A burst as large is tried with few requests in flight again.
   const state = { ...before, provenBurst: Math.min(before.provenBurst, proof.level - 1) };
-  const speed = speedOf(rateOf(state, now));
+  const { speed, learned } = limitsAt(state, now);
   const isToken = refusal.namedAt === null || refusal.namedAt - now <= TOKEN_INTERVALS / speed + ROUNDING_MS;
-  const isKept = proof.level <= (burstOf(state, now) ?? Infinity) && burstOf(state, now) !== null;
+  const burst = learned?.burst ?? null;
+  const isKept = burst !== null && proof.level <= burst;
   if (isToken && !isKept) return smallerBurst(state, proof, now);
   // Others may have used the rest of a window, which the service's own count shows; once is no proof.
   if (state.left?.isLess === true && state.unexplained === 0) return { ...state, unexplained: 1 };
@@ -139,7 +130,7 @@ export const refuse = (
   const isCalm = now - state.refusedAt >= CALM_MS;
   const noted = { ...blocked, refusedAt: now, unexplained: isCalm ? 0 : state.unexplained };
   if (isInFlight && proof !== null) return fewerInFlight(noted, proof, refusal.cause === "in-flight", now);
-  if (isAssumed(state)) {
+  if (limitsAt(state, now).isAssumed) {
     const sentIn = (ms: number) => answeredSince(state.counts, 60_000, now - ms);
     return { ...noted, ...assumeSlower(state, sentIn, { now, isCalm }) };
   }

@@ -4,19 +4,7 @@
 import type { RateInfo } from "../../api/outcome.ts";
 import { assumeFaster } from "./assumed-rate.ts";
 import type { LimiterState } from "./limiter-state.ts";
-import {
-  answeredSince,
-  burstOf,
-  countAnswer,
-  countsOf,
-  inFlightOf,
-  isAssumed,
-  type Rate,
-  rateOf,
-  ratesOf,
-  roomAt,
-  speedOf,
-} from "./windows.ts";
+import { answeredSince, countsOf, type LimitsInForce, limitsAt, type Rate, roomAt } from "./windows.ts";
 
 // Reads the limits that an answer's headers announce, and how many requests the service's own count leaves. Pure.
 
@@ -69,10 +57,6 @@ const isAlone = ({ counts, announced }: LimiterState, used: number, flying: numb
   return used <= answeredSince(counts, first.windowMs, sentAt - first.windowMs) + flying;
 };
 
-/** An answer without a figure: it used up one, or an earlier figure is outdated since the request was sent after its reset. */
-const withoutFigure = ({ left }: LimiterState, sentAt: number): LimiterState["left"] =>
-  left === null || sentAt >= left.resetsAt ? null : { ...left, remaining: left.remaining - 1 };
-
 /** What is left after the answer to an earlier request, which was counted in any order. */
 export const stillLeft = ({ left, countsBefore }: LimiterState, rate: RateInfo | null): LimiterState["left"] => {
   if (left === null) return null;
@@ -92,7 +76,10 @@ export const heldBy = (
   now: number,
 ): LimiterState["left"] => {
   const { left, countsBefore, isCounted, announced, refusedAt } = state;
-  if (rate === null || rate.remaining === null || rate.resetsAt === null) return withoutFigure(state, sentAt);
+  if (rate === null || rate.remaining === null || rate.resetsAt === null) {
+    // An answer without a figure used up one, or an earlier figure is outdated since the request was sent after its reset.
+    return left === null || sentAt >= left.resetsAt ? null : { ...left, remaining: left.remaining - 1 };
+  }
   const before = countsBefore ? 1 : 0;
   const used = rate.limit === null ? null : Math.max(0, rate.limit - rate.remaining + before);
   const isLess = !isCounted || used === null || !isAlone(state, used, flying, sentAt);
@@ -113,9 +100,6 @@ const EXPLORING_SHARE = 0.05;
 /** Answers that show how long the fastest one takes. */
 const ENOUGH_TRIPS = 8;
 
-/** Reason why the next request waits. */
-export type WaitReason = "pace" | "first-answer" | "remaining" | "in-flight" | "refused";
-
 export type Pacing = "burst" | "even";
 
 /** Times when a request was sent and its answer arrived, ms since the epoch. */
@@ -133,16 +117,13 @@ export interface Proof {
   readonly inFlight: number;
 }
 
-/** Level of a bucket that leaks at the rate in force. */
-const levelAt = ({ emptyAt }: LimiterState, speed: number, now: number): number => Math.max(0, emptyAt - now) * speed;
-
-const bucketAt = (state: LimiterState, speed: number, awaited: number, pacing: Pacing, now: number): number => {
-  const even = pacing === "even" || isAssumed(state) ? EVEN_BURST : null;
-  const learned = burstOf(state, now);
+/** When the bucket has room, learned from refusals or for an even pace; -Infinity: there is none. */
+const bucketAt = (state: LimiterState, force: LimitsInForce, awaited: number, pacing: Pacing): number => {
+  const learned = force.learned?.burst ?? Infinity;
   // A bucket of one forgives nothing: its next request follows the answer to the one before.
   if (learned === 1 && awaited > 0) return Infinity;
-  const burst = Math.min(even ?? Infinity, learned ?? Infinity);
-  return burst === Infinity ? -Infinity : state.emptyAt - (burst - 1) / speed;
+  const burst = pacing === "even" || force.isAssumed ? Math.min(EVEN_BURST, learned) : learned;
+  return burst === Infinity ? -Infinity : state.emptyAt - (burst - 1) / force.speed;
 };
 
 /** Most requests in flight while a larger burst is tried than ever succeeded: what the rate itself needs, or few. */
@@ -152,33 +133,37 @@ const exploringInFlight = ({ fastestMs, left }: LimiterState, { limit, windowMs 
   return Math.max(1, few, Math.ceil(evenly));
 };
 
-/** A larger burst than ever succeeded comes next. */
-const isExploring = (state: LimiterState, speed: number, now: number): boolean =>
-  state.isCounted && levelAt(state, speed, now) + 1 > state.provenBurst;
-
-const flightAt = (state: LimiterState, rate: Rate, flying: number, awaited: number, now: number): number => {
-  const learned = inFlightOf(state, now);
-  if (learned !== null && flying >= learned) return Infinity;
-  const isTried = isExploring(state, speedOf(rate), now);
-  const most = Math.min(state.provenInFlight + 1, isTried ? exploringInFlight(state, rate) : Infinity);
-  const known = state.heardUpTo === -Infinity ? 1 : most;
-  return awaited >= known ? Infinity : -Infinity;
+/** When requests in flight leave room for one more: now, or after the next answer. */
+const flightAt = (
+  state: LimiterState,
+  { learned, rate }: LimitsInForce,
+  {
+    flying,
+    awaited,
+    isExploring,
+  }: { readonly flying: number; readonly awaited: number; readonly isExploring: boolean },
+): number => {
+  if (flying >= (learned?.inFlight ?? Infinity)) return Infinity;
+  const most = Math.min(state.provenInFlight + 1, isExploring ? exploringInFlight(state, rate) : Infinity);
+  return awaited >= (state.heardUpTo === -Infinity ? 1 : most) ? Infinity : -Infinity;
 };
 
-/** When the service's own count leaves one more; after its reset one request asks, and the others wait for its answer. */
-const leftAt = (state: LimiterState, speed: number, flying: number, awaited: number, now: number): number => {
-  const { left } = state;
-  if (left === null || left.remaining - flying > 0) return -Infinity;
-  // What the windows allow is enough, but for a burst that may be too large.
-  if (!left.isLess && !isExploring(state, speed, now)) return -Infinity;
-  const provenAt = left.isLess ? Infinity : state.emptyAt - (state.provenBurst - 1) / speed;
+/** When the service's own count, which is used up, allows one more; after its reset one request asks, and the others wait for its answer. */
+const leftAt = (
+  { emptyAt, provenBurst }: LimiterState,
+  left: NonNullable<LimiterState["left"]>,
+  speed: number,
+  awaited: number,
+  now: number,
+): number => {
+  const provenAt = left.isLess ? Infinity : emptyAt - (provenBurst - 1) / speed;
   if (now < left.resetsAt) return Math.min(left.resetsAt, provenAt);
   return awaited === 0 ? -Infinity : Infinity;
 };
 
 /**
- * Time when the next request may be sent, ms since the epoch (in the past: now; Infinity: after the next answer), and the
- * reason for waiting. `flying`: requests in flight; `awaited`: those whose processes were heard of lately.
+ * Time when the next request may be sent, ms since the epoch (in the past: now; Infinity: after the next answer).
+ * `flying`: requests in flight; `awaited`: those whose processes were heard of lately.
  */
 export const nextSlot = (
   state: LimiterState,
@@ -186,23 +171,21 @@ export const nextSlot = (
   now: number,
   pacing: Pacing = "burst",
   awaited = flying,
-): { readonly at: number; readonly why: WaitReason } => {
-  const rate = rateOf(state, now);
+): number => {
+  const { left, emptyAt, provenBurst } = state;
+  const force = limitsAt(state, now);
+  /** A larger burst than ever succeeded comes next. */
+  const isExploring = state.isCounted && Math.max(0, emptyAt - now) * force.speed + 1 > provenBurst;
   const earlyMs = state.trips < ENOUGH_TRIPS ? 0 : (state.fastestMs ?? 0);
-  const windows = ratesOf(state, now).map((each) => roomAt(state.counts, each, flying, earlyMs));
-  const waits = [
-    { at: Math.max(bucketAt(state, speedOf(rate), awaited, pacing, now), ...windows), why: "pace" },
-    {
-      at: flightAt(state, rate, flying, awaited, now),
-      why: state.heardUpTo === -Infinity ? "first-answer" : "in-flight",
-    },
-    { at: leftAt(state, speedOf(rate), flying, awaited, now), why: "remaining" },
-    { at: state.blockedUntil, why: "refused" },
-  ] as const;
-  return waits.reduce<{ at: number; why: WaitReason }>(
-    (latest, wait) => (wait.at > latest.at ? wait : latest),
-    waits[0],
+  let at = Math.max(
+    state.blockedUntil,
+    bucketAt(state, force, awaited, pacing),
+    flightAt(state, force, { flying, awaited, isExploring }),
   );
+  for (const rate of force.rates) at = Math.max(at, roomAt(state.counts, rate, flying, earlyMs));
+  // What the windows allow is enough, but for a burst that may be too large.
+  const isUsedUp = left !== null && left.remaining <= flying && (left.isLess || isExploring);
+  return isUsedUp ? Math.max(at, leftAt(state, left, force.speed, awaited, now)) : at;
 };
 
 /** Records a request granted at `now`, which is not before nextSlot. */
@@ -211,23 +194,30 @@ export const takeSlot = (
   flying: number,
   now: number,
 ): { readonly state: LimiterState; readonly proof: Proof } => {
-  const speed = speedOf(rateOf(state, now));
-  const next = { ...state, grantedAt: now, emptyAt: Math.max(state.emptyAt, now) + 1 / speed };
-  return { state: next, proof: { at: now, level: levelAt(next, speed, now), inFlight: flying + 1 } };
+  const { speed } = limitsAt(state, now);
+  const emptyAt = Math.max(state.emptyAt, now) + 1 / speed;
+  const proof = { at: now, level: (emptyAt - now) * speed, inFlight: flying + 1 };
+  return { state: { ...state, grantedAt: now, emptyAt }, proof };
 };
 
-/** The request counts from now on. `proof`: its burst and its number in flight are accepted. */
-const counted = (state: LimiterState, proof: Proof | null, now: number): LimiterState => ({
-  ...state,
-  counts: countAnswer(countsOf(state.counts, ratesOf(state, now)), now),
-  provenBurst: Math.max(state.provenBurst, proof?.level ?? 0),
-  provenInFlight: Math.max(state.provenInFlight, proof?.inFlight ?? 0),
-  emptyAt: burstOf(state, now) === 1 ? Math.max(state.emptyAt, now + 1 / speedOf(rateOf(state, now))) : state.emptyAt,
-});
-
+/** The time that the request took. */
 const withTrip = (state: LimiterState, { sentAt, answeredAt }: Trip): LimiterState => {
   const tookMs = Math.max(0, answeredAt - sentAt);
   return { ...state, fastestMs: Math.min(state.fastestMs ?? tookMs, tookMs), trips: state.trips + 1 };
+};
+
+/** The request counts from now on, unless it was refused. `proof`: its burst and its number in flight are accepted. */
+const counted = (state: LimiterState, isRefused: boolean, proof: Proof | null, now: number): LimiterState => {
+  const { rates, learned, speed } = limitsAt(state, now);
+  const counts = countsOf(state.counts, rates, isRefused ? null : now);
+  if (isRefused) return { ...state, counts };
+  return {
+    ...state,
+    counts,
+    provenBurst: Math.max(state.provenBurst, proof?.level ?? 0),
+    provenInFlight: Math.max(state.provenInFlight, proof?.inFlight ?? 0),
+    emptyAt: learned?.burst === 1 ? Math.max(state.emptyAt, now + 1 / speed) : state.emptyAt,
+  };
 };
 
 /**
@@ -241,18 +231,18 @@ export const observeRate = (
   trip: Trip | null = null,
   proof: Proof | null = null,
 ): LimiterState => {
-  const timed = trip === null ? before : withTrip(before, trip);
-  const sentIn = (ms: number) => answeredSince(before.counts, MINUTE_MS, now - ms);
-  const state = {
-    ...(trip?.end === "refused" ? timed : counted(timed, trip?.end === "lost" ? null : proof, now)),
-    ...assumeFaster(before, sentIn, now - before.refusedAt),
-  };
   const sentAt = trip?.sentAt ?? now;
-  const blockedUntil = Math.max(state.blockedUntil, rate?.retryAt ?? -Infinity);
-  // An answer to a later request was applied already.
-  if (sentAt < state.heardUpTo) return { ...state, blockedUntil, left: stillLeft(state, rate) };
-  const heard = { ...state, blockedUntil, heardUpTo: sentAt };
-  const announced = rate === null ? heard : announce(heard, rate, sentAt, now);
-  const known = { ...announced, counts: countsOf(announced.counts, ratesOf(announced, now)) };
-  return { ...known, left: heldBy(known, rate, flying, sentAt, now) };
+  // Otherwise an answer to a later request was applied already.
+  const isLatest = sentAt >= before.heardUpTo;
+  const { assumed, loweredFrom, refusedAt } = before;
+  const timed = trip === null ? before : withTrip(before, trip);
+  const announced = isLatest && rate !== null ? announce(timed, rate, sentAt, now) : timed;
+  const sent = () => answeredSince(before.counts, MINUTE_MS, now - MINUTE_MS);
+  const state = {
+    ...counted(announced, trip?.end === "refused", trip?.end === "lost" ? null : proof, now),
+    ...(loweredFrom === null ? {} : assumeFaster(assumed, loweredFrom, sent(), now - refusedAt)),
+    blockedUntil: Math.max(announced.blockedUntil, rate?.retryAt ?? -Infinity),
+  };
+  if (!isLatest) return { ...state, left: stillLeft(state, rate) };
+  return { ...state, heardUpTo: sentAt, left: heldBy(state, rate, flying, sentAt, now) };
 };

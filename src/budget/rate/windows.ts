@@ -4,7 +4,7 @@
 import { z } from "zod";
 import { type Learned, type LimiterState, limiterSchema, startLimiter } from "./limiter-state.ts";
 
-// Requests in flight of all processes that share a limiter. Pure. They are counted with the grants and answers themselves, so
+// Requests in flight of all processes that share a limiter. They are counted with the grants and answers themselves, so
 // that no request is missed between the two. A process that died is removed after a while; until then its requests count in
 // windows and limits, and for a shorter while others wait for their answers.
 
@@ -41,20 +41,29 @@ export const countFlight = (
   now: number,
   none = false,
 ): readonly Flights[] => {
-  const before = none ? 0 : (flights.find((each) => each.by === by)?.count ?? 0);
-  const count = before + change;
-  return [
-    ...flights.filter((other) => other.by !== by && other.at + FLIGHT_MS > now),
-    ...(count > 0 ? [{ by, count, at: now }] : []),
-  ];
+  const next: Flights[] = [];
+  let count: number = change;
+  for (const each of flights) {
+    if (each.by === by) count += none ? 0 : each.count;
+    else if (each.at + FLIGHT_MS > now) next.push(each);
+  }
+  if (count > 0) next.push({ by, count, at: now });
+  return next;
 };
 
-/** Requests in flight of all processes. */
-export const inFlight = (flights: readonly Flights[], now: number, longest = FLIGHT_MS): number =>
-  flights.reduce((sum, { at, count }) => sum + (at + longest > now ? count : 0), 0);
-
-/** The same, as far as the next request waits for their answers. */
-export const awaited = (flights: readonly Flights[], now: number): number => inFlight(flights, now, AWAITED_MS);
+/** Requests in flight of all processes, and those of them for whose answers the next request waits. */
+export const inFlight = (
+  flights: readonly Flights[],
+  now: number,
+): { readonly all: number; readonly awaited: number } => {
+  let all = 0;
+  let awaited = 0;
+  for (const { at, count } of flights) {
+    if (at + FLIGHT_MS > now) all += count;
+    if (at + AWAITED_MS > now) awaited += count;
+  }
+  return { all, awaited };
+};
 
 /**
  * The state after the clock went back (a replica with another clock took over, or the machine's was set). No grant may be in
@@ -129,51 +138,45 @@ const MINUTE_MS = 60_000;
 /** Tallies per window: rounding a moment up to a tally costs less than half a percent of the rate. */
 const TALLIES = 240;
 
-export const perMinute = (limit: number): Rate => ({ limit, windowMs: MINUTE_MS });
-
-/** Requests per ms. */
-export const speedOf = ({ limit, windowMs }: Rate): number => limit / windowMs;
-
-export const slowestOf = (rates: readonly Rate[]): Rate | undefined =>
-  rates.reduce<Rate | undefined>((a, b) => (a === undefined || speedOf(b) < speedOf(a) ? b : a), undefined);
-
 /** Adds a request answered at `at`, and drops those that no window of this length holds any more. */
 const withOne = ({ windowMs, answered }: Counted, at: number): Counted => {
   const span = windowMs / TALLIES;
   const from = Math.ceil(at / span) * span;
+  let first = 0;
   // Twice the window: a figure of the service may be that old when it arrives.
-  const kept = answered.filter((tally) => tally.from > at - 2 * windowMs);
-  const before = kept.findLastIndex((tally) => tally.from <= from);
-  const there = kept[before];
-  const next =
-    there?.from === from
-      ? kept.with(before, { from, count: there.count + 1 })
-      : kept.toSpliced(before + 1, 0, { from, count: 1 });
+  while ((answered[first]?.from ?? Infinity) <= at - 2 * windowMs) first += 1;
+  const next = answered.slice(first);
+  let place = next.length;
+  while (place > 0 && (next[place - 1]?.from ?? 0) > from) place -= 1;
+  const there = next[place - 1];
+  if (there?.from === from) next[place - 1] = { from, count: there.count + 1 };
+  else next.splice(place, 0, { from, count: 1 });
   return { windowMs, answered: next };
 };
 
-/** Counts a request answered at `at` in all windows. */
-export const countAnswer = (counts: readonly Counted[], at: number): readonly Counted[] =>
-  counts.map((each) => withOne(each, at));
-
 /**
- * The counts of these rates' windows: one per length, as known so far. A length that was not counted yet starts with what
- * the longest other one holds.
+ * The counts of these rates' windows: one per length, as known so far, with a request answered at `at` (null: none was). A
+ * length that was not counted yet starts with what the longest other one holds.
  */
-export const countsOf = (counts: readonly Counted[], rates: readonly Rate[]): readonly Counted[] => {
-  const lengths = [...new Set([MINUTE_MS, ...rates.map(({ windowMs }) => windowMs)])];
-  const longest = counts.reduce<Counted | undefined>((a, b) => (a && a.windowMs >= b.windowMs ? a : b), undefined);
-  return lengths.map(
-    (windowMs) => counts.find((each) => each.windowMs === windowMs) ?? { windowMs, answered: longest?.answered ?? [] },
-  );
+export const countsOf = (counts: readonly Counted[], rates: readonly Rate[], at: number | null): readonly Counted[] => {
+  const next = new Map<number, Counted>();
+  let longest: Counted | undefined;
+  for (const each of counts) if (longest === undefined || each.windowMs > longest.windowMs) longest = each;
+  for (const { windowMs } of [{ windowMs: MINUTE_MS }, ...rates])
+    next.set(windowMs, { windowMs, answered: longest?.answered ?? [] });
+  for (const each of counts) if (next.has(each.windowMs)) next.set(each.windowMs, each);
+  if (at !== null) for (const each of next.values()) next.set(each.windowMs, withOne(each, at));
+  return [...next.values()];
 };
 
-const answeredIn = (counts: readonly Counted[], windowMs: number): readonly Tally[] =>
-  counts.find((each) => each.windowMs === windowMs)?.answered ?? [];
-
 /** Requests answered after `since`. */
-export const answeredSince = (counts: readonly Counted[], windowMs: number, since: number): number =>
-  answeredIn(counts, windowMs).reduce((sum, { from, count }) => sum + (from > since ? count : 0), 0);
+export const answeredSince = (counts: readonly Counted[], windowMs: number, since: number): number => {
+  let sum = 0;
+  for (const { windowMs: length, answered } of counts) {
+    if (length === windowMs) for (const { from, count } of answered) sum += from > since ? count : 0;
+  }
+  return sum;
+};
 
 /**
  * Earliest time at which a window has room for one more, ms since the epoch; -Infinity: now; Infinity: only an answer to a
@@ -186,50 +189,56 @@ export const roomAt = (
   earlyMs: number,
 ): number => {
   if (flying >= limit) return Infinity;
-  let count = flying;
-  const full = answeredIn(counts, windowMs).findLast((tally) => {
-    count += tally.count;
-    return count >= limit;
-  });
-  return full === undefined ? -Infinity : full.from + windowMs - earlyMs;
+  for (const { windowMs: length, answered } of counts) {
+    if (length !== windowMs) continue;
+    let count = flying;
+    for (let at = answered.length - 1; at >= 0; at -= 1) {
+      const tally = answered[at];
+      count += tally?.count ?? 0;
+      if (tally !== undefined && count >= limit) return tally.from + windowMs - earlyMs;
+    }
+  }
+  return -Infinity;
 };
 
-// The rates that hold now: announced by the service, set by the user, assumed where nobody names one, or learned from refusals.
+// What holds now: rates that the service announces, the user sets, nobody names, or refusals showed; and other limits of theirs.
 
 /** A limit on requests in flight or on bursts is the service's shape; a smaller window may be its state. */
 const SHAPE_MS = 7 * 86_400_000;
 const WINDOW_MS = 3_600_000;
 
-const within = ({ learned }: LimiterState, ms: number, now: number): Learned | null =>
-  learned !== null && now - learned.at < ms ? learned : null;
+export interface LimitsInForce {
+  /** All rates whose windows are counted. */
+  readonly rates: readonly Rate[];
+  /** The slowest of them: the rate in force. */
+  readonly rate: Rate;
+  /** The same in requests per ms. */
+  readonly speed: number;
+  /** Nobody names a rate: neither the user nor the service. */
+  readonly isAssumed: boolean;
+  /** What refusals showed of the service's shape; null: nothing, or long ago. */
+  readonly learned: Learned | null;
+  /** A window of it that still counts. */
+  readonly window: Rate | null;
+}
 
-/** What was learned of the service's shape; null: nothing, or long ago. */
-export const learnedOf = (state: LimiterState, now: number): Learned | null => within(state, SHAPE_MS, now);
-
-export const burstOf = (state: LimiterState, now: number): number | null => learnedOf(state, now)?.burst ?? null;
-export const inFlightOf = (state: LimiterState, now: number): number | null => learnedOf(state, now)?.inFlight ?? null;
-export const windowOf = (state: LimiterState, now: number): Rate | null =>
-  within(state, WINDOW_MS, now)?.window ?? null;
-
-/** True while nobody names a rate: neither the user nor the service. */
-export const isAssumed = ({ configured, announced }: LimiterState): boolean =>
-  configured === null && announced.length === 0;
-
-/** All rates whose windows are counted. */
-export const ratesOf = (state: LimiterState, now: number): readonly Rate[] => {
+/** The limits in force at `now`. */
+export const limitsAt = (state: LimiterState, now: number): LimitsInForce => {
   const { configured, announced, isCounted, assumed } = state;
-  const learned = windowOf(state, now);
-  return [
-    ...(isCounted ? announced : []),
-    ...(configured === null ? [] : [perMinute(configured)]),
-    ...(isAssumed(state) ? [perMinute(assumed)] : []),
-    ...(learned === null ? [] : [learned]),
-  ];
+  const ageMs = state.learned === null ? Infinity : now - state.learned.at;
+  const learned = ageMs < SHAPE_MS ? state.learned : null;
+  const window = ageMs < WINDOW_MS ? (learned?.window ?? null) : null;
+  const isAssumed = configured === null && announced.length === 0;
+  const rates: Rate[] = isCounted ? [...announced] : [];
+  if (configured !== null) rates.push({ limit: configured, windowMs: MINUTE_MS });
+  if (isAssumed) rates.push({ limit: assumed, windowMs: MINUTE_MS });
+  if (window !== null) rates.push(window);
+  let rate = rates[0] ?? { limit: announced[0]?.limit ?? assumed, windowMs: MINUTE_MS };
+  let speed = rate.limit / rate.windowMs;
+  for (const each of rates) {
+    if (each.limit / each.windowMs >= speed) continue;
+    rate = each;
+    speed = each.limit / each.windowMs;
+  }
+  return { rates, rate, speed, isAssumed, learned, window };
 };
-
-/** The rate in force. */
-export const rateOf = (state: LimiterState, now: number): Rate =>
-  slowestOf(ratesOf(state, now)) ?? perMinute(state.announced[0]?.limit ?? state.assumed);
-
-/** Requests per minute. */
-export const ratePerMinute = (state: LimiterState, now: number): number => MINUTE_MS * speedOf(rateOf(state, now));

@@ -17,7 +17,7 @@ import { pageReadOf } from "../list/page-read.ts";
 import { type Live, liveOf, openList, readingOf } from "../list/state.ts";
 import { finishedState, walkingState } from "../list/stored-state.ts";
 import { stateKey } from "../plan/candidate.ts";
-import { unansweredRow } from "../request/ledger-rows.ts";
+import { unansweredRow } from "../request/turn.ts";
 import { DETAIL_SCOPE, timeOf } from "../rows/loads.ts";
 import { type ArchivedAnswer, archivedLoads, isEndpoint, loadable } from "./archived-answer.ts";
 

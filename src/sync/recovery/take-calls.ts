@@ -10,7 +10,7 @@ import type { OutsideCalls } from "../../warehouse/journal/call-lines.ts";
 import { readCallFiles, removeCallFile } from "../../warehouse/journal/journal.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { unreadState } from "../list/stored-state.ts";
-import { unansweredRow } from "../request/ledger-rows.ts";
+import { unansweredRow } from "../request/turn.ts";
 import { unknownInputLoad } from "../rows/loads.ts";
 import { type LookupOutcome, lookupOutcome, lookupQuestion, outcomeJson } from "../rows/lookup-outcome.ts";
 import { loadable } from "./archived-answer.ts";

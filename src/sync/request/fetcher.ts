@@ -9,12 +9,12 @@ import { isStreamName, type LedgerStream, namesContent, streamSpec } from "../..
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
-import { requestRow } from "./ledger-rows.ts";
+
 import { createOutage, type FailureSign, type Outage } from "./outage.ts";
 import { createAddressCheck, createForbiddenRoutes, createRefusals, createScopeFailures } from "./refusals.ts";
 import type { Sender } from "./sender.ts";
 import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
-import { type FetchOrder, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
+import { type FetchOrder, requestRow, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
 // Applies redaction to responses of the service, before anything of them is archived, planned with or loaded. The
 // redactor itself is pure (api/redact.ts).

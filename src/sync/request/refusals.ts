@@ -13,8 +13,8 @@ import {
 } from "../../api/outcome.ts";
 import { type EndpointName, pathOf } from "../../catalog/endpoints.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
-import { requestRow } from "./ledger-rows.ts";
-import { type Turn, type TurnDeps, takeTurn } from "./turn.ts";
+
+import { requestRow, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
 // Address check: a 404 says that a company or record does not exist only if the service is at the configured address. Where
 // nothing has shown that, its one route that answers every request is asked without parameters: 400, and free (API.md,

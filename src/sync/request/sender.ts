@@ -33,13 +33,10 @@ interface SendEnds {
   readonly hardSignal: AbortSignal;
 }
 
-export interface Sender {
-  /** Resolves when one more request may be sent; rejects with the signal's reason when it aborts first. */
-  turn(signal: AbortSignal): Promise<void>;
+/** Carries requests to the service, behind the limiter. */
+export interface Sender extends Pick<Throttle, "acquire"> {
   /** The latest turn is not used: nothing is sent. */
   giveBack(): void;
-  /** Expected time of the next turn, ms since the epoch; in the past: now. */
-  nextTurnAt(): number;
   /** Most requests in flight, as the service's refusals showed; null: no such limit is known. */
   mostInFlight?(): number | null;
   /** Sends one request and uses up the turn. Rejects only on faults of duckmirror. */
@@ -91,16 +88,7 @@ export const createLocalSender = (deps: {
 }): Sender => {
   const { client, throttle, credits } = deps;
   return {
-    turn: (signal) => throttle.acquire(signal),
-    nextTurnAt: () => {
-      const { nextAt, why } = throttle.state();
-      // Until the first response the rate is unknown, so no waiting time is reported.
-      return why === "first-answer" ? 0 : nextAt;
-    },
-    mostInFlight: () => throttle.state().mostInFlight,
-    giveBack: () => void throttle.giveBack(),
-    backOff: (refusal) => void throttle.backOff(refusal),
-    observe: (rate, trip) => void throttle.observe(rate, trip),
+    ...throttle,
     send: async ({ requestId, call }, { signal, hardSignal }) => {
       const refused = credits === null ? null : await refusedCredit(credits, requestId, signal);
       if (refused !== null) return refused;

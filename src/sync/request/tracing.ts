@@ -69,10 +69,10 @@ export const tracedSender = (
   const server = serverOf(baseUrl);
   return {
     ...sender,
-    turn: async (signal) => {
+    acquire: async (signal, onWait) => {
       const startedAt = clock.now();
       try {
-        await sender.turn(signal);
+        await sender.acquire(signal, onWait);
       } finally {
         const now = clock.now();
         if (now - startedAt >= NOTABLE_WAIT_MS) {

@@ -1,11 +1,12 @@
-// Turn: one attempt at one request, always in this order: reserve a credit, wait (backoff, then rate), note the
+// Turn: one attempt at one request, and its row in the ledger; always in this order: reserve a credit, wait (backoff, then rate), note the
 // intent, send, settle. Every request of a run is sent here (invariant I4). Once the run ends, waits end and nothing is sent.
 
-import type { ApiCall, ApiOutcome } from "../../api/outcome.ts";
+import { readAnswerId } from "../../api/envelope.ts";
+import type { ApiCall, ApiOutcome, Verdict } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";
 import type { Charge, QuotaSeen } from "../../budget/credits/ledger.ts";
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
-import { leadsTo } from "../../catalog/endpoints.ts";
+import { ENDPOINTS, leadsTo } from "../../catalog/endpoints.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";
 import { untilAborted } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -14,7 +15,7 @@ import type { JsonValue } from "../../core/json.ts";
 import type { ProgressSink } from "../../core/report/sync-progress.ts";
 import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
-import type { Work } from "../../warehouse/record/checkpoint.ts";
+import type { RequestRecord, Work } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
 import { refusedTurn, type Sender, type Sending } from "./sender.ts";
 
@@ -76,8 +77,6 @@ const ENDED = { kind: "ended" } as const;
 /** Shorter waits for the rate are not reported. */
 const NOTABLE_WAIT_MS = 2000;
 
-const quotaOf = (outcome: ApiOutcome) => (outcome.kind === "ok" || outcome.kind === "refused" ? outcome.usage : null);
-
 /** Reserves a credit. Waits while requests in flight may still refund theirs. */
 const reserve = async ({ ledger, signal }: TurnDeps) => {
   while (!signal.aborted) {
@@ -91,19 +90,21 @@ const reserve = async ({ ledger, signal }: TurnDeps) => {
 
 /** Waits before another attempt. Cut short when the run ends; then no turn is granted either. */
 const backOff = async ({ clock, signal, tracer = noTracer }: TurnDeps, ms: number): Promise<void> => {
-  if (ms === 0) return;
   const attributes = { "duckmirror.wait.reason": "retry" };
   await inSpan(tracer, "wait", () => clock.sleep(ms, signal), { attributes }).catch(() => undefined);
 };
 
 /** Waits for the rate. Returns the reason if no turn was granted, else null. */
 const waitForRate = async ({ sender, signal, clock, emit }: TurnDeps, attempt: number) => {
-  const until = sender.nextTurnAt();
   // For later attempts, the verdict on the earlier one has reported the wait.
-  if (attempt === 1 && until - clock.now() > NOTABLE_WAIT_MS)
-    emit({ kind: "waiting", why: "rate", until, stream: null });
+  let isReported = attempt > 1;
   try {
-    await sender.turn(signal);
+    await sender.acquire(signal, (until) => {
+      if (!isReported && until - clock.now() > NOTABLE_WAIT_MS) {
+        isReported = true;
+        emit({ kind: "waiting", why: "rate", until, stream: null });
+      }
+    });
   } catch (reason) {
     const error = refusedTurn(reason, signal);
     return error === null ? ENDED : ({ kind: "denied", error } as const);
@@ -113,21 +114,12 @@ const waitForRate = async ({ sender, signal, clock, emit }: TurnDeps, attempt: n
   return ENDED;
 };
 
-const note = ({ archive, clock }: TurnDeps, requestId: string, { runId, stream, scope, call }: FetchOrder) =>
-  archive.intent({ requestId, runId, stream, scope, url: urlOf(call), sentAt: clock.now() });
-
-const send = (deps: TurnDeps, { requestId, number }: Attempt, order: FetchOrder): Promise<Sending> => {
-  const { runId, call, stream } = order;
-  return deps.sender.send({ requestId, attempt: number, runId, call, stream }, deps);
-};
-
 /** Records a response: its charge, and the service's figures. */
-const book = ({ ledger, onQuota, clock }: TurnDeps, id: string, { outcome }: Extract<Turn, { kind: "outcome" }>) => {
-  ledger.settle(id, chargeOf(outcome));
-  const quota = quotaOf(outcome);
-  if (quota === null) return;
-  ledger.observe(quota, outcome.sentAt);
-  onQuota({ quota, sentAt: outcome.sentAt, receivedAt: clock.now() });
+const book = ({ ledger, onQuota, clock }: TurnDeps, creditId: string, outcome: ApiOutcome): void => {
+  ledger.settle(creditId, chargeOf(outcome));
+  if ((outcome.kind !== "ok" && outcome.kind !== "refused") || outcome.usage === null) return;
+  ledger.observe(outcome.usage, outcome.sentAt);
+  onQuota({ quota: outcome.usage, sentAt: outcome.sentAt, receivedAt: clock.now() });
 };
 
 /** Makes the attempt. Rejects only on faults of duckmirror; the credit is settled then, too. */
@@ -138,29 +130,100 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
   let otherwise: Charge = "free";
   let isGranted = false;
   const answered = deps.onWait?.();
+  const { requestId, number } = attempt;
   try {
     // The credit is reserved before the wait, so that no attempt waits without one.
-    await backOff(deps, attempt.backOffMs);
-    const refused = await waitForRate(deps, attempt.number);
+    if (attempt.backOffMs > 0) await backOff(deps, attempt.backOffMs);
+    const refused = await waitForRate(deps, number);
     if (refused !== null) return refused;
     isGranted = true;
     const order = attempt.order();
-    if (!leadsTo(order.call.endpoint, order.call.path)) return { kind: "unaddressable", call: order.call };
-    await note(deps, attempt.requestId, order);
+    const { runId, stream, scope, call } = order;
+    if (!leadsTo(call.endpoint, call.path)) return { kind: "unaddressable", call };
+    await deps.archive.intent({ requestId, runId, stream, scope, url: urlOf(call), sentAt: deps.clock.now() });
     if (deps.signal.aborted) return ENDED;
     otherwise = "ambiguous";
-    const sending = await send(deps, attempt, order);
+    const sending = await deps.sender.send({ requestId, attempt: number, runId, call, stream }, deps);
     otherwise = "free";
     isGranted = sending.kind !== "outcome";
     if (sending.kind === "unsent") return ENDED;
     if (sending.kind === "denied") return sending;
-    const turn = { ...sending, order };
-    book(deps, credit.id, turn);
-    return turn;
+    book(deps, credit.id, sending.outcome);
+    return { ...sending, order };
   } finally {
     // A credit that a response has settled stays unchanged.
     deps.ledger.settle(credit.id, otherwise);
     if (isGranted) deps.sender.giveBack();
     answered?.();
   }
+};
+
+// Ledger rows of requests: one per attempt. Pure.
+
+type Ordered = Pick<FetchOrder, "runId" | "stream" | "scope" | "call" | "work">;
+
+/** What a ledger row says before its request is answered. */
+export const orderedRow = ({ runId, stream, scope, call, work }: Ordered) => ({
+  runId,
+  stream,
+  scope,
+  work,
+  endpoint: ENDPOINTS[call.endpoint].path,
+  url: urlOf(call),
+});
+
+/** Row of a request whose process ended before its answer came. It may have cost a credit. */
+export const unansweredRow = (
+  sent: Pick<RequestRecord, "requestId" | "runId" | "stream" | "scope" | "endpoint" | "url" | "startedAt">,
+): RequestRecord => ({
+  ...sent,
+  work: null,
+  status: null,
+  charge: "ambiguous",
+  durationMs: 0,
+  bytes: 0,
+  rows: 0,
+  attempt: 1,
+  error: "no answer before the process ended",
+  serviceRequestId: null,
+  apiVersion: null,
+});
+
+/** Credits of attempts; one without a response may have cost its credit, so it counts. */
+export const creditsOf = (requests: readonly RequestRecord[]): number => {
+  let credits = 0;
+  for (const { charge } of requests) if (charge !== "free") credits += 1;
+  return credits;
+};
+
+const errorText = (outcome: Exclude<ApiOutcome, { kind: "ok" }>, verdict: Verdict): string => {
+  const isDoubted = verdict.kind === "fail" && verdict.code === "ROUTE_NOT_FOUND";
+  if (outcome.kind === "refused") return `${isDoubted ? "ROUTE_NOT_FOUND: " : ""}HTTP ${outcome.status}`;
+  return verdict.kind === "fail" ? `${verdict.code}: ${outcome.detail}` : outcome.detail;
+};
+
+/** Row of an attempt. `attempt`: 1-based. */
+export const requestRow = (
+  { order, outcome }: { readonly order: Ordered; readonly outcome: ApiOutcome },
+  requestId: string,
+  attempt: number,
+  verdict: Verdict,
+): RequestRecord => {
+  const isOk = outcome.kind === "ok";
+  /** Ids that the service gave its response. */
+  const id = isOk ? readAnswerId(outcome.envelope) : outcome.kind === "refused" ? outcome.id : undefined;
+  return {
+    ...orderedRow(order),
+    requestId,
+    status: outcome.status,
+    charge: chargeOf(outcome),
+    startedAt: outcome.sentAt,
+    durationMs: outcome.durationMs,
+    bytes: outcome.kind === "broken" ? 0 : outcome.bytes,
+    rows: isOk && Array.isArray(outcome.data) ? outcome.data.length : 0,
+    attempt,
+    error: isOk ? null : errorText(outcome, verdict),
+    serviceRequestId: id?.requestId ?? null,
+    apiVersion: id?.apiVersion ?? null,
+  };
 };

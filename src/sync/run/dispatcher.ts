@@ -11,7 +11,7 @@ import { totalOf } from "../list/stored-state.ts";
 import { readSoFar } from "../list/ways/progress.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
-import { creditsOf } from "../request/ledger-rows.ts";
+import { creditsOf } from "../request/turn.ts";
 import { askDifferently, askForLess, attemptsWhileSmaller } from "./ask-differently.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { beginAnew, readMeanwhile } from "./begin-anew.ts";

@@ -11,7 +11,7 @@ import { frozenMisfit } from "../../../warehouse/record/normalize-record.ts";
 import { liveOf } from "../../list/state.ts";
 import { detailCall, NO_DETAIL } from "../../request/calls.ts";
 import type { FetchResult } from "../../request/fetcher.ts";
-import { creditsOf } from "../../request/ledger-rows.ts";
+import { creditsOf } from "../../request/turn.ts";
 import { idOf, loadsOf } from "../../rows/loads.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";

@@ -70,9 +70,7 @@ describe("a refusal lowers it", () => {
 });
 
 test("it returns after a minute without a refusal in which half of the lower rate was used", () => {
-  const lowered = { ...AT_60, assumed: 10, loweredFrom: 60 };
-  expect(assumeFaster(lowered, sentIn(5), 60_000)).toEqual({ assumed: 60, loweredFrom: null, retried: 60 });
-  expect(assumeFaster(lowered, sentIn(4), 60_000)).toEqual({});
-  expect(assumeFaster(lowered, sentIn(5), 59_999)).toEqual({});
-  expect(assumeFaster(AT_60, sentIn(60), 60_000)).toEqual({});
+  expect(assumeFaster(10, 60, 5, 60_000)).toEqual({ assumed: 60, loweredFrom: null, retried: 60 });
+  expect(assumeFaster(10, 60, 4, 60_000)).toEqual({});
+  expect(assumeFaster(10, 60, 5, 59_999)).toEqual({});
 });

@@ -3,11 +3,15 @@ import { describe, expect, test } from "vitest";
 import { refuse } from "../../../../src/budget/rate/learned.ts";
 import { nextSlot, observeRate, type Proof } from "../../../../src/budget/rate/limiter.ts";
 import { type LimiterState, startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
-import { burstOf, inFlightOf, ratePerMinute, windowOf } from "../../../../src/budget/rate/windows.ts";
+import { limitsAt } from "../../../../src/budget/rate/windows.ts";
 import { said } from "../../../support/rate-info.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const MINUTE = 60_000;
+const ratePerMinute = (state: LimiterState, now: number) => MINUTE * limitsAt(state, now).speed;
+const burstOf = (state: LimiterState, now: number) => limitsAt(state, now).learned?.burst ?? null;
+const inFlightOf = (state: LimiterState, now: number) => limitsAt(state, now).learned?.inFlight ?? null;
+const windowOf = (state: LimiterState, now: number) => limitsAt(state, now).window;
 
 /** A limiter of 300 a minute after `answered` requests in the last second. */
 const busy = (answered: number, more: Partial<LimiterState> = {}): LimiterState => {
@@ -27,7 +31,7 @@ test("a short wait is that for a bucket's next token: its burst is kept from the
   expect(burstOf(state, T0)).toBe(54);
   expect(ratePerMinute(state, T0)).toBe(300);
   const full = { ...state, emptyAt: T0 + 60_000 };
-  expect(nextSlot(full, 0, T0 + 2_000).at).toBeCloseTo(T0 + 60_000 - 53 * 200);
+  expect(nextSlot(full, 0, T0 + 2_000)).toBeCloseTo(T0 + 60_000 - 53 * 200);
 });
 
 test("a bucket whose size was guessed too large is found by the next refusals", () => {
@@ -46,7 +50,7 @@ test("a bucket is found by the wait that the service names, not by our own, whic
 test("a bucket of one token is kept from answer to answer", () => {
   const state = refuse(busy(1), refusal(1_000), proof({ level: 2 }), false, T0);
   expect(burstOf(state, T0)).toBe(1);
-  expect(nextSlot(state, 1, T0 + 2_000).at).toBe(Infinity);
+  expect(nextSlot(state, 1, T0 + 2_000)).toBe(Infinity);
 });
 
 test("a long wait is that for the end of a window: it allows what it held", () => {
@@ -76,8 +80,8 @@ describe("requests in flight", () => {
     const state = refuse(busy(60), refusal(2_000, "in-flight", false), proof({ inFlight: 3 }), false, T0);
     expect(inFlightOf(state, T0)).toBe(2);
     expect(burstOf(state, T0)).toBeNull();
-    expect(nextSlot(state, 1, T0).at).toBeLessThanOrEqual(T0);
-    expect(nextSlot(state, 2, T0)).toEqual({ at: Infinity, why: "in-flight" });
+    expect(nextSlot(state, 1, T0)).toBeLessThanOrEqual(T0);
+    expect(nextSlot(state, 2, T0)).toBe(Infinity);
   });
 
   test("a refusal without a reason of the first request that was one more than ever is taken for that", () => {
@@ -108,7 +112,7 @@ describe("a rate that nobody names", () => {
       expect(ratePerMinute(state, T0)).toBeCloseTo(expected);
       const now = T0 + step * MINUTE;
       state = refuse(refused(state, now), refusal(2_000), proof({ at: now - 10 }), false, now + 10);
-      expect(nextSlot(state, 0, now).why).toBe("refused");
+      expect(nextSlot(state, 0, now)).toBe(state.blockedUntil);
     });
   });
 

@@ -1,12 +1,12 @@
 // Windows are counted request by request, each from its answer.
 import { expect, test } from "vitest";
-import { answeredSince, countAnswer, countsOf, perMinute, roomAt } from "../../../../src/budget/rate/windows.ts";
+import { answeredSince, countsOf, roomAt } from "../../../../src/budget/rate/windows.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const MINUTE = 60_000;
-const minute = perMinute(3);
+const minute = { limit: 3, windowMs: MINUTE };
 const counted = (...times: readonly number[]) =>
-  times.reduce((counts, at) => countAnswer(counts, at), countsOf([], [minute]));
+  times.reduce((counts, at) => countsOf(counts, [minute], at), countsOf([], [minute], null));
 
 test("a window has room again when its oldest request has left, never before", () => {
   const counts = counted(T0 + 1, T0 + 2_000, T0 + 4_000);
@@ -24,12 +24,12 @@ test("requests in flight count in every window; where they fill it, only an answ
 test("answers may come in any order, and those of two windows ago are forgotten", () => {
   const counts = counted(T0 + 2_000, T0, T0 + 1_000);
   expect(answeredSince(counts, MINUTE, T0 + 500)).toBe(2);
-  expect(answeredSince(countAnswer(counts, T0 + 3 * MINUTE), MINUTE, T0 - 1)).toBe(1);
+  expect(answeredSince(countsOf(counts, [minute], T0 + 3 * MINUTE), MINUTE, T0 - 1)).toBe(1);
 });
 
 test("a window of another length starts with the requests that are known", () => {
   const hour = { limit: 100, windowMs: 60 * MINUTE };
-  const counts = countsOf(counted(T0, T0 + 1_000), [minute, hour]);
+  const counts = countsOf(counted(T0, T0 + 1_000), [minute, hour], null);
   expect(answeredSince(counts, hour.windowMs, T0 - 1)).toBe(2);
   expect(counts).toHaveLength(2);
 });

@@ -1,7 +1,7 @@
 // Ledger rows: what is written of each attempt, answered or not.
 import { expect, test } from "vitest";
 import type { ApiOutcome } from "../../../../src/api/outcome.ts";
-import { creditsOf, orderedRow, requestRow, unansweredRow } from "../../../../src/sync/request/ledger-rows.ts";
+import { creditsOf, orderedRow, requestRow, unansweredRow } from "../../../../src/sync/request/turn.ts";
 import { broken, LIST, ok, refused } from "./outcomes.ts";
 
 const call = { ...LIST, query: { page: "2", perPage: "5" } };

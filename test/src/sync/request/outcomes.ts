@@ -38,9 +38,8 @@ export const outcome = (of: ApiOutcome): Sending => ({ kind: "outcome", outcome:
 
 /** Sends at once, and gets an empty list each time. */
 export const aSender = (parts: Partial<Sender> = {}): Sender => ({
-  turn: async () => undefined,
+  acquire: async () => undefined,
   giveBack: () => undefined,
-  nextTurnAt: () => 0,
   send: async () => outcome(ok),
   observe: () => undefined,
   backOff: () => undefined,

@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
 import { type OpenAccess, openOwnAccess } from "../../../../jobs/service-access.ts";
-import { createThrottle } from "../../../../src/budget/rate/throttle.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { createLocalSender, type Sender } from "../../../../src/sync/request/sender.ts";
-import { createFakeClient } from "../../../support/fake-client.ts";
+import type { Sender } from "../../../../src/sync/request/sender.ts";
 import { aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../../support/fake-service.ts";
 import { hurriedClock, startSyncRig } from "../../../support/sync-rig.ts";
@@ -22,27 +20,15 @@ const through =
     return { ...alone, sender: { ...alone.sender, ...change(alone.sender) } };
   };
 
-test("the next turn is given as far as it is known: the wait for the first answer has no end that could be named", async () => {
-  const clock = hurriedClock();
-  const client = createFakeClient(service(), clock);
-  const turnAfterOne = async (configured: number | null) => {
-    const sender = createLocalSender({ client, throttle: createThrottle({ clock, configured }), credits: null });
-    await sender.turn(new AbortController().signal);
-    return sender.nextTurnAt() - clock.now();
-  };
-  expect(await turnAfterOne(null)).toBeLessThanOrEqual(0);
-  expect(await turnAfterOne(10)).toBeLessThanOrEqual(0);
-});
-
 test("limits that cannot be asked for end the run with their error, and the next run goes on", async () => {
   const source = service();
   let turns = 0;
   let away = true;
   const connect = through((sender) => ({
-    turn: async (signal) => {
+    acquire: async (signal) => {
       turns += 1;
       if (away && turns > 4) throw new DuckmirrorError("REDIS_UNAVAILABLE", { detail: "connection refused" });
-      return sender.turn(signal);
+      return sender.acquire(signal);
     },
   }));
   const rig = await startSyncRig(source, {}, hurriedClock(), connect);

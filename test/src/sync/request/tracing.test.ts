@@ -106,8 +106,8 @@ test.each([
     await clock.sleep(ms);
     if (fails) throw new DuckmirrorError("INTERRUPTED");
   };
-  const sender = tracedSender(aSender({ turn }), { tracer, clock, baseUrl: null });
-  const [end] = await Promise.allSettled([sender.turn(ends.signal)]);
+  const sender = tracedSender(aSender({ acquire: turn }), { tracer, clock, baseUrl: null });
+  const [end] = await Promise.allSettled([sender.acquire(ends.signal)]);
   expect([end?.status, spans.map(({ name }) => name)]).toEqual([fails ? "rejected" : "fulfilled", names]);
 });
 

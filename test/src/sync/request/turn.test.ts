@@ -31,7 +31,7 @@ const attempt = (
   const at = (what: string) => log.push(`${what}, ${ledger.snapshot().reserved} reserved`);
   const archive = createMemoryArchive(() => undefined);
   const sender = aSender({
-    turn: async () => void at("turn"),
+    acquire: async () => void at("turn"),
     send: async () => {
       at("send");
       return outcome(withQuota);
@@ -103,7 +103,7 @@ test("a credit that a request in flight may give back is waited for", async () =
 
 test("a run that ends while it waits for the rate sends nothing, and the credit comes back", async () => {
   const { run, end, ledger, intents } = attempt({
-    turn: async () => {
+    acquire: async () => {
       end.abort(new DuckmirrorError("INTERRUPTED"));
     },
   });
@@ -114,7 +114,7 @@ test("a run that ends while it waits for the rate sends nothing, and the credit 
 
 test("limits that cannot be asked for deny the request with their error", async () => {
   const error = new DuckmirrorError("REDIS_UNAVAILABLE", { address: "a", detail: "d" });
-  const { run, ledger } = attempt({ turn: () => Promise.reject(error) });
+  const { run, ledger } = attempt({ acquire: () => Promise.reject(error) });
   expect(await run()).toEqual({ kind: "denied", error });
   expect(ledger.snapshot().reserved).toBe(0);
 });
@@ -125,8 +125,15 @@ test("an id that would lead to another route is not sent", async () => {
   expect(await intents()).toEqual([]);
 });
 
-test("a long wait for the rate is reported before the first attempt", async () => {
-  const { run, log } = attempt({ nextTurnAt: () => 7 + 2001 });
-  await run();
-  expect(log).toContain("waiting");
+test("a long wait for the rate is reported once, before the first attempt", async () => {
+  const waiting = async (...moments: readonly number[]) => {
+    const { run, log } = attempt({
+      acquire: async (_, onWait) => {
+        for (const at of moments) onWait?.(at);
+      },
+    });
+    await run();
+    return log.filter((what) => what === "waiting").length;
+  };
+  expect([await waiting(7 + 2000), await waiting(7 + 2001, 7 + 3001)]).toEqual([0, 1]);
 });

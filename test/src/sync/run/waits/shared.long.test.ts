@@ -69,7 +69,7 @@ const counting = (connect: OpenAccess) => {
   const connected: OpenAccess = async (config, context) => {
     const connection = await connect(config, context);
     const { sender } = connection;
-    return { ...connection, sender: { ...sender, turn: counted(sender.turn), send: counted(sender.send) } };
+    return { ...connection, sender: { ...sender, acquire: counted(sender.acquire), send: counted(sender.send) } };
   };
   return { connect: connected, underWay: () => underWay };
 };

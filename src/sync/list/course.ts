@@ -104,16 +104,14 @@ const lastBefore = ({ end, size }: Coverage, refusedRow: number): readonly ReadR
   return startOf(read) < Math.min(end, refusedRow) ? [read] : [];
 };
 
-/** The list, asked for `reads` without those that begin where a page was refused. */
-export const withoutRefused = <L extends Active>(list: L, reads: readonly ReadRequest[]): L => {
+/** The list, asked for `reads` without those that begin at a refused row. */
+export const withoutRefused = <L extends Active>(list: L, reads: readonly ReadRequest[], refusedRow: number): L => {
   const { requests, reading } = list;
-  const refused = list.kind === "reading" ? list.refused : null;
-  if (refused === null || reading.progress.kind !== "walk")
-    return { ...list, requests: { ...requests, unsent: reads } };
-  const unsent = reads.filter((read) => startOf(read) < refused.row);
+  if (reading.progress.kind !== "walk") return { ...list, requests: { ...requests, unsent: reads } };
+  const unsent = reads.filter((read) => startOf(read) < refusedRow);
   const wanted = requests.wanted.filter((read) => unsent.includes(read) || !reads.includes(read));
   if (wanted.length > 0) return { ...list, requests: { ...requests, wanted, unsent } };
-  const last = lastBefore(reading.progress.coverage, refused.row);
+  const last = lastBefore(reading.progress.coverage, refusedRow);
   return { ...list, requests: { ...requests, wanted: last, unsent: last } };
 };
 

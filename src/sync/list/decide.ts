@@ -7,6 +7,7 @@ import type { ListShape } from "./form.ts";
 import {
   type Active,
   type Deleting,
+  type Detour,
   isExcerpt,
   type ListState,
   type Live,
@@ -102,11 +103,11 @@ const withTotal = (error: DuckmirrorError, total: number | null): DuckmirrorErro
 const fail = (list: Active, error: DuckmirrorError): Next => stay(list, { kind: "fail", error, resumable: true });
 
 /** What a detour has shown since: the refused page still exists, or not; null: nothing yet. */
-const afterDetour = (list: Active, facts: Facts): Next | null => {
+const afterDetour = (list: Detour, facts: Facts): Next | null => {
   const { progress, pages } = list.reading;
   const coverage = coverageOf(progress);
   // A filtered list counts something else.
-  if (list.kind !== "detour" || progress.kind === "filter" || pages === 0 || coverage === null) return null;
+  if (progress.kind === "filter" || pages === 0 || coverage === null) return null;
   const reaches = coverage.total !== null && coverage.total > list.left.row;
   const byChanges = progress.kind === "watermark";
   // It goes on once its changes are read.
@@ -132,9 +133,10 @@ const unordered = (list: Active, step: Extract<Step, { kind: "unordered" }>, fac
 const afterStep = (list: Active, step: Step, facts: Facts): Next => {
   switch (step.kind) {
     case "read": {
-      const asking = withoutRefused(list, step.reads);
-      const refused = asking.kind === "reading" ? asking.refused : null;
-      if (asking.requests.wanted.length > 0 || refused === null) return stay(asking);
+      const refused = list.kind === "reading" ? list.refused : null;
+      if (refused === null) return stay({ ...list, requests: { ...list.requests, unsent: step.reads } });
+      const asking = withoutRefused(list, step.reads, refused.row);
+      if (asking.requests.wanted.length > 0) return stay(asking);
       return fail(asking, tooDeep(refused.error, asking));
     }
     case "wait":
@@ -172,7 +174,7 @@ export const mustWait = ({ reading: { progress }, requests }: Active): boolean =
 
 /** Decides the next step of a list. */
 export const decide = (before: Active, facts: Facts): Next => {
-  const left = afterDetour(before, facts);
+  const left = before.kind === "detour" ? afterDetour(before, facts) : null;
   if (left !== null) return left;
   const idle = withoutUnsent(before);
   if (mustWait(idle)) return stay(idle);

@@ -11,20 +11,30 @@ import { MOST_AHEAD_MS } from "./first-progress.ts";
 import { type Active, type Deleting, isActive, type ListState, type Live, NO_ROWS, type Reading } from "./state.ts";
 import { acceptRead, inPagesOf, withPageSize, withTotal } from "./ways/progress.ts";
 
+const NO_IDS: ReadonlySet<string> = new Set();
+
 const sameRead = (a: ReadRequest, b: ReadRequest) => a.page === b.page && a.perPage === b.perPage && a.role === b.role;
 
 /** Without one of the wanted pages: it was answered, or will not be. */
 const without = <L extends Active>(list: L, read: ReadRequest, uncommitted = 0): L => {
   const { requests } = list;
   const index = requests.wanted.findIndex((other) => sameRead(other, read));
-  const wanted = requests.wanted.filter((_, position) => position !== index);
+  const wanted = index < 0 ? requests.wanted : requests.wanted.toSpliced(index, 1);
   return { ...list, requests: { ...requests, wanted, uncommitted: requests.uncommitted + uncommitted } };
+};
+
+/** The newest value that is not too far ahead; null: none is. */
+const newestOf = (values: PageRead["values"], receivedAt: number): number | null => {
+  let newest: number | null = null;
+  for (const value of values)
+    if (value !== null && value <= receivedAt + MOST_AHEAD_MS && value > (newest ?? Number.NEGATIVE_INFINITY))
+      newest = value;
+  return newest;
 };
 
 /** What a page adds: progress of the way, ids seen, the newest change. */
 const withPage = (reading: Reading, read: PageRead, receivedAt: number): Reading => {
-  const known = read.values.filter((value) => value !== null).filter((value) => value <= receivedAt + MOST_AHEAD_MS);
-  const newest = known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));
+  const newest = newestOf(read.values, receivedAt);
   const pages = reading.pages + 1;
   return {
     ...reading,
@@ -34,7 +44,7 @@ const withPage = (reading: Reading, read: PageRead, receivedAt: number): Reading
     newest: newest === null ? reading.newest : Math.max(reading.newest ?? newest, newest),
     pages,
     forgotten: new Set([...reading.forgotten, ...read.ids.filter(isForgottenId)]),
-    onlyPage: new Set(pages === 1 ? read.ids.filter((id) => !isForgottenId(id)) : []),
+    onlyPage: pages === 1 ? new Set(read.ids.filter((id) => !isForgottenId(id))) : NO_IDS,
     progress: acceptRead(reading.progress, read),
   };
 };

@@ -26,17 +26,20 @@ export const pageReadOf = (
   granted = 0,
 ): PageRead => {
   const records: readonly JsonValue[] = Array.isArray(data) ? data : [];
-  // An erased contact occupies a place in the list, but has no date that could show the list's order.
-  const known = records.filter((record) => forgottenHash(record) === null);
-  const ids = records.flatMap((record) => {
+  const ids: string[] = [];
+  const values: (number | null)[] = [];
+  for (const record of records) {
     const forgotten = forgottenHash(record);
-    return (forgotten === null ? idOf(record) : forgottenId(forgotten)) ?? [];
-  });
+    const id = forgotten === null ? idOf(record) : forgottenId(forgotten);
+    if (id != null) ids.push(id);
+    // An erased contact occupies a place in the list, but has no date that could show the list's order.
+    if (forgotten === null && stream.watermark !== undefined) values.push(timeOf(record, stream.watermark));
+  }
   return {
     ...request,
     ids,
     rows: records.length,
-    values: stream.watermark === undefined ? [] : known.map((record) => timeOf(record, stream.watermark ?? "")),
+    values,
     total: countOf(meta.totalCount, records.length, {
       end: startOf(request) + records.length,
       uncounted: before?.totalCount === null ? rows : 0,

@@ -30,15 +30,6 @@ type Asking = Run<"ends" | "forms" | "reader" | "unusable" | "work">;
 
 const hasFailedBefore = ({ state }: OpenList): boolean => SIZE_FAILURE_CODES.has(liveOf(state).before?.error ?? "");
 
-/** Attempts at a page of a size that nothing has shown to be the right one: more of them would only delay the next size. */
-const ATTEMPTS_A_SIZE = 3;
-
-/** Limit of attempts while smaller pages are tried; empty: the retry policy decides. */
-export const attemptsWhileSmaller = (run: Run<"forms">, { stream }: OpenList): { readonly maxAttempts?: number } => {
-  const isTrying = run.forms.beforeSmaller(stream.name) != null && !run.forms.ofStream(stream.name).settled;
-  return isTrying ? { maxAttempts: ATTEMPTS_A_SIZE } : {};
-};
-
 /** Asks for smaller pages. False: their size is not the reason, or every size has failed. */
 export const askForLess = async (
   run: Asking,

@@ -111,16 +111,16 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const archive = deps.archive.open({ runId, now: startedAt });
   const capabilities = await warehouse.capabilities();
   const quota = createQuotaRecorder(clock);
-  const committer = createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take });
   const isEarly = Object.keys(options.rowScope).length === 0 && isFirstMirror(planned.plan);
-  const firstResults = isEarly ? publishFirstResults(committer, deps, startedAt) : null;
+  const firstResults = isEarly ? publishFirstResults(deps, startedAt) : null;
+  const onCommitted = firstResults?.look;
   const own = { ...deps, signal, hardSignal };
   const known = { lastRemaining, addressKnown: lastRemaining !== null };
   const remember = (stream: StreamName, form: ListShape) => rememberShape(warehouse, stream, form, clock.now());
   const parts = {
     ...{ ...identity, options, deps: own, ending },
     fetcher: fetcherOf(identity, { ...own, ...known, stop, archive, onQuota: quota.see }),
-    committer: firstResults?.committer ?? committer,
+    committer: createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take, onCommitted }),
     stats: new RunStats(),
     budgets: await openBudgets(options.budgets, deps),
     unusable: new UnusableBook(unusableIn(capabilities), clock.now),

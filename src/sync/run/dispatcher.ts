@@ -12,7 +12,7 @@ import { readSoFar } from "../list/ways/progress.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
 import { creditsOf } from "../request/turn.ts";
-import { askDifferently, askForLess, attemptsWhileSmaller } from "./ask-differently.ts";
+import { askDifferently, askForLess } from "./ask-differently.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { beginAnew, readMeanwhile } from "./begin-anew.ts";
 import { pageSizeOf } from "./learn-shape.ts";
@@ -175,7 +175,7 @@ const send = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: (
     // The shape may have become known while the request waited for its turn.
     wanted = call();
     const attempts = {
-      ...attemptsWhileSmaller(run, list),
+      ...run.forms.attempts(stream),
       ...run.unusable.attempts(list.candidate, hasGoneOn(run, list.state)),
     };
     return { runId: run.runId, stream, scope, walkId: liveOf(list.state).walkId, ...wanted, ...attempts };

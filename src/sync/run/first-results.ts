@@ -3,7 +3,6 @@
 import { detailOf } from "../../core/errors.ts";
 import { formatCount } from "../../core/text/units.ts";
 import type { LoadCounts } from "../../warehouse/record/checkpoint.ts";
-import type { Committer } from "./state/committer.ts";
 import type { SyncDeps } from "./state/run-input.ts";
 
 /** Time from the beginning of the run to its first publish, ms; each further one takes `GROWTH` times as long. */
@@ -11,17 +10,14 @@ const FIRST_AFTER_MS = 30_000;
 const GROWTH = 4;
 
 export interface FirstResults {
-  /** A committer whose commits lead to a publish when one is due. */
-  readonly committer: Committer;
+  /** Takes the counts of a commit, and publishes when it is due. */
+  readonly look: (counts: readonly LoadCounts[]) => void;
   /** Publishes nothing more; resolves when no publish is under way. */
   over(): Promise<void>;
 }
 
-const rowsIn = (counts: readonly LoadCounts[]): number => counts.reduce((sum, { inserted }) => sum + inserted, 0);
-
 /** `startedAt`: ms since the epoch. A publish that fails is a warning: the one at the end of the run decides. */
 export const publishFirstResults = (
-  committer: Committer,
   { warehouse, clock, emit }: Pick<SyncDeps, "warehouse" | "clock" | "emit">,
   startedAt: number,
 ): FirstResults => {
@@ -46,19 +42,12 @@ export const publishFirstResults = (
     publishing = null;
   };
   const look = (counts: readonly LoadCounts[]): void => {
-    rows += rowsIn(counts);
+    for (const { inserted } of counts) rows += inserted;
     const isDue = clock.now() - startedAt >= dueAfterMs && rows > published;
     if (isDue && !isOver && publishing === null) publishing = publish();
   };
   return {
-    committer: {
-      ...committer,
-      commit: async (arrival) => {
-        const counts = await committer.commit(arrival);
-        look(counts);
-        return counts;
-      },
-    },
+    look,
     over: async () => {
       isOver = true;
       await publishing;

@@ -163,7 +163,7 @@ const decide = async (run: Reading, list: OpenList, event: Deciding): Promise<vo
 
 export const createReader = (run: Reading): ListReader => {
   const apply = async (list: OpenList, event: Deciding): Promise<void> => {
-    if (event.kind !== "go-on" || !list.willGoOn) list.later(event);
+    list.later(event);
     await list.drain((next) => decide(run, list, next));
     if (list.stream.name === "accounts" && !run.work.open.has(list.key)) await searchOn();
   };

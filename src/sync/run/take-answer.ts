@@ -140,8 +140,7 @@ const learnForm = async (run: Taking, { list, read, wanted: { call } }: SentPage
   if (tried && !run.forms.hasOwn(list)) await shareForm(run, list);
   const { rowScope } = run.options;
   const records = Array.isArray(outcome.data) ? outcome.data : [];
-  if (run.forms.ofStream(name).filters && ignoresFilters(rowScope, name, call.query, records))
-    await readWhole(run, name);
+  if (run.forms.isFiltered(name) && ignoresFilters(rowScope, name, call.query, records)) await readWhole(run, name);
   return again;
 };
 

@@ -262,10 +262,13 @@ export const touchSuffices = ({ overlap, fresh }: Coverage): boolean => !overlap
 const nextToJoin = (coverage: Coverage): PageRead | undefined => {
   const { end, size, fixed, waiting } = coverage;
   const touches = end === 0 || touchSuffices(coverage) || cannotShare(end, size, fixed);
-  const reaches = waiting.filter(
-    (read) => startOf(read) < end || (startOf(read) === end && (touches || confirmsCount(coverage, read))),
-  );
-  return reaches.find((read) => read.role === "bridge") ?? reaches[0];
+  let first: PageRead | undefined;
+  for (const read of waiting) {
+    const reaches = startOf(read) < end || (startOf(read) === end && (touches || confirmsCount(coverage, read)));
+    if (reaches && read.role === "bridge") return read;
+    if (reaches) first ??= read;
+  }
+  return first;
 };
 
 /** The coverage of a list that is read no further, although nothing proves that this is its end. */

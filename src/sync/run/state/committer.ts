@@ -12,6 +12,7 @@ import type {
   ScopeState,
   TableLoad,
 } from "../../../warehouse/record/checkpoint.ts";
+import { stateKey } from "../../plan/candidate.ts";
 
 /** Most arrivals and decoded bytes in one transaction. Parsed and staged, they take several times that memory. */
 const MOST_ARRIVALS = 256;
@@ -54,8 +55,6 @@ interface Queued {
   readonly reject: (error: unknown) => void;
 }
 
-const stateId = (state: ScopeState) => `${state.stream}\n${state.scope}`;
-
 export interface CommitterDeps {
   readonly clock: Clock;
   readonly warehouse: Pick<Warehouse, "commit">;
@@ -63,6 +62,8 @@ export interface CommitterDeps {
   readonly runId: string;
   /** A usage block to store with the next commit, if one is due. */
   readonly takeQuota: () => QuotaReading | null;
+  /** Called with the counts of every commit; unset: nobody waits for them. */
+  readonly onCommitted?: ((counts: readonly LoadCounts[]) => void) | undefined;
 }
 
 /** Number of arrivals that go into the next transaction: at least one. */
@@ -79,26 +80,29 @@ const batchSize = (queue: readonly Queued[]): number => {
 
 const bytesOf = (batch: readonly Queued[]): number => batch.reduce((sum, { arrival }) => sum + arrival.bytes, 0);
 
-/** Commits a batch in one transaction. Every arrival is counted before the first continues. */
-const write = async (batch: readonly Queued[], { warehouse, archive, runId, takeQuota }: CommitterDeps) => {
+/** Commits a batch in one transaction. Every arrival is counted before the first continues, which no promise does within the loop. */
+const write = async (batch: readonly Queued[], deps: CommitterDeps) => {
+  const { warehouse, archive, runId, takeQuota } = deps;
+  const loads: TableLoad[] = [];
+  const requests: RequestRecord[] = [];
   // Later states of a scope replace earlier ones, because the batch is one transaction.
-  const states = new Map(batch.flatMap(({ arrival }) => arrival.states).map((state) => [stateId(state), state]));
-  await Promise.all([...batch.map(({ durable }) => durable), archive.flush()]);
-  const counts = await warehouse.commit({
-    runId,
-    loads: batch.flatMap(({ arrival }) => arrival.loads),
-    requests: batch.flatMap(({ arrival }) => arrival.requests),
-    scopes: [...states.values()],
-    quota: takeQuota(),
-  });
+  const states = new Map<string, ScopeState>();
+  for (const { arrival, durable } of batch) {
+    loads.push(...arrival.loads);
+    requests.push(...arrival.requests);
+    for (const state of arrival.states) states.set(stateKey(state.stream, state.scope), state);
+    await durable;
+  }
+  await archive.flush();
+  const counts = await warehouse.commit({ runId, loads, requests, scopes: [...states.values()], quota: takeQuota() });
   let position = 0;
-  const shares = batch.map(({ arrival }) => {
+  for (const { arrival, resolve } of batch) {
     const share = counts.slice(position, position + arrival.loads.length);
     position += arrival.loads.length;
     arrival.counted?.(share);
-    return share;
-  });
-  for (const [index, { resolve }] of batch.entries()) resolve(shares[index] ?? []);
+    resolve(share);
+  }
+  deps.onCommitted?.(counts);
 };
 
 /** True when the arrivals fill a transaction, or one of them cannot wait. */

@@ -11,6 +11,9 @@ import type { OpenList } from "./open-list.ts";
 /** Lists and records of a stream that are refused in every form, after which no other form is tried for a further one. */
 const MOST_IN_VAIN = 3;
 
+/** Attempts at a page of a size that nothing has shown to be the right one: more of them would only delay the next size. */
+const ATTEMPTS_A_SIZE = 3;
+
 /** True where the list is one of many of its kind: the first refusal may be its own. */
 export const isOneOfMany = ({ stream, state }: OpenList): boolean =>
   stream.scope !== "organization" || progressOf(state) === null;
@@ -28,6 +31,7 @@ export interface FormsOptions {
 export class Forms {
   readonly #options: FormsOptions;
   readonly #ofStreams: Map<StreamName, ListShape>;
+  readonly ofStreams: ReadonlyMap<StreamName, ListShape>;
   /** Rows of the largest page of each stream that the service has returned in this run. */
   readonly #largest = new Map<StreamName, number>();
   /** Form of each stream before smaller pages were asked for in this run; null: pages of every size failed. */
@@ -40,11 +44,8 @@ export class Forms {
 
   constructor(stored: ReadonlyMap<StreamName, ListShape>, options: FormsOptions) {
     this.#ofStreams = new Map(stored);
+    this.ofStreams = this.#ofStreams;
     this.#options = options;
-  }
-
-  get ofStreams(): ReadonlyMap<StreamName, ListShape> {
-    return this.#ofStreams;
   }
 
   /** The stream's form; if unknown, the start form with the largest page. */
@@ -86,6 +87,12 @@ export class Forms {
 
   notePage(stream: StreamName, rows: number): void {
     this.#largest.set(stream, Math.max(this.largestPage(stream), rows));
+  }
+
+  /** Limit of attempts while smaller pages are tried; empty: the retry policy decides. */
+  attempts(stream: StreamName): { readonly maxAttempts?: number } {
+    const isTrying = this.#beforeSmaller.get(stream) != null && !this.ofStream(stream).settled;
+    return isTrying ? { maxAttempts: ATTEMPTS_A_SIZE } : {};
   }
 
   /** The stream's form before smaller pages were asked for; null: pages of every size failed; undefined: none were. */

@@ -39,15 +39,10 @@ export class OpenList {
     return effects;
   }
 
-  /** The event waits for its turn, which is the next one if it comes `first`. */
+  /** The event waits for its turn, which is the next one if it comes `first`. A list that waits to go on is not asked to twice. */
   later(event: Deciding, first = false): void {
     if (first) this.#waiting.unshift(event);
-    else this.#waiting.push(event);
-  }
-
-  /** True while the list waits to go on, so that it need not be asked to. */
-  get willGoOn(): boolean {
-    return this.#waiting.some(({ kind }) => kind === "go-on");
+    else if (event.kind !== "go-on" || !this.#waiting.some(({ kind }) => kind === "go-on")) this.#waiting.push(event);
   }
 
   /** Works through the events, one at a time: pages are committed together, and must not be decided about twice. */

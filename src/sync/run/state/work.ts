@@ -21,31 +21,28 @@ export class Work {
   readonly #rows: Map<string, number>;
   readonly #open = new Map<string, OpenList>();
   readonly #taken = new Set<string>();
-  readonly #embeddable: Set<StreamName>;
+  readonly #embeddable = new Set<StreamName>();
   #isPlanDue = false;
   /** Lists and records that are read now, by `stateKey`. */
   readonly open: ReadonlyMap<string, OpenList> = this.#open;
   /** Those that this run has begun or finished. */
   readonly taken: ReadonlySet<string> = this.#taken;
+  /**
+   * Lists whose records may come along with insights: those that this mirror holds whole and that are not read now. While a list is
+   * read, its pages are newer than embedded records; with a scope of its own, records outside would be embedded too.
+   */
+  readonly embeddable: ReadonlySet<string> = this.#embeddable;
 
   constructor({ rows, states }: Mirrored, choice: Pick<SyncOptions, "configured" | "rowScope">) {
     this.#choice = choice;
     this.#rows = new Map(rows);
     const isHeld = (state?: ScopeState) => state?.status === "idle" && state.walkedAt !== null;
     const held = ORGANIZATION_LISTS.filter((name) => isHeld(states.get(stateKey(name, ""))));
-    this.#embeddable = new Set(held.filter((name) => this.#mayComeAlong(name)));
+    for (const name of held) if (this.#mayComeAlong(name)) this.#embeddable.add(name);
   }
 
   #mayComeAlong(name: StreamName): boolean {
     return this.#choice.configured.includes(name) && !isScoped(this.#choice.rowScope, name);
-  }
-
-  /**
-   * Lists whose records may come along with insights: those that this mirror holds whole and that are not read now. While a list is
-   * read, its pages are newer than embedded records; with a scope of its own, records outside would be embedded too.
-   */
-  get embeddable(): ReadonlySet<string> {
-    return this.#embeddable;
   }
 
   /** Marks the candidates as taken, and returns those that no earlier plan of this run took. */

@@ -53,7 +53,6 @@ test("a publish that fails is a warning, and one that is under way is waited for
   const events: string[] = [];
   let publishes = 0;
   const committed = [{ inserted: 3, updated: 0, unchanged: 0, rejected: 0 }];
-  const inner = { commit: async () => committed, waiting: () => 0, waitingBytes: () => 0, setPaced: () => undefined };
   const warehouse = {
     publish: async () => {
       publishes += 1;
@@ -61,11 +60,10 @@ test("a publish that fails is a warning, and one that is under way is waited for
     },
   };
   const deps = { warehouse, clock, emit: (event: { kind: string; text?: string }) => events.push(event.text ?? "") };
-  const { committer, over } = publishFirstResults(inner, deps as never, 0);
-  const arrival = { loads: [], requests: [], states: [], bytes: 1 };
+  const { look, over } = publishFirstResults(deps as never, 0);
   for (const ms of [29_000, 1_000, 60_000, 30_000, 1_000]) {
     await clock.sleep(ms);
-    await committer.commit(arrival);
+    look(committed);
     await new Promise((resolve) => setImmediate(resolve));
   }
   expect(publishes).toBe(2);
@@ -75,6 +73,6 @@ test("a publish that fails is a warning, and one that is under way is waited for
   ]);
   await over();
   await clock.sleep(10_000_000);
-  await committer.commit(arrival);
+  look(committed);
   expect(publishes).toBe(2);
 });

@@ -103,7 +103,15 @@ export interface FakeService {
   answer(path: string, query: Readonly<Record<string, string>>): FakeAnswer;
   /** From now on answers as `before` says where it says something; null: as ever. */
   answerInstead(before: FakeOptions["before"] | null): void;
+  /** From now on gives this answer, or this status and an empty object, to requests for this path, or to such requests. */
+  answerWhere(where: string | RegExp | ((request: FakeRequest) => boolean), answer: FakeAnswer | number): void;
 }
+
+/** Credits that these requests cost. */
+export const paidOf = (log: FakeService["log"]): number => log.filter(({ status }) => status === 200).length;
+/** Ids of rows, sorted as texts. */
+export const idsOf = (rows: readonly Readonly<Record<string, unknown>>[]): string[] =>
+  rows.map(({ id }) => String(id)).sort();
 
 export const emptyData = (): FakeData => ({
   accounts: [],
@@ -153,7 +161,7 @@ export const createFakeService = (
   const usage = (): { usage?: Readonly<Record<string, unknown>> } => {
     if (options.usage !== undefined) return { usage: options.usage };
     if (options.credits === undefined) return {};
-    const used = log.filter((entry) => entry.status === 200).length + 1;
+    const used = paidOf(log) + 1;
     const remaining = Math.max(0, options.credits - used);
     return { usage: { limit: options.credits, used, remaining, resetsAt: written(periodEnd()) } };
   };
@@ -388,11 +396,21 @@ export const createFakeService = (
     answerInstead: (before) => {
       options = { ...options, before: before ?? (() => undefined) };
     },
-    spent: () => log.filter((entry) => entry.status === 200).length,
+    answerWhere: (where, answer) => {
+      const isIt = (request: FakeRequest) =>
+        typeof where === "function"
+          ? where(request)
+          : typeof where === "string"
+            ? request.path === where
+            : where.test(request.path);
+      const given = typeof answer === "number" ? { status: answer, body: {} } : answer;
+      options = { ...options, before: (request) => (isIt(request) ? given : undefined) };
+    },
+    spent: () => paidOf(log),
     answer: (path, query) => {
       requests += 1;
       const request = { path, query, number: requests };
-      const spent = log.filter((entry) => entry.status === 200).length;
+      const spent = paidOf(log);
       const answer =
         options.before?.(request) ??
         (options.credits !== undefined && spent >= options.credits

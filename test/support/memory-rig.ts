@@ -9,7 +9,6 @@ import { TABLE_NAMES, type TableName, tableSpec } from "../../src/catalog/tables
 import type { Clock } from "../../src/core/clock.ts";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { SyncResult } from "../../src/sync/run/run-sync.ts";
 import { fromDuck } from "../../src/warehouse/duckdb/duck-values.ts";
 import type { RequestRecord } from "../../src/warehouse/record/checkpoint.ts";
 import { DUCK_TYPES, duckCell } from "../../src/warehouse/record/convert-cell.ts";
@@ -17,18 +16,22 @@ import { joinExtra } from "../../src/warehouse/record/json-text.ts";
 import { afterTest } from "./after-test.ts";
 import { seededRandom } from "./chance.ts";
 import { startFakeServer } from "./fake-server.ts";
-import type { FakeService } from "./fake-service.ts";
+import { type FakeService, idsOf } from "./fake-service.ts";
 import { configOf as givenConfig } from "./given-config.ts";
 import { memoryJob } from "./memory-job.ts";
 import { createMemoryWarehouse } from "./memory-warehouse/memory-warehouse.ts";
 import type { MemoryRows } from "./memory-warehouse/rows.ts";
-import { hurriedClock } from "./sync-rig.ts";
+import { hurriedClock, type Synced, watched } from "./sync-rig.ts";
 
 export interface MemoryRig {
-  sync(request?: Partial<SyncRequest>, env?: Record<string, string>, signal?: AbortSignal): Promise<SyncResult>;
+  readonly service: FakeService;
+  readonly clock: Clock;
+  sync(request?: Partial<SyncRequest>, env?: Record<string, string>, signal?: AbortSignal): Promise<Synced>;
   readonly events: ProgressEvent[];
   /** These columns of a table's rows, in no order; `_extra` is one of them. */
   rows(table: TableName, ...columns: readonly string[]): readonly Readonly<Record<string, unknown>>[];
+  /** Ids of a table's rows, sorted as texts. */
+  ids(table: TableName): readonly string[];
   /** Rows of a query over the tables of `main`; memory keeps no history and no views. */
   query(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** The ledger of all runs. */
@@ -89,24 +92,29 @@ export const startMemoryRig = async (
       ...env,
       ...more,
     });
-  return {
-    sync: (request = {}, more = {}, signal = new AbortController().signal) =>
-      job(configOf(more), request, {
-        clock,
-        random,
-        emit: (event) => void events.push(event),
-        signal,
-        hardSignal: new AbortController().signal,
-        version: "0.0.0",
-        token: new Secret("test-token"),
-      }),
-    events,
-    rows: (table, ...columns) =>
-      [...rows.of(table).values()].map((row) =>
-        Object.fromEntries(
-          columns.map((column) => [column, column === "_extra" ? joinExtra(row.extra) : rows.cell(table, row, column)]),
-        ),
+  const context = (signal: AbortSignal) => ({
+    clock,
+    random,
+    emit: (event: ProgressEvent) => void events.push(event),
+    signal,
+    hardSignal: new AbortController().signal,
+    version: "0.0.0",
+    token: new Secret("test-token"),
+  });
+  const rowsOf: MemoryRig["rows"] = (table, ...columns) =>
+    [...rows.of(table).values()].map((row) =>
+      Object.fromEntries(
+        columns.map((column) => [column, column === "_extra" ? joinExtra(row.extra) : rows.cell(table, row, column)]),
       ),
+    );
+  return {
+    service,
+    clock,
+    sync: (request = {}, more = {}, signal = new AbortController().signal) =>
+      watched(service, () => job(configOf(more), request, context(signal))),
+    events,
+    rows: rowsOf,
+    ids: (table) => idsOf(rowsOf(table, "id")),
     query: (sql) => queryOver(rows, sql),
     requests: () => [...warehouse.requests.values()],
   };

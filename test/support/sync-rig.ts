@@ -7,7 +7,9 @@ import type { OpenAccess } from "../../jobs/service-access.ts";
 import { type SyncRequest, syncJob } from "../../jobs/sync.ts";
 import { type VerifyRequest, verifyJob } from "../../jobs/verify.ts";
 import type { Clock } from "../../src/core/clock.ts";
+import type { ErrorCode } from "../../src/core/errors.ts";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
+import type { SyncReport } from "../../src/core/report/sync-report.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
 import type { VerifyResult } from "../../src/sync/verify/verify.ts";
@@ -15,7 +17,7 @@ import { runQuery } from "../../src/warehouse/read/query.ts";
 import { afterTest } from "./after-test.ts";
 import { seededRandom } from "./chance.ts";
 import { startFakeServer } from "./fake-server.ts";
-import type { FakeService } from "./fake-service.ts";
+import { type FakeService, paidOf } from "./fake-service.ts";
 import { configOf as givenConfig } from "./given-config.ts";
 import { copyMigratedMirror } from "./migrated-mirror.ts";
 
@@ -45,10 +47,38 @@ export const simulatedClock = (start = Date.UTC(2026, 10, 21)): Clock => {
   };
 };
 
+/** What a sync came to, and what it asked the service for. */
+export interface Synced extends SyncResult {
+  /** Of its error; null: there is none. */
+  readonly code: ErrorCode | null;
+  /** Every stream of the report is complete. */
+  readonly complete: boolean;
+  readonly sent: FakeService["log"];
+  /** Credits that the service charged meanwhile. */
+  readonly paid: number;
+  /** What the report says of a stream. */
+  of(stream: string): SyncReport["streams"][number];
+}
+
+export const watched = async (service: FakeService, run: () => Promise<SyncResult>): Promise<Synced> => {
+  const from = service.log.length;
+  const { error, report } = await run();
+  const sent = service.log.slice(from);
+  const of = (name: string) => {
+    const found = report.streams.find(({ stream }) => stream === name);
+    if (found === undefined) throw new TypeError(`the report has no ${name}`);
+    return found;
+  };
+  const complete = report.streams.every((stream) => stream.complete);
+  return { error, report, code: error?.code ?? null, complete, sent, paid: paidOf(sent), of };
+};
+
 export interface SyncRig {
+  readonly service: FakeService;
+  readonly clock: Clock;
   readonly dataDir: string;
   readonly events: ProgressEvent[];
-  sync(request?: Partial<SyncRequest>, env?: Record<string, string>, signal?: AbortSignal): Promise<SyncResult>;
+  sync(request?: Partial<SyncRequest>, env?: Record<string, string>, signal?: AbortSignal): Promise<Synced>;
   verify(request?: Partial<VerifyRequest>): Promise<VerifyResult>;
   /** Rows of a query on the published snapshot. */
   rows(sql: string): Promise<readonly Record<string, unknown>[]>;
@@ -88,9 +118,12 @@ export const openSyncRig = async (
     ...(connect === undefined ? {} : { connect }),
   });
   return {
+    service,
+    clock,
     dataDir,
     events,
-    sync: (request = {}, more = {}, signal) => syncJob(configOf(more), request, context(signal)),
+    sync: (request = {}, more = {}, signal) =>
+      watched(service, () => syncJob(configOf(more), request, context(signal))),
     verify: (request = {}) =>
       verifyJob(
         configOf({}),

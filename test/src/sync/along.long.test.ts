@@ -2,7 +2,13 @@
 // company profiles. They refresh what is mirrored, and neither add, empty nor delete anything.
 import { expect, test } from "vitest";
 import { aCompany, aContact, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
+import {
+  changing,
+  createFakeService,
+  emptyData,
+  type FakeOptions,
+  type FakeService,
+} from "../../support/fake-service.ts";
 import { type SyncRig, simulatedClock, startSyncRig } from "../../support/sync-rig.ts";
 
 let rig: SyncRig;
@@ -41,8 +47,8 @@ test("an insight asks for all contacts and signals that it may bring, and refres
   await accountChanges(service);
   Object.assign(service.data.contacts[0] ?? {}, { email: "new@example.com" });
   Object.assign(service.data.signals[0] ?? {}, { subtype: "large" });
-  const { report, error } = await rig.sync();
-  expect([error, report.streams.every(({ complete }) => complete)]).toEqual([null, true]);
+  const { error, complete, of, paid } = await rig.sync();
+  expect([error, complete, paid]).toEqual([null, true, 4]);
   expect(insightsIn(service).at(-1)?.query).toMatchObject({
     include: "contacts,signals",
     contactsLimit: "100",
@@ -50,8 +56,7 @@ test("an insight asks for all contacts and signals that it may bring, and refres
   });
   expect(await rig.rows(email)).toEqual([{ email: "new@example.com" }]);
   expect(await rig.rows("select subtype from signals where id = 1")).toEqual([{ subtype: "large" }]);
-  expect(report.streams.find(({ stream }) => stream === "contacts")).toMatchObject({ updated: 1, credits: 1 });
-  expect(report.credits.spent).toBe(4);
+  expect(of("contacts")).toMatchObject({ updated: 1, credits: 1 });
 });
 
 test("a partial record empties no field, and one that the list has not returned is left to the list", async () => {
@@ -69,8 +74,7 @@ test("a partial record empties no field, and one that the list has not returned 
   await rig.sync();
   const rows = "select id, first_name, email, phone from contacts where id in ('p_1', 'p_9')";
   expect(await rig.rows(rows)).toEqual([{ id: "p_1", first_name: "Zoë", email: "new@example.com", phone: "1" }]);
-  const { report } = await rig.sync();
-  expect(report.streams.find(({ stream }) => stream === "contacts")).toMatchObject({ inserted: 1, complete: true });
+  expect((await rig.sync()).of("contacts")).toMatchObject({ inserted: 1, complete: true });
   expect(await rig.rows("select count(*) n from history.contacts where change = 'delete'")).toEqual([{ n: 0 }]);
 });
 
@@ -84,23 +88,18 @@ test("a version older than the mirrored one is not taken", async () => {
 });
 
 /** The service, but its insights embed signals with their full content, which its lists do not return. */
-const withEmbeddedContent = (service: FakeService): FakeService => ({
-  ...service,
-  answer: (path, query) => {
-    const answer = service.answer(path, query);
-    const { included } = answer.body as { included?: { signals?: readonly { id: number }[] } };
+const withEmbeddedContent = (service: FakeService): FakeService =>
+  changing(service, (_, answer) => {
+    const { included, ...body } = answer.body as { included?: { signals?: readonly { id: number }[] } };
     const signals = included?.signals?.map((row) => ({
       ...row,
       fullContent: service.data.signals.find(({ id }) => id === row.id)?.fullContent,
     }));
-    if (signals === undefined) return answer;
-    return { ...answer, body: { ...(answer.body as object), included: { ...included, signals } } };
-  },
-});
+    return signals === undefined ? answer : { ...answer, body: { ...body, included: { ...included, signals } } };
+  });
 
 const startWithContent = async (content: string) => {
-  const data = anOrganization(3);
-  const service = createFakeService(data, { maxPerPage: 50, overPage: "honest" });
+  const service = createFakeService(anOrganization(3), { maxPerPage: 50, overPage: "honest" });
   const env = { DUCKMIRROR_STREAMS: STREAMS, DUCKMIRROR_CONTENT: content };
   rig = await startSyncRig(withEmbeddedContent(service), env, clock);
   expect((await rig.sync()).error).toBeNull();
@@ -151,11 +150,8 @@ test("a service that refuses to embed is asked without, at no credit, and the re
 
 test("a refusal that names one kind of record gives up only that", async () => {
   const service = await start();
-  service.answerInstead(({ path, query }) =>
-    path === "/v1/account-insights" && query.include?.includes("contacts")
-      ? { status: 400, body: { error: "contacts cannot be embedded" } }
-      : undefined,
-  );
+  const named = { status: 400, body: { error: "contacts cannot be embedded" } };
+  service.answerWhere(({ path, query }) => /insights$/.test(path) && /contacts/.test(query.include ?? ""), named);
   expect((await rig.sync()).error).toBeNull();
   expect(insightsIn(service).at(-1)?.query).toMatchObject({ include: "signals", signalsLimit: "100" });
 });
@@ -168,12 +164,9 @@ test("lists that are not mirrored, or only in part, do not come along", async ()
 
 /** A service whose profile of c_1 embeds `included`. */
 const startWithCalls = async (included: Record<string, unknown>, env: Record<string, string> = {}) => {
-  const service = createFakeService(emptyData(), {
-    before: ({ path }) =>
-      path === "/v1/companies/by-input/c_1"
-        ? { status: 200, body: { data: aCompany("c_1"), included, meta: { requestId: "r" } } }
-        : undefined,
-  });
+  const service = createFakeService(emptyData());
+  const body = { data: aCompany("c_1"), included, meta: { requestId: "r" } };
+  service.answerWhere("/v1/companies/by-input/c_1", { status: 200, body });
   service.data.companies.push(aCompany("c_1"));
   service.data.lists.c_1 = { "earnings-calls": [7, 8].map((id) => ({ id, year: 2026, quarter: id - 6 })) };
   const streams = "companies,earnings_calls";
@@ -193,8 +186,11 @@ test("the analysis of the latest call comes with a profile and stays when the li
   ]);
   // The embedded call is one of the list's rows: the next reading of the list finds the counts equal.
   await clock.sleep(40 * DAY_MS);
-  const { report } = await rig.sync({ streams: ["earnings_calls"] });
-  expect(report.streams[0]).toMatchObject({ mode: "known", requests: 1, complete: true });
+  expect((await rig.sync({ streams: ["earnings_calls"] })).of("earnings_calls")).toMatchObject({
+    mode: "known",
+    requests: 1,
+    complete: true,
+  });
 });
 
 test("an analysis without its call is kept with the company", async () => {

@@ -31,26 +31,15 @@ const aService = (options: FakeOptions = {}, log: FakeService["log"] = []): Fake
 const pathOf = (stream: StreamName, companyId: string) =>
   routeOf(streamSpec(stream)).path.replace("{companyId}", companyId);
 
-/** Paths that a sync asks for. */
-const asked = async (service: FakeService, sync: () => Promise<unknown>): Promise<readonly string[]> => {
-  const before = service.log.length;
-  await sync();
-  return service.log.slice(before).map(({ path }) => path);
-};
-
 const FOLLOWING = { DUCKMIRROR_COMPANIES: "c_f.example" };
 
-const startAt = async (service: FakeService, env = FOLLOWING) => {
-  const clock = simulatedClock();
-  const started = await startMemoryRig(service, env, clock);
-  const { error } = await started.sync();
-  expect(error).toBeNull();
-  return { ...started, wait: (ms: number) => clock.sleep(ms) };
-};
-
-const startMirrored = async () => {
-  const service = aService();
-  return { ...(await startAt(service)), service };
+/** A mirror of the service; `asked`: paths that one more sync asks for. */
+const mirrored = async (service = aService(), env = FOLLOWING) => {
+  const rig = await startMemoryRig(service, env, simulatedClock());
+  expect((await rig.sync()).error).toBeNull();
+  const asked = async (request: Parameters<typeof rig.sync>[0] = {}) =>
+    (await rig.sync(request)).sent.map(({ path }) => path);
+  return { ...rig, asked, wait: (ms: number) => rig.clock.sleep(ms) };
 };
 
 test("the streams that say so are these", () => {
@@ -67,31 +56,31 @@ test("the streams that say so are these", () => {
 });
 
 test("each of them is left alone before its age, asked for once after it, and by --full at once", async () => {
-  const { service, sync, wait } = await startMirrored();
+  const { asked, wait } = await mirrored();
   const of = (paths: readonly string[]) => BY_AGE.filter((stream) => paths.includes(pathOf(stream, "c_f")));
   let age = 0;
   for (const next of [...new Set(BY_AGE.map((stream) => streamSpec(stream).maxAgeMs))].sort((a, b) => a - b)) {
     const due = BY_AGE.filter((stream) => streamSpec(stream).maxAgeMs === next);
     const young = BY_AGE.filter((stream) => streamSpec(stream).maxAgeMs >= next);
     await wait(next - HOUR - age);
-    expect(of(await asked(service, sync)).filter((stream) => young.includes(stream))).toEqual([]);
+    expect(of(await asked()).filter((stream) => young.includes(stream))).toEqual([]);
     await wait(2 * HOUR);
     age = next + HOUR;
-    const paths = await asked(service, sync);
+    const paths = await asked();
     expect(of(paths).filter((stream) => young.includes(stream))).toEqual(due);
     for (const stream of due) expect(paths.filter((path) => path === pathOf(stream, "c_f"))).toHaveLength(1);
   }
-  expect(of(await asked(service, sync))).toEqual([]);
-  expect(of(await asked(service, () => sync({ full: true })))).toEqual(BY_AGE);
+  expect(of(await asked())).toEqual([]);
+  expect(of(await asked({ full: true }))).toEqual(BY_AGE);
 });
 
 test.each(BY_AGE)("%s is asked for when it is named with --full", async (stream) => {
-  const { service, sync } = await startMirrored();
-  expect(await asked(service, () => sync({ streams: [stream], full: true }))).toContain(pathOf(stream, "c_f"));
+  const { asked } = await mirrored();
+  expect(await asked({ streams: [stream], full: true })).toContain(pathOf(stream, "c_f"));
 });
 
 test("a followed company's profile takes over what changed", async () => {
-  const { service, sync, wait, query } = await startMirrored();
+  const { service, sync, wait, query } = await mirrored();
   Object.assign(service.data.companies[1] ?? {}, { name: "Renamed" });
   await wait(31 * 24 * HOUR);
   await sync();
@@ -99,58 +88,56 @@ test("a followed company's profile takes over what changed", async () => {
 });
 
 test("a tracked company comes with its account: no credit is spent on it by age", async () => {
-  const { service, sync, wait } = await startMirrored();
+  const { asked, wait } = await mirrored();
   await wait(31 * 24 * HOUR);
-  expect(await asked(service, sync)).not.toContain("/v1/companies/c_1");
-  expect(await asked(service, () => sync({ full: true }))).not.toContain("/v1/companies/c_1");
+  expect(await asked()).not.toContain("/v1/companies/c_1");
+  expect(await asked({ full: true })).not.toContain("/v1/companies/c_1");
   // Nothing else brings it along in such a run.
-  expect(await asked(service, () => sync({ streams: ["companies"], full: true }))).toContain("/v1/companies/c_1");
+  expect(await asked({ streams: ["companies"], full: true })).toContain("/v1/companies/c_1");
 });
 
 test("a tracked company that the service does not embed although asked is refreshed by age", async () => {
-  const service = aService({ included: "none" });
-  const { sync, wait } = await startAt(service);
+  const { service, asked, wait } = await mirrored(aService({ included: "none" }));
   expect(service.log.map(({ path }) => path)).toContain("/v1/companies/c_1");
-  expect(await asked(service, sync)).not.toContain("/v1/companies/c_1");
+  expect(await asked()).not.toContain("/v1/companies/c_1");
   await wait(31 * 24 * HOUR);
-  expect(await asked(service, sync)).toContain("/v1/companies/c_1");
+  expect(await asked()).toContain("/v1/companies/c_1");
 });
 
 test("so is one that a followed input also names", async () => {
-  const service = aService({ included: "none" });
-  const { sync, wait, query } = await startAt(service, { DUCKMIRROR_COMPANIES: "c_1.example" });
+  const env = { DUCKMIRROR_COMPANIES: "c_1.example" };
+  const { service, asked, wait, query } = await mirrored(aService({ included: "none" }), env);
   Object.assign(service.data.companies[0] ?? {}, { name: "Renamed" });
-  expect(await asked(service, sync)).not.toContain("/v1/companies/c_1");
+  expect(await asked()).not.toContain("/v1/companies/c_1");
   await wait(31 * 24 * HOUR);
-  expect(await asked(service, sync)).toContain("/v1/companies/c_1");
+  expect(await asked()).toContain("/v1/companies/c_1");
   expect(await query("select name from companies")).toEqual([{ name: "Renamed" }]);
-  expect(await asked(service, () => sync({ full: true }))).toContain("/v1/companies/c_1");
+  expect(await asked({ full: true })).toContain("/v1/companies/c_1");
 });
 
 test("so is one that the service embedded at first, and does not any more", async () => {
-  const { service, sync } = await startMirrored();
+  const { service, asked } = await mirrored();
   service.options = { ...service.options, included: "none" };
-  await sync({ full: true });
-  expect(await asked(service, () => sync({ full: true }))).toContain("/v1/companies/c_1");
+  await asked({ full: true });
+  expect(await asked({ full: true })).toContain("/v1/companies/c_1");
 });
 
 test("a list whose end nothing proves is read again by age, and not in every sync", async () => {
-  const beyondEnd = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
-    path.endsWith("/job-openings") && Number(query.page) > 1 ? { status: 400, body: {} } : undefined;
-  const service = aService({ totals: false, before: beyondEnd });
-  const { sync, wait } = await startAt(service);
+  const service = aService({ totals: false });
+  service.answerWhere(({ path, query }) => path.endsWith("/job-openings") && Number(query.page) > 1, 400);
+  const { asked, wait } = await mirrored(service);
   const path = "/v1/companies/c_f/job-openings";
-  expect(await asked(service, sync)).not.toContain(path);
+  expect(await asked()).not.toContain(path);
   await wait(streamSpec("job_openings").maxAgeMs + HOUR);
-  expect(await asked(service, sync)).toContain(path);
+  expect(await asked()).toContain(path);
 });
 
 test("an input that the service does not know is asked for again by --full", async () => {
   const service = aService();
   service.data.companies.pop();
-  const { sync, query } = await startAt(service);
+  const { asked, sync, query } = await mirrored(service);
   service.data.companies.push(aCompany("c_f"));
-  expect(await asked(service, sync)).not.toContain("/v1/companies/by-input/c_f.example");
+  expect(await asked()).not.toContain("/v1/companies/by-input/c_f.example");
   await sync({ full: true });
   expect(await query("select company_id, status from company_inputs")).toEqual([
     { company_id: "c_f", status: "found" },

@@ -1,31 +1,18 @@
 // Credits of a sync: counted, limited, never exceeded. Shows P14 and P15.
 import { expect, test } from "vitest";
 import { anOrganization } from "../../support/fake-data.ts";
-import { createFakeService, type FakeService } from "../../support/fake-service.ts";
+import { createFakeService } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
 import { startSyncRig } from "../../support/sync-rig.ts";
 
-const started = async (service: FakeService, env: Record<string, string> = {}) => {
-  const rig = await startMemoryRig(service, env);
-  return rig;
-};
-
-const startedInFiles = async (service: FakeService, env: Record<string, string> = {}) => {
-  const rig = await startSyncRig(service, env);
-  return rig;
-};
-
 test("a run never spends more than --max-credits, ends with exit code 4, and the next one goes on from there", async () => {
   const service = createFakeService(anOrganization(6), { maxPerPage: 6 });
-  const rig = await started(service, { DUCKMIRROR_MAX_CREDITS: "9" });
-  let runs = 0;
-  for (let error: { exitCode: number } | null = { exitCode: 4 }; error !== null; runs++) {
-    const before = service.spent();
-    const result = await rig.sync();
-    error = result.error;
-    expect(service.spent() - before).toBeLessThanOrEqual(9);
-    expect(result.report.credits.spent).toBe(service.spent() - before);
-    if (error !== null) expect(error.exitCode).toBe(4);
+  const rig = await startMemoryRig(service, { DUCKMIRROR_MAX_CREDITS: "9" });
+  for (let runs = 0, isOver = false; !isOver; runs++) {
+    const { error, report, paid } = await rig.sync();
+    isOver = error === null;
+    expect(paid).toBeLessThanOrEqual(9);
+    expect([report.credits.spent, error?.exitCode ?? 4]).toEqual([paid, 4]);
     expect(runs).toBeLessThan(20);
   }
   const urls = service.log
@@ -39,11 +26,9 @@ test("a run never spends more than --max-credits, ends with exit code 4, and the
 
 test("on a free plan the most valuable pages come first and the next period goes on", async () => {
   const service = createFakeService(anOrganization(300), { maxPerPage: 100, credits: 100 });
-  const rig = await started(service);
+  const rig = await startMemoryRig(service);
   const { error, report } = await rig.sync();
-  expect(error?.code).toBe("QUOTA_SPENT");
-  expect(error?.exitCode).toBe(4);
-  expect(report.status).toBe("stopped");
+  expect([error?.code, error?.exitCode, report.status]).toEqual(["QUOTA_SPENT", 4, "stopped"]);
   // The user sees when the rest can be had.
   const until = Date.parse(report.credits.resets_at ?? "");
   expect(rig.events).toContainEqual({ kind: "waiting", why: "quota", until, stream: null });
@@ -67,7 +52,7 @@ test.each([
   ["1e300", { limit: 1e300, used: 5, remaining: 1e300, resetsAt: null }],
 ])("a service that writes %s for no limit is mirrored completely, and nothing counts as used up", async (_, usage) => {
   const service = createFakeService(anOrganization(6), { maxPerPage: 50, usage });
-  const rig = await started(service);
+  const rig = await startMemoryRig(service);
   const { error, report } = await rig.sync();
   expect(error).toBeNull();
   expect(report.credits).toMatchObject({ spent: service.spent(), remaining: null, limit: null });
@@ -81,27 +66,26 @@ test.each([
 
 test("a 429 that gives no reason ends the run at once if the last report left no credits", async () => {
   const service = createFakeService(anOrganization(20), { maxPerPage: 10, credits: 10 });
-  const rig = await started(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals", DUCKMIRROR_CONCURRENCY: "1" });
-  expect((await rig.sync()).error?.code).toBe("QUOTA_SPENT");
-  const bare = { status: 429, body: {} };
-  service.answerInstead(() => bare);
-  const before = service.log.length;
-  const { error } = await rig.sync();
+  const rig = await startMemoryRig(service, {
+    DUCKMIRROR_STREAMS: "accounts,contacts,signals",
+    DUCKMIRROR_CONCURRENCY: "1",
+  });
+  expect((await rig.sync()).code).toBe("QUOTA_SPENT");
+  service.answerWhere(/./, 429);
+  const { error, sent } = await rig.sync();
   expect([error?.code, error?.exitCode]).toEqual(["QUOTA_SPENT", 4]);
-  expect(service.log.length - before).toBeLessThanOrEqual(3);
+  expect(sent.length).toBeLessThanOrEqual(3);
 });
 
 test("a service that refuses for lack of credits stops the run as budget, not as failure", async () => {
   const service = createFakeService(anOrganization(3), { credits: 100 });
-  service.answerInstead(({ number }) =>
-    number > 6 ? { status: 402, body: { error: "payment required" } } : undefined,
-  );
-  const rig = await started(service);
+  service.answerWhere(({ number }) => number > 6, 402);
+  const rig = await startMemoryRig(service);
   const { error, report } = await rig.sync();
   expect(error?.exitCode).toBe(4);
   expect(report.streams.some((stream) => stream.status === "failed")).toBe(false);
   // The next one hears nothing but refusals, and still knows from the last one when there are credits again.
-  service.answerInstead(() => ({ status: 402, body: { error: "payment required" } }));
+  service.answerWhere(/./, 402);
   const events = rig.events.length;
   const next = await rig.sync();
   const resetsAt = report.credits.resets_at ?? "";
@@ -112,23 +96,22 @@ test("a service that refuses for lack of credits stops the run as budget, not as
 
 test("a stream whose every list fails alike is reported in a few lines, and the ledger has each failure", async () => {
   const service = createFakeService(anOrganization(12));
-  service.answerInstead(({ path }) => (path.endsWith("/filings") ? { status: 418, body: "no" } : undefined));
-  const rig = await started(service);
-  expect((await rig.sync()).error?.code).toBe("STREAMS_FAILED");
+  service.answerWhere(/\/filings$/, 418);
+  const rig = await startMemoryRig(service);
+  expect((await rig.sync()).code).toBe("STREAMS_FAILED");
   const failures = rig.requests().filter(({ stream, status }) => stream === "filings" && status === 418);
   expect(failures.length).toBeGreaterThan(6);
   const told = rig.events.flatMap((event) =>
     event.kind === "note" && event.text.includes("filings") ? [event.text] : [],
   );
-  expect(told).toHaveLength(6);
-  expect(told.at(-1)).toBe(
-    "filings: further failures like this one (REQUEST_FAILED) are not listed; sync.requests has each of them.",
-  );
+  const last =
+    "filings: further failures like this one (REQUEST_FAILED) are not listed; sync.requests has each of them.";
+  expect([told.length, told.at(-1)]).toEqual([6, last]);
 });
 
 test("the last reading of the quota counts every credit of the run, those of the usage routes as well", async () => {
   const service = createFakeService(anOrganization(4), { maxPerPage: 5, credits: 5000 });
-  const rig = await startedInFiles(service);
+  const rig = await startSyncRig(service);
   for (let run = 0; run < 2; run++) {
     const { error } = await rig.sync({ full: run > 0 });
     expect(error).toBeNull();
@@ -146,14 +129,14 @@ test("the last reading of the quota counts every credit of the run, those of the
 
 test("a limit that no column holds is no limit, and is not lost", async () => {
   const usage = { limit: 1e300, used: 5, remaining: 1e300, resetsAt: null };
-  const rig = await startedInFiles(createFakeService(anOrganization(1), { usage }));
+  const rig = await startSyncRig(createFakeService(anOrganization(1), { usage }));
   expect((await rig.sync()).error).toBeNull();
   const kept = `SELECT "limit", (_extra->>'$.limit')::DOUBLE AS written FROM usage_snapshots WHERE source = 'usage'`;
   expect(await rig.rows(kept)).toEqual([{ limit: null, written: 1e300 }]);
 });
 
 test("each answer is stored with the id that the service gave it and its interface's version, as a support ticket needs them", async () => {
-  const rig = await startedInFiles(createFakeService(anOrganization(1)), { DUCKMIRROR_STREAMS: "accounts" });
+  const rig = await startSyncRig(createFakeService(anOrganization(1)), { DUCKMIRROR_STREAMS: "accounts" });
   expect((await rig.sync()).error).toBeNull();
   const answers = "SELECT DISTINCT service_request_id, api_version FROM sync.requests WHERE stream = 'accounts'";
   expect(await rig.rows(answers)).toEqual([{ service_request_id: "r1", api_version: "1.0.0" }]);
@@ -162,7 +145,7 @@ test("each answer is stored with the id that the service gave it and its interfa
 test("where only the usage routes tell the quota, the report counts on from their last figure", async () => {
   // Such a service says 999 in GET /v1/usage, and nothing in its other responses.
   const service = createFakeService(anOrganization(2));
-  const rig = await started(service);
+  const rig = await startMemoryRig(service);
   const first = await rig.sync();
   const asked = service.log.findLastIndex(({ path }) => path === "/v1/usage");
   const since = service.log.slice(asked + 1).filter(({ status }) => status === 200).length;

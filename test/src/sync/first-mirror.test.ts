@@ -1,56 +1,36 @@
 // The first mirror, and an unchanged sync after it, of services that differ. Shows P16 and P23.
 import { expect, test } from "vitest";
-import type { TableName } from "../../../src/catalog/tables.ts";
 import { anOrganization } from "../../support/fake-data.ts";
 import { changing, createFakeService, type FakeOptions, type FakeService } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
 import { startSyncRig } from "../../support/sync-rig.ts";
 
-const TABLES = {
-  accounts: "accounts",
-  contacts: "contacts",
-  signals: "signals",
-  companies: "companies",
-  owners: "owners",
-  news: "news_articles",
-  jobs: "job_openings",
-  calls: "earnings_calls",
-  filings: "filings",
-  insights: "account_insights",
-} as const satisfies Record<string, TableName>;
+/** Rows of each table for six accounts. */
 const SIX = {
-  accounts: 6,
-  contacts: 24,
-  signals: 36,
-  companies: 6,
-  owners: 3,
-  news: 12,
-  jobs: 18,
-  calls: 3,
-  filings: 3,
-  insights: 6,
+  ...{ accounts: 6, contacts: 24, signals: 36, companies: 6, owners: 3, news_articles: 12, job_openings: 18 },
+  ...{ earnings_calls: 3, filings: 3, account_insights: 6 },
 };
+const LISTS = ["news_articles", "job_openings", "earnings_calls", "filings"] as const;
+const TABLES = ["accounts", "contacts", "signals", "companies", "owners", ...LISTS, "account_insights"] as const;
 
 type Counts = Readonly<Record<string, unknown>>;
 
 const inMemory = async (service: FakeService, env: Record<string, string> = {}) => {
   const rig = await startMemoryRig(service, env);
   const counts = async (): Promise<Counts> =>
-    Object.fromEntries(Object.entries(TABLES).map(([name, table]) => [name, rig.rows(table).length]));
+    Object.fromEntries(TABLES.map((table) => [table, rig.rows(table).length]));
   return { ...rig, counts };
 };
 
 const inFiles = async (service: FakeService) => {
   const rig = await startSyncRig(service);
-  const columns = Object.entries(TABLES).map(([name, table]) => `(SELECT count(*) FROM ${table}) AS ${name}`);
-  const counts = async (): Promise<Counts> => (await rig.rows(`SELECT ${columns.join(", ")}`))[0] ?? {};
-  return { ...rig, counts };
+  const columns = TABLES.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`);
+  return { ...rig, counts: async () => (await rig.rows(`SELECT ${columns.join(", ")}`))[0] ?? {} };
 };
 
 const expectSix = async ({ sync, counts }: Pick<Awaited<ReturnType<typeof inMemory>>, "sync" | "counts">) => {
   const { report, error } = await sync();
-  expect(error).toBeNull();
-  expect(report.status).toBe("done");
+  expect([error, report.status]).toEqual([null, "done"]);
   expect(await counts()).toEqual(SIX);
 };
 
@@ -60,29 +40,22 @@ const mirrored = async (service: FakeService) => {
   return rig;
 };
 
-const paidUrls = (service: FakeService): readonly string[] =>
-  service.log
-    .filter((entry) => entry.status === 200)
-    .map((entry) => `${entry.path}?${new URLSearchParams(entry.query)}`);
-
 test("a first mirror of an unchanged source spends one credit per page and fetches no page twice", async () => {
   const service = createFakeService(anOrganization(6), { maxPerPage: 10, credits: 1000 });
   await mirrored(service);
-  const history = service.log.filter((entry) => entry.path === "/v1/usage/requests" && entry.status === 200);
+  const paid = service.log.filter(({ status }) => status === 200);
+  const history = paid.filter(({ path }) => path === "/v1/usage/requests").length;
   // accounts 1, contacts 3, signals 4, counts 1, four lists and one insight for each of six companies, usage and limits 2.
-  expect(service.spent() - history.length).toBe(1 + 3 + 4 + 1 + 24 + 6 + 2);
+  expect(paid.length - history).toBe(1 + 3 + 4 + 1 + 24 + 6 + 2);
   // The request history grows by the requests that read it.
-  expect(history.length).toBeLessThanOrEqual(Math.ceil(service.log.length / 10));
-  const urls = paidUrls(service);
-  expect(new Set(urls).size).toBe(urls.length);
+  expect(history).toBeLessThanOrEqual(Math.ceil(service.log.length / 10));
+  expect(new Set(paid.map(({ path, query }) => `${path}?${new URLSearchParams(query)}`)).size).toBe(paid.length);
 });
 
 test("a second sync right after a complete one costs one credit per organization list and none per company", async () => {
-  const service = createFakeService(anOrganization(6), { maxPerPage: 10, credits: 1000 });
-  const { sync } = await mirrored(service);
-  const before = service.log.length;
-  const { report } = await sync();
-  expect(service.log.slice(before).map((entry) => entry.path)).toEqual(["/v1/accounts", "/v1/contacts", "/v1/signals"]);
+  const { sync } = await mirrored(createFakeService(anOrganization(6), { maxPerPage: 10, credits: 1000 }));
+  const { report, sent } = await sync();
+  expect(sent.map(({ path }) => path)).toEqual(["/v1/accounts", "/v1/contacts", "/v1/signals"]);
   expect(report.streams.filter((stream) => stream.inserted + stream.updated + stream.deleted > 0)).toEqual([]);
 });
 
@@ -122,7 +95,7 @@ for (const [what, options, startRig] of shapes) {
     // Owners exist only embedded; companies are fetched one by one instead.
     const { error } = await rig.sync();
     expect(error).toBeNull();
-    expect(await rig.counts()).toMatchObject({ accounts: 6, companies: 6, jobs: 18, insights: 6 });
+    expect(await rig.counts()).toMatchObject({ accounts: 6, companies: 6, job_openings: 18, account_insights: 6 });
   });
 }
 
@@ -152,10 +125,7 @@ test("an organization without Full Access mirrors the companies it follows", asy
     { input: "unknown.example", company_id: null, status: "not_found" },
   ]);
   expect(rig.rows("job_openings")).toHaveLength(6);
-  const before = service.log.length;
-  await rig.sync();
-  const paths = service.log.slice(before).map((entry) => entry.path);
-  expect(paths).toEqual([]);
+  expect((await rig.sync()).sent).toEqual([]);
 });
 
 test("opt-in content comes with the lists, and full signal texts by one request each", async () => {
@@ -171,9 +141,7 @@ test("opt-in content comes with the lists, and full signal texts by one request 
   expect(texts).toHaveLength(6);
   expect(contents()).toHaveLength(12);
   expect(service.log.filter((entry) => /^\/v1\/signals\/\d+$/.test(entry.path))).toHaveLength(12);
-  const before = service.spent();
-  await rig.sync();
-  expect(service.spent() - before).toBe(3);
+  expect((await rig.sync()).paid).toBe(3);
   expect(contents()).toHaveLength(12);
 });
 
@@ -187,32 +155,27 @@ test.each([
   async (status, name, list, accounts) => {
     const data = anOrganization(accounts);
     const length = name === "accounts" ? accounts : 2;
-    const before: FakeOptions["before"] = ({ path, query }) =>
-      path === list && Number(query.page) * Number(query.perPage) > length && Number(query.page) > 1
-        ? { status, body: {} }
-        : undefined;
-    const service = createFakeService(data, { maxPerPage: 10, overPage: "clamp", totals: false, before });
+    const service = createFakeService(data, { maxPerPage: 10, overPage: "clamp", totals: false });
+    service.answerWhere(
+      ({ path, query: { page, perPage } }) =>
+        path === list && Number(page) > 1 && Number(page) * Number(perPage) > length,
+      status,
+    );
     const rig = await inMemory(service);
+    const rows = { accounts, news_articles: 2 * accounts, job_openings: 3 * accounts, account_insights: accounts };
     for (const full of [false, true, false]) {
-      const { report, error } = await rig.sync({ full });
-      expect([error, report.streams.find(({ stream }) => stream === name)?.complete]).toEqual([null, false]);
-      expect(await rig.counts()).toMatchObject({
-        accounts,
-        news: 2 * accounts,
-        jobs: 3 * accounts,
-        insights: accounts,
-      });
+      const { of, error } = await rig.sync({ full });
+      expect([error, of(name).complete]).toEqual([null, false]);
+      expect(await rig.counts()).toMatchObject(rows);
     }
-    expect(service.log.filter(({ path, status: of }) => path === list && of === status)).not.toEqual([]);
+    expect(service.log.filter(({ path, status: answered }) => path === list && answered === status)).not.toEqual([]);
   },
 );
 
 test("without counts, a 404 to a page within a list of the organization fails its stream and deletes nothing", async () => {
   const service = createFakeService(anOrganization(6), { maxPerPage: 10, overPage: "clamp", totals: false });
   const { sync, counts } = await mirrored(service);
-  service.answerInstead(({ path, query }) =>
-    path === "/v1/contacts" && Number(query.page) === 1 ? { status: 404, body: {} } : undefined,
-  );
+  service.answerWhere(({ path, query }) => path === "/v1/contacts" && Number(query.page) === 1, 404);
   const { error } = await sync({ full: true });
   expect([error?.code, error?.context.streams]).toEqual(["STREAMS_FAILED", "contacts"]);
   expect(await counts()).toEqual(SIX);
@@ -220,25 +183,18 @@ test("without counts, a 404 to a page within a list of the organization fails it
 
 test("without usage routes all else is mirrored, and the error is no doubt about the address", async () => {
   const service = createFakeService(anOrganization(3), { maxPerPage: 50 });
-  service.answerInstead(({ path }) =>
-    path.startsWith("/v1/usage") ? { status: 404, body: { message: "no route" } } : undefined,
-  );
+  service.answerWhere(/^\/v1\/usage/, { status: 404, body: { message: "no route" } });
   const rig = await inMemory(service);
-  const { report, error } = await rig.sync();
+  const { of, error } = await rig.sync();
   expect(error).toMatchObject({ code: "STREAMS_FAILED", exitCode: 5, context: { streams: "usage" } });
-  expect(report.streams.find(({ stream }) => stream === "usage")?.error).toMatch(
-    /^ROUTE_MISSING: .*status 404, .*no route/,
-  );
+  expect(of("usage").error).toMatch(/^ROUTE_MISSING: .*status 404, .*no route/);
   expect(JSON.stringify(rig.events)).toContain("leave its stream out of the setting `streams`");
 });
 
 test("a service that refuses to group its usage is asked without", async () => {
   const service = createFakeService(anOrganization(1));
-  service.answerInstead(({ path, query }) =>
-    path === "/v1/usage" && query.groupBy !== undefined ? { status: 400, body: "" } : undefined,
-  );
+  service.answerWhere(({ path, query }) => path === "/v1/usage" && query.groupBy !== undefined, 400);
   const rig = await inMemory(service);
-  const { error } = await rig.sync();
-  expect(error).toBeNull();
+  expect((await rig.sync()).error).toBeNull();
   expect(rig.rows("usage_snapshots", "source").filter(({ source }) => source === "usage")).toHaveLength(1);
 });

@@ -3,16 +3,16 @@
 import { expect, test } from "vitest";
 import { aCompany, anOrganization } from "../../support/fake-data.ts";
 import { changing, counting, createFakeService, type FakeService } from "../../support/fake-service.ts";
-import { hurriedClock, startSyncRig } from "../../support/sync-rig.ts";
+import { type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
 
 type Body = Record<string, unknown>;
 
-const start = async (service: FakeService, env: Record<string, string> = {}) => {
-  const clock = hurriedClock();
-  const rig = await startSyncRig(service, env, clock);
-  return { rig, clock };
+/** A mirror after its first sync. */
+const mirrored = async (service: FakeService, env: Record<string, string>) => {
+  const rig = await startSyncRig(service, env);
+  await rig.sync();
+  return rig;
 };
-
 const shortened = ({ id, name, domain }: Body): Body => ({ id, name, domain });
 
 /** Lists embed companies with three fields. */
@@ -26,95 +26,80 @@ const withShortCompanies = (service: FakeService): FakeService =>
 const profiles = (service: FakeService) =>
   service.log.filter(({ path }) => /^\/v1\/companies\/[^/]+$/.test(path)).length;
 
+const COMPANIES = { DUCKMIRROR_STREAMS: "accounts,companies" };
+
 test("companies that accounts embed with three fields are read by id, and complete only then", async () => {
   const service = createFakeService(anOrganization(12));
-  const { rig } = await start(withShortCompanies(service), { DUCKMIRROR_STREAMS: "accounts,companies" });
-  const { report } = await rig.sync({}, { DUCKMIRROR_MAX_CREDITS: "4" });
-  expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ complete: false });
-  await rig.sync();
+  const { sync, rows } = await startSyncRig(withShortCompanies(service), COMPANIES);
+  expect((await sync({}, { DUCKMIRROR_MAX_CREDITS: "4" })).of("companies").complete).toBe(false);
+  await sync();
   expect(profiles(service)).toBe(12);
-  expect(await rig.rows("SELECT count(description)::INT AS n FROM companies")).toEqual([{ n: 12 }]);
-  expect((await rig.sync()).report.streams.every(({ complete }) => complete)).toBe(true);
-  expect(profiles(service)).toBe(12);
+  expect(await rows("SELECT count(description)::INT AS n FROM companies")).toEqual([{ n: 12 }]);
+  expect([(await sync()).complete, profiles(service)]).toEqual([true, 12]);
 });
 
 test("one profile is read where no company has a field, and none where each field is filled somewhere", async () => {
   const whole = createFakeService(anOrganization(6));
-  await (await start(whole, { DUCKMIRROR_STREAMS: "accounts,companies" })).rig.sync();
+  await mirrored(whole, COMPANIES);
   expect(profiles(whole)).toBe(0);
   const data = anOrganization(6);
   data.companies = data.companies.map(({ id }) => aCompany(String(id), { fiscalYearInfo: null }));
   const lacking = createFakeService(data);
-  const { rig } = await start(lacking, { DUCKMIRROR_STREAMS: "accounts,companies" });
-  for (let sync = 0; sync < 3; sync++)
-    expect((await rig.sync()).report.streams.every(({ complete }) => complete)).toBe(true);
+  const { sync } = await startSyncRig(lacking, COMPANIES);
+  for (const _ of [1, 2, 3]) expect((await sync()).complete).toBe(true);
   expect(profiles(lacking)).toBe(1);
 });
 
 test("an insight stays when the service answers 200 with an error, and is asked for again", async () => {
   const service = createFakeService(anOrganization(3));
-  let fails = false;
-  const failing = changing(service, (path, answer) =>
-    fails && path === "/v1/account-insights"
-      ? { status: 200, body: { status: "error", message: "upstream timed out" } }
-      : answer,
-  );
-  const { rig, clock } = await start(failing, { DUCKMIRROR_STREAMS: "accounts,account_insights" });
-  await rig.sync();
-  fails = true;
+  const { sync, rows, clock } = await mirrored(service, { DUCKMIRROR_STREAMS: "accounts,account_insights" });
+  service.answerWhere("/v1/account-insights", {
+    status: 200,
+    body: { status: "error", message: "upstream timed out" },
+  });
   const insights = () =>
-    rig.rows("SELECT account_id, status, CAST(summary AS VARCHAR) AS summary FROM account_insights ORDER BY 1");
+    rows("SELECT account_id, status, CAST(summary AS VARCHAR) AS summary FROM account_insights ORDER BY 1");
   const before = await insights();
   expect(before).toHaveLength(3);
-  const { error, report } = await rig.sync({ full: true });
-  expect(error?.code).toBe("STREAMS_FAILED");
-  expect(report.streams.find(({ stream }) => stream === "account_insights")).toMatchObject({ complete: false });
+  const { code, of } = await sync({ full: true });
+  expect([code, of("account_insights").complete]).toEqual(["STREAMS_FAILED", false]);
   expect(await insights()).toEqual(before);
-  fails = false;
+  service.answerInstead(null);
   await clock.sleep(7 * 86_400_000);
-  expect((await rig.sync()).report.streams.every(({ complete }) => complete)).toBe(true);
+  expect((await sync()).complete).toBe(true);
   expect(await insights()).toEqual(before);
 });
 
+const CONTENT = { DUCKMIRROR_STREAMS: "signals", DUCKMIRROR_CONTENT: "fullContent" };
+
 test("a signal whose detail answers 404 once keeps asking for its content, and is not complete without it", async () => {
   const service = createFakeService(anOrganization(3));
-  const late = new Set(["/v1/signals/10", "/v1/signals/21"]);
-  const lagging = changing(service, (path, answer) =>
-    late.has(path) ? { status: 404, body: { message: "no such signal" } } : answer,
-  );
-  const env = { DUCKMIRROR_STREAMS: "signals", DUCKMIRROR_CONTENT: "fullContent" };
-  const { rig, clock } = await start(lagging, env);
-  const asked = () => service.log.filter(({ path }) => late.has(path)).length;
-  const sync = async (request = {}) => {
-    const { error, report } = await rig.sync(request);
-    const { complete, reason } = report.streams.find(({ stream }) => stream === "signals") ?? {};
-    return [error?.code ?? null, complete, reason];
+  const isLate = (path: string) => path === "/v1/signals/10" || path === "/v1/signals/21";
+  service.answerWhere(({ path }) => isLate(path), 404);
+  const { sync, rows, clock } = await startSyncRig(service, CONTENT);
+  const read = async (request = {}) => {
+    const { error, of, sent } = await sync(request);
+    const { complete, reason } = of("signals");
+    return { error, complete, reason, asked: sent.filter(({ path }) => isLate(path)).length };
   };
-  const open = [null, false, "the service does not return the content of 2 signals yet"];
-  expect(await sync()).toEqual(open);
-  expect(asked()).toBe(2);
-  expect(await sync()).toEqual(open);
-  expect(await sync()).toEqual(open);
-  expect(asked()).toBe(4);
-  expect(await sync({ full: true })).toEqual(open);
-  expect(asked()).toBe(6);
-  late.clear();
+  const open = { error: null, complete: false, reason: "the service does not return the content of 2 signals yet" };
+  expect(await read()).toEqual({ ...open, asked: 2 });
+  const [second, third] = [await read(), await read()];
+  expect([second, third]).toMatchObject([open, open]);
+  expect(second.asked + third.asked).toBe(2);
+  expect(await read({ full: true })).toEqual({ ...open, asked: 2 });
+  service.answerInstead(null);
   await clock.sleep(86_400_000);
-  expect(await sync()).toEqual([null, true, undefined]);
-  expect(await rig.rows("SELECT count(*)::INT AS n FROM signals WHERE full_content IS NULL")).toEqual([{ n: 0 }]);
+  expect(await read()).toMatchObject({ error: null, complete: true, reason: undefined });
+  expect(await rows("SELECT count(*)::INT AS n FROM signals WHERE full_content IS NULL")).toEqual([{ n: 0 }]);
 });
 
 test("a signal that is gone from its list, too, holds up nothing", async () => {
   const service = createFakeService(anOrganization(3));
-  const lagging = changing(service, (path, answer) =>
-    path === "/v1/signals/10" ? { status: 404, body: { message: "no such signal" } } : answer,
-  );
-  const { rig } = await start(lagging, { DUCKMIRROR_STREAMS: "signals", DUCKMIRROR_CONTENT: "fullContent" });
-  await rig.sync();
+  service.answerWhere("/v1/signals/10", 404);
+  const { sync } = await mirrored(service, CONTENT);
   service.data.signals = service.data.signals.filter(({ id }) => id !== 10);
-  expect((await rig.sync({ full: true })).report.streams).toMatchObject([
-    { stream: "signals", complete: true, deleted: 1 },
-  ]);
+  expect((await sync({ full: true })).of("signals")).toMatchObject({ complete: true, deleted: 1 });
 });
 
 /** The service without a company, which an account still names: it is embedded nowhere, and every route of it answers 404. */
@@ -125,14 +110,11 @@ const withoutCompany = (service: FakeService, id: string): void => {
 
 test("a company that no account embeds any more goes after one free 404, and the others are not asked", async () => {
   const service = createFakeService(anOrganization(6));
-  const { rig } = await start(service, { DUCKMIRROR_STREAMS: "accounts,companies,filings" });
-  await rig.sync();
+  const { sync, rows } = await mirrored(service, { DUCKMIRROR_STREAMS: "accounts,companies,filings" });
   withoutCompany(service, "c_3");
-  const { error, report } = await rig.sync({ full: true });
-  expect(error).toBeNull();
-  expect(report.streams.map(({ complete }) => complete)).toEqual([true, true, true]);
-  expect(await rig.rows("SELECT id FROM history.companies WHERE change = 'delete'")).toEqual([{ id: "c_3" }]);
-  expect(await rig.rows("SELECT count(*)::INT AS n FROM companies")).toEqual([{ n: 5 }]);
+  expect(await sync({ full: true })).toMatchObject({ error: null, complete: true });
+  expect(await rows("SELECT id FROM history.companies WHERE change = 'delete'")).toEqual([{ id: "c_3" }]);
+  expect(await rows("SELECT count(*)::INT AS n FROM companies")).toEqual([{ n: 5 }]);
 });
 
 test("a company that is gone takes its rows along, even if they are most of a table", async () => {
@@ -140,52 +122,50 @@ test("a company that is gone takes its rows along, even if they are most of a ta
   const calls = Array.from({ length: 40 }, (_, at) => ({ id: 1000 + at, year: 2026, quarter: 1 }));
   data.lists.c_2 = { ...data.lists.c_2, "earnings-calls": calls };
   const service = createFakeService(data, { maxPerPage: 50 });
-  const { rig, clock } = await start(service, { DUCKMIRROR_STREAMS: "accounts,companies,earnings_calls" });
-  await rig.sync();
+  const { sync, rows, clock } = await mirrored(service, { DUCKMIRROR_STREAMS: "accounts,companies,earnings_calls" });
   withoutCompany(service, "c_2");
   // Not a walk of all accounts: the 404 of the company's list is what shows it.
   service.data.accounts = service.data.accounts.map((account) => ({ ...account }));
   await clock.sleep(31 * 86_400_000);
-  const { error } = await rig.sync({ streams: ["companies", "earnings_calls"] });
-  expect(error).toBeNull();
+  expect((await sync({ streams: ["companies", "earnings_calls"] })).error).toBeNull();
   const left =
     "SELECT (SELECT count(*) FROM earnings_calls WHERE company_id = 'c_2')::INT AS calls, (SELECT count(*) FROM companies WHERE id = 'c_2')::INT AS companies";
-  expect(await rig.rows(left)).toEqual([{ calls: 0, companies: 0 }]);
+  expect(await rows(left)).toEqual([{ calls: 0, companies: 0 }]);
 });
 
-const completeTables = (rig: Awaited<ReturnType<typeof start>>["rig"]) =>
-  rig.rows("SELECT table_name AS t FROM marts.freshness WHERE complete AND row_count > 0 ORDER BY 1");
-const reasonOf = async (rig: Awaited<ReturnType<typeof start>>["rig"], table: string) =>
-  (await rig.rows(`SELECT reason FROM marts.freshness WHERE table_name = '${table}'`))[0]?.reason;
+const completeTables = async ({ rows }: SyncRig) => {
+  const complete = "SELECT table_name AS t FROM marts.freshness WHERE complete AND row_count > 0 ORDER BY 1";
+  return (await rows(complete)).map(({ t }) => t);
+};
+const reasonOf = async ({ rows }: SyncRig, table: string) =>
+  (await rows(`SELECT reason FROM marts.freshness WHERE table_name = '${table}'`))[0]?.reason;
 
 test("an owner whom no account brings along any more is not complete, and goes after a second walk", async () => {
   const service = createFakeService(anOrganization(6));
-  const { rig } = await start(service, { DUCKMIRROR_STREAMS: "accounts" });
-  await rig.sync();
-  expect(await completeTables(rig)).toEqual([{ t: "accounts" }, { t: "owners" }]);
+  const rig = await mirrored(service, { DUCKMIRROR_STREAMS: "accounts" });
+  expect(await completeTables(rig)).toEqual(["accounts", "owners"]);
   // Accounts still name the owner; there is no route to ask for it.
   service.data.owners = service.data.owners.filter(({ id }) => id !== "u_1");
   await rig.sync({ full: true });
-  expect(await completeTables(rig)).toEqual([{ t: "accounts" }]);
+  expect(await completeTables(rig)).toEqual(["accounts"]);
   expect(await reasonOf(rig, "owners")).toMatch(/no account brings 1 owners along/);
   // A reading of changes proves nothing.
   await rig.sync();
   expect(await rig.rows("SELECT count(*)::INT AS n FROM owners")).toEqual([{ n: 3 }]);
   await rig.sync({ full: true });
   expect(await rig.rows("SELECT id FROM history.owners WHERE change = 'delete'")).toEqual([{ id: "u_1" }]);
-  expect(await completeTables(rig)).toEqual([{ t: "accounts" }, { t: "owners" }]);
+  expect(await completeTables(rig)).toEqual(["accounts", "owners"]);
 });
 
 test("an owner who is back, and a service that embeds none, remove nobody", async () => {
   const service = createFakeService(anOrganization(6));
-  const { rig } = await start(service, { DUCKMIRROR_STREAMS: "accounts" });
-  await rig.sync();
+  const rig = await mirrored(service, { DUCKMIRROR_STREAMS: "accounts" });
   const { owners } = service.data;
   service.data.owners = owners.filter(({ id }) => id !== "u_1");
   await rig.sync({ full: true });
   service.data.owners = owners;
   await rig.sync({ full: true });
-  expect(await completeTables(rig)).toEqual([{ t: "accounts" }, { t: "owners" }]);
+  expect(await completeTables(rig)).toEqual(["accounts", "owners"]);
   service.data.owners = [];
   await rig.sync({ full: true });
   await rig.sync({ full: true });
@@ -197,13 +177,11 @@ test("tables below accounts that are not confirmed are not complete either", asy
   const service = counting(createFakeService(anOrganization(6)), (count, path) =>
     path === "/v1/accounts" ? count + more : count,
   );
-  const { rig } = await start(service, { DUCKMIRROR_STREAMS: "accounts,companies,filings,contacts,account_insights" });
-  await rig.sync();
-  expect((await completeTables(rig)).map(({ t }) => t)).toContain("filings");
+  const rig = await mirrored(service, { DUCKMIRROR_STREAMS: "accounts,companies,filings,contacts,account_insights" });
+  expect(await completeTables(rig)).toContain("filings");
   // The service counts an account more than it returns.
   more = 1;
   await rig.sync({ full: true });
-  const complete = (await completeTables(rig)).map(({ t }) => t);
-  expect(complete).toEqual(["contacts"]);
+  expect(await completeTables(rig)).toEqual(["contacts"]);
   expect(await reasonOf(rig, "filings")).toMatch(/^accounts are not confirmed: /);
 });

@@ -5,34 +5,24 @@ import { createFakeService } from "../../support/fake-service.ts";
 import { startSyncRig } from "../../support/sync-rig.ts";
 
 const aMirror = async () => {
-  const service = createFakeService(anOrganization(6), { maxPerPage: 12 });
-  const rig = await startSyncRig(service);
-  expect((await rig.sync()).error).toBeNull();
-  const cost = async (request: Parameters<typeof rig.sync>[0], env: Record<string, string> = {}) => {
-    const before = service.spent();
-    const { error } = await rig.sync(request, env);
-    return { credits: service.spent() - before, code: error?.code ?? null };
-  };
-  return { cost };
+  const { sync } = await startSyncRig(createFakeService(anOrganization(6), { maxPerPage: 12 }));
+  expect((await sync()).error).toBeNull();
+  return sync;
 };
 
 test("its second run pays for what the first one left, and for a look at each list of the organization", async () => {
-  const { cost } = await aMirror();
-  const whole = await cost({ full: true, runId: "one" });
+  const sync = await aMirror();
+  const whole = await sync({ full: true, runId: "one" });
   expect(whole.code).toBeNull();
-  const first = await cost(
-    { full: true, runId: "two" },
-    { DUCKMIRROR_MAX_CREDITS: String(Math.floor(whole.credits / 2)) },
-  );
-  expect(first.code).toBe("BUDGET_SPENT");
-  const second = await cost({ full: true, runId: "two" });
-  expect(second.code).toBeNull();
-  expect(first.credits + second.credits).toBeLessThanOrEqual(whole.credits + 3);
+  const half = { DUCKMIRROR_MAX_CREDITS: String(Math.floor(whole.paid / 2)) };
+  const first = await sync({ full: true, runId: "two" }, half);
+  const second = await sync({ full: true, runId: "two" });
+  expect([first.code, second.code]).toEqual(["BUDGET_SPENT", null]);
+  expect(first.paid + second.paid).toBeLessThanOrEqual(whole.paid + 3);
 });
 
 test("another one reads everything again", async () => {
-  const { cost } = await aMirror();
-  const whole = await cost({ full: true, runId: "one" });
-  expect((await cost({ full: true, runId: "two" })).credits).toBe(whole.credits);
-  expect((await cost({ full: true })).credits).toBe(whole.credits);
+  const sync = await aMirror();
+  const { paid } = await sync({ full: true, runId: "one" });
+  expect([(await sync({ full: true, runId: "two" })).paid, (await sync({ full: true })).paid]).toEqual([paid, paid]);
 });

@@ -43,15 +43,12 @@ test.each([100, 6])(
     expect(await mirror.rows("select count(*) as n from sync.schema_drift where field = 'shoeSize'")).toEqual([
       { n: 1 },
     ]);
-    const { error } = await mirror.sync({ full: true });
-    expect(error).toBeNull();
+    expect((await mirror.sync({ full: true })).error).toBeNull();
     // What leaves the list is still found out, although the figures alone would hide it.
     const gone = service.data.contacts.splice(9, 1)[0];
     expect((await mirror.sync({ full: true })).error).toBeNull();
     expect(await mirror.rows("select id, change from history.contacts")).toEqual([{ id: gone?.id, change: "delete" }]);
-    const before = service.spent();
-    expect((await mirror.sync()).error).toBeNull();
-    expect(service.spent() - before).toBe(3);
+    expect(await mirror.sync()).toMatchObject({ error: null, paid: 3 });
   },
 );
 
@@ -61,12 +58,10 @@ test("freeze loads nothing of an answer with a record that does not fit, fails i
     aContact("fits", { lastChangeDetectedOn: later(19) }),
     aContact("new", { shoeSize: 43, lastChangeDetectedOn: later(20) }),
   );
-  const { report, error } = await mirror.sync();
-  expect(error?.exitCode).toBe(5);
-  const contacts = report.streams.find(({ stream }) => stream === "contacts");
-  expect(contacts).toMatchObject({ status: "failed", inserted: 0 });
-  expect(contacts?.error).toMatch(/^SCHEMA_FROZEN: contacts: .*shoeSize/);
-  expect(report.streams.find(({ stream }) => stream === "accounts")).toMatchObject({ status: "done" });
+  const { error, of } = await mirror.sync();
+  expect([error?.exitCode, of("accounts").status]).toEqual([5, "done"]);
+  expect(of("contacts")).toMatchObject({ status: "failed", inserted: 0 });
+  expect(of("contacts").error).toMatch(/^SCHEMA_FROZEN: contacts: .*shoeSize/);
   expect(await mirror.rows("select count(*) as n from contacts")).toEqual([{ n: 20 }]);
   // Once the table may grow again, everything is there.
   expect((await mirror.sync({}, { DUCKMIRROR_STRICTNESS: "evolve" })).error).toBeNull();

@@ -1,7 +1,7 @@
 // Times without a zone are UTC, wherever the program runs: what columns hold and what planning compares is one instant.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aCompany, anAccount, aSignal } from "../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeService } from "../../support/fake-service.ts";
+import { createFakeService, emptyData } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
 
 const own = process.env.TZ;
@@ -10,8 +10,8 @@ afterEach(() => {
   else process.env.TZ = own;
 });
 
-/** Signals whose times are written as `form` says. */
-const aService = (form: (day: number) => string): FakeService => {
+/** A mirror of signals whose times are written as `form` says; `asked`: how many signals one more sync asks for by id. */
+const mirrored = async (form: (day: number) => string) => {
   const data = emptyData();
   data.accounts.push(anAccount(1));
   data.companies.push(aCompany("c_1"));
@@ -19,7 +19,11 @@ const aService = (form: (day: number) => string): FakeService => {
     const at = form(id);
     data.signals.push(aSignal(id, { date: at, createdAt: at, updatedAt: at, fullContent: `Text ${id}` }));
   }
-  return createFakeService(data);
+  const env = { DUCKMIRROR_CONTENT: "fullContent", DUCKMIRROR_STREAMS: "accounts,signals" };
+  const rig = await startMemoryRig(createFakeService(data), env);
+  await rig.sync();
+  const asked = async () => (await rig.sync()).sent.filter(({ path }) => path.startsWith("/v1/signals/")).length;
+  return { ...rig, data, asked };
 };
 
 const two = (day: number) => String(day).padStart(2, "0");
@@ -47,33 +51,16 @@ describe.each(["America/New_York", "Asia/Kolkata", "UTC"])("on a machine in %s",
     ["without a zone", forms[0] ?? anyForm],
     ["in every form", anyForm],
   ])("contents of signals with times %s are paid for once", async (_, form) => {
-    const service = aService(form);
-    const rig = await startMemoryRig(service, {
-      DUCKMIRROR_CONTENT: "fullContent",
-      DUCKMIRROR_STREAMS: "accounts,signals",
-    });
-    await rig.sync();
-    expect(await rig.query("select count(*) as held from signals where full_content is not null")).toEqual([
-      { held: 12 },
-    ]);
-    const before = service.log.length;
-    await rig.sync();
-    await rig.sync();
-    expect(service.log.slice(before).filter(({ path }) => path.startsWith("/v1/signals/"))).toEqual([]);
+    const { rows, asked } = await mirrored(form);
+    expect(rows("signals", "full_content").filter(({ full_content: text }) => text !== null)).toHaveLength(12);
+    expect([await asked(), await asked()]).toEqual([0, 0]);
   });
 });
 
 test("a signal whose updatedAt is set back is paid for once more, not at every sync", async () => {
-  const service = aService((day) => `2026-03-${two(day)}T00:00:00Z`);
-  const rig = await startMemoryRig(service, {
-    DUCKMIRROR_CONTENT: "fullContent",
-    DUCKMIRROR_STREAMS: "accounts,signals",
-  });
-  await rig.sync();
-  Object.assign(service.data.signals[0] ?? {}, { updatedAt: "2025-01-01T00:00:00Z", headline: "Corrected" });
-  await rig.sync({ full: true });
-  const before = service.log.length;
-  await rig.sync();
-  expect(service.log.slice(before).filter(({ path }) => path.startsWith("/v1/signals/"))).toEqual([]);
-  expect(await rig.query("select headline from signals where id = 1")).toEqual([{ headline: "Corrected" }]);
+  const { data, sync, query, asked } = await mirrored((day) => `2026-03-${two(day)}T00:00:00Z`);
+  Object.assign(data.signals[0] ?? {}, { updatedAt: "2025-01-01T00:00:00Z", headline: "Corrected" });
+  await sync({ full: true });
+  expect(await asked()).toBe(0);
+  expect(await query("select headline from signals where id = 1")).toEqual([{ headline: "Corrected" }]);
 });

@@ -5,7 +5,13 @@ import { expect, test } from "vitest";
 import type { Clock } from "../../../../src/core/clock.ts";
 import { dayStart, periodStart } from "../../../../src/sync/plan/budgets.ts";
 import { aCompany, aJob, anAccount, aSignal } from "../../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
+import {
+  createFakeService,
+  emptyData,
+  type FakeOptions,
+  type FakeService,
+  idsOf,
+} from "../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../support/memory-rig.ts";
 import { type SyncRig, simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
 
@@ -65,11 +71,9 @@ const start = async <Rig extends Pick<SyncRig, "sync">>(
   const clock = simulatedClock();
   const rig = await rigOf(service, {}, clock);
   const sync = async (budgets: string, request: Parameters<SyncRig["sync"]>[0] = {}) => {
-    const before = service.log.length;
-    const { report, error } = await rig.sync(request, { DUCKMIRROR_BUDGETS: budgets });
-    const sent = service.log.slice(before);
-    const count = (path: RegExp) => sent.filter((entry) => path.test(entry.path) && entry.status === 200).length;
-    return { report, error, sent, count };
+    const synced = await rig.sync(request, { DUCKMIRROR_BUDGETS: budgets });
+    const count = (path: RegExp) => synced.sent.filter((one) => path.test(one.path) && one.status === 200).length;
+    return { ...synced, count };
   };
   return { service, clock, sync, rig };
 };
@@ -79,14 +83,11 @@ test("a stream stops at its credits per day, and goes on the next day", async ()
   const budgets = "job_openings.per_day=7,account_insights.per_day=0";
   const request = { streams: ["accounts", "job_openings", "filings", "account_insights"] };
   const first = await sync(budgets, request);
-  expect(first.count(/job-openings/)).toBe(7);
-  expect(first.count(/account-insights/)).toBe(0);
-  expect(first.count(/filings/)).toBe(20);
+  expect([/job-openings/, /account-insights/, /filings/].map(first.count)).toEqual([7, 0, 20]);
   expect(first.error).toMatchObject({ code: "BUDGET_REACHED", exitCode: 4 });
   expect(first.error?.message).toContain("account_insights.per_day, job_openings.per_day");
-  expect(first.report.status).toBe("stopped");
-  const status = new Map(first.report.streams.map(({ stream, status }) => [stream, status]));
-  expect([status.get("job_openings"), status.get("filings")]).toEqual(["stopped", "done"]);
+  const { report, of } = first;
+  expect([report.status, of("job_openings").status, of("filings").status]).toEqual(["stopped", "stopped", "done"]);
   // The same day: nothing is left of the budget.
   expect((await sync(budgets, request)).count(/job-openings/)).toBe(0);
   await clock.sleep(DAY_MS);
@@ -107,30 +108,25 @@ test("free answers take nothing of a budget", async () => {
 
 test("a walk that a budget interrupts goes on where it stopped, and the counts agree in the end", async () => {
   const { service, clock, sync, rig } = await start(startMemoryRig, { maxPerPage: 5, overPage: "honest" });
-  const budgets = "walks.per_day=6";
-  let runs = 0;
-  let last = await sync(budgets, { streams: ["accounts", "contacts", "signals"] });
-  const pages = [...last.sent];
-  while (last.error !== null && runs < 10) {
-    expect(last.error.code).toBe("BUDGET_REACHED");
-    expect(last.sent.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(6);
+  const request = { streams: ["accounts", "contacts", "signals"] };
+  let last = await sync("walks.per_day=6", request);
+  expect(last.code).toBe("BUDGET_REACHED");
+  for (let runs = 0; last.error !== null; runs++) {
+    expect(runs).toBeLessThan(10);
+    expect(last.code).toBe("BUDGET_REACHED");
+    expect(last.paid).toBeLessThanOrEqual(6);
     await clock.sleep(DAY_MS);
-    last = await sync(budgets, { streams: ["accounts", "contacts", "signals"] });
-    pages.push(...last.sent);
-    runs += 1;
+    last = await sync("walks.per_day=6", request);
   }
-  expect(runs).toBeGreaterThan(0);
-  expect(last.report.streams.every(({ complete }) => complete)).toBe(true);
-  expect(rig.rows("accounts")).toHaveLength(service.data.accounts.length);
-  expect(rig.rows("signals")).toHaveLength(service.data.signals.length);
+  expect(last.complete).toBe(true);
+  for (const list of ["accounts", "signals"] as const) expect(rig.ids(list)).toEqual(idsOf(service.data[list]));
 });
 
 test("a share of the period's credits", async () => {
   const { sync } = await start(startSyncRig, { credits: 200 });
   const request = { streams: ["accounts", "filings"] };
-  const { count, error } = await sync("filings.per_period=4%", request);
-  expect(count(/filings/)).toBe(8);
-  expect(error?.code).toBe("BUDGET_REACHED");
+  const { count, code } = await sync("filings.per_period=4%", request);
+  expect([count(/filings/), code]).toEqual([8, "BUDGET_REACHED"]);
   expect((await sync("filings.per_period=4%", request)).count(/filings/)).toBe(0);
 });
 

@@ -89,14 +89,10 @@ describe("refusals in a row", () => {
 /** Syncs on a clock that only waiting moves. `isRefused`: by the number of the request and the time since the start, ms. */
 const syncing = async (isRefused: (number: number, ms: number) => boolean, env = {}, refusal = REFUSED) => {
   const service = createFakeService(anOrganization(10), { maxPerPage: 10 });
-  const clock = simulatedClock();
-  const startedAt = clock.now();
-  const before = ({ number }: { readonly number: number }) =>
-    isRefused(number, clock.now() - startedAt) ? refusal : undefined;
-  service.answerInstead(before);
-  const rig = await startMemoryRig(service, env, clock);
-  const { error, report } = await rig.sync();
-  return { error, report, tookMs: clock.now() - startedAt };
+  const clock = simulatedClock(0);
+  service.answerWhere(({ number }) => isRefused(number, clock.now()), refusal);
+  const { sync } = await startMemoryRig(service, env, clock);
+  return { ...(await sync()), tookMs: clock.now() };
 };
 
 describe("a sync", () => {

@@ -6,8 +6,6 @@ import { aCompany, anAccount, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
 import { type MemoryRig, startMemoryRig } from "../../../support/memory-rig.ts";
 
-const STREAMS = { DUCKMIRROR_STREAMS: "accounts,signals,companies" };
-
 const CONTENT = { DUCKMIRROR_CONTENT: "fullContent" };
 const SIGNALS = 30;
 
@@ -23,10 +21,8 @@ const aService = (options: FakeOptions = {}): FakeService => {
   return createFakeService(data, { maxPerPage: 12, ...options });
 };
 
-const start = async (service: FakeService, env: Record<string, string> = {}) => {
-  const rig = await startMemoryRig(service, { ...STREAMS, ...env });
-  return rig;
-};
+const start = (service: FakeService, env: Record<string, string> = {}) =>
+  startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals,companies", ...env });
 
 const details = (service: FakeService) => service.log.filter(({ path }) => /^\/v1\/signals\/\d+$/.test(path));
 const pages = (service: FakeService) =>
@@ -128,15 +124,13 @@ test.each(["Bad request", "unknown field sources"])(
   "a service that refuses the names (%s) is asked without them, at no credit and without giving up anything else",
   async (message) => {
     const service = aService();
-    service.answerInstead(({ query }) =>
-      /sources|contactDataUrl/.test(query.onlyWithFields ?? "") || Number(query.perPage) > 12
-        ? { status: 400, body: { error: { message } } }
-        : undefined,
+    service.answerWhere(
+      ({ query }) => /sources|contactDataUrl/.test(query.onlyWithFields ?? "") || Number(query.perPage) > 12,
+      { status: 400, body: { error: { message } } },
     );
-    const { sync, rows } = await start(service);
-    const { error } = await sync();
-    expect(error).toBeNull();
-    expect(rows("signals")).toHaveLength(SIGNALS);
+    const { sync, ids } = await start(service);
+    expect((await sync()).error).toBeNull();
+    expect(ids("signals")).toHaveLength(SIGNALS);
     expect(pages(service)).toHaveLength(3);
     expect(pages(service).every(({ query }) => query.sortBy === "id")).toBe(true);
   },

@@ -18,9 +18,7 @@ test("--repair keeps an archived record that still answers by its id, and remove
   const service = createFakeService(anOrganization(6), { maxPerPage: 100 });
   const mirror = await mirrorOf(service);
   const [archived] = service.data.signals.splice(11, 1);
-  service.answerInstead(({ path }) =>
-    path === `/v1/signals/${archived?.id}` ? { status: 200, body: { data: archived } } : undefined,
-  );
+  service.answerWhere(`/v1/signals/${archived?.id}`, { status: 200, body: { data: archived } });
   const rows = `select count(*)::INTEGER as n from signals where id = ${archived?.id}`;
   await mirror.verify({ repair: true, allowMassDelete: true, maxCredits: 100 });
   expect(await mirror.rows(rows)).toEqual([{ n: 1 }]);

@@ -50,11 +50,8 @@ test("a changed field, a vanished record, a missing one and a wrong count are na
 });
 
 test("content that the plan forbids is not asked for again: its lists are compared without it", async () => {
-  const named = (query: Readonly<Record<string, string>>) => (query.onlyWithFields ?? "").split(",");
-  const service = createFakeService(anOrganization(3), {
-    before: ({ query }) =>
-      named(query).includes("jobDescription") ? { status: 403, body: { error: "not in your plan" } } : undefined,
-  });
+  const service = createFakeService(anOrganization(3));
+  service.answerWhere(({ query }) => query.onlyWithFields?.split(",").includes("jobDescription") === true, 403);
   const rig = await startSyncRig(service, { DUCKMIRROR_CONTENT: "jobDescription" });
   await rig.sync();
   const { report, error } = await rig.verify({ streams: ["job_openings"], maxCredits: 60 });
@@ -63,14 +60,9 @@ test("content that the plan forbids is not asked for again: its lists are compar
 });
 
 test("one company's list that refuses the form of the others is left out, and fails nothing", async () => {
-  let refuses = false;
-  const service = createFakeService(anOrganization(5), {
-    before: ({ path }) =>
-      refuses && path === "/v1/companies/c_2/filings" ? { status: 400, body: { error: "no" } } : undefined,
-  });
-  const rig = await startSyncRig(service);
-  await rig.sync();
-  refuses = true;
+  const service = createFakeService(anOrganization(5));
+  const rig = await mirrorOf(service);
+  service.answerWhere("/v1/companies/c_2/filings", 400);
   const { report, error } = await rig.verify({ streams: ["filings"], maxCredits: 60 });
   expect(error).toBeNull();
   expect(report.checks.map(({ scope, status }) => [scope, status]).sort()).toContainEqual(["c_2", "skipped"]);
@@ -117,9 +109,9 @@ test("a budget that suffices for nothing ends with exit code 4", async () => {
 
 test("refused credentials and a service that is down are no differences", async () => {
   const { service, rig: mirror } = await aSmallMirror();
-  service.answerInstead(() => ({ status: 401, body: {} }));
+  service.answerWhere(/./, 401);
   expect((await mirror.verify()).error?.exitCode).toBe(3);
-  service.answerInstead(() => ({ status: 503, body: {} }));
+  service.answerWhere(/./, 503);
   const down = await mirror.verify();
   expect([down.error?.exitCode, down.report.differences]).toEqual([5, []]);
 });

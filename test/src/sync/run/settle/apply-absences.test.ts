@@ -1,10 +1,9 @@
 // Records that no list shows the end of: a company's profile that turns 404, an owner whom no account has any more.
 // The tables hold what the service would return now; the rest is in history. Shows P9.
 import { expect, test } from "vitest";
-import type { TableName } from "../../../../../src/catalog/tables.ts";
 import { aCompany, aJob, anAccount } from "../../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeService } from "../../../../support/fake-service.ts";
-import { type MemoryRig, startMemoryRig } from "../../../../support/memory-rig.ts";
+import { startMemoryRig } from "../../../../support/memory-rig.ts";
 import { type SyncRig, startSyncRig } from "../../../../support/sync-rig.ts";
 
 const STREAMS = "accounts,companies,job_openings";
@@ -34,18 +33,13 @@ const start = async <Rig extends Pick<SyncRig, "sync">>(
 };
 
 const ids = async (rows: SyncRig["rows"], sql: string) => (await rows(sql)).map((row) => row.id);
-const idsIn = (rows: MemoryRig["rows"], table: TableName) =>
-  rows(table, "id")
-    .map(({ id }) => id)
-    .sort();
 
 test("a profile that turns 404 moves to history with all that is under it, and its input is resolved anew", async () => {
   const service = aService(3);
   const { sync, rows } = await start(startSyncRig, service, 3);
   service.data.companies = service.data.companies.filter(({ id }) => id !== "f_2");
-  const { error, report } = await sync({ full: true });
-  expect(error).toBeNull();
-  expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ deleted: 1 });
+  const { error, of } = await sync({ full: true });
+  expect([error, of("companies").deleted]).toEqual([null, 1]);
   expect(await ids(rows, "select id from companies order by id")).toEqual(["c_1", "c_2", "f_1", "f_3"]);
   expect(await ids(rows, "select id from job_openings order by id")).toEqual(["j_1", "j_3"]);
   expect(await ids(rows, "select id from history.companies where change = 'delete'")).toEqual(["f_2"]);
@@ -60,30 +54,28 @@ test("an input that the service does not know is no new company in the report", 
     DUCKMIRROR_STREAMS: STREAMS,
     DUCKMIRROR_COMPANIES: "f_1.example,nobody.example",
   });
-  const { report } = await rig.sync();
-  expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ inserted: 3, updated: 0 });
-  expect(idsIn(rig.rows, "companies")).toEqual(["c_1", "c_2", "f_1"]);
+  expect((await rig.sync()).of("companies")).toMatchObject({ inserted: 3, updated: 0 });
+  expect(rig.ids("companies")).toEqual(["c_1", "c_2", "f_1"]);
   const inputs = rig.rows("company_inputs", "input").map(({ input }) => input);
   expect(inputs.filter((input) => input === "nobody.example")).toHaveLength(1);
 });
 
 test("many profiles gone at once are kept until the loss is allowed, and asked for again until then", async () => {
   const service = aService(6);
-  const { sync, rows } = await start(startMemoryRig, service, 6);
+  const rig = await start(startMemoryRig, service, 6);
   service.data.companies = service.data.companies.filter(({ id }) => !String(id).startsWith("f_"));
-  const { report } = await sync({ full: true });
-  expect(report.streams.find(({ stream }) => stream === "companies")).toMatchObject({ status: "failed", deleted: 0 });
-  expect(idsIn(rows, "companies").filter((id) => String(id).startsWith("f_"))).toHaveLength(6);
-  await sync({ full: true, allowMassDelete: true });
-  expect(idsIn(rows, "companies")).toEqual(["c_1", "c_2"]);
+  expect((await rig.sync({ full: true })).of("companies")).toMatchObject({ status: "failed", deleted: 0 });
+  expect(rig.ids("companies").filter((id) => id.startsWith("f_"))).toHaveLength(6);
+  await rig.sync({ full: true, allowMassDelete: true });
+  expect(rig.ids("companies")).toEqual(["c_1", "c_2"]);
 });
 
 test("a company that accounts bring along stays, whatever its own route says", async () => {
   const service = aService(0);
-  const { sync, rows } = await start(startMemoryRig, service, 0);
-  service.answerInstead(({ path }) => (path === "/v1/companies/c_2" ? { status: 404, body: {} } : undefined));
+  const { sync, ids: held } = await start(startMemoryRig, service, 0);
+  service.answerWhere("/v1/companies/c_2", 404);
   expect((await sync({ streams: ["companies"], full: true })).error).toBeNull();
-  expect(idsIn(rows, "companies")).toEqual(["c_1", "c_2"]);
+  expect(held("companies")).toEqual(["c_1", "c_2"]);
 });
 
 test("an owner whom no account has any more moves to history", async () => {
@@ -99,41 +91,42 @@ test("an owner whom no account has any more moves to history", async () => {
 
 test("a service that names no owner any more says nothing about owners", async () => {
   const service = aService(0);
-  const { sync, rows } = await start(startMemoryRig, service, 0);
+  const { sync, ids: held } = await start(startMemoryRig, service, 0);
   for (const account of service.data.accounts)
     Object.assign(account, { ownerId: undefined, updatedAt: "2027-01-01T00:00:00Z" });
   await sync({ full: true });
-  expect(idsIn(rows, "owners")).toEqual(["u_1", "u_2"]);
+  expect(held("owners")).toEqual(["u_1", "u_2"]);
 });
 
-const statuses = (rows: MemoryRig["rows"]) =>
-  rows("account_insights", "account_id", "status").toSorted((a, b) => Number(a.account_id) - Number(b.account_id));
 const INSIGHTS = { DUCKMIRROR_STREAMS: "accounts,account_insights" };
 
-test("an account without an insight is mirrored as such, also by a run that reads no other list", async () => {
+/** Accounts, of which only the first has an insight; `statuses`: which are mirrored, by account. */
+const withInsight = async (accounts: number) => {
   const data = emptyData();
-  data.accounts.push(anAccount(1), anAccount(2));
+  for (let id = 1; id <= accounts; id++) data.accounts.push(anAccount(id));
   data.insights["1"] = { profile: { accountId: 1 } };
   const { sync, rows } = await startMemoryRig(createFakeService(data), INSIGHTS);
+  const statuses = () => {
+    const found = rows("account_insights", "account_id", "status").map((row) => `${row.account_id} ${row.status}`);
+    return found.sort();
+  };
+  return { data, sync, statuses };
+};
+
+test("an account without an insight is mirrored as such, also by a run that reads no other list", async () => {
+  const { sync, statuses } = await withInsight(2);
   await sync({ streams: ["accounts"] });
-  const { report } = await sync({ streams: ["account_insights"] });
-  expect(report.streams).toMatchObject([{ stream: "account_insights", complete: true, inserted: 2 }]);
-  expect(statuses(rows)).toEqual([
-    { account_id: 1n, status: "found" },
-    { account_id: 2n, status: "not_found" },
-  ]);
+  const { of } = await sync({ streams: ["account_insights"] });
+  expect(of("account_insights")).toMatchObject({ complete: true, inserted: 2 });
+  expect(statuses()).toEqual(["1 found", "2 not_found"]);
 });
 
 test("an insight that is missing does not replace a mirrored one while nothing shows that the tier is what it was", async () => {
-  const data = emptyData();
-  data.accounts.push(anAccount(1));
-  data.insights["1"] = { profile: { accountId: 1 } };
-  const service = createFakeService(data);
-  const { sync, rows } = await startMemoryRig(service, INSIGHTS);
+  const { data, sync, statuses } = await withInsight(1);
   await sync();
-  service.data.insights = {};
+  data.insights = {};
   await sync({ streams: ["account_insights"], full: true });
-  expect(statuses(rows)).toEqual([{ account_id: 1n, status: "found" }]);
+  expect(statuses()).toEqual(["1 found"]);
   await sync({ full: true });
-  expect(statuses(rows)).toEqual([{ account_id: 1n, status: "not_found" }]);
+  expect(statuses()).toEqual(["1 not_found"]);
 });

@@ -1,104 +1,78 @@
 // Rows that are gone from a long list, found by counting its parts.
 import { expect, test } from "vitest";
 import { aContact, aSignal } from "../../../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../../support/fake-service.ts";
-import { type MemoryRig, startMemoryRig } from "../../../../support/memory-rig.ts";
+import {
+  createFakeService,
+  emptyData,
+  type FakeOptions,
+  type FakeService,
+  idsOf,
+} from "../../../../support/fake-service.ts";
+import { startMemoryRig } from "../../../../support/memory-rig.ts";
 import { simulatedClock } from "../../../../support/sync-rig.ts";
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 1);
-const PAGES = 40;
+const ROWS = 40 * 25;
+const iso = (hours: number) => new Date(START + hours * 3_600_000).toISOString();
 
-/** Forty pages of signals, or of contacts, five and a half hours apart. */
+/** Forty pages of signals, or of contacts, five and a half hours apart, mirrored; each sync after must end equal. */
 const mirrored = async (stream: "signals" | "contacts", options: FakeOptions = {}) => {
   const service = createFakeService(emptyData(), { maxPerPage: 25, overPage: "honest", ...options });
-  for (let id = 1; id <= PAGES * 25; id++) {
-    const date = new Date(START + id * 5.5 * 3_600_000).toISOString();
-    const updatedAt = new Date(START + ((id * 7919) % (PAGES * 25)) * 3_600_000).toISOString();
+  for (let id = 1; id <= ROWS; id++) {
+    const [date, updatedAt] = [iso(id * 5.5), iso((id * 7919) % ROWS)];
     if (stream === "signals") service.data.signals.push(aSignal(id, { date, updatedAt, createdAt: date }));
     else service.data.contacts.push(aContact(`p_${id}`, { inCurrentRoleSince: date, lastChangeDetectedOn: updatedAt }));
   }
-  const clock = simulatedClock();
-  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: stream }, clock);
-  await rig.sync();
-  return { service, rig, clock, stream };
-};
-type Mirrored = { service: FakeService; rig: MemoryRig; stream: "signals" | "contacts" };
-
-const drop = ({ service, stream }: Mirrored, ...at: readonly number[]) => {
-  const gone = at.map((index) => service.data[stream][index]);
-  service.data[stream] = service.data[stream].filter((row) => !gone.includes(row));
-};
-
-const oneMoreSync = async ({ service, rig, stream }: Mirrored, env: Record<string, string> = {}) => {
-  const before = service.spent();
-  const from = service.log.length;
-  rig.events.length = 0;
-  const { report, error } = await rig.sync({}, env);
-  const held = rig.rows(stream, "id").map(({ id }) => String(id));
-  const isEqual = String(held.sort()) === String(service.data[stream].map(({ id }) => String(id)).sort());
-  const entry = report.streams.find((each) => each.stream === stream);
-  return { credits: service.spent() - before, sent: service.log.slice(from), error, isEqual, entry };
+  const { sync, ids, clock } = await startMemoryRig(service, { DUCKMIRROR_STREAMS: stream }, simulatedClock());
+  await sync();
+  const isEqual = () => String(ids(stream)) === String(idsOf(service.data[stream]));
+  /** One row goes; then a sync. */
+  const syncWithout = async (at: number) => {
+    service.data[stream].splice(at, 1);
+    const synced = await sync();
+    expect(isEqual()).toBe(true);
+    return synced;
+  };
+  return { sync, syncWithout, isEqual, clock, drop: (at: number) => service.data[stream].splice(at, 1) };
 };
 
-for (const beforeDates of ["exclusive", "inclusive", "whole-day"] as const) {
-  test(`one signal that is gone is found by counting, where a date filter is ${beforeDates}`, async () => {
-    const list = await mirrored("signals", { beforeDates });
-    drop(list, 333);
-    const { credits, isEqual, entry } = await oneMoreSync(list);
-    expect({ isEqual, deleted: entry?.deleted, complete: entry?.complete }).toEqual({
-      isEqual: true,
-      deleted: 1,
-      complete: true,
-    });
-    expect(credits).toBeLessThanOrEqual(10);
-  });
-}
-
-test("one contact that is gone is found by counting", async () => {
-  const list = await mirrored("contacts");
-  drop(list, 800);
-  const { credits, isEqual, entry } = await oneMoreSync(list);
-  expect({ isEqual, deleted: entry?.deleted, complete: entry?.complete }).toEqual({
-    isEqual: true,
-    deleted: 1,
-    complete: true,
-  });
-  expect(credits).toBeLessThanOrEqual(11);
-});
+test.each([
+  ["signal", "signals", { beforeDates: "exclusive" }, 10],
+  ["signal", "signals", { beforeDates: "inclusive" }, 10],
+  ["signal", "signals", { beforeDates: "whole-day" }, 10],
+  ["contact", "contacts", {}, 11],
+] as const)(
+  "one %s that is gone of %s is found by counting, where a date filter is %j, for %i credits",
+  async (_, stream, options, most) => {
+    const { syncWithout } = await mirrored(stream, options);
+    const { of, paid } = await syncWithout(333);
+    expect(of(stream)).toMatchObject({ deleted: 1, complete: true });
+    expect(paid).toBeLessThanOrEqual(most);
+  },
+);
 
 test("a service that ignores its date filters is walked as before, for a count more, and is not asked again at once", async () => {
-  const list = await mirrored("signals", { filters: "ignore" });
-  drop(list, 333);
-  const first = await oneMoreSync(list);
-  expect(first.isEqual).toBe(true);
-  const counts = first.sent.filter(({ query }) => query.beforeDate !== undefined);
-  expect(counts).toHaveLength(1);
-  drop(list, 444);
-  const second = await oneMoreSync(list);
-  expect(second.isEqual).toBe(true);
-  expect(second.sent.filter(({ query }) => query.beforeDate !== undefined)).toEqual([]);
-  expect(first.credits - second.credits).toBe(1);
-  list.rig.events.length = 0;
-  await list.clock.sleep(2 * DAY_MS);
-  drop(list, 555);
-  expect((await oneMoreSync(list)).sent.filter(({ query }) => query.beforeDate !== undefined)).toHaveLength(1);
+  const { syncWithout, clock } = await mirrored("signals", { filters: "ignore" });
+  const counts = (sent: FakeService["log"]) => sent.filter(({ query }) => query.beforeDate !== undefined).length;
+  const first = await syncWithout(333);
+  const second = await syncWithout(444);
+  expect([counts(first.sent), counts(second.sent), first.paid - second.paid]).toEqual([1, 0, 1]);
+  await clock.sleep(2 * DAY_MS);
+  expect(counts((await syncWithout(555)).sent)).toBe(1);
 });
 
 test("a search that a budget cuts goes on in the next sync, with what was counted", async () => {
-  const list = await mirrored("signals");
-  drop(list, 120);
-  const first = await oneMoreSync(list);
-  expect(first.isEqual).toBe(true);
-  drop(list, 640);
+  const { sync, syncWithout, isEqual, drop } = await mirrored("signals");
+  const whole = await syncWithout(120);
+  drop(640);
   let total = 0;
-  for (let syncs = 1; ; syncs++) {
-    const { credits, isEqual } = await oneMoreSync(list, { DUCKMIRROR_MAX_CREDITS: "4" });
-    total += credits;
-    expect(credits).toBeLessThanOrEqual(4);
-    if (isEqual) break;
+  for (let syncs = 1; !isEqual(); syncs++) {
+    const { paid } = await sync({}, { DUCKMIRROR_MAX_CREDITS: "4" });
+    total += paid;
+    expect(paid).toBeLessThanOrEqual(4);
     expect(syncs).toBeLessThan(6);
   }
   // Each sync reads the changes anew.
-  expect(total).toBeLessThanOrEqual(first.credits + 4);
+  expect(total).toBeLessThanOrEqual(whole.paid + 4);
 });

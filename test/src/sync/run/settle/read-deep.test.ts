@@ -1,7 +1,7 @@
 // Lists deeper than the service returns, as one behind a search window of 1,000 rows: read by parts, over several syncs if need be.
 import { expect, test } from "vitest";
 import { aSignal } from "../../../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeOptions } from "../../../../support/fake-service.ts";
+import { createFakeService, emptyData, type FakeOptions, type FakeRequest } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
 import { simulatedClock } from "../../../../support/sync-rig.ts";
 
@@ -15,70 +15,73 @@ const deep = async (hours: number, more: FakeOptions = {}, { rows, window } = { 
     const date = new Date(START + id * hours * 3_600_000).toISOString();
     service.data.signals.push(aSignal(id, { date, updatedAt: date, createdAt: date }));
   }
-  service.answerInstead(({ query }) =>
-    Number(query.page ?? 1) * Number(query.perPage ?? 20) > window && Number(query.page ?? 1) > 1
-      ? { status: 400, body: { message: "Result window is too large" } }
-      : undefined,
-  );
+  const isDeep = ({ query: { page = "1", perPage = "20" } }: FakeRequest) =>
+    Number(page) * Number(perPage) > window && Number(page) > 1;
+  service.answerWhere(isDeep, { status: 400, body: { message: "Result window is too large" } });
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "signals" }, simulatedClock());
-  const sync = async (env: Record<string, string> = {}) => {
-    const { report, error } = await rig.sync({}, env);
-    const [stream] = report.streams;
-    return { credits: report.credits.spent, code: error?.code ?? null, complete: stream?.complete };
+  /** A sync, and how many rows the mirror holds after it. */
+  const sync = async (request = {}, env = {}) => {
+    const { report, code, complete } = await rig.sync(request, env);
+    return { credits: report.credits.spent, code, complete, held: rig.ids("signals").length };
   };
-  return { service, rig, sync, held: () => rig.rows("signals", "id").length };
+  return { service, sync };
 };
 
 test.each(["exclusive", "inclusive", "whole-day"] as const)(
   "a list of 3,000 rows behind a window of 1,000 is read by parts, where a date filter is %s",
   async (beforeDates) => {
-    const { service, sync, held } = await deep(3, { beforeDates });
-    const first = await sync();
-    expect({ ...first, credits: 0, held: held() }).toEqual({ credits: 0, code: null, complete: true, held: 3_000 });
+    const { service, sync } = await deep(3, { beforeDates });
+    const { credits, ...first } = await sync();
+    expect(first).toEqual({ code: null, complete: true, held: 3_000 });
     // Ten pages by id; the rest by date, of which each part begins with what is left of a day.
-    expect(first.credits).toBeLessThanOrEqual(36);
-    expect(await sync()).toEqual({ credits: 1, code: null, complete: true });
+    expect(credits).toBeLessThanOrEqual(36);
+    expect(await sync()).toMatchObject({ credits: 1, code: null, complete: true });
     service.data.signals.splice(300, 1);
-    const { credits, complete } = await sync();
-    expect({ complete, held: held() }).toEqual({ complete: true, held: 2_999 });
-    expect(credits).toBeLessThanOrEqual(12);
+    const gone = await sync();
+    expect(gone).toMatchObject({ complete: true, held: 2_999 });
+    expect(gone.credits).toBeLessThanOrEqual(12);
   },
 );
 
 test("a budget that ends between two parts: the next sync goes on from there, and pays for no part twice", async () => {
-  const { sync, held } = await deep(3);
+  const { sync } = await deep(3);
   let spent = 0;
-  for (let syncs = 1; held() < 3_000; syncs++) {
-    const { credits } = await sync({ DUCKMIRROR_MAX_CREDITS: "12" });
+  for (let syncs = 1, rows = 0; rows < 3_000; syncs++) {
+    const { credits, held } = await sync({}, { DUCKMIRROR_MAX_CREDITS: "12" });
     expect(credits).toBeLessThanOrEqual(12);
     spent += credits;
+    rows = held;
     expect(syncs).toBeLessThan(8);
   }
   expect(spent).toBeLessThanOrEqual(56);
-  expect(await sync()).toEqual({ credits: 1, code: null, complete: true });
+  expect(await sync()).toMatchObject({ credits: 1, code: null, complete: true });
 });
 
-test("where a day has more rows than the service returns, the list stays labelled, and no part is paid for", async () => {
-  const { sync, held } = await deep(0.001);
-  const first = await sync();
-  expect({ ...first, held: held() }).toEqual({ credits: 10, code: "STREAMS_FAILED", complete: false, held: 1_000 });
-  expect(await sync()).toMatchObject({ credits: 1, complete: false });
-});
-
-test("a service that ignores its date filters costs one credit more, and is not asked again the next time", async () => {
-  const { sync, held } = await deep(3, { filters: "ignore" });
-  const first = await sync();
-  expect({ ...first, held: held() }).toEqual({ credits: 11, code: "STREAMS_FAILED", complete: false, held: 1_000 });
+test.each([
+  [
+    "where a day has more rows than the service returns, the list stays labelled, and no part is paid for",
+    0.001,
+    {},
+    10,
+  ],
+  [
+    "a service that ignores its date filters costs one credit more, and is not asked again",
+    3,
+    { filters: "ignore" },
+    11,
+  ],
+] as const)("%s", async (_, hours, options, credits) => {
+  const { sync } = await deep(hours, options);
+  expect(await sync()).toEqual({ credits, code: "STREAMS_FAILED", complete: false, held: 1_000 });
   expect(await sync()).toMatchObject({ credits: 1, complete: false });
 });
 
 test("a difference that reading the parts leaves is labelled, and not paid for again in each sync", async () => {
   // Reading so few pages is cheaper than counting them.
-  const { service, rig, sync, held } = await deep(24, {}, { rows: 500, window: 400 });
+  const { service, sync } = await deep(24, {}, { rows: 500, window: 400 });
   await sync();
   service.data.signals.splice(100, 1);
-  await rig.sync({ full: true });
-  for (let round = 0; round < 3; round++) {
-    expect({ ...(await sync()), held: held() }).toEqual({ credits: 1, code: null, complete: false, held: 500 });
-  }
+  await sync({ full: true });
+  for (let round = 0; round < 3; round++)
+    expect(await sync()).toEqual({ credits: 1, code: null, complete: false, held: 500 });
 });

@@ -2,119 +2,91 @@
 // cuts a list off decides nothing. Shows P3.
 import { expect, test } from "vitest";
 import { aContact, anAccount, aSignal } from "../../../../support/fake-data.ts";
-import { createFakeService, emptyData, type FakeService, type Row } from "../../../../support/fake-service.ts";
+import { createFakeService, emptyData, type FakeOptions } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
 
-const SIGNALS = 60;
+const ROWS = 60;
 const LEFT = 25;
 
-const start = async (totals = true) => {
+/** A mirror of sixty signals; `unlist`: takes one out of its list, and what its own route answers then. */
+const start = async (options: FakeOptions = {}) => {
   const data = emptyData();
   data.accounts.push(anAccount(1));
-  for (let id = 1; id <= SIGNALS; id++) data.signals.push(aSignal(id, { accountId: 1 }));
-  const service = createFakeService(data, totals ? {} : { totals, maxPerPage: 50 });
+  for (let id = 1; id <= ROWS; id++) data.signals.push(aSignal(id, { accountId: 1 }));
+  const service = createFakeService(data, options);
   const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals" });
   expect((await rig.sync()).error).toBeNull();
-  return { service, ...rig };
+  const unlist = (status: number, body: unknown) => {
+    data.signals = data.signals.filter(({ id }) => id !== LEFT);
+    service.answerWhere(`/v1/signals/${LEFT}`, { status, body });
+  };
+  const walk = (more = {}) => rig.sync({ streams: ["signals"], full: true, ...more });
+  return { ...rig, unlist, walk, held: () => rig.ids("signals").length };
 };
-
-/** Takes a signal out of its list; its own route answers with `answer`. */
-const unlist = (service: FakeService, id: number, answer: (row: Row) => Row) => {
-  const row = service.data.signals.find((signal) => signal.id === id) ?? aSignal(id, { accountId: 1 });
-  service.data.signals = service.data.signals.filter((signal) => signal !== row);
-  service.answerInstead(({ path }) =>
-    path === `/v1/signals/${id}` ? { status: 200, body: { data: answer(row) } } : undefined,
-  );
-};
-
-const probesOf = ({ log }: FakeService, from: number) =>
-  log.slice(from).filter(({ path }) => path.startsWith("/v1/signals/")).length;
+const ARCHIVED = { data: { ...aSignal(LEFT, { accountId: 1 }), archived: true } };
 
 test("an archived record moves to history when a second walk lacks it, and is not asked for again", async () => {
-  const { service, sync, rows } = await start();
-  unlist(service, LEFT, (row) => ({ ...row, archived: true }));
+  const { unlist, walk, held, ids } = await start();
+  unlist(200, ARCHIVED);
   // Allowing mass deletes proves nothing of one row.
-  const first = await sync({ streams: ["signals"], full: true, allowMassDelete: true });
-  expect(first.error?.code).toBe("STREAMS_FAILED");
-  expect(rows("signals", "id")).toHaveLength(SIGNALS);
-  const from = service.log.length;
-  for (const full of [false, true]) expect((await sync({ streams: ["signals"], full })).error).toBeNull();
-  expect(rows("signals", "id").filter(({ id }) => Number(id) === LEFT)).toEqual([]);
-  expect(rows("signals", "id")).toHaveLength(SIGNALS - 1);
-  expect(probesOf(service, from)).toBe(0);
+  expect((await walk({ allowMassDelete: true })).code).toBe("STREAMS_FAILED");
+  expect(held()).toBe(ROWS);
+  for (const full of [false, true]) {
+    const { error, sent } = await walk({ full });
+    expect([error, sent.filter(({ path }) => path.startsWith("/v1/signals/"))]).toEqual([null, []]);
+  }
+  expect([held(), ids("signals").includes(String(LEFT))]).toEqual([ROWS - 1, false]);
 });
 
 test("nine contacts that are gone and one that is archived leave together: no row and no credit more after two syncs", async () => {
   const data = emptyData();
   data.accounts.push(anAccount(1));
-  for (let id = 1; id <= SIGNALS; id++) data.contacts.push(aContact(`ct_${id}`, { accountId: 1 }));
+  for (let id = 1; id <= ROWS; id++) data.contacts.push(aContact(`ct_${id}`, { accountId: 1 }));
   const service = createFakeService(data);
-  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts" });
-  await rig.sync();
+  const { sync, ids } = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts" });
+  await sync();
   const [archived] = data.contacts.splice(0, 10);
-  service.answerInstead(({ path }) =>
-    path === `/v1/contacts/${archived?.id}` ? { status: 200, body: { data: archived } } : undefined,
-  );
-  const credits: number[] = [];
-  const codes: (string | undefined)[] = [];
-  for (const _ of [1, 2, 3, 4]) {
-    const { error, report } = await rig.sync();
-    codes.push(error?.code);
-    credits.push(report.credits.spent);
-  }
-  expect(rig.rows("contacts", "id")).toHaveLength(SIGNALS - 10);
-  expect(codes.slice(1)).toEqual([undefined, undefined, undefined]);
-  expect(credits.slice(2)).toEqual([2, 2]);
+  service.answerWhere(`/v1/contacts/${archived?.id}`, { status: 200, body: { data: archived } });
+  await sync();
+  expect((await sync()).error).toBeNull();
+  for (const _ of [1, 2]) expect(await sync()).toMatchObject({ error: null, paid: 2 });
+  expect(ids("contacts")).toHaveLength(ROWS - 10);
 });
 
-test("a record whose route answers with another one was merged into that, and is gone", async () => {
-  const { service, sync, rows } = await start();
-  unlist(service, LEFT, () => aSignal(1, { accountId: 1 }));
-  expect((await sync({ streams: ["signals"], full: true })).error).toBeNull();
-  expect(rows("signals", "id")).toHaveLength(SIGNALS - 1);
-});
-
-test.each([301, 308])("a record whose route answers %i was merged into another, and is gone", async (status) => {
-  const { service, sync, rows } = await start();
-  unlist(service, LEFT, (row) => row);
-  service.answerInstead(({ path }) =>
-    path === `/v1/signals/${LEFT}` ? { status, body: { message: "moved" } } : undefined,
-  );
-  const { error, report } = await sync({ streams: ["signals"], full: true });
-  expect(error).toBeNull();
-  expect(report.streams[0]).toMatchObject({ stream: "signals", complete: true, deleted: 1 });
-  expect(rows("signals", "id")).toHaveLength(SIGNALS - 1);
+test.each([
+  ["with another record", 200, { data: aSignal(1, { accountId: 1 }) }],
+  ["301", 301, { message: "moved" }],
+  ["308", 308, { message: "moved" }],
+] as const)("a record whose route answers %s was merged into another, and is gone", async (_, status, body) => {
+  const { unlist, walk, held } = await start();
+  unlist(status, body);
+  const { error, of } = await walk();
+  expect([error, held()]).toEqual([null, ROWS - 1]);
+  expect(of("signals")).toMatchObject({ complete: true, deleted: 1 });
 });
 
 test("a 302 by id may be a gateway's for the moment: the row stays until a second walk lacks it", async () => {
-  const { service, sync, rows } = await start();
-  unlist(service, LEFT, (row) => row);
-  service.answerInstead(({ path }) => (path === `/v1/signals/${LEFT}` ? { status: 302, body: "" } : undefined));
-  await sync({ streams: ["signals"], full: true });
-  expect(rows("signals", "id")).toHaveLength(SIGNALS);
+  const { unlist, walk, held } = await start();
+  unlist(302, "");
+  await walk();
+  expect(held()).toBe(ROWS);
 });
 
 test("without a count, a list that lacks a row which its own route returns is not complete", async () => {
-  const { service, sync, rows } = await start(false);
-  unlist(service, LEFT, (row) => ({ ...row, archived: true }));
-  const { report } = await sync({ streams: ["signals"], full: true });
-  const because = "the list lacks 1 row, which the service returns by id";
-  expect(report.streams[0]).toMatchObject({ complete: false, unconfirmed: 1, reason: because });
-  expect(rows("signals", "id")).toHaveLength(SIGNALS);
+  const { unlist, walk, held } = await start({ totals: false, maxPerPage: 50 });
+  unlist(200, ARCHIVED);
+  const reason = "the list lacks 1 row, which the service returns by id";
+  expect((await walk()).of("signals")).toMatchObject({ complete: false, unconfirmed: 1, reason });
+  expect(held()).toBe(ROWS);
 });
 
 test("rows behind a search window that the count ends at stay, however often the list is read", async () => {
-  const data = emptyData();
-  data.accounts.push(anAccount(1));
-  for (let id = 1; id <= SIGNALS; id++) data.signals.push(aSignal(id, { accountId: 1 }));
-  const service = createFakeService(data, { maxPerPage: 10 });
-  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,signals" });
-  expect((await rig.sync()).error).toBeNull();
+  const { service, walk, held } = await start({ maxPerPage: 10 });
   const behind = service.data.signals.splice(0, 10);
   service.answerInstead(({ path }) => {
     const row = behind.find(({ id }) => path === `/v1/signals/${id}`);
     return row === undefined ? undefined : { status: 200, body: { data: row } };
   });
-  for (const _ of [1, 2, 3, 4]) await rig.sync({ streams: ["signals"], full: true });
-  expect(rig.rows("signals", "id")).toHaveLength(SIGNALS);
+  for (const _ of [1, 2, 3, 4]) await walk();
+  expect(held()).toBe(ROWS);
 });

@@ -1,11 +1,13 @@
-// Response bodies: first read, then unpacked, each within a size limit. undici does not decompress; without the second limit
+// Response bodies: first read, then unpacked, each within a size limit; that of a 200 is then parsed. undici does not decompress; without the second limit
 // 291 KB of gzip became 300 MB in a test. The bytes decide where they contradict the Content-Encoding, because proxies
 // change one without the other.
-import { isUtf8 } from "node:buffer";
+import { constants, isUtf8 } from "node:buffer";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, inflateRaw } from "node:zlib";
 import { detailOf } from "../core/errors.ts";
-import type { OkOutcome } from "./outcome.ts";
+import { hasMoreValues } from "../core/json.ts";
+import { readEnvelope } from "./envelope.ts";
+import type { ApiCall, ApiOutcome, BrokenOutcome, OkOutcome, RateInfo } from "./outcome.ts";
 
 /** Encodings in which a body is kept as received. */
 export type Encoding = OkOutcome["wire"]["encoding"];
@@ -22,24 +24,16 @@ const unpackers = {
 /** More layers than any chain of proxies makes. */
 const MOST_LAYERS = 4;
 
-/** The names in a Content-Encoding, in the order in which a sender applied them. */
-const codingsIn = (header: string): string[] =>
-  header
-    .toLowerCase()
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "" && name !== "identity");
-
-/** Bytes 1f 8b begin every gzip stream, and no JSON text. */
-const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
-/** A zlib stream begins with 78, and its first two bytes are a multiple of 31; no JSON text begins so. */
-const isZlib = (bytes: Buffer): boolean => bytes[0] === 0x78 && bytes.length > 2 && bytes.readUInt16BE(0) % 31 === 0;
 /** The start of a JSON object or list, or of a page of HTML. */
 const isText = (bytes: Buffer): boolean => /^(\u00EF\u00BB\u00BF)?\s*[{[<]/.test(bytes.toString("latin1", 0, 64));
 
 /** How the outermost layer of a body may be packed, most likely first; empty: it is not. */
 const codingsOf = (bytes: Buffer, named: string | undefined): readonly Coding[] => {
-  const marked: Coding[] = isGzip(bytes) ? ["gzip"] : isZlib(bytes) ? ["zlib"] : [];
+  const marked: Coding[] = [];
+  // Bytes 1f 8b begin every gzip stream. A zlib stream begins with 78, and its first two bytes are a multiple of 31. No JSON text
+  // begins so.
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) marked.push("gzip");
+  else if (bytes[0] === 0x78 && bytes.length > 2 && bytes.readUInt16BE(0) % 31 === 0) marked.push("zlib");
   // Nothing marks brotli, and it may begin like gzip.
   if (named === "br") return ["br", ...marked];
   // Some servers send `deflate` without the header of zlib.
@@ -82,11 +76,18 @@ type Unpacked =
 /** `wire`: the encoding of the body as received, if it can be kept so; null: its layers must go. Throws nothing. */
 const unpack = async (wire: Buffer, header: string, limit: number): Promise<Unpacked> => {
   if (wire.length === 0) return { kind: "plain", bytes: wire, wire: "identity" };
-  const names = codingsIn(header);
+  // In the order in which a sender applied them.
+  const names =
+    header
+      .toLowerCase()
+      .match(/[^\s,]+/g)
+      ?.filter((name) => name !== "identity") ?? [];
   const removed: Coding[] = [];
   let bytes = wire;
   while (removed.length < MOST_LAYERS) {
-    const layer = await unpackLayer(bytes, names.pop(), limit);
+    const named = names.pop();
+    if (named === undefined && isText(bytes)) break;
+    const layer = await unpackLayer(bytes, named, limit);
     if (layer.kind === "plain") break;
     if (layer.kind !== "packed") return layer;
     bytes = layer.bytes;
@@ -141,11 +142,10 @@ export type TextReading =
   | Exclude<Unpacked, { kind: "plain" }>;
 
 /**
- * The text of a body that is no UTF-8: in the charset that its Content-Type names, or in UTF-16 with a byte order mark, which some
- * services send without naming it. null: it is UTF-8, which JSON is, and which services that name another charset mostly send.
+ * The text of a body that is no UTF-8, which JSON is, and which services that name another charset mostly send: in the charset
+ * that its Content-Type names, or in UTF-16 with a byte order mark, which some services send without naming it; null: in neither.
  */
 const otherText = (bytes: Buffer, contentType: string): string | null => {
-  if (isUtf8(bytes)) return null;
   const charset = otherCharset(contentType);
   const text = charset === null ? null : textIn(charset, bytes);
   if (text !== null || bytes.length < 2) return text;
@@ -165,7 +165,78 @@ export const decode = async (
   const unpacked = await unpack(wire, encoding, limit);
   if (unpacked.kind !== "plain") return unpacked;
   const { bytes } = unpacked;
-  const text = otherText(bytes, contentType);
+  const text = isUtf8(bytes) ? null : otherText(bytes, contentType);
   if (text === null) return { kind: "text", text: bytes.toString("utf8"), bytes: bytes.length, wire: unpacked.wire };
   return { kind: "text", text, bytes: Buffer.byteLength(text), wire: null };
+};
+
+// A 200 as received becomes an outcome.
+
+/** HTTP 200 with a completely received, unparsed body. */
+export interface WireAnswer {
+  readonly call: ApiCall;
+  readonly status: 200;
+  /** When the request was sent, ms since the epoch. */
+  readonly sentAt: number;
+  readonly durationMs: number;
+  readonly rate: RateInfo | null;
+  /** The Content-Encoding header, at most 100 characters and without the token; empty: none. */
+  readonly contentEncoding: string;
+  readonly contentType: string;
+  /** The body as received. */
+  readonly bytes: Buffer;
+}
+
+export interface ReadingOptions {
+  /** Largest body accepted when decoded, in bytes. */
+  readonly limitBytes: number;
+  /** Most values accepted: many small ones take far more memory than bytes. */
+  readonly mostValues: number;
+  /** Removes the token from a text. */
+  readonly scrub: (text: string) => string;
+}
+
+/** Outcome of a body larger than allowed. It was charged. */
+export const tooLarge = (
+  answer: Pick<BrokenOutcome, "call" | "sentAt" | "durationMs">,
+  limitBytes: number,
+  what = `${limitBytes} bytes`,
+): BrokenOutcome => ({
+  kind: "broken",
+  call: answer.call,
+  sentAt: answer.sentAt,
+  durationMs: answer.durationMs,
+  reached: "unknown",
+  status: 200,
+  reason: "too_large",
+  detail: `the body exceeds ${what}`,
+  limitBytes,
+});
+
+/** Decodes and parses the body. Throws nothing. Source: API.md, "Envelope objects". */
+export const readWireAnswer = async (
+  answer: WireAnswer,
+  { limitBytes, mostValues, scrub }: ReadingOptions,
+): Promise<ApiOutcome> => {
+  const { contentEncoding: encoding, contentType, bytes: received, ...common } = answer;
+  // A longer body would not fit into a string.
+  const text = await decode(received, { encoding, contentType }, Math.min(limitBytes, constants.MAX_STRING_LENGTH));
+  if (text.kind === "too_large") return tooLarge(answer, limitBytes);
+  if (text.kind === "foreign") {
+    return { kind: "invalid", ...common, bytes: received.length, detail: text.detail, wire: null };
+  }
+  if (text.kind === "encoding") {
+    const { rate: __, ...exchange } = common;
+    return { kind: "broken", ...exchange, reached: "unknown", reason: "encoding", detail: scrub(text.detail) };
+  }
+  if (hasMoreValues(text.text, mostValues)) return tooLarge(answer, limitBytes, `${mostValues} values`);
+  // A service that repeats the token in its response must not cause it to be stored.
+  const plain = scrub(text.text);
+  const wire =
+    plain === text.text && text.wire !== null
+      ? { bytes: received, encoding: text.wire }
+      : ({ bytes: Buffer.from(plain), encoding: "identity" } as const);
+  const reading = readEnvelope(plain, answer.call.endpoint);
+  if (!reading.ok) return { kind: "invalid", ...common, bytes: text.bytes, detail: scrub(reading.detail), wire };
+  return { kind: "ok", ...common, bytes: text.bytes, ...reading.value, wire };
 };

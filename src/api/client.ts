@@ -7,13 +7,12 @@ import { type Clock, timerMs } from "../core/clock.ts";
 import { detailOf } from "../core/errors.ts";
 import { createScrubber, type Secret } from "../core/secret.ts";
 import { exactJson } from "../core/text/exact-json.ts";
-import { decode, readWire } from "./body.ts";
+import { decode, readWire, readWireAnswer, tooLarge } from "./body.ts";
 import { readAnswerId, readQuota } from "./envelope.ts";
-import { JsonSyntaxError, parseJson } from "./json/lossless-json.ts";
 import { parseRateHeaders } from "./limits/rate-headers.ts";
+import { JsonSyntaxError, parseJson } from "./lossless-json.ts";
 import type { AnswerId, ApiCall, ApiOutcome, BrokenOutcome, Quota } from "./outcome.ts";
-import { createTransport, parseBase, parseToken, type Timeouts, type Transport, targetOf } from "./transport.ts";
-import { readWireAnswer, tooLarge } from "./wire-answer.ts";
+import { createTransport, parseBase, parseToken, type Timeouts, type Transport } from "./transport.ts";
 
 // Reads responses other than 200: enough of the body to show it and to detect a spent quota. They cost nothing, and a
 // body that breaks off does not matter, because the status suffices.
@@ -83,6 +82,8 @@ const readRefusal = async (
 
 interface Deadline {
   readonly signal: AbortSignal;
+  /** Rejects when the signal aborts. */
+  readonly end: Promise<never>;
   /** The time is over. */
   expired(): boolean;
   /** The caller aborted before that. */
@@ -103,8 +104,14 @@ export const withDeadline = (signal: AbortSignal | undefined, ms: number): Deadl
     stop.abort();
   }, timerMs(ms));
   signal?.addEventListener("abort", onAbort, { once: true });
+  const end = new Promise<never>((_, reject) =>
+    stop.signal.addEventListener("abort", () => reject(stop.signal.reason), { once: true }),
+  );
+  // Nobody may wait for it when it comes.
+  end.catch(() => undefined);
   return {
     signal: stop.signal,
+    end,
     expired: () => expired,
     aborted: () => signal?.aborted === true && !expired,
     release: () => {
@@ -167,8 +174,9 @@ interface Connection {
 interface Exchange {
   readonly call: ApiCall;
   readonly sentAt: number;
+  /** By `performance.now()`, ms. */
+  readonly startedAt: number;
   readonly deadline: Deadline;
-  elapsed(): number;
 }
 
 type Breakage = Pick<BrokenOutcome, "reached" | "reason" | "detail" | "limitBytes"> & { readonly status?: number };
@@ -206,27 +214,19 @@ const openConnection = (options: ClientOptions): Connection => {
     // A longer body would not fit into a string.
     limit: Math.min(options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, constants.MAX_STRING_LENGTH),
     mostValues: options.mostValues ?? DEFAULT_MOST_VALUES,
-    scrub: (text) => scrubber.scrub(text),
+    scrub: scrubber.scrub,
     clock: options.clock,
   };
   return connection;
 };
 
-const begin = (connection: Connection, call: ApiCall, signal: AbortSignal | undefined): Exchange => {
-  const startedAt = performance.now();
-  return {
-    call,
-    sentAt: connection.clock.now(),
-    deadline: withDeadline(signal, connection.timeouts.totalMs),
-    elapsed: () => Math.round(performance.now() - startedAt),
-  };
-};
+const elapsedMs = ({ startedAt }: Exchange): number => Math.round(performance.now() - startedAt);
 
 const broken = (connection: Connection, exchange: Exchange, { status, detail, ...part }: Breakage): BrokenOutcome => ({
   kind: "broken",
   call: exchange.call,
   sentAt: exchange.sentAt,
-  durationMs: exchange.elapsed(),
+  durationMs: elapsedMs(exchange),
   status: status ?? null,
   // A proxy's address in a message may contain a password, and any text may contain the token.
   detail: connection.scrub(detail.replace(/\/\/[^/\s@]*@/g, "//")),
@@ -252,23 +252,31 @@ const failure = (connection: Connection, exchange: Exchange, error: unknown, sta
   });
 };
 
-const request = (connection: Connection, { call, deadline }: Exchange): Promise<Dispatcher.ResponseData> =>
-  connection.transport.dispatcher.request({
-    origin: connection.base.origin,
-    path: targetOf(connection.prefix, call),
-    method: ENDPOINTS[call.endpoint].method,
-    headers:
-      call.body === undefined ? connection.headers : { ...connection.headers, "content-type": "application/json" },
-    body: call.body === undefined ? null : exactJson(call.body),
-    signal: deadline.signal,
-  });
+/** Path and query for the request line; spaces as %20, lone surrogates as U+FFFD. */
+export const targetOf = (prefix: string, { path, query }: ApiCall): string => {
+  const text = new URLSearchParams(query).toString().replaceAll("+", "%20");
+  return `${prefix}${path}${text === "" ? "" : `?${text}`}`;
+};
 
-/**
- * Rejects when `signal` aborts. undici heeds a signal only once a connection is open; a request that is aborted before
- * that is never sent.
- */
-const whenAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+/** Sends the request, and returns the head of the answer. Throws nothing. */
+const ask = async (connection: Connection, exchange: Exchange): Promise<Dispatcher.ResponseData | BrokenOutcome> => {
+  const { call, deadline } = exchange;
+  const { headers } = connection;
+  try {
+    const asked = connection.transport.dispatcher.request({
+      origin: connection.base.origin,
+      path: targetOf(connection.prefix, call),
+      method: ENDPOINTS[call.endpoint].method,
+      headers: call.body === undefined ? headers : { ...headers, "content-type": "application/json" },
+      body: call.body === undefined ? null : exactJson(call.body),
+      signal: deadline.signal,
+    });
+    // undici heeds a signal only once a connection is open; a request that is aborted before that is never sent.
+    return await Promise.race([asked, deadline.end]);
+  } catch (error) {
+    return failure(connection, exchange, error);
+  }
+};
 
 /** Reads the body of a 200. */
 const readOk = async (
@@ -277,7 +285,7 @@ const readOk = async (
   response: Dispatcher.ResponseData,
 ): Promise<ApiOutcome> => {
   const { call, sentAt } = exchange;
-  const beyond = () => tooLarge({ call, sentAt, durationMs: exchange.elapsed() }, connection.limit);
+  const beyond = () => tooLarge({ call, sentAt, durationMs: elapsedMs(exchange) }, connection.limit);
   if (Number(response.headers["content-length"] ?? 0) > connection.limit) {
     response.body.on("error", () => {}).destroy();
     return beyond();
@@ -289,7 +297,7 @@ const readOk = async (
     call,
     status: 200,
     sentAt,
-    durationMs: exchange.elapsed(),
+    durationMs: elapsedMs(exchange),
     rate: parseRateHeaders(response.headers, connection.clock.now()),
     contentEncoding: connection.scrub(headerOf(response, "content-encoding").slice(0, 100)),
     contentType: headerOf(response, "content-type"),
@@ -310,7 +318,7 @@ const readRefused = async (
     call: exchange.call,
     status: response.statusCode,
     sentAt: exchange.sentAt,
-    durationMs: exchange.elapsed(),
+    durationMs: elapsedMs(exchange),
     bytes,
     rate: parseRateHeaders(response.headers, connection.clock.now()),
     excerpt,
@@ -321,19 +329,20 @@ const readRefused = async (
 };
 
 const exchange = async (connection: Connection, call: ApiCall, signal?: AbortSignal): Promise<ApiOutcome> => {
-  const begun = begin(connection, call, signal);
+  const begun: Exchange = {
+    call,
+    sentAt: connection.clock.now(),
+    startedAt: performance.now(),
+    deadline: withDeadline(signal, connection.timeouts.totalMs),
+  };
   try {
     if (signal?.aborted) return broken(connection, begun, { reached: "unsent", reason: "aborted", detail: "aborted" });
-    const ask = () =>
-      Promise.race([request(connection, begun), whenAborted(begun.deadline.signal)]).catch((error: unknown) =>
-        failure(connection, begun, error),
-      );
     const used = connection.headers.authorization;
-    let response = await ask();
+    let response = await ask(connection, begun);
     if ("kind" in response) return response;
     if (response.statusCode === 401 && (await connection.renewToken(used))) {
       response.body.on("error", () => {}).destroy();
-      response = await ask();
+      response = await ask(connection, begun);
       if ("kind" in response) return response;
     }
     return await (response.statusCode === 200
@@ -355,7 +364,11 @@ export const createClient = (options: ClientOptions): Client => {
     send: async (call, signal) => {
       const answer = exchange(connection, call, signal);
       inFlight.add(answer);
-      return await answer.finally(() => inFlight.delete(answer));
+      try {
+        return await answer;
+      } finally {
+        inFlight.delete(answer);
+      }
     },
     close: async () => {
       await Promise.allSettled(inFlight);

@@ -10,7 +10,7 @@ import {
   LONGEST_RATE_WAIT_MS,
   openAgainAt,
 } from "./limits/quota-signs.ts";
-import type { ApiOutcome, BrokenOutcome, FailContext, Verdict, VerdictContext } from "./outcome.ts";
+import type { ApiOutcome, BrokenOutcome, FailContext, RateInfo, Verdict, VerdictContext } from "./outcome.ts";
 import { causeOf, endpointOf } from "./outcome.ts";
 
 // Decides what a 404 or 410 means, by its route and body. Pure.
@@ -330,4 +330,16 @@ export const chargeOf = (outcome: ApiOutcome): VerdictRow["credit"] => {
   if (outcome.kind === "refused" || outcome.reached === "unsent") return "free";
   // The status is in the headers that were refused; a service rarely sends this many with a refusal.
   return outcome.status === 200 || outcome.reason === "headers" ? "spent" : "ambiguous";
+};
+
+/**
+ * Rate information for the limiter. A refusal that ends the run carries none: credits return in their own time, and
+ * waiting for them in the limiter would delay this run and later ones. The Retry-After of a refusal counts only if
+ * its verdict is to wait. Throws nothing.
+ */
+export const rateToObserve = (outcome: ApiOutcome, verdict: Verdict, now: number): RateInfo | null => {
+  if (outcome.kind === "broken" || outcome.rate === null || verdict.kind === "stop") return null;
+  const { retryAt } = outcome.rate;
+  const waits = verdict.kind === "wait" || (outcome.kind === "ok" && (retryAt ?? now) - now <= LONGEST_RATE_WAIT_MS);
+  return waits ? outcome.rate : { ...outcome.rate, retryAt: null };
 };

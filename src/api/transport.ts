@@ -4,10 +4,9 @@ import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, errors, Pool
 import { isLoopbackHost } from "../core/config/setting-parsers.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
-import type { ApiCall, BrokenOutcome } from "./outcome.ts";
+import type { BrokenOutcome } from "./outcome.ts";
 
-// Address and token of the service as the user gave them, and the target of a request below that address.
-// Pure. Source: API.md, "Authentication".
+// Address and token of the service as the user gave them. Pure. Source: API.md, "Authentication".
 
 const invalidConfig = (detail: string) => new DuckmirrorError("CONFIG_INVALID", { detail });
 
@@ -29,12 +28,6 @@ export const parseToken = (token: Secret | string): string => {
   if (bare === "") throw new DuckmirrorError("TOKEN_MISSING");
   if (!/^[\x21-\x7e]+$/.test(bare)) throw invalidConfig("the token holds characters that no header can carry");
   return bare;
-};
-
-/** Path and query for the request line; spaces as %20, lone surrogates as U+FFFD. */
-export const targetOf = (prefix: string, call: ApiCall): string => {
-  const query = new URLSearchParams(call.query).toString().replaceAll("+", "%20");
-  return `${prefix}${call.path}${query === "" ? "" : `?${query}`}`;
 };
 
 /** Time limits of one request, in ms. */

@@ -257,8 +257,6 @@ export const companyListRoute = (table: CompanyTable): RouteSpec => {
 /** True when the response has a `usage` block (API.md, "Envelope objects"). */
 export const hasUsage = ({ tier }: RouteSpec): boolean => tier !== "any";
 
-export const isPaged = (endpoint: EndpointName): boolean => ENDPOINTS[endpoint].shape === "list";
-
 /** True when a request to the endpoint may carry the query parameter. */
 export const takes = (endpoint: EndpointName, parameter: string): boolean =>
   ENDPOINTS[endpoint].query.some(({ name }) => name === parameter);

@@ -2,7 +2,7 @@
 // a credit, and none writes.
 import type { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { parseJson } from "../api/json/lossless-json.ts";
+import { parseJson } from "../api/lossless-json.ts";
 import { type DictionaryTable, sqlName } from "../catalog/dictionary.ts";
 import { SEARCHED_TABLES, TABLE_NAMES } from "../catalog/tables.ts";
 import type { Clock } from "../core/clock.ts";

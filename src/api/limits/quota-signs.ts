@@ -1,6 +1,6 @@
 // Distinguishes a refusal for lack of credits from one for speed (429) or rights (403), by several signs, because API.md
 // documents none. Pure.
-import type { ApiOutcome, RateInfo, RefusedOutcome, Verdict } from "../outcome.ts";
+import type { ApiOutcome, RefusedOutcome } from "../outcome.ts";
 
 // What a refusal for speed counts: requests per time, or requests in flight. Pure. API.md shows neither.
 
@@ -20,20 +20,6 @@ export const refusalCause = (outcome: ApiOutcome, now: number): RefusalCause => 
   const waitMs = (openAgainAt(outcome) ?? now) - now;
   const isUsedUp = outcome.kind === "refused" && outcome.rate?.remaining === 0;
   return PER_TIME.test(text) || isUsedUp || waitMs > SHORT_MS ? "rate" : "unclear";
-};
-
-// Selects the rate information of a response that the limiter should use. Pure.
-
-/**
- * Rate information for the limiter. A refusal that ends the run carries none: credits return in their own time, and
- * waiting for them in the limiter would delay this run and later ones. The Retry-After of a refusal counts only if
- * its verdict is to wait. Throws nothing.
- */
-export const rateToObserve = (outcome: ApiOutcome, verdict: Verdict, now: number): RateInfo | null => {
-  if (outcome.kind === "broken" || outcome.rate === null || verdict.kind === "stop") return null;
-  const { retryAt } = outcome.rate;
-  const waits = verdict.kind === "wait" || (outcome.kind === "ok" && (retryAt ?? now) - now <= LONGEST_RATE_WAIT_MS);
-  return waits ? outcome.rate : { ...outcome.rate, retryAt: null };
 };
 
 /** A rate recovers within the hour (API.md, "Limits": per minute). A later time belongs to a quota. */

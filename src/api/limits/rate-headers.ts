@@ -193,6 +193,14 @@ const plain = (headers: HeaderBag, now: number, serverNow: number): Reading[] =>
     }),
   );
 
+const RATE_HEADER = /rate-?limit|^retry-after$/;
+
+/** False: no header is about a rate, as in most answers of many services. */
+const speaksOfRate = (headers: HeaderBag): boolean => {
+  for (const name of Object.keys(headers)) if (RATE_HEADER.test(name)) return true;
+  return false;
+};
+
 const saysSomething = ({ limit, remaining }: Reading): boolean => limit !== null || remaining !== null;
 
 const isRate = ({ windowMs, resetsAt }: Reading, now: number): boolean =>
@@ -251,6 +259,7 @@ const serverTime = (headers: HeaderBag, now: number): number => {
  * `retryAt`. Throws nothing, whatever the headers contain.
  */
 export const parseRateHeaders = (headers: HeaderBag, now: number): RateInfo | null => {
+  if (!speaksOfRate(headers)) return null;
   const serverNow = serverTime(headers, now);
   const said = [...structured(headers, now, serverNow), ...plain(headers, now, serverNow)];
   const retryAt = retryMoment(textOf(headers, "retry-after"), now, serverNow) ?? quotaUntil(said, now);

@@ -1,6 +1,6 @@
 // Answers a lookup from the mirror, where the mirror is fresh enough. Sends nothing.
 import { z } from "zod";
-import { parseJson } from "../../api/json/lossless-json.ts";
+import { parseJson } from "../../api/lossless-json.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { bareAddress, domainCandidates } from "../../core/text/domain-names.ts";

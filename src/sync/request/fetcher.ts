@@ -1,9 +1,9 @@
 // Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
 // policy decides what follows. A verdict that ends the run ends it here, at once.
-import { openAgainAt, rateToObserve, refusalCause } from "../../api/limits/quota-signs.ts";
+import { openAgainAt, refusalCause } from "../../api/limits/quota-signs.ts";
 import { type ApiOutcome, causeOf, type OkOutcome, type RefusedOutcome, type Verdict } from "../../api/outcome.ts";
 import { type Redactor, redactOutcome } from "../../api/redact.ts";
-import { chargeOf, isProse, namesOneThing, verdictOf } from "../../api/retry-policy.ts";
+import { chargeOf, isProse, namesOneThing, rateToObserve, verdictOf } from "../../api/retry-policy.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { isStreamName, type LedgerStream, namesContent, streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";

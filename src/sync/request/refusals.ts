@@ -2,7 +2,6 @@
 // waiting on would only take time. Of routes: a 403 belongs to its route until all of several routes are refused so. Of companies:
 // one that fails in each of its lists is not asked six times for each.
 
-import { rateToObserve } from "../../api/limits/quota-signs.ts";
 import {
   type ApiCall,
   type ApiOutcome,
@@ -11,6 +10,7 @@ import {
   type RefusedOutcome,
   type Verdict,
 } from "../../api/outcome.ts";
+import { rateToObserve } from "../../api/retry-policy.ts";
 import { type EndpointName, pathOf } from "../../catalog/endpoints.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 

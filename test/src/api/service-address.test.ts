@@ -1,6 +1,7 @@
 // Address and token as a user may write them, and what must not leave this machine.
 import { expect, test } from "vitest";
-import { parseBase, parseToken, targetOf } from "../../../src/api/transport.ts";
+import { targetOf } from "../../../src/api/client.ts";
+import { parseBase, parseToken } from "../../../src/api/transport.ts";
 import { Secret } from "../../../src/core/secret.ts";
 
 const codeOf = (work: () => unknown): unknown => {

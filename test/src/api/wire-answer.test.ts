@@ -1,7 +1,7 @@
 // A 200 as received becomes an outcome; the token never comes along.
 import { deflateSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { readWireAnswer, type WireAnswer } from "../../../src/api/wire-answer.ts";
+import { readWireAnswer, type WireAnswer } from "../../../src/api/body.ts";
 import { hasMoreValues } from "../../../src/core/json.ts";
 
 // Values of a text are counted before it is parsed.

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readEnvelope } from "../../../src/api/envelope.ts";
-import { type EndpointName, isPaged } from "../../../src/catalog/endpoints.ts";
+import { ENDPOINTS, type EndpointName } from "../../../src/catalog/endpoints.ts";
 import { type StreamName, streamSpec } from "../../../src/catalog/streams.ts";
 import { type TableName, tableSpec } from "../../../src/catalog/tables.ts";
 import { isJsonObject, type JsonValue } from "../../../src/core/json.ts";
@@ -92,7 +92,7 @@ const envelopeOf = ([endpoint, stream, table]: (typeof SOURCES)[number]) => {
   const included =
     keys.length === 0 ? fc.constant(null) : fc.option(fc.dictionary(fc.constantFrom(...keys), found, { maxKeys: 2 }));
   return fc.record({
-    data: isPaged(endpoint) ? fc.array(mostly(record), { maxLength: 5 }) : mostly(record),
+    data: ENDPOINTS[endpoint].shape === "list" ? fc.array(mostly(record), { maxLength: 5 }) : mostly(record),
     included,
     meta: mostly(fc.record({ page: leaf, totalCount: leaf, timestamp: leaf })),
     usage: mostly(fc.record({ limit: leaf, used: leaf, remaining: leaf, resetsAt: leaf })),
@@ -210,7 +210,7 @@ const withId = (record: JsonValue, index: number): JsonValue =>
 test(`records of any content are found again in the warehouse (seed ${SEED})`, async () => {
   const warehouse = await aWarehouse();
   const list = fc
-    .constantFrom(...SOURCES.filter(([endpoint]) => isPaged(endpoint)))
+    .constantFrom(...SOURCES.filter(([endpoint]) => ENDPOINTS[endpoint].shape === "list"))
     .chain((source) =>
       fc.array(recordOf(source[2]), { minLength: 30, maxLength: 60 }).map((records) => ({ source, records })),
     );

@@ -1,7 +1,7 @@
 // Which rate information of a response the limiter uses.
 import { expect, test } from "vitest";
-import { rateToObserve } from "../../../../src/api/limits/quota-signs.ts";
 import type { ApiOutcome, RefusedOutcome } from "../../../../src/api/outcome.ts";
+import { rateToObserve } from "../../../../src/api/retry-policy.ts";
 import { said } from "../../../support/rate-info.ts";
 
 const NOW = Date.UTC(2026, 0, 1);

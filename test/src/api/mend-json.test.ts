@@ -1,6 +1,6 @@
 // JSON that a service writes almost right costs one value or one record, not the page.
 import { expect, test } from "vitest";
-import { JsonSyntaxError, parseJson } from "../../../../src/api/json/lossless-json.ts";
+import { JsonSyntaxError, parseJson } from "../../../src/api/lossless-json.ts";
 
 const page = (...records: readonly string[]) => `{"data": [${records.join(",")}],"meta":{"page":1}}`;
 const recordsIn = (text: string) => {

@@ -4,7 +4,15 @@ import { z } from "zod";
 import type { ApiCall } from "../../api/outcome.ts";
 import { type EndpointName, pathOf, takes } from "../../catalog/endpoints.ts";
 import type { FieldSpec } from "../../catalog/fields.ts";
-import { type EmbedSpec, isContent, isNamedAlways, type StreamSpec, wantedContent } from "../../catalog/streams.ts";
+import {
+  type EmbedSpec,
+  isContent,
+  isNamedAlways,
+  isStreamName,
+  type StreamSpec,
+  streamSpec,
+  wantedContent,
+} from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { filterDate, isoTime, timeMs } from "../../core/time.ts";
@@ -116,18 +124,54 @@ const includeQuery = (embeds: readonly EmbedSpec[]): Record<string, string> => {
   return names === "" ? {} : { include: names, ...Object.fromEntries(limits) };
 };
 
-/** The filters of the scope with the date filter of the order; of two dates for one filter, the later. */
-const dateFiltered = (
+/** What all requests of a list in one shape share. */
+interface ListForm {
+  readonly stream: StreamSpec;
+  readonly options: CallOptions;
+  /** Parameters before those that the order adds or replaces, the filters of the scope, and the parameters after them. */
+  readonly before: Readonly<Record<string, string>>;
+  readonly filters: Readonly<Record<string, string>>;
+  readonly after: Readonly<Record<string, string>>;
+  /** Fields that are named if the default response lacks them. */
+  readonly onDemand: readonly string[];
+  /** Heavy fields that are taken from records that come along. */
+  readonly along: readonly string[];
+}
+
+/** Made once per shape: a run asks a list for each of its pages in the same one. */
+const forms = new WeakMap<ListShape, ListForm>();
+
+export const listForm = (stream: StreamSpec, shape: ListShape, options: CallOptions): ListForm => {
+  const known = forms.get(shape);
+  if (known?.stream === stream && known.options === options) return known;
+  const { list } = stream;
+  const along = stream.embeds.flatMap(({ table }) =>
+    isStreamName(table) ? contentNames(streamSpec(table), options) : [],
+  );
+  const form: ListForm = {
+    stream,
+    options,
+    before: list === undefined ? {} : { ...ofOrganization(list, options), ...includeQuery(embedsOf(stream, shape)) },
+    filters: (shape.filters ? filtersOf(options.rowScope, stream.name) : null) ?? {},
+    after: list === undefined ? {} : { ...fieldsQuery(list, stream, shape, options), ...viewed(list, options) },
+    onDemand: namedOnDemand(stream, shape, options),
+    along,
+  };
+  forms.set(shape, form);
+  return form;
+};
+
+/** The date filter of the order; of two dates for one filter, the later. */
+const dateFilter = (
   stream: StreamSpec,
-  order: ListOrder,
-  scope: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> => {
+  order: Extract<ListOrder, { kind: "filter" }>,
+  filters: ListForm["filters"],
+): Record<string, string> => {
   const param = stream.filter?.param ?? stream.since;
-  if (order.kind !== "filter" || param === undefined) return scope;
-  const own = timeMs(scope[param] ?? "");
-  return own !== null && own > order.after
-    ? scope
-    : { ...scope, [param]: order.exact ? isoTime(order.after) : filterDate(order.after) };
+  if (param === undefined) return {};
+  const own = timeMs(filters[param] ?? "");
+  if (own !== null && own > order.after) return {};
+  return { [param]: order.exact ? isoTime(order.after) : filterDate(order.after) };
 };
 
 /** One page of a stream's list. `scope` is the company id for company lists. */
@@ -141,6 +185,7 @@ export const listCall = (
 ): ApiCall => {
   const endpoint = stream.list;
   if (endpoint === undefined) throw new TypeError(`${stream.name} has no list`);
+  const { before, filters, after } = listForm(stream, shape, options);
   const sortBy = order.kind === "changes" ? stream.watermark : stream.walkOrder?.sortBy;
   // A service that refuses one order may know the other.
   const sorts = order.kind === "changes" ? shape.changeOrder : shape.sort;
@@ -154,11 +199,10 @@ export const listCall = (
       ...(order.kind === "span" && shape.content
         ? { window: "custom", from: new Date(order.from).toISOString(), to: new Date(order.to).toISOString() }
         : {}),
-      ...ofOrganization(endpoint, options),
-      ...includeQuery(embedsOf(stream, shape)),
-      ...dateFiltered(stream, order, (shape.filters ? filtersOf(options.rowScope, stream.name) : null) ?? {}),
-      ...fieldsQuery(endpoint, stream, shape, options),
-      ...viewed(endpoint, options),
+      ...before,
+      ...filters,
+      ...(order.kind === "filter" ? dateFilter(stream, order, filters) : {}),
+      ...after,
     },
   };
 };

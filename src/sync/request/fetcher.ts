@@ -108,6 +108,7 @@ const isOwn = (outcome: ApiOutcome): boolean =>
 const isDefinite = (outcome: ApiOutcome): boolean =>
   outcome.kind === "refused" && (outcome.status === 403 || (outcome.status < 500 && namesOneThing(outcome)));
 
+const USED: Verdict = { kind: "use" };
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 
 const keep = async ({ archive }: FetcherDeps, turn: Answered, requestId: string, receivedAt: number) => {
@@ -148,7 +149,6 @@ const resultOf = (
 ): FetchResult | null => {
   switch (verdict.kind) {
     case "use":
-      if (outcome.kind === "ok") return { kind: "answer", requestId, receivedAt, outcome };
       throw new TypeError(`a ${outcome.kind} outcome cannot be used`);
     case "absent":
       return { kind: "absent", requestId, receivedAt, doubtful: isProse(outcome) };
@@ -234,11 +234,16 @@ const waitOf = ({ outcome }: Answered, verdict: Verdict, { random }: FetcherDeps
   return Math.max(0, Math.round((verdict.untilMs - now) * random()));
 };
 
+/** What a run knows of the service beside its latest outcome. */
 interface Watch {
   readonly deps: FetcherDeps;
   readonly outage: Outage;
+  readonly refusals: ReturnType<typeof createRefusals>;
+  readonly routes: ReturnType<typeof createForbiddenRoutes>;
   readonly scopes: ReturnType<typeof createScopeFailures>;
   readonly address: ReturnType<typeof createAddressCheck>;
+  /** Streams that were answered and used, while no request of the run got anything else since: another such answer says nothing new. */
+  readonly calm: Set<LedgerStream>;
 }
 
 /** What the verdict on an attempt depends on beside its outcome. */
@@ -259,28 +264,83 @@ const factsOf = ({ deps, outage, scopes, address }: Watch, turn: Answered, attem
   };
 };
 
-/** The error of a run whose routes were all answered with 403; null: they were not. */
-const forbidden = (outcome: RefusedOutcome | null): DuckmirrorError | null =>
-  outcome &&
-  new DuckmirrorError("CREDENTIALS_REFUSED", {
-    status: outcome.status,
-    endpoint: ENDPOINTS[outcome.call.endpoint].path,
-  });
+/** Notes an answer that is used. */
+const noteUse = (
+  { deps, outage, refusals, routes, address, calm }: Watch,
+  { outcome, order: { stream } }: Answered,
+) => {
+  const { sentAt, durationMs } = outcome;
+  const now = deps.clock.now();
+  deps.sender.observe(rateToObserve(outcome, USED, now), { sentAt, answeredAt: sentAt + durationMs });
+  if (calm.has(stream)) return;
+  outage.alive(stream);
+  refusals.note(outcome, USED, now);
+  routes.note(outcome, false);
+  address.noteUse();
+  calm.add(stream);
+};
+
+/** The error of a run whose routes were all answered with 403; null: they were not. `ended`: no more requests follow. */
+const tokenRefused = ({ deps, routes }: Watch, ended: boolean): DuckmirrorError | null => {
+  const outcome = deps.routesDiffer === true ? routes.refusal(ended) : null;
+  if (outcome === null) return null;
+  const endpoint = ENDPOINTS[outcome.call.endpoint].path;
+  return new DuckmirrorError("CREDENTIALS_REFUSED", { status: outcome.status, endpoint });
+};
+
+/** What follows from any other outcome; null: another attempt. The ledger rows of what it led to are added to `requests`. */
+const judge = async (
+  watch: Watch,
+  turn: Answered,
+  attempt: { readonly requestId: string; readonly number: number },
+  requests: RequestRecord[],
+): Promise<{ readonly result: FetchResult } | { readonly result: null; readonly backOffMs: number }> => {
+  const { deps, outage, refusals, routes, scopes, address } = watch;
+  const { requestId, number } = attempt;
+  const { stream, scope } = turn.order;
+  const receivedAt = deps.clock.now();
+  watch.calm.clear();
+  noteWaste(outage, turn);
+  routes.note(turn.outcome, isStreamName(stream) && streamSpec(stream).tier === "public");
+  let verdict = verdictOf(turn.outcome, factsOf(watch, turn, number, receivedAt));
+  inform(turn, verdict, deps, refusals);
+  if (["retry", "fail"].includes(verdict.kind) && isOwn(turn.outcome)) scopes.failed(scope);
+  const checked = verdict.kind === "absent" ? await address.check(turn) : null;
+  if (checked?.kind === "checked") {
+    requests.push(...checked.requests);
+    verdict = checked.verdict ?? verdict;
+  }
+  await keep(deps, turn, requestId, receivedAt);
+  requests.push(requestRow(turn, requestId, number, verdict));
+  // The question is another attempt: a result of the first one alone has no rows.
+  if (checked?.kind === "unanswered") return { result: withoutAnswer(checked.turn, number + 1, deps) };
+  const own = resultOf(turn, verdict, requestId, receivedAt);
+  if (own === null) return { result: null, backOffMs: waitOf(turn, verdict, deps, receivedAt) };
+  // A company that fails whatever it is asked for would fail with smaller pages, too.
+  const isTried = own.kind === "failed" && scopes.attempts(scope) !== null;
+  const result = isTried ? { ...own, size: null } : own;
+  noteOutage(outage, turn, result, deps.stop);
+  const refused = tokenRefused(watch, false);
+  if (refused !== null) deps.stop(refused);
+  return { result };
+};
 
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
-  const { clock } = deps;
-  const refusals = createRefusals();
   const outage = createOutage();
-  const routes = createForbiddenRoutes();
-  const scopes = createScopeFailures();
-  const tokenRefused = (ended: boolean) => forbidden(deps.routesDiffer === true ? routes.refusal(ended) : null);
-  const address = createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId);
-  const watch = { deps, outage, scopes, address };
+  const watch: Watch = {
+    deps,
+    outage,
+    refusals: createRefusals(),
+    routes: createForbiddenRoutes(),
+    scopes: createScopeFailures(),
+    address: createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId),
+    calm: new Set(),
+  };
 
   return {
     isFailing: outage.isFailing,
     isDoubtful: outage.isDoubtful,
-    tokenRefused: () => tokenRefused(true),
+    tokenRefused: () => tokenRefused(watch, true),
     fetch: async ({ order: decide, onLeaving = () => undefined }) => {
       const requests: RequestRecord[] = [];
       let decided: FetchOrder | null = null;
@@ -294,34 +354,17 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
         const requestId = nextRequestId();
         const turn = await takeTurn(deps, { requestId, number, backOffMs, order });
         if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number, deps) };
-        const receivedAt = clock.now();
-        const { stream, scope } = turn.order;
-        noteWaste(outage, turn);
-        routes.note(turn.outcome, isStreamName(stream) && streamSpec(stream).tier === "public");
-        let verdict = verdictOf(turn.outcome, factsOf(watch, turn, number, receivedAt));
-        inform(turn, verdict, deps, refusals);
-        if (["retry", "fail"].includes(verdict.kind) && isOwn(turn.outcome)) scopes.failed(scope);
-        address.note(turn.outcome);
-        const checked = verdict.kind === "absent" ? await address.check(turn) : null;
-        if (checked?.kind === "checked") {
-          requests.push(...checked.requests);
-          verdict = checked.verdict ?? verdict;
+        const { outcome } = turn;
+        if (outcome.kind === "ok") {
+          const receivedAt = deps.clock.now();
+          noteUse(watch, turn);
+          await keep(deps, turn, requestId, receivedAt);
+          requests.push(requestRow(turn, requestId, number, USED));
+          return { requests, result: { kind: "answer", requestId, receivedAt, outcome } };
         }
-        await keep(deps, turn, requestId, receivedAt);
-        requests.push(requestRow(turn, requestId, number, verdict));
-        // The question is another attempt: a result of the first one alone has no rows.
-        if (checked?.kind === "unanswered") return { requests, result: withoutAnswer(checked.turn, number + 1, deps) };
-        const own = resultOf(turn, verdict, requestId, receivedAt);
-        // A company that fails whatever it is asked for would fail with smaller pages, too.
-        const isTried = own?.kind === "failed" && scopes.attempts(scope) !== null;
-        const result = isTried ? { ...own, size: null } : own;
-        if (result !== null) {
-          noteOutage(outage, turn, result, deps.stop);
-          const refused = tokenRefused(false);
-          if (refused !== null) deps.stop(refused);
-          return { requests, result };
-        }
-        backOffMs = waitOf(turn, verdict, deps, receivedAt);
+        const next = await judge(watch, turn, { requestId, number }, requests);
+        if (next.result !== null) return { requests, result: next.result };
+        backOffMs = next.backOffMs;
       }
     },
   };

@@ -88,7 +88,7 @@ export const createOutage = () => {
 
   return {
     /** The latest requests of the stream failed. */
-    isFailing: (stream: LedgerStream): boolean => failuresOf(stream) >= MANY_OF_STREAM,
+    isFailing: (stream: LedgerStream): boolean => (inARowOf.get(stream) ?? 0) >= MANY_OF_STREAM,
     /** Most attempts at a request of the stream, and most that may be paid; null: those of the retry policy. */
     attempts: (stream: LedgerStream): number | null =>
       failsEverywhere(MANY) || failuresOf(stream) >= MOST_OF_STREAM ? 1 : null,

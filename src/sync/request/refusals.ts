@@ -54,9 +54,9 @@ export const createAddressCheck = (deps: TurnDeps, isKnown: boolean, nextRequest
   return {
     /** The service has used a request of this run. */
     hasAnswered: () => answered,
-    note: ({ kind }: ApiOutcome): void => {
-      answered ||= kind === "ok";
-      known ||= answered;
+    noteUse: (): void => {
+      answered = true;
+      known = true;
     },
     check: async (absent: Answered): Promise<Checked> => {
       if (known) return { kind: "checked", verdict: null, requests: [] };

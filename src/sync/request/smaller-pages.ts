@@ -50,10 +50,11 @@ export const withSmallerPages = (shape: ListShape, perPage: number, now: number)
 });
 
 /** The shape when a page of `perPage` rows was asked for and answered: one as large as those that failed excuses them. */
-export const afterAnswerTo = (shape: ListShape, perPage: number): ListShape =>
-  shape.failed !== null && perPage >= shape.failed.perPage
-    ? { ...shape, perPage: shape.failed.perPage, failed: null }
-    : shape;
+export const afterAnswerTo = (
+  shape: ListShape,
+  failed: NonNullable<ListShape["failed"]>,
+  perPage: number,
+): ListShape => (perPage >= failed.perPage ? { ...shape, perPage: failed.perPage, failed: null } : shape);
 
 /** The shape that a later run begins with. */
 export const withLargePagesAgain = (shape: ListShape, now: number): ListShape =>

@@ -6,7 +6,7 @@ import { startOf } from "../list/coverage/page-geometry.ts";
 import type { ListShape } from "../list/form.ts";
 import { progressOf } from "../list/state.ts";
 import { coverageOf, type Progress, readSoFar } from "../list/ways/progress.ts";
-import { namedOnDemand } from "../request/calls.ts";
+import { listForm } from "../request/calls.ts";
 import { afterAnswerTo } from "../request/smaller-pages.ts";
 import { choiceAfter } from "../rows/field-choice.ts";
 import { grantsAfter } from "../rows/granted-fields.ts";
@@ -76,7 +76,7 @@ export const settleShape = async (
 ): Promise<boolean> => {
   const { name } = list.stream;
   const asked = run.forms.of(list);
-  const shape = afterAnswerTo(asked, request.perPage);
+  const shape = asked.failed === null ? asked : afterAnswerTo(asked, asked.failed, request.perPage);
   const records = Array.isArray(outcome.data) ? outcome.data : [];
   const { totalCount: total, perPage: saysPerPage } = outcome.page;
   const page = { request, rows: records.length, total, saysPerPage, granted: run.forms.largestPage(name) };
@@ -90,7 +90,7 @@ export const settleShape = async (
   const perPage = Math.min(shape.perPage, proven ?? shape.perPage);
   const learned = grantsAfter(shape, list.stream, query, { records, included: outcome.included });
   const { choice, again } = choiceAfter(shape, list.stream, {
-    wanted: namedOnDemand(list.stream, shape, run.options),
+    wanted: listForm(list.stream, shape, run.options).onDemand,
     named: query.onlyWithFields !== undefined,
     records,
     lacks: learned.lacks,

@@ -1,6 +1,5 @@
 // Builds a list's next request, and the detail that the archive stores for loading its response later.
 import type { ApiCall } from "../../api/outcome.ts";
-import { isStreamName, streamSpec } from "../../catalog/streams.ts";
 import type { RequestRecord, Work } from "../../warehouse/record/checkpoint.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
@@ -12,12 +11,12 @@ import type { ArchivedDetail } from "../request/calls.ts";
 import {
   type CallOptions,
   companyCall,
-  contentNames,
   countsCall,
   detailCall,
   insightCall,
   limitsCall,
   listCall,
+  listForm,
   usageCall,
 } from "../request/calls.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
@@ -83,9 +82,7 @@ export const wantedCall = (
       : listCall(stream, order.scope, read, orderOf(state), shape, options);
   const overlap = progress?.kind === "walk" ? progress.coverage.overlap : null;
   const granted = call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants;
-  const along = stream.embeds.flatMap(({ table }) =>
-    isStreamName(table) ? contentNames(streamSpec(table), options) : [],
-  );
+  const { along } = listForm(stream, shape, options);
   const detail = { read, overlap, granted: read === null ? [] : granted, along, work: workOfList(state) };
   return { call, work: detail.work, detail };
 };

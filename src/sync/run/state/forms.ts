@@ -1,7 +1,7 @@
 // Forms (page size, order, filters, embedded records) that a run asks for its lists in, and what its answers have shown of them.
 // Owns them: a stream's form changes by `use` and `store`, that of a single list by its trials; nobody else keeps one.
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
-import type { ScopedTable } from "../../../catalog/tables.ts";
+import { SCOPED_TABLES, type ScopedTable } from "../../../catalog/tables.ts";
 import type { RowScope } from "../../../core/config/planning/scope-settings.ts";
 import { initialShape, type ListShape } from "../../list/form.ts";
 import { progressOf } from "../../list/state.ts";
@@ -32,6 +32,8 @@ export class Forms {
   readonly #options: FormsOptions;
   readonly #ofStreams: Map<StreamName, ListShape>;
   readonly ofStreams: ReadonlyMap<StreamName, ListShape>;
+  /** Streams for which the setting `scope` has filters that the service takes. */
+  readonly #scoped: ReadonlySet<StreamName>;
   /** Rows of the largest page of each stream that the service has returned in this run. */
   readonly #largest = new Map<StreamName, number>();
   /** Form of each stream before smaller pages were asked for in this run; null: pages of every size failed. */
@@ -46,6 +48,7 @@ export class Forms {
     this.#ofStreams = new Map(stored);
     this.ofStreams = this.#ofStreams;
     this.#options = options;
+    this.#scoped = new Set(SCOPED_TABLES.filter((stream) => filtersOf(options.rowScope, stream) !== null));
   }
 
   /** The stream's form; if unknown, the start form with the largest page. */
@@ -60,7 +63,7 @@ export class Forms {
 
   /** True when the stream's list is read with the filters of the setting `scope`. */
   isFiltered(stream: StreamName): stream is ScopedTable {
-    return this.ofStream(stream).filters && filtersOf(this.#options.rowScope, stream) !== null;
+    return this.#scoped.has(stream) && this.ofStream(stream).filters;
   }
 
   /** Forms of lists that returned a page. Those of single records know no page size. */

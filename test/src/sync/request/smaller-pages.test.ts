@@ -56,9 +56,9 @@ describe("the size that failed", () => {
   });
 
   test("is excused by an answer to a page as large, not by a smaller one", () => {
-    expect(afterAnswerTo(smaller, 250)).toBe(smaller);
-    expect(afterAnswerTo(smaller, 1000)).toMatchObject({ perPage: 1000, failed: null });
-    expect(afterAnswerTo(shape, 1000)).toBe(shape);
+    const failed = { perPage: 1000, at: T0 };
+    expect(afterAnswerTo(smaller, failed, 250)).toBe(smaller);
+    expect(afterAnswerTo(smaller, failed, 1000)).toMatchObject({ perPage: 1000, failed: null });
   });
 
   test("is tried again after a week", () => {

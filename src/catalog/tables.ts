@@ -154,16 +154,19 @@ export const isUsageTable = (name: string): boolean => USAGE_TABLES.some((table)
 
 export const TABLE_NAMES: readonly TableName[] = Object.keys(specs) as readonly TableName[];
 
-/** Specs that were asked for. A sync asks for the same ones several times per request. */
-const made = new Map<TableName, TableSpec>();
-
-export const tableSpec = (name: TableName): TableSpec => {
-  const known = made.get(name);
-  if (known !== undefined) return known;
-  const spec: TableSpec = { name, ...specs[name] };
-  made.set(name, spec);
-  return spec;
+/** Calls `make` once for each table that is asked for: for what is the same in every request and every page of it. */
+export const perTable = <T extends object>(make: (name: TableName) => T): ((name: TableName) => T) => {
+  const made = new Map<TableName, T>();
+  return (name) => {
+    const known = made.get(name);
+    if (known !== undefined) return known;
+    const fresh = make(name);
+    made.set(name, fresh);
+    return fresh;
+  };
 };
+
+export const tableSpec = perTable((name): TableSpec => ({ name, ...specs[name] }));
 
 /** True for a list of a company: its rows are inside the row scope if their company is. */
 export const isCompanyTable = (name: TableName): boolean => COMPANY_TABLES.some((table) => table === name);

@@ -9,7 +9,7 @@ import { TABLE_NAMES, type TableName, tableSpec } from "../../src/catalog/tables
 import type { Clock } from "../../src/core/clock.ts";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { fromDuck } from "../../src/warehouse/duckdb/duck-values.ts";
+import { fromDuck } from "../../src/warehouse/duckdb/statements.ts";
 import type { RequestRecord } from "../../src/warehouse/record/checkpoint.ts";
 import { DUCK_TYPES, duckCell } from "../../src/warehouse/record/convert-cell.ts";
 import { joinExtra } from "../../src/warehouse/record/json-text.ts";

@@ -6,8 +6,8 @@ import type { AlertSettings, StateEventKind } from "../../core/config/alerts/ale
 import { literal } from "../../core/text/sql-text.ts";
 import { isoTime } from "../../core/time.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
-import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { instant } from "../../warehouse/duckdb/statements.ts";
 import { readCheckResults } from "../../warehouse/read/check-results.ts";
 import { type Look, looksSince } from "../../warehouse/read/looks.ts";
 import { onSnapshot } from "../../warehouse/read/query.ts";

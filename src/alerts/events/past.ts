@@ -4,8 +4,8 @@ import { z } from "zod";
 import type { StateEventKind } from "../../core/config/alerts/alert-settings.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
-import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { instant } from "../../warehouse/duckdb/statements.ts";
 import type { AlertEvent } from "../message.ts";
 import type { Position } from "../store/rule-store.ts";
 import {

@@ -3,8 +3,7 @@
 import type { ColumnType } from "../../catalog/fields.ts";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import type { JsonValue } from "../../core/json.ts";
-import { CHUNK_ROWS, type ColumnChunk } from "../../warehouse/duckdb/append.ts";
-import type { Sql } from "../../warehouse/duckdb/statements.ts";
+import type { Rows, Sql } from "../../warehouse/duckdb/statements.ts";
 import { type Cell, convertCell, DUCK_TYPES, duckCell } from "../../warehouse/record/convert-cell.ts";
 
 // Generated rows before loading: API field → value. Numeric ids are text, so that 64 bits stay exact.
@@ -24,6 +23,7 @@ export const day = (ms: number): string => iso(Math.floor(ms / DAY_MS) * DAY_MS)
 /** The part of a transaction that loading needs. */
 export type Writer = Pick<Sql, "run" | "append">;
 
+const MAX_BATCH_ROWS = 2048;
 /** Most text in one batch, so that long transcripts do not accumulate in memory. */
 const MAX_BATCH_CHARS = 4_000_000;
 
@@ -35,26 +35,23 @@ const cellOf = (type: ColumnType, value: Row[string]): Cell => {
   return type === "JSON" ? JSON.stringify(written) : convertCell(type, written, "none").cell;
 };
 
-/** Cells of the rows by column, in batches. A value that is a function returns its long text only now. */
-function* batchesOf({ fields }: TableSpec, rows: Iterable<Row>): Iterable<ColumnChunk> {
-  const empty = () => fields.map((): ReturnType<typeof duckCell>[] => []);
-  let columns = empty();
-  let count = 0;
+/** Values of the rows, in batches. A value that is a function returns its long text only now. */
+function* batchesOf({ fields }: TableSpec, rows: Iterable<Row>): Iterable<Rows> {
+  let batch: ReturnType<typeof duckCell>[][] = [];
   let chars = 0;
   for (const row of rows) {
-    for (const [index, { name, columnType }] of fields.entries()) {
+    const cells = fields.map(({ name, columnType }) => {
       const cell = cellOf(columnType, row[name]);
       if (typeof cell === "string") chars += cell.length;
-      columns[index]?.push(duckCell(columnType, cell));
-    }
-    count += 1;
-    if (count < CHUNK_ROWS && chars < MAX_BATCH_CHARS) continue;
-    yield columns;
-    columns = empty();
-    count = 0;
+      return duckCell(columnType, cell);
+    });
+    batch.push(cells);
+    if (batch.length < MAX_BATCH_ROWS && chars < MAX_BATCH_CHARS) continue;
+    yield batch;
+    batch = [];
     chars = 0;
   }
-  if (count > 0) yield columns;
+  if (batch.length > 0) yield batch;
 }
 
 /** Inserts all rows. DuckDB inserts one batch while the next is generated. `at`: time of the rows, ISO 8601. */
@@ -68,7 +65,7 @@ SELECT ${columns}, CAST($1 AS TIMESTAMPTZ), CAST($1 AS TIMESTAMPTZ), 'sandbox' F
   for (const batch of batchesOf(spec, rows)) {
     await writing;
     await tx.run(`CREATE OR REPLACE TEMP TABLE generated AS SELECT ${columns} FROM main."${table}" LIMIT 0`);
-    await tx.append("generated", types, [batch]);
+    await tx.append("generated", types, batch);
     writing = tx.run(insert, [at]);
   }
   await writing;

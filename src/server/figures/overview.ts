@@ -1,8 +1,8 @@
 // Figures of the status page for one snapshot, computed once per version. Times are ms since the epoch.
 import { z } from "zod";
 import { type Verdict, verdictOf } from "../../core/report/verdict.ts";
-import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { instant } from "../../warehouse/duckdb/statements.ts";
 import { type CheckResult, readCheckResults, withoutSample } from "../../warehouse/read/check-results.ts";
 import { readPublishedAt } from "../../warehouse/read/looks.ts";
 import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";

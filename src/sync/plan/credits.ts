@@ -5,8 +5,8 @@ import type { Quota } from "../../api/outcome.ts";
 import { type Grant, remainingIn } from "../../budget/credits/ledger.ts";
 import { type RollOver, rollOverOf, UNKNOWN_ROLL_OVER } from "../../budget/credits/roll-over.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
-import { instant } from "../../warehouse/duckdb/duck-values.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
+import { instant } from "../../warehouse/duckdb/statements.ts";
 
 const leftRow = z
   .object({ credit_limit: z.number().nullable(), remaining: z.number(), resets_at: z.number().nullable() })

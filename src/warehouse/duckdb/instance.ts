@@ -16,7 +16,7 @@ export interface DatabaseOptions {
    * Absolute path of the only folder where files may be read and written, so a planted view cannot read elsewhere.
    */
   readonly onlyFolder?: string;
-  /** Memory limits: small at first, more for work that needs it (memory.ts). */
+  /** Memory limits: small at first, more for work that needs it (database.ts). */
   readonly memory?: MemoryPlan;
   /** Without `memory`, a fixed limit: DuckDB size text, e.g. `2GB`; default: 80% of what the machine or container has. */
   readonly memoryLimit?: string;

@@ -20,8 +20,7 @@ import {
 } from "../../catalog/tables.ts";
 import { listProgram, programFile, readProgram } from "../../core/program-files.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
-import type { SqlValue } from "./duck-values.ts";
-import type { ReadSql } from "./statements.ts";
+import type { ReadSql, SqlValue } from "./statements.ts";
 
 const root = programFile("sql/");
 const texts = new Map<string, string>();

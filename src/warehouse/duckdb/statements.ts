@@ -1,10 +1,56 @@
-// Statements on one connection: rows parsed by a schema, values bound, columns appended.
-import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBType } from "@duckdb/node-api";
+// Statements on one connection: values bound, rows parsed by a schema, rows appended.
+import * as client from "@duckdb/node-api";
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  type DuckDBConnection,
+  DuckDBDataChunk,
+  type DuckDBMaterializedResult,
+  DuckDBTimestampTZValue,
+  type DuckDBType,
+  type DuckDBValue,
+  HUGEINT,
+  LIST,
+  listValue,
+  SQLNULL,
+  TIMESTAMPTZ,
+  VARCHAR,
+} from "@duckdb/node-api";
 import { z } from "zod";
 import { snakeCase } from "../../catalog/fields.ts";
-import { appendChunks, type ColumnChunk } from "./append.ts";
-import { fromDuck, type SqlValue, toDuck } from "./duck-values.ts";
-import type { OutValue } from "./out-values.ts";
+import { type OutValue, readerOf } from "./out-values.ts";
+
+/** The mirror's own client. */
+export const { fromDuck, isoOfMicros } = readerOf(client);
+
+/** Value of a statement's parameter. Whole numbers bind as BIGINT, others as DOUBLE, arrays as VARCHAR[]. */
+export type SqlValue = null | boolean | number | bigint | string | DuckDBTimestampTZValue | readonly (string | null)[];
+
+/** `ms` since the epoch (fractions down to a microsecond count) as a TIMESTAMPTZ, bound or appended; null stays NULL. */
+export const instant = (ms: number | null): DuckDBTimestampTZValue | null =>
+  ms === null ? null : new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
+
+/** A whole number as a BIGINT, bound or appended; null stays NULL. */
+export const whole = (value: number | null): bigint | null => (value === null ? null : BigInt(Math.round(value)));
+
+/**
+ * A parameter in the form of DuckDB's client. The type is given, because the client would bind a bigint as HUGEINT.
+ */
+export const toDuck = (value: SqlValue): { readonly value: DuckDBValue; readonly type: DuckDBType } => {
+  if (value === null) return { value, type: SQLNULL };
+  if (typeof value === "string") return { value, type: VARCHAR };
+  if (typeof value === "boolean") return { value, type: BOOLEAN };
+  if (typeof value === "number") {
+    return Number.isSafeInteger(value) ? { value: BigInt(value), type: BIGINT } : { value, type: DOUBLE };
+  }
+  if (typeof value === "bigint") return { value, type: BigInt.asIntN(64, value) === value ? BIGINT : HUGEINT };
+  if (value instanceof DuckDBTimestampTZValue) return { value, type: TIMESTAMPTZ };
+  return { value: listValue([...value]), type: LIST(VARCHAR) };
+};
+
+/** Values of rows, in the order of their table's columns. */
+export type Rows = readonly (readonly DuckDBValue[])[];
 
 /** Statements inside one transaction, or each on its own. */
 export interface Sql {
@@ -22,8 +68,8 @@ export interface Sql {
   integers(sql: string, first: BigInt64Array, second: Uint32Array | null): Promise<void>;
   /** Runs one statement, or several if there are no parameters. Returns the number of changed rows. */
   run(sql: string, params?: readonly SqlValue[]): Promise<number>;
-  /** Appends chunks whose columns are the table's columns, in order. */
-  append(table: string, types: readonly DuckDBType[], chunks: Iterable<ColumnChunk>): Promise<void>;
+  /** Appends rows to `table` (`name` or `schema.name`); `types`: those of the table's columns, in order. */
+  append(table: string, types: readonly DuckDBType[], rows: Rows): Promise<void>;
 }
 
 /** The part of `Sql` that reads rows. */
@@ -35,33 +81,33 @@ const isRow = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** Schema of a row whose columns have the names of `shape` in snake case: `last_check_at` is read as `lastCheckAt`. */
 export const rowOf = <Shape extends z.ZodRawShape>(shape: Shape) => {
   const columns = Object.keys(shape).map((name) => [name, snakeCase(name)] as const);
-  const renamed = (row: Readonly<Record<string, unknown>>) => {
-    const named: Record<string, unknown> = {};
-    for (const [name, column] of columns) named[name] = row[column];
-    return named;
+  const named = (row: unknown) => {
+    if (!isRow(row)) return row;
+    const renamed: Record<string, unknown> = {};
+    for (const [name, column] of columns) renamed[name] = row[column];
+    return renamed;
   };
-  return z.preprocess((row) => (isRow(row) ? renamed(row) : row), z.object(shape));
+  return z.preprocess(named, z.object(shape));
 };
 
-const bind = (params: readonly SqlValue[]) => {
-  const bound = params.map(toDuck);
-  return { values: bound.map(({ value }) => value), types: bound.map(({ type }) => type) };
-};
-
-/** Runs one statement with parameters. `connection.run` with parameters would parse it twice. */
-const runPrepared = async (connection: DuckDBConnection, sql: string, params: readonly SqlValue[]) => {
+/** Runs one statement with parameters, or several without: `connection.run` with parameters would parse it twice. */
+const runWith = async (connection: DuckDBConnection, sql: string, params: readonly SqlValue[]) => {
+  if (params.length === 0) return connection.run(sql);
   const statement = await connection.prepare(sql);
   try {
-    const { values, types } = bind(params);
+    const values: DuckDBValue[] = [];
+    const types: DuckDBType[] = [];
+    for (const param of params) {
+      const { value, type } = toDuck(param);
+      values.push(value);
+      types.push(type);
+    }
     statement.bind(values, types);
     return await statement.run();
   } finally {
     statement.destroySync();
   }
 };
-
-const runWith = (connection: DuckDBConnection, sql: string, params: readonly SqlValue[]) =>
-  params.length === 0 ? connection.run(sql) : runPrepared(connection, sql, params);
 
 /**
  * Rows of a result that is complete. Its chunks are there already: to fetch them, two more tasks would wait behind the
@@ -75,17 +121,26 @@ const cellsOf = (result: DuckDBMaterializedResult): OutValue[][] => {
   return rows;
 };
 
-/** Statements on one connection; the caller owns the connection. `onAppend` hears how many rows were appended. */
-export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: number) => void): Sql => ({
+/** Rows that DuckDB takes at once: the size of its vectors. */
+const CHUNK_ROWS = 2048;
+
+/** Counts the rows appended to a file since its freed memory was last returned to the system. */
+export interface Appended {
+  appendedRows: number;
+}
+
+/** Statements on one connection; the caller owns the connection. Appended rows are counted in `appended`. */
+export const statementsOn = (connection: DuckDBConnection, appended: Appended): Sql => ({
   async query(sql, params, row) {
     const result = await runWith(connection, sql, params);
     const names = result.deduplicatedColumnNames();
-    const rows = await result.getRows();
-    const objects = rows.map((cells): Record<string, OutValue> => {
-      const pairs = cells.map((cell, index) => [names[index] ?? "", fromDuck(cell, "ms")] as const);
-      return Object.fromEntries(pairs);
-    });
-    return z.array(row).parse(objects);
+    const rows: Record<string, OutValue>[] = [];
+    for (const cells of await result.getRows()) {
+      const named: Record<string, OutValue> = {};
+      for (const [index, name] of names.entries()) named[name] = fromDuck(cells[index], "ms");
+      rows.push(named);
+    }
+    return z.array(row).parse(rows);
   },
   async cells(sql, params) {
     return cellsOf(await runWith(connection, sql, params));
@@ -117,5 +172,42 @@ export const statementsOn = (connection: DuckDBConnection, onAppend: (rows: numb
   async run(sql, params = []) {
     return (await runWith(connection, sql, params)).rowsChanged;
   },
-  append: async (table, types, chunks) => onAppend(await appendChunks(connection, table, types, chunks)),
+  /** In chunks of columns, the fastest way to insert (docs/decisions/loading.md). */
+  async append(table, types, rows) {
+    const [name = table, schema] = table.split(".").reverse();
+    const appender = await connection.createAppender(name, schema ?? null);
+    try {
+      for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
+        const part = rows.slice(from, from + CHUNK_ROWS);
+        const chunk = DuckDBDataChunk.create(types, part.length);
+        chunk.setRows(part);
+        appender.appendDataChunk(chunk);
+      }
+      appender.flushSync();
+      appended.appendedRows += rows.length;
+    } finally {
+      appender.closeSync();
+    }
+  },
 });
+
+// Ranges of row ids that cover the rows of a large table, so that a scan reads only these. Pure.
+
+/** Rows farther apart than this are read by separate scans. */
+const RANGE_GAP = 50_000n;
+
+interface RowRange {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** Ranges that cover `sorted`, split at large gaps. */
+export const rangesOf = (sorted: readonly bigint[]): readonly RowRange[] => {
+  const ranges: { from: bigint; to: bigint }[] = [];
+  for (const row of sorted) {
+    const last = ranges.at(-1);
+    if (last !== undefined && row - last.to <= RANGE_GAP) last.to = row;
+    else ranges.push({ from: row, to: row });
+  }
+  return ranges;
+};

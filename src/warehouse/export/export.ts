@@ -11,7 +11,7 @@ import { unwritable } from "../../core/state/shared-file.ts";
 import { flushToDisk } from "../../core/system.ts";
 import type { Database } from "../duckdb/database.ts";
 import { lockError, statementError } from "../duckdb/duck-errors.ts";
-import { instant } from "../duckdb/duck-values.ts";
+import { instant } from "../duckdb/statements.ts";
 import { takeWriterLock } from "../file/working-file.ts";
 import { type Manifest, type ManifestEntry, type Part, partsOf, readManifest } from "./manifest.ts";
 import { modesOf, recoverSwap, stagingDir, swapIn } from "./swap.ts";

@@ -9,8 +9,8 @@ import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";
 import { appendOwn, makeOwnFolder, readOwnIfThere } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import type { Database } from "../duckdb/database.ts";
-import type { Instant } from "../duckdb/duck-values.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import type { SqlValue } from "../duckdb/statements.ts";
 import { readBegunAt } from "../read/read-run.ts";
 import {
   cellsSql,
@@ -80,7 +80,7 @@ export const partsOf = async (
   database: Database,
   table: ExportTable,
   request: { readonly format: ExportFormat; readonly guardFormulas: boolean },
-  since: Instant | null,
+  since: SqlValue,
 ): Promise<readonly Part[]> => {
   const columns = await database.query(sqlText("warehouse/columns-of.sql"), [table.path], columnRow);
   // An older snapshot may lack this table or view.

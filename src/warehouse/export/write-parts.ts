@@ -7,9 +7,9 @@ import type { MemoryPlan } from "../../core/config/memory-plan.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { snapshotError } from "../duckdb/duck-errors.ts";
-import type { Instant } from "../duckdb/duck-values.ts";
 import { createLanes } from "../duckdb/gate.ts";
 import { numberOf, sqlText, textsOf } from "../duckdb/sql-files.ts";
+import type { SqlValue } from "../duckdb/statements.ts";
 import { digestOf } from "../file/baseline/baseline.ts";
 import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
 import type { Part } from "./manifest.ts";
@@ -27,7 +27,7 @@ export interface PartStyle {
   readonly format: ExportFormat;
   readonly guardFormulas: boolean;
   /** Only rows that changed since then; null: all. */
-  readonly since: Instant | null;
+  readonly since: SqlValue;
 }
 
 export const WHOLE_PARQUET: PartStyle = { format: "parquet", guardFormulas: false, since: null };

@@ -54,8 +54,5 @@ export const startPendingFeed = async (database: Database, journal: Journal, now
   const { last, pending } = await readFeedState(database);
   if (!pending) return;
   const entry = { kind: "feed-started", after: last, now } as const;
-  await journal.record(
-    async () => entry,
-    (tx) => startFeed(tx, entry),
-  );
+  await journal.record(entry, (tx) => startFeed(tx, entry));
 };

@@ -11,11 +11,9 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { exactNumber } from "../../core/text/exact-json.ts";
 import { quoted } from "../../core/text/sql-text.ts";
-import { CHUNK_ROWS, type ColumnChunk } from "../duckdb/append.ts";
 import type { Database } from "../duckdb/database.ts";
-import { instant } from "../duckdb/duck-values.ts";
 import { type Migration, readMigrations, sqlText, textsOf } from "../duckdb/sql-files.ts";
-import type { Sql } from "../duckdb/statements.ts";
+import { instant, type Sql } from "../duckdb/statements.ts";
 import { convertCell, DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
 import { joinExtra, splitExtra } from "../record/json-text.ts";
 
@@ -23,6 +21,7 @@ import { joinExtra, splitExtra } from "../record/json-text.ts";
 // if the field had been known when the records were received.
 
 const SCHEMAS = ["main", "history"] as const;
+const ROWS_AT_ONCE = 2048;
 
 const isValue = (value: unknown): value is JsonValue => value !== undefined;
 
@@ -38,26 +37,22 @@ const unpacked = (text: string): JsonValue => {
 const storedRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), extra: z.string() });
 type Stored = z.output<typeof storedRow>;
 
-/** Columns of a chunk: row, one cell per field, the rest of `_extra`. */
-const filledChunk = (stored: readonly Stored[], fields: readonly FieldSpec[]): ColumnChunk => {
-  const cells: DuckDBValue[][] = fields.map(() => []);
-  const extras: (string | null)[] = [];
-  for (const { extra } of stored) {
-    const entries = splitExtra(extra);
-    for (const [index, { name, columnType, isReference }] of fields.entries()) {
-      const text = entries.get(name);
-      const value = text === undefined ? null : unpacked(text);
-      const { cell, exact } =
-        value === null
-          ? { cell: null, exact: true }
-          : convertCell(columnType, value, isReference ? "reference" : "none");
-      cells[index]?.push(duckCell(columnType, cell));
-      // A value that the column holds only in part also stays in `_extra`, as in a record received today.
-      if (exact) entries.delete(name);
+/** Row id, one cell per field, and the rest of `_extra`. */
+const filledRow = ({ row, extra }: Stored, fields: readonly FieldSpec[]): DuckDBValue[] => {
+  const entries = splitExtra(extra);
+  const cells = fields.map(({ name, columnType, isReference }) => {
+    const text = entries.get(name);
+    const value = text === undefined ? null : unpacked(text);
+    if (value === null) {
+      entries.delete(name);
+      return null;
     }
-    extras.push(joinExtra(entries));
-  }
-  return [stored.map(({ row }) => row), ...cells, extras];
+    const { cell, exact } = convertCell(columnType, value, isReference ? "reference" : "none");
+    // A value that the column holds only in part also stays in `_extra`, as in a record received today.
+    if (exact) entries.delete(name);
+    return duckCell(columnType, cell);
+  });
+  return [row, ...cells, joinExtra(entries)];
 };
 
 /**
@@ -74,13 +69,14 @@ const fillTable = async (tx: Sql, path: string, fields: readonly FieldSpec[]): P
   for (;;) {
     const stored = await tx.query(
       `SELECT rowid AS row, CAST(_extra AS VARCHAR) AS extra FROM ${path}
-       WHERE rowid > ? AND _extra IS NOT NULL AND list_has_any(json_keys(_extra), ?) ORDER BY rowid LIMIT ${CHUNK_ROWS}`,
+       WHERE rowid > ? AND _extra IS NOT NULL AND list_has_any(json_keys(_extra), ?) ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`,
       [last, names],
       storedRow,
     );
     const newest = stored.at(-1);
     if (newest === undefined) break;
-    await tx.append("filled", types, [filledChunk(stored, fields)]);
+    const filled = stored.map((row) => filledRow(row, fields));
+    await tx.append("filled", types, filled);
     last = newest.row;
     rows += stored.length;
   }

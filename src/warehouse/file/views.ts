@@ -10,9 +10,8 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
-import { instant } from "../duckdb/duck-values.ts";
 import { readMigrations, sqlText, textsOf } from "../duckdb/sql-files.ts";
-import type { Sql } from "../duckdb/statements.ts";
+import { instant, type Sql } from "../duckdb/statements.ts";
 import { asOfStatements, viewText } from "../generated/recent-versions.ts";
 import { migrate } from "./migrate.ts";
 

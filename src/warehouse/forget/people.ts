@@ -7,9 +7,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.t
 import { formsOf } from "../../core/text/forms.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import type { ForgottenList } from "../archive/forgotten-list.ts";
-import type { SqlValue } from "../duckdb/duck-values.ts";
 import { textsOf } from "../duckdb/sql-files.ts";
-import type { Sql } from "../duckdb/statements.ts";
+import type { Sql, SqlValue } from "../duckdb/statements.ts";
 import { forgottenKind, openChangeLog } from "../load/change-log.ts";
 import { type ArchiveBodies, archivedContacts } from "./archive.ts";
 

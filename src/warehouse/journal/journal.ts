@@ -76,30 +76,27 @@ export const applyOnce = <T>(database: Database, seq: number, apply: (tx: Sql) =
 
 /** Journal entry of a checkpoint. Responses are in the archive already; other rows are written out. */
 export const commitEntry = ({ runId, loads, requests, scopes, quota }: Checkpoint): JournalEntry => {
-  const unanswered = new Set(requests.filter(({ status }) => status !== 200).map(({ requestId }) => requestId));
+  const unanswered = new Set<string>();
+  for (const { requestId, status } of requests) if (status !== 200) unanswered.add(requestId);
   const walks = new Map<string, string | null>();
-  for (const { requestId, walkId } of loads) walks.set(requestId, walks.get(requestId) ?? walkId);
-  const archived = [...walks].filter(([requestId]) => !unanswered.has(requestId));
-  const rows = [
-    ...archived.map(([requestId, walkId]): JournalRows => ({ from: "response", requestId, walkId })),
-    ...loads
-      .filter(({ requestId }) => unanswered.has(requestId))
-      .map(({ asked, ...load }): JournalRows => ({ from: "journal", ...load, asked: [...asked] })),
-  ];
-  return { kind: "commit", runId, rows, requests, scopes, quota };
-};
-
-const entryJson = ({ seq, entry }: JournalEvent): string => {
-  const { kind, ...rest } = entry;
-  return `{"seq":${seq},"entry":${jsonText({ kind, ...rest }).text}}\n`;
+  const written: JournalRows[] = [];
+  for (const { asked, ...load } of loads) {
+    const { requestId, walkId } = load;
+    if (unanswered.has(requestId)) written.push({ from: "journal", ...load, asked: [...asked] });
+    else walks.set(requestId, walks.get(requestId) ?? walkId);
+  }
+  const rows: JournalRows[] = [];
+  for (const [requestId, walkId] of walks) rows.push({ from: "response", requestId, walkId });
+  return { kind: "commit", runId, rows: [...rows, ...written], requests, scopes, quota };
 };
 
 export interface Journal {
   /**
-   * Writes the entry, then runs `apply` in a transaction. Changes run one after another; `entry` is called when its
-   * turn comes. If `apply` throws, nothing changed, and the next entry takes this one's number.
+   * Writes the entry, then runs `apply` in a transaction. Changes run one after another; an entry that depends on the
+   * changes before it is a function, called when its turn comes. If `apply` throws, nothing changed, and the next entry
+   * takes this one's number.
    */
-  record<T>(entry: () => Promise<JournalEntry>, apply: (tx: Sql) => Promise<T>): Promise<T>;
+  record<T>(entry: JournalEntry | (() => Promise<JournalEntry>), apply: (tx: Sql) => Promise<T>): Promise<T>;
   /** Runs `work` after all earlier changes and before all later ones. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -135,7 +132,8 @@ export const openJournal = async (options: {
         makeOwnFolder(folder);
         file = await openNew(folder, String(event.seq).padStart(12, "0"), JOURNAL);
       }
-      await file.appendFile(entryJson(event));
+      const { kind, ...rest } = event.entry;
+      await file.appendFile(`{"seq":${event.seq},"entry":${jsonText({ kind, ...rest }).text}}\n`);
       await file.datasync();
     } catch (error) {
       // The failed write may have left half a line, so the next entry goes to a new file.
@@ -149,7 +147,7 @@ export const openJournal = async (options: {
       inOrder(async () => {
         applied ??= await readApplied(database);
         const seq: number = applied + 1;
-        await append({ seq, entry: await entry() });
+        await append({ seq, entry: typeof entry === "function" ? await entry() : entry });
         // Until the transaction succeeds, the file's last change is unknown and must be read again.
         applied = null;
         const made = await applyOnce(database, seq, apply);

@@ -1,20 +1,12 @@
 // Numbers the changes of the change feed, and writes it inside the transaction that makes the changes: gives each changed row its number, and stores
 // what consecutive changes have in common once. The values of a change are in main and history.
 // SQL is generated because the table varies; numbers and names come from the catalog and from this file.
-import {
-  BIGINT,
-  DuckDBTimestampTZValue,
-  type DuckDBType,
-  type DuckDBValue,
-  TIMESTAMPTZ,
-  VARCHAR,
-} from "@duckdb/node-api";
+import { BIGINT, type DuckDBTimestampTZValue, type DuckDBValue, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
 import { z } from "zod";
-import { type TableName, tableSpec } from "../../catalog/tables.ts";
+import { perTable, type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
-import { CHUNK_ROWS } from "../duckdb/append.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { rowOf, type Sql } from "../duckdb/statements.ts";
+import { instant, rowOf, type Sql, whole } from "../duckdb/statements.ts";
 
 // Assigns the next numbers of the change feed. While a replay repeats the past, it skips the numbers of erased
 // contacts' changes, because the archive holds these changes no longer. Pure.
@@ -112,66 +104,33 @@ export const nextNumbers = (
 };
 
 /** SQL expression of a row's number; `order`: columns that give the order of the rows. */
-export const numberSql = (ranges: readonly NumberRange[], order: readonly string[]): string => {
-  const place = `row_number() OVER (ORDER BY ${order.join(", ")})`;
+export const numberSql = (ranges: readonly NumberRange[], order: string): string => {
+  const place = `row_number() OVER (ORDER BY ${order})`;
+  const cases: string[] = [];
   let before = 0;
-  const cases = ranges.map(({ first, count }) => {
+  for (const { first, count } of ranges) {
     const number = `${place} + ${first - 1 - before}`;
+    if (ranges.length === 1) return number;
     before += count;
-    return { number, upTo: before };
-  });
-  const [only] = cases;
-  if (cases.length === 1 && only !== undefined) return only.number;
-  return `CASE ${cases.map(({ number, upTo }) => `WHEN ${place} <= ${upTo} THEN ${number}`).join(" ")} END`;
-};
-
-// Writes rows into the tables of schema sync.
-
-/** A time in ms since the epoch as an appended cell. */
-export const at = (ms: number | null): DuckDBValue =>
-  ms === null ? null : new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
-/** A whole number as an appended cell. */
-export const whole = (value: number | null): DuckDBValue => (value === null ? null : BigInt(Math.round(value)));
-
-type Rows = readonly (readonly DuckDBValue[])[];
-
-export const append = (tx: Sql, table: string, types: readonly DuckDBType[], rows: Rows): Promise<void> => {
-  const chunks: DuckDBValue[][][] = [];
-  for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
-    const part = rows.slice(from, from + CHUNK_ROWS);
-    chunks.push(types.map((_, column) => part.map((row) => row[column] ?? null)));
+    cases.push(`WHEN ${place} <= ${before} THEN ${number}`);
   }
-  return tx.append(table, types, chunks);
-};
-
-/** Inserts rows into a table of schema sync with a statement that reads them from `incoming`. */
-export const writeThrough = async (
-  tx: Sql,
-  table: string,
-  types: readonly DuckDBType[],
-  rows: Rows,
-  statement: string,
-) => {
-  if (rows.length === 0) return;
-  await tx.run(`CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM sync.${table} LIMIT 0`);
-  await append(tx, "incoming", types, rows);
-  await tx.run(sqlText(statement));
+  return `CASE ${cases.join(" ")} END`;
 };
 
 /** The change feed inside one transaction. */
 export interface ChangeLog {
   /**
    * Gives numbers to the `count` rows of `source` (a table or subquery with the key's columns), in the order of their
-   * keys, and stores their keys. Returns the SQL expression of a row's number; `alias`: the rows' alias.
+   * keys, and stores their keys. Returns the SQL expression of a row's number, over the alias `k`.
    */
-  add(kind: ChangeKind, count: number, source: string): Promise<(alias: string) => string>;
+  add(kind: ChangeKind, count: number, source: string): Promise<string>;
   /** Adds the redacted changes that a replay has reached, and changes of erased contacts behind them. */
   addRedacted(kind: ChangeKind, keys: readonly string[]): Promise<void>;
   /**
-   * SQL expression of the earliest time of a change in this transaction: after every change before it, whatever the clock
-   * says. Versions begin and end no earlier, so `as_of` at the time of a change shows exactly the changes up to it.
+   * The earliest time of a change in this transaction: after every change before it, whatever the clock says. Versions
+   * begin and end no earlier, so `as_of` at the time of a change shows exactly the changes up to it.
    */
-  after(): Promise<string>;
+  after(): Promise<DuckDBTimestampTZValue | null>;
   /** Stores how far the feed has come. The last call of a transaction that may have changed rows. */
   end(): Promise<void>;
 }
@@ -192,29 +151,26 @@ export const readFeedState = async (sql: Sql): Promise<FeedState> => {
   return state ?? { last: 0, lastAt: 0, pending: true };
 };
 
-const keyOf = (table: TableName, alias: string): readonly string[] =>
-  tableSpec(table).key.map((column) => `${alias}.${quoted(column)}`);
+/** The key's columns of the alias `k`, in order, and where `sync.changes` stores them as text. */
+const storedKey = perTable((table) => {
+  const key = tableSpec(table).key.map((column) => `k.${quoted(column)}`);
+  return {
+    order: key.join(", "),
+    names: key.map((_, index) => `key_${index + 1}`).join(", "),
+    texts: key.map((column) => `CAST(${column} AS VARCHAR)`).join(", "),
+  };
+});
 
-const insertKeys = (table: TableName, number: string, source: string): string => {
-  const key = keyOf(table, "k");
-  const names = ["n", ...key.map((_, index) => `key_${index + 1}`)];
-  const values = [number, ...key.map((column) => `CAST(${column} AS VARCHAR)`)];
-  return `INSERT INTO sync.changes (${names.join(", ")}) SELECT ${values.join(", ")} FROM ${source} AS k`;
-};
+const KEY_TYPES = [BIGINT, VARCHAR, VARCHAR, VARCHAR];
+const BATCH_TYPES = [BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, TIMESTAMPTZ];
 
 /** Opens the feed in a transaction. `past`: changes that a replay cannot repeat. */
 export const openChangeLog = (tx: Sql, past: RedactedChanges = NOTHING_REDACTED): ChangeLog => {
+  /** How far it had come before, read when it is needed. */
   let before: FeedState | null = null;
   let last = 0;
-  const batches: (readonly DuckDBValue[])[] = [];
+  const batches: DuckDBValue[][] = [];
 
-  const storeKeys = (keys: readonly { readonly n: number; readonly key: string }[]) =>
-    append(
-      tx,
-      "sync.changes",
-      [BIGINT, VARCHAR, VARCHAR, VARCHAR],
-      keys.map(({ n, key }): DuckDBValue[] => [whole(n), key, null, null]),
-    );
   const begin = async (): Promise<FeedState> => {
     if (before === null) {
       before = await readFeedState(tx);
@@ -228,29 +184,32 @@ export const openChangeLog = (tx: Sql, past: RedactedChanges = NOTHING_REDACTED)
     const next = nextNumbers(last, { count, kind: later }, past);
     last = next.last;
     for (const { first, last: to, kind: own } of next.stretches) {
-      batches.push([whole(first), whole(to), own.table, own.change, own.runId, at(own.at)]);
+      batches.push([whole(first), whole(to), own.table, own.change, own.runId, instant(own.at)]);
     }
-    if (next.redacted.length > 0) await storeKeys(next.redacted);
+    if (next.redacted.length > 0) {
+      const keys = next.redacted.map(({ n, key }) => [whole(n), key, null, null]);
+      await tx.append("sync.changes", KEY_TYPES, keys);
+    }
     return next.ranges;
   };
 
   return {
     add: async (kind, count, source) => {
       const ranges = await take(kind, count);
-      const number = (alias: string) => numberSql(ranges, keyOf(kind.table, alias));
-      await tx.run(insertKeys(kind.table, number("k"), source));
+      const { order, names, texts } = storedKey(kind.table);
+      const number = numberSql(ranges, order);
+      await tx.run(`INSERT INTO sync.changes (n, ${names}) SELECT ${number}, ${texts} FROM ${source} AS k`);
       return number;
     },
     addRedacted: async (kind, keys) => {
       const ranges = await take(kind, keys.length);
-      if (keys.length === 0) return;
       const numbers = ranges.flatMap(({ first, count }) => Array.from({ length: count }, (_, index) => first + index));
-      await storeKeys(keys.map((key, index) => ({ n: numbers[index] ?? 0, key })));
+      const rows = keys.map((key, index) => [whole(numbers[index] ?? 0), key, null, null]);
+      if (rows.length > 0) await tx.append("sync.changes", KEY_TYPES, rows);
     },
-    after: async () => `make_timestamptz(${((await begin()).lastAt + 1) * 1000})`,
+    after: async () => instant((await begin()).lastAt + 1),
     end: async () => {
-      const types = [BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, TIMESTAMPTZ];
-      if (batches.length > 0) await append(tx, "sync.change_batches", types, batches);
+      if (batches.length > 0) await tx.append("sync.change_batches", BATCH_TYPES, batches);
     },
   };
 };

@@ -5,9 +5,8 @@ import type { TableName } from "../../catalog/tables.ts";
 import { forgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
 import type { Database } from "../duckdb/database.ts";
-import { instant } from "../duckdb/duck-values.ts";
 import { numberOf, sqlText } from "../duckdb/sql-files.ts";
-import type { Sql } from "../duckdb/statements.ts";
+import { instant, type Sql } from "../duckdb/statements.ts";
 import { commitEntry, type Journal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-event.ts";
 import { changesByMark, markStatements, type ScopeMark } from "../journal/scope-mark.ts";
@@ -165,15 +164,6 @@ export const replayChange = async (
   await writeCheckpoint(tx, { runId, loads, requests, scopes, quota }, strictness, past);
 };
 
-const saysNothing = ({ loads, requests, scopes, quota }: Checkpoint) =>
-  loads.length === 0 && requests.length === 0 && scopes.length === 0 && quota === null;
-
-const changedBy = ({ loads }: Checkpoint, counts: readonly LoadCounts[]): readonly TableName[] =>
-  loads.flatMap(({ table }, nth) => {
-    const { inserted = 0, updated = 0 } = counts[nth] ?? {};
-    return inserted + updated > 0 ? [table] : [];
-  });
-
 /** The changes of an open warehouse, and how often each table was changed. */
 export const journalledChanges = (
   database: Database,
@@ -183,10 +173,7 @@ export const journalledChanges = (
   const changes = new Map<TableName, number>();
   const count = (table: TableName) => void changes.set(table, (changes.get(table) ?? 0) + 1);
   const change = async (entry: Exclude<JournalEntry, { kind: "commit" }>) => {
-    await journal.record(
-      async () => entry,
-      (tx) => carryOut(tx, entry),
-    );
+    await journal.record(entry, (tx) => carryOut(tx, entry));
   };
   return {
     changesOf: (table) => changes.get(table) ?? 0,
@@ -202,12 +189,14 @@ export const journalledChanges = (
     },
     setCapability: (name, value, now) => change({ kind: "learned", name, value, now }),
     commit: async (checkpoint) => {
-      if (saysNothing(checkpoint)) return [];
-      const counts = await journal.record(
-        async () => commitEntry(checkpoint),
-        (tx) => writeCheckpoint(tx, checkpoint, strictness),
-      );
-      changedBy(checkpoint, counts).forEach(count);
+      const { loads, requests, scopes, quota } = checkpoint;
+      if (loads.length === 0 && requests.length === 0 && scopes.length === 0 && quota === null) return [];
+      const write = (tx: Sql) => writeCheckpoint(tx, checkpoint, strictness);
+      const counts = await journal.record(commitEntry(checkpoint), write);
+      for (const [nth, { inserted, updated }] of counts.entries()) {
+        const table = loads[nth]?.table;
+        if (table !== undefined && inserted + updated > 0) count(table);
+      }
       return counts;
     },
     deleteMissing: async ({ table, walkId, company, expected, runId, now, scope = null }) => {
@@ -225,16 +214,12 @@ export const journalledChanges = (
     deleteKeys: async ({ table, ids, company = null, runId, now }) => {
       const gone = [{ company, ids }];
       const entry = { kind: "deleted", runId, table, gone, now, walkId: null, scope: null } as const;
-      const write = (tx: Sql) => carryOut(tx, entry);
-      return journal.record(async () => entry, write).finally(() => count(table));
+      return journal.record(entry, (tx) => carryOut(tx, entry)).finally(() => count(table));
     },
     mark: async (mark) => {
       if ((await numberOf(database, changesByMark(mark))) === null) return 0;
       const entry = { kind: "marked", mark } as const;
-      return journal.record(
-        async () => entry,
-        (tx) => carryOut(tx, entry),
-      );
+      return journal.record(entry, (tx) => carryOut(tx, entry));
     },
   };
 };

@@ -13,6 +13,12 @@ import { createNormalizer, type Drift, misfitOf, type NormalRow, type Reject } f
 /** Kinds of drift noted per batch, so that an enumeration that became free text does not fill the warehouse. */
 const MOST_DRIFT = 200;
 
+/** A load with its index in the checkpoint. */
+export interface PlacedLoad {
+  readonly load: TableLoad;
+  readonly index: number;
+}
+
 export interface BatchRow {
   readonly row: NormalRow;
   /** Index of the load that counts this row. */
@@ -91,17 +97,11 @@ interface Collecting {
   readonly knownOnly: ReadonlySet<number>;
 }
 
-const noteDrift = ({ drift }: Collecting, row: NormalRow): void => {
-  for (const entry of row.drift) {
-    const id = `${entry.kind}\n${entry.field}\n${entry.detail}`;
-    const known = drift.get(id);
-    if (known !== undefined) known.occurrences += 1;
-    else if (drift.size < MOST_DRIFT) drift.set(id, { ...entry, occurrences: 1 });
-  }
-};
-
-const noteSeen = ({ seen, spec }: Collecting, row: NormalRow, walkId: string | null): void => {
-  if (walkId !== null) seen.set(`${walkId}\n${row.keyText}`, seenKey(spec, row, walkId));
+const noteDrift = ({ drift }: Collecting, entry: Drift): void => {
+  const id = `${entry.kind}\n${entry.field}\n${entry.detail}`;
+  const known = drift.get(id);
+  if (known !== undefined) known.occurrences += 1;
+  else if (drift.size < MOST_DRIFT) drift.set(id, { ...entry, occurrences: 1 });
 };
 
 /** The record at `earlier` loses its key to a later one of the same answer; the same record twice loses nothing. */
@@ -121,40 +121,41 @@ const mergeRow = ({ spec, rows, knownOnly }: Collecting, row: NormalRow, load: T
   return true;
 };
 
-const collectLoad = (collecting: Collecting, load: TableLoad, index: number, strictness: Strictness): void => {
-  const { rejects } = collecting;
-  const normalize = createNormalizer(collecting.spec, load);
+const collectLoad = (collecting: Collecting, { load, index }: PlacedLoad, strictness: Strictness): void => {
+  const { spec, rejects, seen } = collecting;
+  const normalize = createNormalizer(spec, load);
   const places = new Map<string, number>();
-  load.records.forEach((record, position) => {
+  for (const [position, record] of load.records.entries()) {
     // A placeholder for an erased contact is neither a row nor a reject.
-    if (forgottenHash(record) !== null) return;
+    if (forgottenHash(record) !== null) continue;
     const row = normalize(record);
     if (row.kind === "reject") {
       rejects.push({ reject: row, load, position, seen: false });
-      return;
+      continue;
     }
     const misfit = strictness === "reject" ? misfitOf(row) : null;
     if (misfit === null) {
       const earlier = places.get(row.keyText);
       places.set(row.keyText, position);
       if (earlier !== undefined) rejectEarlier(collecting, load, earlier, record);
-      if (!mergeRow(collecting, row, load, index)) return;
+      if (!mergeRow(collecting, row, load, index)) continue;
     } else {
       const reject = { kind: "reject", reason: misfit, record: exactJson(record) } as const;
       rejects.push({ reject, load, position, seen: load.walkId !== null });
     }
-    noteDrift(collecting, row);
-    noteSeen(collecting, row, load.walkId);
-  });
+    for (const entry of row.drift) noteDrift(collecting, entry);
+    if (load.walkId !== null) seen.set(`${load.walkId}\n${row.keyText}`, seenKey(spec, row, load.walkId));
+  }
 };
 
-/** `loads`: loads of this table with their index in the checkpoint, in the order received. */
+/** `loads`: loads of this table in the order received. */
 export const collectBatch = (
   table: TableName,
-  loads: readonly { readonly load: TableLoad; readonly index: number }[],
+  loads: readonly PlacedLoad[],
   strictness: Strictness = "evolve",
 ): TableBatch => {
-  const knownOnly = new Set(loads.filter(({ load }) => load.knownOnly).map(({ index }) => index));
+  const knownOnly = new Set<number>();
+  for (const { load, index } of loads) if (load.knownOnly) knownOnly.add(index);
   const collecting: Collecting = {
     spec: tableSpec(table),
     rows: new Map(),
@@ -163,7 +164,7 @@ export const collectBatch = (
     seen: new Map(),
     knownOnly,
   };
-  for (const { load, index } of loads) collectLoad(collecting, load, index, strictness);
+  for (const load of loads) collectLoad(collecting, load, strictness);
   const { rows, rejects, drift, seen } = collecting;
   return {
     table,

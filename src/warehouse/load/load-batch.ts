@@ -1,53 +1,49 @@
 // Writes one table's batch: stages it, finds the stored rows with the same keys, moves their old versions to history,
 // replaces changed rows. Stored rows scattered over a large table are the expensive case (figures in
 // docs/decisions/loading.md).
-import { BIGINT, BOOLEAN, DuckDBTimestampTZValue, INTEGER, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
+import { BIGINT, BOOLEAN, type DuckDBType, type DuckDBValue, INTEGER, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
 import { z } from "zod";
-import { type TableSpec, tableSpec } from "../../catalog/tables.ts";
-import { CHUNK_ROWS, type ColumnChunk, rangesOf } from "../duckdb/append.ts";
+import { perTable, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { numberOf, sqlText } from "../duckdb/sql-files.ts";
-import type { Sql } from "../duckdb/statements.ts";
+import { instant, rangesOf, type Sql } from "../duckdb/statements.ts";
 import { DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
 import { isSameJson, joinExtra, splitExtra } from "../record/json-text.ts";
-import type { ChangeKind, ChangeLog } from "./change-log.ts";
+import type { ChangeLog } from "./change-log.ts";
 import { type BatchRow, mergeExtra, type TableBatch } from "./collect-batch.ts";
 import { type MergeSql, mergeSql, type OldRows } from "./merge-sql.ts";
 
-/** Counts per load of the checkpoint: index of the load → rows. */
-export interface BatchCounts {
-  readonly inserted: ReadonlyMap<number, number>;
-  readonly updated: ReadonlyMap<number, number>;
-}
+/** Index of a load of the checkpoint → rows. */
+type RowsByLoad = ReadonlyMap<number, number>;
+const NO_ROWS: RowsByLoad = new Map();
+const NO_LOADS: ReadonlySet<number> = new Set();
 
-const receivedMicros = (ms: number) => new DuckDBTimestampTZValue(BigInt(Math.round(ms * 1000)));
+interface BatchCounts {
+  readonly inserted: RowsByLoad;
+  readonly updated: RowsByLoad;
+}
 
 /** A partial row: not every field was asked for, so the stored values of the others stay. */
 const isPartial = ({ row }: BatchRow): boolean => row.kept !== 0n || !row.full;
 
-/** One array per column. Passes over the rows once per column and allocates nothing else. */
-function* stageChunks(spec: TableSpec, rows: readonly BatchRow[]): Iterable<ColumnChunk> {
-  for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
-    const part = rows.slice(from, from + CHUNK_ROWS);
-    const cells = spec.fields.map(({ columnType }, index) =>
-      part.map(({ row }) => duckCell(columnType, row.cells[index] ?? null)),
-    );
-    yield [
-      ...cells,
-      part.map(({ row }) => joinExtra(row.extra)),
-      part.map(({ row }) => row.kept),
-      part.map(isPartial),
-      part.map(({ loadIndex }) => loadIndex),
-      part.map(({ receivedAt }) => receivedMicros(receivedAt)),
-      part.map((_, index) => from + index),
-    ];
-  }
-}
+/** Types of the stage's columns. */
+const stageTypes = perTable((table): readonly DuckDBType[] => [
+  ...tableSpec(table).fields.map(({ columnType }) => DUCK_TYPES[columnType]),
+  ...[VARCHAR, BIGINT, BOOLEAN, INTEGER, TIMESTAMPTZ, INTEGER],
+]);
 
 const stageRows = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]) => {
+  const staged: DuckDBValue[][] = [];
+  for (const [place, batchRow] of rows.entries()) {
+    const { row, loadIndex, receivedAt } = batchRow;
+    const values: DuckDBValue[] = [];
+    for (const [index, { columnType }] of spec.fields.entries()) {
+      values.push(duckCell(columnType, row.cells[index] ?? null));
+    }
+    values.push(joinExtra(row.extra), row.kept, isPartial(batchRow), loadIndex, instant(receivedAt), place);
+    staged.push(values);
+  }
   await tx.run(sql.createStage);
-  const types = spec.fields.map(({ columnType }) => DUCK_TYPES[columnType]);
-  const more = [VARCHAR, BIGINT, BOOLEAN, INTEGER, TIMESTAMPTZ, INTEGER];
-  await tx.append("stage", [...types, ...more], stageChunks(spec, rows));
+  await tx.append("stage", stageTypes(spec.name), staged);
 };
 
 /** Rows that a scan of the key column reads in the time of one lookup in the primary key's index. Measured. */
@@ -57,8 +53,7 @@ const SCANNED_PER_FETCH = 100;
 /** Rows outside a range that a scan skips by row id in the time of reading one row. Measured. */
 const PASSED_PER_SCANNED = 150;
 
-/** Tables with at most this many rows are scanned whole: locating the rows first would cost more than it saves. */
-const SMALL_TABLE = 4096;
+const BY_KEYS: OldRows = { by: "keys" };
 
 /**
  * Number of keys up to which a join may use the index while finding rows; in a small table, more keys take longer
@@ -71,9 +66,6 @@ const FEW_KEYS = 50;
 const lookUp = (tx: Sql, keys: number) => tx.run(sqlText("warehouse/lookup-by-key.sql"), [keys]);
 
 const foundRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt) });
-
-const isSmall = async (tx: Sql, sql: MergeSql): Promise<boolean> =>
-  (await numberOf(tx, sql.hasMoreThan(SMALL_TABLE))) === null;
 
 /** Positions of the stored rows of a large table with the batch's keys; null if there are none. */
 const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]): Promise<OldRows | null> => {
@@ -91,7 +83,7 @@ const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly B
   const costOfScan = scanned + size / PASSED_PER_SCANNED;
   const scattered = hasLookups && costOfScan > SCANNED_PER_FETCH * found.length;
   await lookUp(tx, scattered ? rows.length : FEW_KEYS);
-  return scattered ? { by: "keys" } : { by: "range", ranges };
+  return scattered ? BY_KEYS : { by: "range", ranges };
 };
 
 /** Creates `old` and returns the positions of its rows; null if there are none. */
@@ -101,12 +93,14 @@ const createOld = async (
   sql: MergeSql,
   rows: readonly BatchRow[],
 ): Promise<OldRows | null> => {
-  if (await isSmall(tx, sql)) {
-    return (await numberOf(tx, sql.createOld({ by: "keys" }))) === 0 ? null : { by: "keys" };
+  const isLarge = (await numberOf(tx, sql.isLarge)) !== null;
+  const old = isLarge ? await findOld(tx, spec, sql, rows) : BY_KEYS;
+  if (old === null) {
+    await tx.run(sql.noOld);
+    return null;
   }
-  const old = await findOld(tx, spec, sql, rows);
-  await tx.run(old === null ? sql.noOld : sql.createOld(old));
-  return old;
+  const found = await numberOf(tx, old.by === "keys" ? sql.oldByKeys : sql.oldInRanges(old.ranges));
+  return found === 0 ? null : old;
 };
 
 const storedRow = z.object({ row: z.number(), extra: z.string() });
@@ -116,16 +110,11 @@ const keepStoredExtra = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: re
   const stored = await tx.query(sql.storedExtra, [], storedRow);
   const merged = stored.flatMap(({ row, extra }) => {
     const later = rows[row]?.row;
-    return later === undefined ? [] : [{ row, extra: joinExtra(mergeExtra(spec, splitExtra(extra), later)) }];
+    return later === undefined ? [] : [[row, joinExtra(mergeExtra(spec, splitExtra(extra), later))]];
   });
   if (merged.length === 0) return;
   await tx.run(sqlText("warehouse/merged-extra-table.sql"));
-  const chunks: ColumnChunk[] = [];
-  for (let at = 0; at < merged.length; at += CHUNK_ROWS) {
-    const part = merged.slice(at, at + CHUNK_ROWS);
-    chunks.push([part.map(({ row }) => row), part.map(({ extra }) => extra)]);
-  }
-  await tx.append("merged_extra", [INTEGER, VARCHAR], chunks);
+  await tx.append("merged_extra", [INTEGER, VARCHAR], merged);
   await tx.run(sqlText("warehouse/use-merged-extra.sql"));
 };
 
@@ -143,14 +132,18 @@ const dropReordered = async (tx: Sql, sql: MergeSql) => {
 };
 
 const countRow = z.object({ load: z.number(), rows: z.number() });
-const countByLoad = async (tx: Sql, statement: string): Promise<ReadonlyMap<number, number>> => {
-  const counts = await tx.query(statement, [], countRow);
-  return new Map(counts.map(({ load, rows }) => [load, rows]));
+const countByLoad = async (tx: Sql, statement: string): Promise<RowsByLoad> => {
+  const counts = new Map<number, number>();
+  for (const { load, rows } of await tx.query(statement, [], countRow)) counts.set(load, rows);
+  return counts;
 };
 
-const rowsByLoad = (rows: readonly BatchRow[]): ReadonlyMap<number, number> => {
+/** Rows of the batch by load, without those of the loads `besides`. */
+export const rowsByLoad = (rows: readonly BatchRow[], besides: ReadonlySet<number> = NO_LOADS): RowsByLoad => {
   const counts = new Map<number, number>();
-  for (const { loadIndex } of rows) counts.set(loadIndex, (counts.get(loadIndex) ?? 0) + 1);
+  for (const { loadIndex } of rows) {
+    if (!besides.has(loadIndex)) counts.set(loadIndex, (counts.get(loadIndex) ?? 0) + 1);
+  }
   return counts;
 };
 
@@ -168,7 +161,11 @@ export const stageBatch = async (tx: Sql, batch: TableBatch): Promise<OldRows | 
   return old;
 };
 
-const sumOf = (counts: ReadonlyMap<number, number>): number => [...counts.values()].reduce((sum, n) => sum + n, 0);
+const sumOf = (counts: RowsByLoad): number => {
+  let sum = 0;
+  for (const rows of counts.values()) sum += rows;
+  return sum;
+};
 
 /**
  * Merges the batch into its table inside `tx`, and adds its changes to the feed: updates, then inserts. Each key occurs
@@ -180,29 +177,28 @@ export const loadBatch = async (
   { runId, at, log }: { readonly runId: string; readonly at: number; readonly log: ChangeLog },
 ): Promise<BatchCounts> => {
   const sql = mergeSql(batch.table);
-  const { rows, table } = batch;
-  const kind = (change: ChangeKind["change"]): ChangeKind => ({ table, change, runId, at });
-  if (rows.length === 0) return { inserted: new Map(), updated: new Map() };
+  const { rows, table, knownOnly } = batch;
+  if (rows.length === 0) return { inserted: NO_ROWS, updated: NO_ROWS };
   const old = await stageBatch(tx, batch);
-  let updated: ReadonlyMap<number, number> = new Map();
+  let updated = NO_ROWS;
   if (old !== null) {
-    const keptMask = rows.reduce((mask, { row }) => mask | row.kept, 0n);
-    if ((await numberOf(tx, sql.createChanged(keptMask, await log.after()))) !== 0) {
+    let keptMask = 0n;
+    for (const { row } of rows) keptMask |= row.kept;
+    if ((await numberOf(tx, sql.createChanged(keptMask), [await log.after()])) !== 0) {
       await dropReordered(tx, sql);
       updated = await countByLoad(tx, sql.updatedByLoad);
     }
     if (updated.size > 0) {
-      const number = await log.add(kind("update"), sumOf(updated), "changed");
-      await tx.run(sql.copyOldToHistory(number("c")));
-      await tx.run(sql.deleteChanged(old));
+      const number = await log.add({ table, change: "update", runId, at }, sumOf(updated), "changed");
+      await tx.run(sql.copyOldToHistory(number));
+      await tx.run(sql.deleteChanged[old.by]);
       await tx.run(sql.insertChanged, [runId]);
     }
   }
-  const fresh = rows.filter(({ loadIndex }) => !batch.knownOnly.has(loadIndex));
-  const inserted = old === null ? rowsByLoad(fresh) : await countByLoad(tx, sql.insertedByLoad);
+  const inserted = old === null ? rowsByLoad(rows, knownOnly) : await countByLoad(tx, sql.insertedByLoad);
   if (inserted.size > 0) {
-    await log.add(kind("insert"), sumOf(inserted), old === null ? "stage" : sql.newRows);
-    await tx.run(sql.insertNew(await log.after()), [runId]);
+    await log.add({ table, change: "insert", runId, at }, sumOf(inserted), old === null ? "stage" : sql.newRows);
+    await tx.run(sql.insertNew, [await log.after(), runId]);
   }
   return { inserted, updated };
 };

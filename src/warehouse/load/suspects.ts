@@ -5,9 +5,8 @@
 import { z } from "zod";
 import { type ScopedTable, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
-import { instant } from "../duckdb/duck-values.ts";
 import { textsOf } from "../duckdb/sql-files.ts";
-import { rowOf, type Sql } from "../duckdb/statements.ts";
+import { instant, rowOf, type Sql } from "../duckdb/statements.ts";
 
 export interface SuspectSearch {
   readonly table: ScopedTable;

@@ -4,9 +4,8 @@
 import { z } from "zod";
 import { isScopedTable, TABLE_NAMES, type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
-import { instant, type SqlValue } from "../duckdb/duck-values.ts";
 import { numberOf, sqlText, textsOf } from "../duckdb/sql-files.ts";
-import type { Sql } from "../duckdb/statements.ts";
+import { instant, type Sql, type SqlValue } from "../duckdb/statements.ts";
 import { type ChangeLog, NOTHING_REDACTED, openChangeLog, type RedactedChanges } from "./change-log.ts";
 
 // Starts the change feed with the rows that exist, as inserts: in a warehouse that is older than the feed, and after a
@@ -138,9 +137,9 @@ const moveToHistory = async (
   if (deleted === 0) return 0;
   const number = await log.add({ table, change: "delete", runId, at: now }, deleted, "gone");
   await tx.run(
-    `INSERT INTO history.${quoted(table)} (${own}, valid_from, valid_to, change, change_n) SELECT ${own}, _synced_at, greatest(_synced_at, ?, ${await log.after()}), 'delete', ${number("t")}
-     FROM ${main} AS t WHERE rowid IN (SELECT _old FROM gone)`,
-    [instant(now)],
+    `INSERT INTO history.${quoted(table)} (${own}, valid_from, valid_to, change, change_n) SELECT ${own}, _synced_at, greatest(_synced_at, ?, ?), 'delete', ${number}
+     FROM ${main} AS k WHERE rowid IN (SELECT _old FROM gone)`,
+    [instant(now), await log.after()],
   );
   return tx.run(`DELETE FROM ${main} WHERE rowid IN (SELECT _old FROM gone)`);
 };

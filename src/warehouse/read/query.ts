@@ -3,10 +3,10 @@
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { fileError, readError, withOurGuess } from "../duckdb/duck-errors.ts";
-import { fromDuck } from "../duckdb/duck-values.ts";
 import { type DatabaseOptions, openInstance } from "../duckdb/instance.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
 import { assertWhole } from "../duckdb/row-answers.ts";
+import { fromDuck } from "../duckdb/statements.ts";
 import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
 import type { QueryCursor, QueryResult } from "../user-sql/query-output.ts";
 

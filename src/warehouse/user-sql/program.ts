@@ -3,10 +3,10 @@
 // process. Argument: what the fence must forbid, as JSON; absent: there is no fence.
 import { createReadStream, writeSync } from "node:fs";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from "@duckdb/node-api";
-import { fromDuck } from "../duckdb/duck-values.ts";
 import { threadsFor } from "../duckdb/instance.ts";
 import { answersOf, StoppedEarly, TooLarge } from "../duckdb/row-answers.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
+import { fromDuck } from "../duckdb/statements.ts";
 import { gapsOf } from "./fence/proof.ts";
 import { ANY_FRAME, type FromProcess, frameOf, frameReader, MOST_LEVELS, type ToProcess } from "./frames.ts";
 import { checkStatement, Refused } from "./gate/check-statement.ts";

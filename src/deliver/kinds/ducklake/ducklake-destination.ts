@@ -9,8 +9,8 @@ import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { makeFolders } from "../../../core/files/own-files.ts";
 import { literal } from "../../../core/text/sql-text.ts";
 import { formatDuration } from "../../../core/text/units.ts";
+import { type Effort, goOn, startMemory } from "../../../warehouse/duckdb/database.ts";
 import { type ExtendedDuckdb, openExtended } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";
-import { createMemory, type Effort } from "../../../warehouse/duckdb/open-file.ts";
 import {
   type Delivered,
   type DeliveredTable,
@@ -228,9 +228,9 @@ const deliverOnce = async (
 
 /** Opens nothing yet. `memory`: limits of DuckDB. */
 export const openDucklake = (settings: Settings, { memory }: { readonly memory: MemoryPlan }): Destination => {
-  const limits = createMemory(memory);
+  const limits = startMemory(memory);
   const inLake = <T>(signal: AbortSignal, use: (lake: ExtendedDuckdb) => Promise<T>): Promise<T> =>
-    limits.goOn((effort) => withLake(settings, { limit: limits.limitText(), effort }, signal, use));
+    goOn(limits, (effort) => withLake(settings, { limit: `${limits.bytes} bytes`, effort }, signal, use));
   return {
     position: () =>
       inLake(new AbortController().signal, async (lake): Promise<Position | null> => {

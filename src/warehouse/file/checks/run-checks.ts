@@ -5,9 +5,9 @@ import type { UserSqlSetting } from "../../../core/config/settings.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";
 import { listGiven, readGiven } from "../../../core/files/given-files.ts";
 import type { Database } from "../../duckdb/database.ts";
-import { instant } from "../../duckdb/duck-values.ts";
 import type { OutValue } from "../../duckdb/out-values.ts";
 import { sqlText } from "../../duckdb/sql-files.ts";
+import { instant } from "../../duckdb/statements.ts";
 import { CHECK_SEVERITIES, type CheckResult, isFailedError } from "../../read/check-results.ts";
 import { createQueryProcesses, type QueryProcesses } from "../../user-sql/user-query.ts";
 

@@ -8,9 +8,8 @@ import { listOwn, listOwnIfThere } from "../../../core/files/own-files.ts";
 import { quoted } from "../../../core/text/sql-text.ts";
 import { timeMs } from "../../../core/time.ts";
 import type { Database } from "../../duckdb/database.ts";
-import { instant } from "../../duckdb/duck-values.ts";
 import { numberOf, sqlText } from "../../duckdb/sql-files.ts";
-import type { Sql } from "../../duckdb/statements.ts";
+import { instant, type Sql } from "../../duckdb/statements.ts";
 import { callsDir } from "../../journal/journal.ts";
 
 // Files in state/ that nobody needs any more: old working files that replays kept, and files of calls that nobody can

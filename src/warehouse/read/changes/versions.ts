@@ -10,9 +10,7 @@ import { isForgottenId } from "../../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
 import { exactNumber } from "../../../core/text/exact-json.ts";
 import { literal, quoted } from "../../../core/text/sql-text.ts";
-import { rangesOf } from "../../duckdb/append.ts";
-import { isoOfMicros } from "../../duckdb/duck-values.ts";
-import type { ReadSql } from "../../duckdb/statements.ts";
+import { isoOfMicros, type ReadSql, rangesOf } from "../../duckdb/statements.ts";
 import { isSameJson, jsonText } from "../../record/json-text.ts";
 import type { Change } from "./change.ts";
 

@@ -4,8 +4,7 @@ import { isTableName, SEARCHED_TABLES, type TableName, tableSpec } from "../../.
 import { DuckmirrorError } from "../../../core/errors.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import { literal, quoted } from "../../../core/text/sql-text.ts";
-import { instant } from "../../duckdb/duck-values.ts";
-import type { ReadSql } from "../../duckdb/statements.ts";
+import { instant, type ReadSql } from "../../duckdb/statements.ts";
 import { recordOf } from "../changes/versions.ts";
 
 // Generates the statements of a search from the catalog. Pure; words are bound.

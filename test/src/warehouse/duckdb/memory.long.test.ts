@@ -39,7 +39,7 @@ const long =
   async (sql) => {
     await sql.run("DELETE FROM texts WHERE id = $1", [id]);
     const text = `${id}`.padEnd(mib * MIB, "0123456789abcdef");
-    await sql.append("texts", [VARCHAR, VARCHAR], [[[String(id)], [text]]]);
+    await sql.append("texts", [VARCHAR, VARCHAR], [[String(id), text]]);
   };
 
 /** A change of `seed`'s random work: the same one whenever it is asked for in the same order. */

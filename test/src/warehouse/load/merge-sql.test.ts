@@ -6,32 +6,28 @@ import { mergeSql } from "../../../../src/warehouse/load/merge-sql.ts";
 /** Every statement of a table's merge, one per paragraph, wrapped for reading. */
 const written = (table: TableName, keptMask: bigint) => {
   const sql = mergeSql(table);
-  const keys = { by: "keys" } as const;
-  const range = {
-    by: "range",
-    ranges: [
-      { from: 0n, to: 9n },
-      { from: 90_000n, to: 90_005n },
-    ],
-  } as const;
+  const ranges = [
+    { from: 0n, to: 9n },
+    { from: 90_000n, to: 90_005n },
+  ];
   const statements = [
     sql.createStage,
-    sql.hasMoreThan(4096),
+    sql.isLarge,
     sql.find,
-    sql.createOld(keys),
-    sql.createOld(range),
+    sql.oldByKeys,
+    sql.oldInRanges(ranges),
     sql.noOld,
-    sql.createChanged(keptMask, "now()"),
+    sql.createChanged(keptMask),
     sql.storedExtra,
     sql.insertedByLoad,
     sql.updatedByLoad,
     sql.reordered,
     sql.copyOldToHistory("7"),
     sql.newRows,
-    sql.deleteChanged(keys),
-    sql.deleteChanged(range),
+    sql.deleteChanged.keys,
+    sql.deleteChanged.range,
     sql.insertChanged,
-    sql.insertNew("now()"),
+    sql.insertNew,
   ];
   return `${statements.map((statement) => statement.replaceAll(", ", ",\n  ")).join(";\n\n")};\n`;
 };

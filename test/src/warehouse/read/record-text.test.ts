@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { tableSpec } from "../../../../src/catalog/tables.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
-import { instant } from "../../../../src/warehouse/duckdb/duck-values.ts";
+import { instant } from "../../../../src/warehouse/duckdb/statements.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
 import { recordWriter, rowJson } from "../../../../src/warehouse/read/record-text.ts";
 import { forFile } from "../../../support/for-file.ts";

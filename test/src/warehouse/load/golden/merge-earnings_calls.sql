@@ -44,7 +44,7 @@ CREATE OR REPLACE TEMP TABLE changed AS SELECT s."id",
   o._first_synced_at,
   greatest(s._received,
   o._synced_at + INTERVAL 1 MICROSECOND,
-  now()) AS _received,
+  $1) AS _received,
   s._extra,
   s._load,
   o._old,
@@ -99,9 +99,9 @@ INSERT INTO history."earnings_calls" ("id",
   o._run_id,
   o._extra,
   o._synced_at,
-  c._received,
+  k._received,
   'update',
-  7 FROM old AS o JOIN changed AS c ON c._old = o._old;
+  7 FROM old AS o JOIN changed AS k ON k._old = o._old;
 
 (SELECT s."company_id",
   s."id" FROM stage AS s ANTI JOIN old AS o ON s."company_id" = o."company_id" AND s."id" = o."id");
@@ -137,7 +137,7 @@ INSERT INTO main."earnings_calls" ("id",
   "generated_analysis",
   _first_synced_at,
   _received,
-  ?,
+  $1,
   _extra FROM changed;
 
 INSERT INTO main."earnings_calls" ("id",
@@ -167,6 +167,6 @@ INSERT INTO main."earnings_calls" ("id",
   s."generated_analysis",
   s._received,
   greatest(s._received,
-  now()),
-  ?,
+  $1),
+  $2,
   s._extra FROM stage AS s ANTI JOIN old AS o ON s."company_id" = o."company_id" AND s."id" = o."id";

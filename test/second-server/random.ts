@@ -9,7 +9,7 @@ export interface Chance {
   often(share: number): boolean;
   pick<const T>(options: readonly [T, ...T[]]): T;
   /** Picks by weight. */
-  weigh<const T>(options: readonly (readonly [weight: number, option: T])[]): T;
+  weigh<const T>(...options: readonly (readonly [weight: number, option: T])[]): T;
   /** Another source for one purpose; the same name gives the same source. */
   named(name: string): Chance;
 }
@@ -38,7 +38,7 @@ export const chanceOf = (seed: string): Chance => {
     int,
     often: (share) => next() < share,
     pick: (options) => options[int(0, options.length - 1)] ?? options[0],
-    weigh: (options) => {
+    weigh: (...options) => {
       let left = next() * options.reduce((sum, [weight]) => sum + weight, 0);
       for (const [weight, option] of options) {
         left -= weight;

@@ -53,23 +53,14 @@ const limitsOf = (seed: string) => {
     /** Do refusals of these limits name a wait? */
     namesWait: chance.often(0.5),
     /** `zeros`, `said`: two ways to say that the plan has no limit. */
-    plan: chance.weigh<"counted" | "zeros" | "said">([
-      [8, "counted"],
-      [1, "zeros"],
-      [1, "said"],
-    ]),
+    plan: chance.weigh<"counted" | "zeros" | "said">([8, "counted"], [1, "zeros"], [1, "said"]),
   };
 };
 
 const recordsOf = (seed: string) => {
   const chance = chanceOf(`${seed}/strangers/records`);
   return {
-    leavers: chance.weigh<Leavers>([
-      [6, "gone"],
-      [1, "moved"],
-      [1, "archived"],
-      [1, "another"],
-    ]),
+    leavers: chance.weigh<Leavers>([6, "gone"], [1, "moved"], [1, "archived"], [1, "another"]),
     /** Companies are merged into others: their own routes answer 301 or as what is not there. */
     merges: chance.often(0.15),
     companiesMove: chance.often(0.2),
@@ -110,13 +101,13 @@ export const strangersOf = (seed: string) => {
     /** Share of answers, while the service is restless, that are one of these. */
     oddities: chanceOf(`${seed}/strangers/oddities`).pick([0, 0, 0, 0.04]),
     /** Our own clock is so far ahead in one sync, ms. */
-    clockAheadMs: chanceOf(`${seed}/strangers/clock`).weigh([
+    clockAheadMs: chanceOf(`${seed}/strangers/clock`).weigh(
       [8, 0],
       [1, HOUR_MS],
       [1, 26 * HOUR_MS],
       [1, 240 * HOUR_MS],
       [1, -5 * HOUR_MS],
-    ]),
+    ),
   };
 };
 export type Strangers = ReturnType<typeof strangersOf>;

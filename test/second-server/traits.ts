@@ -4,21 +4,24 @@ import { strangersOf } from "./strangers.ts";
 import type { TimeForm } from "./times.ts";
 
 /** How the service says what rate it allows. */
-export type RateDialect =
-  | "draft-8"
-  | "draft-7"
-  | "draft-6"
-  | "draft-6-window"
-  | "x-delta"
-  | "x-epoch-seconds"
-  | "x-epoch-ms"
-  | "x-http-date"
-  | "x-without-reset"
-  | "retry-after-only"
-  | "none";
+const DIALECTS = [
+  "draft-8",
+  "draft-7",
+  "draft-6",
+  "draft-6-window",
+  "x-delta",
+  "x-epoch-seconds",
+  "x-epoch-ms",
+  "x-http-date",
+  "x-without-reset",
+  "retry-after-only",
+  "none",
+] as const;
 
-export type Order = "oldest-first" | "newest-first" | "hidden" | "reshuffled";
-export type ErrorBody = "nested" | "flat" | "list" | "problem" | "html" | "text" | "empty";
+const ORDERS = ["oldest-first", "newest-first", "hidden", "reshuffled"] as const;
+export type Order = (typeof ORDERS)[number];
+const BODIES = ["nested", "flat", "list", "problem", "html", "text", "empty"] as const;
+export type ErrorBody = (typeof BODIES)[number];
 /** Shape of `included`; `map-bare`: by id, and the records themselves carry none. */
 export type IncludedShape =
   | "single-list"
@@ -53,35 +56,17 @@ const pagesOf = (seed: string) => {
   const chance = chanceOf(`${seed}/pages`);
   const pages = {
     /** Largest page: 10 to 1,000; small ones are usual, since the lists here are short. */
-    largest: chance.weigh([
-      [3, 10],
-      [3, 20],
-      [2, 25],
-      [2, 50],
-      [2, 100],
-      [1, 137],
-      [1, 250],
-      [1, 1000],
-    ]),
+    largest: chance.weigh([3, 10], [3, 20], [2, 25], [2, 50], [2, 100], [1, 137], [1, 250], [1, 1000]),
     /** Lists of companies have a maximum of their own. */
-    largestOfCompany: chance.weigh([
-      [3, null],
-      [1, 10],
-      [1, 100],
-    ]),
+    largestOfCompany: chance.weigh([3, null], [1, 10], [1, 100]),
     tooLarge: chance.pick(["refused", "refused-unprocessable", "clamped", "clamped-unsaid"]),
     namesMaximum: chance.often(0.5),
-    beyondEnd: chance.weigh([
-      [4, "empty"],
-      [1, "refused"],
-    ]),
+    beyondEnd: chance.weigh([4, "empty"], [1, "refused"]),
     pagesOfNothing: chance.pick([0, 1]),
     ...countsOf(seed),
   };
   return { ...pages, ...sizesOf(seed, pages.counts && pages.tooLarge !== "clamped-unsaid") };
 };
-
-const ORDERS = ["oldest-first", "newest-first", "hidden", "reshuffled"] as const;
 
 const ordersOf = (seed: string) => {
   const chance = chanceOf(`${seed}/orders`);
@@ -89,12 +74,7 @@ const ordersOf = (seed: string) => {
     unsorted: chance.pick(ORDERS),
     ties: chance.pick(ORDERS),
     /** Fields the list routes do not sort by. */
-    unsortable: chance.weigh<readonly string[]>([
-      [6, []],
-      [1, ["id"]],
-      [2, ["updatedAt"]],
-      [1, ["id", "updatedAt"]],
-    ]),
+    unsortable: chance.weigh<readonly string[]>([6, []], [1, ["id"]], [2, ["updatedAt"]], [1, ["id", "updatedAt"]]),
     unsortableAnswer: chance.pick(["refused", "ignored"]),
     nullsFirst: chance.often(0.5),
     filtersInclude: chance.often(0.5),
@@ -102,24 +82,10 @@ const ordersOf = (seed: string) => {
   };
 };
 
-const DIALECTS = [
-  "draft-8",
-  "draft-7",
-  "draft-6",
-  "draft-6-window",
-  "x-delta",
-  "x-epoch-seconds",
-  "x-epoch-ms",
-  "x-http-date",
-  "x-without-reset",
-  "retry-after-only",
-  "none",
-] as const satisfies readonly RateDialect[];
-
 const rateOf = (seed: string) => {
   const chance = chanceOf(`${seed}/rate`);
   // Plans of API.md and windows that an enterprise contract may have.
-  const [limit, windowMs] = chance.weigh<readonly [number, number]>([
+  const [limit, windowMs] = chance.weigh<readonly [number, number]>(
     [2, [300, 60_000]],
     [2, [120, 60_000]],
     [1, [60, 60_000]],
@@ -130,7 +96,7 @@ const rateOf = (seed: string) => {
     [1, [100, 10_000]],
     [2, [20_000, 3_600_000]],
     [1, [2_000, 3_600_000]],
-  ]);
+  );
   return {
     limit,
     windowMs,
@@ -147,11 +113,7 @@ const creditsOf = (seed: string) => {
   return {
     refusal: chance.pick(["402", "402-html", "429-usage", "429-long-wait", "429-words", "429-bare", "403-words"]),
     waitSeconds: chance.pick([3_700, 10_800, 86_400, 14 * 86_400]),
-    usageBlock: chance.weigh([
-      [6, "present"],
-      [2, "missing"],
-      [1, "stale"],
-    ]),
+    usageBlock: chance.weigh([6, "present"], [2, "missing"], [1, "stale"]),
     usageOnContacts: chance.often(0.5),
     usageOnRefusal: chance.often(0.5),
     limitsShape: chance.pick(["named", "list", "nested"]),
@@ -176,19 +138,11 @@ const timesOf = (seed: string) => {
     [1, "+0000"],
   ] as const satisfies readonly (readonly [number, TimeForm])[];
   return {
-    moment: chance.often(0.06) ? ("date" as const) : chance.weigh<TimeForm>(forms),
-    day: chance.often(0.5) ? ("date" as const) : chance.weigh<TimeForm>(forms),
+    moment: chance.often(0.06) ? ("date" as const) : chance.weigh<TimeForm>(...forms),
+    day: chance.often(0.5) ? ("date" as const) : chance.weigh<TimeForm>(...forms),
     /** One record in so many is written in another form. */
-    mixed: chance.weigh([
-      [4, 0],
-      [1, 0.1],
-    ]),
-    skewMs: chance.weigh([
-      [5, 0],
-      [1, 45_000],
-      [1, -45_000],
-      [1, 7_200_000],
-    ]),
+    mixed: chance.weigh([4, 0], [1, 0.1]),
+    skewMs: chance.weigh([5, 0], [1, 45_000], [1, -45_000], [1, 7_200_000]),
   };
 };
 
@@ -201,10 +155,7 @@ const recordsOf = (seed: string) => {
     oddIds: chance.often(0.4),
     /** Ids of calls and filings begin anew in every company. */
     idsPerCompany: chance.often(0.3),
-    numbersAsText: chance.weigh([
-      [3, 0],
-      [1, 0.05],
-    ]),
+    numbersAsText: chance.weigh([3, 0], [1, 0.05]),
     unknownFields: chance.often(0.3),
     companyIdOnItems: chance.often(0.6),
     withoutCompany: chance.pick([0, 0.3, 0.6]),
@@ -216,13 +167,13 @@ const recordsOf = (seed: string) => {
     contactDataUrl: chance.often(0.5),
     onlyFieldsKeepsId: chance.often(0.5),
     // Few, since each brings requests of its own; their lists are still longer than a page of 10 or 20.
-    accounts: chance.weigh([
+    accounts: chance.weigh(
       // Never none: an organization whose account list is empty counts as one without Full Access
       // (docs/decisions/configuration.md).
       [1, [1, 1]],
       [8, [1, 4]],
       [1, [6, 16]],
-    ]),
+    ),
   };
 };
 
@@ -236,8 +187,6 @@ const INCLUDED = [
   [1, "refused"],
 ] as const satisfies readonly (readonly [number, IncludedShape])[];
 
-const BODIES = ["nested", "flat", "list", "problem", "html", "text", "empty"] as const;
-
 const wireOf = (seed: string) => {
   const chance = chanceOf(`${seed}/wire`);
   return {
@@ -249,11 +198,7 @@ const wireOf = (seed: string) => {
     latency: chance.pick(["none", "even", "spread", "long-tail"]),
     latencyMs: chance.pick([5, 40, 400]),
     /** Share of requests that meet a fault, and the kinds. */
-    faults: chance.weigh([
-      [5, 0],
-      [1, 0.02],
-      [1, 0.06],
-    ]),
+    faults: chance.weigh([5, 0], [1, 0.02], [1, 0.06]),
     trickle: chance.often(0.1),
     closes: chance.often(0.1),
   };
@@ -278,7 +223,7 @@ export const drawTraits = (seed: number) => {
       ...(strangers.window === null ? {} : { accounts: [6, 16] as const }),
       ...(strangers.lateMs === 0 ? {} : { signalContent: "detail" as const }),
     },
-    included: chanceOf(`${text}/included`).weigh<IncludedShape>(INCLUDED),
+    included: chanceOf(`${text}/included`).weigh<IncludedShape>(...INCLUDED),
     wire: wireOf(text),
     strangers,
   };

@@ -39,11 +39,7 @@ const drawFollowing = (server: SecondServer, chance: Chance): Following => {
   const companies = [...server.world.companies.values()];
   const inputs = Array.from(
     {
-      length: chance.weigh([
-        [4, 0],
-        [2, 1],
-        [1, 3],
-      ]),
+      length: chance.weigh([4, 0], [2, 1], [1, 3]),
     },
     () => {
       const company = companies[chance.int(0, Math.max(0, companies.length - 1))];
@@ -78,12 +74,7 @@ const rest = (trial: Trial): void => trial.server.setUnrest({ faults: false, cha
 /** Answers with whether the mirror was found equal to the service. */
 const firstMirror = async (trial: Trial): Promise<boolean> => {
   const { server, chance, following, problems } = trial;
-  const kind = chance.weigh([
-    [5, "plain"],
-    [2, "budget"],
-    [2, "ended"],
-    [2, "restless"],
-  ]);
+  const kind = chance.weigh([5, "plain"], [2, "budget"], [2, "ended"], [2, "restless"]);
   if (kind === "plain") {
     const before = server.workspace.history.length;
     const { charged, code } = await sync(trial, { what: "first mirror", ask: {}, codes: usualCodes(trial.server) });
@@ -297,7 +288,7 @@ const play = async (trial: Trial): Promise<void> => {
   const isEqual = await firstMirror(trial);
   // A first mirror by two syncs is a story already: half of these end with it.
   const isStory = trial.story.length > 1 && chance.often(0.5);
-  const acts = isStory ? [] : chance.weigh<readonly ((trial: Trial) => Promise<void>)[]>(ACTS);
+  const acts = isStory ? [] : chance.weigh<readonly ((trial: Trial) => Promise<void>)[]>(...ACTS);
   for (const act of acts) await act(trial);
   const { clockAheadMs, lateMs } = trial.server.traits.strangers;
   if (clockAheadMs !== 0) await wrongClock(trial);

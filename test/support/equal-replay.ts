@@ -2,10 +2,9 @@
 import { rmSync } from "node:fs";
 import { expect } from "vitest";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { warehousePaths } from "../../src/warehouse/file/working-file.ts";
+import { configOf } from "./given-config.ts";
 import { dumpMirror } from "./mirror-dump.ts";
 
 type Context = Parameters<typeof replayJob>[2];
@@ -20,8 +19,7 @@ export const replayOf = (
   }: Partial<Context> & { readonly env?: Record<string, string>; readonly partial?: boolean } = {},
 ) => {
   const own = { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: dataDir, ...env };
-  const config = resolveConfig({ flags: {}, env: own, file: null, cwd: dataDir, vocabulary: vocabulary() });
-  return replayJob(config, { partial }, { clock: systemClock, emit: () => undefined, ...more });
+  return replayJob(configOf(null, own), { partial }, { clock: systemClock, emit: () => undefined, ...more });
 };
 
 /** Replays without a working file; expects every table of it and of the snapshot as before. */

@@ -1,6 +1,7 @@
-// Changes at the service reach the mirror, and nothing else is deleted. Shows P11.
-import { expect, test } from "vitest";
-import { aContact, anOrganization, aSignal } from "../../support/fake-data.ts";
+// Changes at the service reach the mirror, and nothing else is deleted, also of a service that refuses or ignores the order by change
+// date: no page is asked for twice. Signals decide which company lists are read. Shows P11, P16 and P23.
+import { describe, expect, test } from "vitest";
+import { aContact, aJob, aNewsArticle, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService, type FakeOptions } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
 
@@ -94,4 +95,113 @@ test("an unchanged look costs one credit although every row carries the same cha
   for (const row of data.contacts) row.lastChangeDetectedOn = later;
   const { sync } = await aMirror(data, { maxPerPage: 5 });
   expect((await sync()).paid).toBe(3);
+});
+
+/** A mirror of such a service, level with it. */
+const unordered = async (accounts: number, options: FakeOptions) => {
+  const service = createFakeService(anOrganization(accounts), { maxPerPage: 25, ...options });
+  // The lists that have an order; with 60 accounts those of their companies would be 300 requests more.
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals" });
+  // What the service does not do is learned in the second one.
+  for (const _ of [1, 2]) expect((await rig.sync()).error).toBeNull();
+  const lists = ["/v1/accounts", "/v1/contacts", "/v1/signals"];
+  const syncAgain = async () => {
+    const { error, sent } = await rig.sync();
+    expect(error).toBeNull();
+    const asked = sent.filter(({ path, status }) => lists.includes(path) && status === 200);
+    return asked.map(({ path, query }) => `${path} ${JSON.stringify(query)}`);
+  };
+  return { service, rig, syncAgain };
+};
+
+describe.each(["refuse", "ignore"] as const)("sorting: %s", (sort) => {
+  test("lists of one page cost one credit each when nothing changed", async () => {
+    const { syncAgain } = await unordered(3, { sort });
+    const asked = await syncAgain();
+    // They are sent side by side, so their order on arrival is chance.
+    expect(asked.map((line) => line.split(" ")[0]).sort()).toEqual(["/v1/accounts", "/v1/contacts", "/v1/signals"]);
+  });
+
+  test("lists of many pages: a change on the last page is found, and no page is asked for twice", async () => {
+    const { service, rig, syncAgain } = await unordered(60, { sort });
+    const asked = await syncAgain();
+    expect(new Set(asked).size).toBe(asked.length);
+    Object.assign(service.data.accounts.at(-1) ?? {}, { name: "renamed", updatedAt: later });
+    Object.assign(service.data.contacts.at(-1) ?? {}, { lastName: "Renamed", lastChangeDetectedOn: later });
+    await syncAgain();
+    expect(await rig.query("SELECT id FROM accounts WHERE name = 'renamed'")).toHaveLength(1);
+    expect(await rig.query("SELECT id FROM contacts WHERE last_name = 'Renamed'")).toHaveLength(1);
+  });
+
+  test("a contact that is gone, and a new one that never changed, are noticed, for one credit more than the filter", async () => {
+    const { service, rig, syncAgain } = await unordered(20, { sort });
+    const contacts = (asked: readonly string[]) => asked.filter((line) => line.startsWith("/v1/contacts"));
+    expect(contacts(await syncAgain())).toHaveLength(2);
+    const gone = service.data.contacts.splice(3, 1);
+    await syncAgain();
+    expect(await rig.query(`SELECT id FROM contacts WHERE id = '${gone[0]?.id}'`)).toEqual([]);
+    service.data.contacts.push({ ...aContact("p_undated"), lastChangeDetectedOn: undefined });
+    await syncAgain();
+    expect(await rig.query("SELECT id FROM contacts WHERE id = 'p_undated'")).toHaveLength(1);
+  });
+});
+
+/** A mirror after its first sync; `asked`: lists of companies that one more sync asks for. */
+const mirrored = async (data = anOrganization(3), request = {}) => {
+  const rig = await startMemoryRig(createFakeService(data));
+  expect((await rig.sync(request)).error).toBeNull();
+  const asked = async () => {
+    const { error, sent } = await rig.sync();
+    expect(error).toBeNull();
+    return sent.map(({ path }) => path).filter((path) => path.startsWith("/v1/companies/"));
+  };
+  return { ...rig, data, asked };
+};
+const newsAsked = (paths: readonly string[]) => paths.filter((path) => path.endsWith("/news-articles"));
+
+test.each([
+  ["relevant-news", "news-articles", "news_articles", aNewsArticle("fresh")],
+  ["hiring-alert", "job-openings", "job_openings", aJob("fresh")],
+] as const)(
+  "a %s signal that arose after the last look at a company's %s has them looked at again, and no other list",
+  async (type, list, name, row) => {
+    const { data, asked, ids } = await mirrored();
+    const now = new Date(Date.now() + 60_000).toISOString();
+    data.lists.c_2?.[list]?.unshift(row);
+    data.signals.push(aSignal(9001, { type, accountId: 2, createdAt: now, updatedAt: now }));
+    expect(await asked()).toEqual([`/v1/companies/c_2/${list}`]);
+    expect(ids(name)).toContain("fresh");
+    expect(await asked()).toEqual([]);
+  },
+);
+
+test("a signal older than the last look says nothing new, however late it arrives", async () => {
+  // A first mirror of several runs: the lists of companies come before the signals do.
+  const { asked, service } = await mirrored(anOrganization(3), { streams: ["accounts", "news_articles"] });
+  expect(newsAsked(service.log.map(({ path }) => path))).toHaveLength(3);
+  expect(newsAsked(await asked())).toEqual([]);
+});
+
+test("a signal without a time of its own counts from when it came", async () => {
+  const { data, sync, asked } = await mirrored({ ...anOrganization(1), accounts: [anAccount(1)], signals: [] });
+  data.signals.push(aSignal(9001, { accountId: 1, createdAt: null }));
+  await sync({ streams: ["signals"] });
+  expect(newsAsked(await asked())).toEqual(["/v1/companies/c_1/news-articles"]);
+});
+
+test.each([
+  ["a date without a time", (now: number) => new Date(now).toISOString().slice(0, 10)],
+  ["the time of a slow clock", (now: number) => new Date(now - 3_600_000).toISOString()],
+])("a new signal counts although %s is before the last look", async (_form, dated) => {
+  const { data, asked } = await mirrored();
+  const createdAt = dated(Date.now());
+  data.signals.push(aSignal(9001, { accountId: 2, createdAt, updatedAt: new Date().toISOString() }));
+  expect(newsAsked(await asked())).toEqual(["/v1/companies/c_2/news-articles"]);
+  expect(newsAsked(await asked())).toEqual([]);
+});
+
+test("a signal older than those that were mirrored at the last look says nothing new", async () => {
+  const { data, asked } = await mirrored();
+  data.signals.push(aSignal(5, { accountId: 2, createdAt: "2020-01-01", updatedAt: new Date().toISOString() }));
+  expect(newsAsked(await asked())).toEqual([]);
 });

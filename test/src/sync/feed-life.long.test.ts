@@ -4,9 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { forgetJob } from "../../../jobs/forget.ts";
-import { vocabulary } from "../../../src/catalog/field-rules.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { warehousePaths } from "../../../src/warehouse/file/working-file.ts";
 import type { Change } from "../../../src/warehouse/read/changes/change.ts";
@@ -15,20 +13,13 @@ import { replayOf } from "../../support/equal-replay.ts";
 import { aContact, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { createFakeService } from "../../support/fake-service.ts";
 import { allChanges, applyChanges, type Copy, mirrorCopy, sorted } from "../../support/feed.ts";
+import { configOf } from "../../support/given-config.ts";
 import { dumpMirror } from "../../support/mirror-dump.ts";
 import { startSyncRig } from "../../support/sync-rig.ts";
 
 const context = { clock: systemClock, emit: () => undefined };
-const configOf = (dataDir: string) =>
-  resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
 const forget = (dataDir: string, ...contacts: string[]) =>
-  forgetJob(configOf(dataDir), { contacts, all: false, exportDirs: [] }, context);
+  forgetJob(configOf(null, { DUCKMIRROR_DATA_DIR: dataDir }), { contacts, all: false, exportDirs: [] }, context);
 
 const onSnapshot = async <T>(dataDir: string, work: (database: Database) => Promise<T>): Promise<T> => {
   const database = await openDatabase(join(dataDir, "warehouse.duckdb"), { readOnly: true, threads: 1 });

@@ -10,14 +10,13 @@ import { forgetJob } from "../../../jobs/forget.ts";
 import { replayJob } from "../../../jobs/replay.ts";
 import { syncJob } from "../../../jobs/sync.ts";
 import { verifyJob } from "../../../jobs/verify.ts";
-import { vocabulary } from "../../../src/catalog/field-rules.ts";
-import { resolveConfig } from "../../../src/core/config/config.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { pick, seededRandom, upTo } from "../../support/chance.ts";
 import { aContact, anAccount, anOrganization, aSignal } from "../../support/fake-data.ts";
 import { startFakeServer } from "../../support/fake-server.ts";
-import { createFakeService, type FakeData, type Row } from "../../support/fake-service.ts";
+import { createFakeService, type FakeData, idsOf, type Row } from "../../support/fake-service.ts";
+import { configOf } from "../../support/given-config.ts";
 import { hurriedClock } from "../../support/sync-rig.ts";
 
 const MIB = 2 ** 20;
@@ -73,8 +72,6 @@ const remove = (data: FakeData, random: Random) => {
   }
 };
 
-const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => String(id)).sort();
-
 /** A mirror of a service of its own, worked on as a user would. */
 const startWork = async (seed: number) => {
   const random = seededRandom(seed);
@@ -91,7 +88,7 @@ const startWork = async (seed: number) => {
     DUCKMIRROR_RATE_LIMIT: "100000",
   };
   const config = {
-    ...resolveConfig({ flags: {}, env, file: null, cwd: dataDir, vocabulary: vocabulary() }),
+    ...configOf(null, env),
     memory: { startBytes, ceilingBytes: 1024 * MIB },
   };
   const context = {

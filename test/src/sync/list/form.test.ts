@@ -1,5 +1,14 @@
-import { expect, test } from "vitest";
+// The form in which a list is asked for, a response as the strategies see it, and how long a list that ends before its count is
+// not walked again.
+import { describe, expect, test } from "vitest";
+import type { PageMeta } from "../../../../src/api/outcome.ts";
+import { streamSpec } from "../../../../src/catalog/streams.ts";
+import { forgottenId, forgottenRecord } from "../../../../src/core/forgotten.ts";
+import type { JsonValue } from "../../../../src/core/json.ts";
 import { initialShape, type ListShape, shapeAfterRefusal, withFixedPages } from "../../../../src/sync/list/form.ts";
+import { pageReadOf, refusedPage } from "../../../../src/sync/list/page-read.ts";
+import { endsAtWindow, endsThereAgain } from "../../../../src/sync/list/window.ts";
+import { idleState } from "../plan/planning-input.ts";
 
 const full = { sort: true, include: true, content: false, names: false, filters: false };
 const options = { largest: 1000, elsewhere: null };
@@ -96,4 +105,90 @@ test("a later page of another size is asked for in the size of the first, once, 
   expect(withFixedPages(shape, { ...refused, later: false }, "")).toBeNull();
   expect(withFixedPages(shape, refused, "perPage must be at most 50")).toBeNull();
   expect(withFixedPages(shape, refused, "result window is too large")).toBeNull();
+});
+
+const request = { page: 2, perPage: 3, role: "cover" } as const;
+const META: PageMeta = { page: null, perPage: null, totalCount: null, totalPages: null };
+const accounts = { stream: streamSpec("accounts"), before: undefined, rows: 0 };
+const read = (data: JsonValue, meta: Partial<PageMeta> = {}, granted?: number) =>
+  pageReadOf(accounts, request, data, { ...META, ...meta }, granted);
+const T0 = Date.UTC(2026, 0, 2);
+const dated = { id: 1, updatedAt: "2026-01-02T00:00:00Z" };
+
+describe("records", () => {
+  test("give their ids as text, and the dates of their changes", () => {
+    expect(read([dated, { id: "a" }])).toEqual({
+      ...request,
+      ids: ["1", "a"],
+      rows: 2,
+      values: [T0, null],
+      total: null,
+    });
+  });
+
+  test("without an id count as rows only", () => {
+    expect(read([{ name: "x" }, null, dated])).toMatchObject({ ids: ["1"], rows: 3 });
+  });
+
+  test("of erased people keep their place, without a date that could show an order", () => {
+    expect(read([forgottenRecord("h"), dated])).toMatchObject({ ids: [forgottenId("h"), "1"], rows: 2, values: [T0] });
+  });
+
+  test("of a stream without a change date have no dates", () => {
+    const { watermark: _, ...undated } = streamSpec("accounts");
+    expect(pageReadOf({ ...accounts, stream: undated }, request, [dated], META).values).toEqual([]);
+  });
+
+  test("that are no list are none", () => {
+    expect(read({ id: 1 })).toMatchObject({ ids: [], rows: 0 });
+  });
+});
+
+describe("more rows follow", () => {
+  const three = [{ id: 1 }, { id: 2 }, { id: 3 }];
+
+  test.each<[string, JsonValue, Partial<PageMeta>, true | undefined]>([
+    ["if the service counts further pages", three, { totalPages: 3 }, true],
+    ["not if this is the last page", three, { totalPages: 2 }, undefined],
+    ["not if the count is for another page", three, { page: 1, totalPages: 3 }, undefined],
+    ["if a smaller page than requested is full", [{ id: 1 }, { id: 2 }], { perPage: 2 }, true],
+    ["not if it is not full", [{ id: 1 }], { perPage: 2 }, undefined],
+    ["not if it is as large as requested", three, { perPage: 3 }, undefined],
+    ["not behind an empty page", [], { totalPages: 9 }, undefined],
+  ])("%s", (_, data, meta, more) => {
+    expect(read(data, meta).more).toBe(more);
+  });
+});
+
+test("a count that the mirror shows to be cut off counts nothing", () => {
+  const before = idleState({ stream: "accounts", scope: "", at: 0 }, { totalCount: null });
+  const counted = (rows: number, known: typeof before | undefined) =>
+    pageReadOf({ ...accounts, rows, before: known }, request, [], { ...META, totalCount: 1000 }).total;
+  expect([counted(1200, before), counted(900, before), counted(1200, undefined)]).toEqual([null, 1000, 1000]);
+});
+
+test("the largest page of the run goes along, if there was one", () => {
+  expect(read([], {}, 20).granted).toBe(20);
+  expect("granted" in read([])).toBe(false);
+});
+
+test("a refused page is an empty one that proves nothing", () => {
+  expect(refusedPage(request)).toMatchObject({ ...request, ids: [], rows: 0, total: null, refused: true });
+});
+
+const DAY = 86_400_000;
+
+test("a window holds walks up until its time, and a clock that was ahead holds nothing up for longer", () => {
+  const window = { rows: 500, walks: 1, notBefore: 10 * DAY, spread: 0 };
+  expect(endsAtWindow(window, 9 * DAY)).toBe(true);
+  expect(endsAtWindow(window, 10 * DAY)).toBe(false);
+  expect(endsAtWindow({ ...window, notBefore: 400 * DAY }, DAY)).toBe(false);
+  expect(endsAtWindow(null, DAY)).toBe(false);
+});
+
+test("a count that differs is the same disagreement only near the rows, and after two walks that ended there", () => {
+  const window = { rows: 700, walks: 2, notBefore: 0, spread: 15 };
+  expect(endsThereAgain(window, { total: 671, rows: 700, isSteady: false })).toBe(true);
+  expect(endsThereAgain(window, { total: 731, rows: 700, isSteady: false })).toBe(false);
+  expect(endsThereAgain({ ...window, walks: 1 }, { total: 700, rows: 700, isSteady: false })).toBe(false);
 });

@@ -1,16 +1,35 @@
-// Small decisions that the planners share: ages, sizes of pages, why a scope is due again.
+// Small decisions that the planners share: ages, sizes of pages, why a scope is due again, what was interrupted, which scope has
+// changed, and what goes first when credits are few.
 import { describe, expect, test } from "vitest";
-import { streamSpec } from "../../../../src/catalog/streams.ts";
+import { ORGANIZATION_LISTS, STREAM_NAMES, streamSpec } from "../../../../src/catalog/streams.ts";
+import type { RowScope } from "../../../../src/core/config/planning/scope-settings.ts";
+import type { Checked } from "../../../../src/core/state/checked.ts";
 import { initialShape } from "../../../../src/sync/list/form.ts";
+import { openList } from "../../../../src/sync/list/state.ts";
+import { walkingState } from "../../../../src/sync/list/stored-state.ts";
 import {
+  type AccountFact,
   age,
   type DueOptions,
   expectedPageSize,
+  interruptedWork,
   isDueByFull,
   pagesOf,
   staleness,
   walkAge,
 } from "../../../../src/sync/plan/candidate.ts";
+import { changedScopes, countedBy } from "../../../../src/sync/plan/remembered.ts";
+import {
+  accountReadWorth,
+  accountWorth,
+  byWorth,
+  contentWorth,
+  FORBIDDEN_WORTH,
+  inputWorth,
+  LIST_WORTH,
+  listWorth,
+} from "../../../../src/sync/plan/worth.ts";
+import { filtersOf, scopeText } from "../../../../src/sync/rows/row-scope.ts";
 import { contextOf } from "./planning-input.ts";
 
 const HOUR = 3_600_000;
@@ -92,4 +111,121 @@ test("a scope is due again by --full, if it was never completed, or by its age",
   expect(because(null)).toBe("never completed");
   expect(because(NOW - 2 * DAY)).toBeNull();
   expect(because(NOW - 2 * DAY - 1)).toBe("older than 2 days");
+});
+
+const cursor = (mode: "walk" | "watermark" | "filter" | "known") => {
+  const stream = mode === "known" ? "filings" : "contacts";
+  const order = { stream, scope: mode === "known" ? "c_1" : "", mode, overlap: false } as const;
+  return walkingState(
+    openList({ order, before: undefined, shape: initialShape(10), rows: 0, runId: "r", now: 0 }),
+    "r",
+  );
+};
+
+test("the cursor says whether a walk was interrupted or a look; nothing was if none is under way", () => {
+  const modes = ["walk", "watermark", "filter", "known"] as const;
+  expect(modes.map((mode) => interruptedWork(cursor(mode)))).toEqual(["walk", "look", "look", "look"]);
+  expect(interruptedWork({ status: "idle", cursor: null })).toBeNull();
+  expect(interruptedWork({ ...cursor("watermark"), status: "failed" })).toBeNull();
+});
+
+test.each([null, "", "{", "{}", '{"progress":"{"}', '{"progress":{}}'])(
+  "a cursor that cannot be read (%s) counts as that of a walk",
+  (text) => {
+    expect(interruptedWork({ status: "walking", cursor: text })).toBe("walk");
+  },
+);
+
+const ONE: RowScope = { signals: { type: ["funding"] } };
+const TWO: RowScope = { signals: { type: ["funding", "hiring"] } };
+const stored = (scope: RowScope) => new Map([["scope.signals", scopeText(scope, "signals")]]);
+
+test("a list's scope has changed if it differs from the one that the list was read with; nothing stored means the whole list", () => {
+  expect(changedScopes(new Map(), {})).toEqual([]);
+  expect(changedScopes(new Map(), ONE)).toEqual(["signals"]);
+  expect(changedScopes(stored(ONE), ONE)).toEqual([]);
+  expect(changedScopes(stored(ONE), TWO)).toEqual(["signals"]);
+  expect(changedScopes(stored(ONE), {})).toEqual(["signals"]);
+});
+
+// Lengths of lists that `check` counted: only those of lists that are read with the same filters now.
+
+const scope = { signals: { type: ["funding"] } };
+const filters = JSON.stringify(filtersOf(scope, "signals"));
+const checked = (of: string | null = null): Checked => ({
+  lists: { signals: { total: 7, page: null, filters: of }, accounts: { total: 9, page: 50, filters: null } },
+  credits: { limit: 100, used: 3, remaining: 97, resetsAt: null },
+});
+const streams = (of: string | null, within: RowScope) => [...countedBy(checked(of), within).totals.keys()];
+
+test("a list that was counted whole is of use where it is read whole", () => {
+  expect(streams(null, {})).toEqual(["signals", "accounts", "usage"]);
+  expect(streams(null, scope)).toEqual(["accounts", "usage"]);
+  expect([...countedBy(checked(), scope).pageSizes]).toEqual([["accounts", 50]]);
+});
+
+test("one that was counted with filters is of use with the same ones", () => {
+  expect(countedBy(checked(filters), scope).totals.get("signals")).toBe(7);
+  expect(streams(filters, {})).toEqual(["accounts", "usage"]);
+  expect(streams('{"x":1}', scope)).toEqual(["accounts", "usage"]);
+});
+
+test("each used credit is an entry of the request history", () => {
+  expect(countedBy(checked(), {}).totals.get("usage")).toBe(3);
+});
+
+const anAccount = (priority: number | null, score: number | null): AccountFact => ({
+  ...{ id: "a", companyId: "c", priority, score, changedAt: 0 },
+});
+
+test("priority decides between accounts, then the score; what is unknown counts as the lowest", () => {
+  const worths = [
+    [1, 100],
+    [1, 0],
+    [2, 100],
+    [2, 0],
+    [3, 100],
+    [3, 0],
+  ].map(([priority = 0, score = 0]) => accountWorth(anAccount(priority, score)));
+  expect(worths).toEqual([...worths].sort((a, b) => b - a));
+  expect(accountWorth(anAccount(null, null))).toBe(accountWorth(anAccount(3, 0)));
+  expect([accountWorth(anAccount(0, 0)), accountWorth(anAccount(9, 0))]).toEqual([180, 60]);
+  expect(accountWorth(undefined)).toBe(accountWorth(anAccount(2, 0)));
+});
+
+test("a list that was never read to its end goes before every change of another", () => {
+  for (const stream of ORGANIZATION_LISTS)
+    for (const other of STREAM_NAMES) expect(listWorth(stream, { unfinished: true })).toBeGreaterThan(listWorth(other));
+});
+
+test("the longer ago a list was checked, the more a check is worth, up to a day", () => {
+  expect(listWorth("accounts", { sinceCheckMs: DAY / 2 })).toBe(listWorth("accounts") / 2);
+  expect(listWorth("accounts", { sinceCheckMs: 9 * DAY })).toBe(listWorth("accounts"));
+  expect(listWorth("accounts", { sinceCheckMs: -1 })).toBe(0);
+});
+
+test("no read of one company or account is worth a first page of the organization's lists", () => {
+  const best = anAccount(1, 100);
+  const others = STREAM_NAMES.filter((stream) => !ORGANIZATION_LISTS.includes(stream));
+  const worths = others.flatMap((stream) =>
+    (["due", "missing or hinted", "interrupted"] as const).map((why) => accountReadWorth(stream, best, why)),
+  );
+  expect(Math.max(...worths, contentWorth(best), inputWorth())).toBeLessThan(LIST_WORTH);
+  // Until each list has shown its first page, nothing below this gets a credit, so no list may be below it.
+  for (const list of ORGANIZATION_LISTS) expect(listWorth(list)).toBeGreaterThanOrEqual(LIST_WORTH);
+});
+
+test("an interrupted list goes before a missing one of the same company, and that before a refresh", () => {
+  const worthOf = (why: "due" | "missing or hinted" | "interrupted") => accountReadWorth("filings", undefined, why);
+  expect(worthOf("interrupted")).toBeGreaterThan(worthOf("missing or hinted"));
+  // Of the best account, too: else a small budget would only refresh lists that are there.
+  expect(accountReadWorth("news_articles", anAccount(3, 0), "missing or hinted")).toBeGreaterThan(
+    accountReadWorth("news_articles", anAccount(2, 100)),
+  );
+  expect(FORBIDDEN_WORTH).toBeLessThan(contentWorth(anAccount(3, 0)));
+});
+
+test("streams are named from the most valuable to the usage, which counts the others' requests", () => {
+  const streams = byWorth(["usage", "filings", "accounts", "signals"]);
+  expect(streams).toEqual(["accounts", "signals", "filings", "usage"]);
 });

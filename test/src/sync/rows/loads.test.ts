@@ -1,5 +1,11 @@
-import { expect, test } from "vitest";
+// What an answer becomes: rows of tables, records that came along, what a lookup found, a reading of the quota.
+import { describe, expect, test } from "vitest";
+import { streamSpec } from "../../../../src/catalog/streams.ts";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import { embeddedRecords, withoutContent } from "../../../../src/sync/rows/embeds.ts";
 import { type Answer, idOf, loadsOf, timeOf, unknownInputLoad } from "../../../../src/sync/rows/loads.ts";
+import { accountOf, lookupOutcome, outcomeJson } from "../../../../src/sync/rows/lookup-outcome.ts";
+import { createQuotaRecorder } from "../../../../src/sync/rows/quota-recorder.ts";
 
 const T0 = Date.UTC(2026, 0, 31, 12);
 const anAnswer = (more: Partial<Answer>): Answer => ({
@@ -159,4 +165,99 @@ test("an id is text whatever its type; a time is ms, or null if it is none", () 
     null,
     null,
   ]);
+});
+
+const embed = streamSpec("accounts").embeds.find(({ table }) => table === "companies");
+if (embed === undefined) throw new Error("accounts bring no companies");
+const [key = ""] = embed.keys;
+const embeddedIn = (value: JsonObject[string]) => embeddedRecords({ [key]: value }, embed);
+const acme = { id: "c_1", name: "Acme" };
+
+describe("embedded records", () => {
+  test.each<[string, JsonObject[string], unknown[]]>([
+    ["one record", acme, [acme]],
+    ["a list", [acme, null, { id: "c_2" }], [acme, { id: "c_2" }]],
+    ["a map by id whose records hold it", { c_1: acme, c_2: null }, [acme]],
+    ["a map by id whose records lack it", { c_1: { name: "Acme" } }, [{ name: "Acme", id: "c_1" }]],
+    ["a record without an id, which loading rejects", { name: "Acme" }, [{ name: "Acme" }]],
+    ["a text, which loading rejects", "Acme", ["Acme"]],
+    ["nothing", null, []],
+    ["an empty map", {}, []],
+    ["a map of nothing", { c_1: null }, []],
+  ])("from %s", (_, value, records) => {
+    expect(embeddedIn(value)).toEqual(records);
+  });
+
+  test("are searched under each of their keys, and under no other", () => {
+    const included = Object.fromEntries(embed.keys.map((name) => [name, [{ id: name }]]));
+    expect(embeddedRecords(included, embed)).toEqual(embed.keys.map((id) => ({ id })));
+    expect(embeddedRecords({ else: [acme] }, embed)).toEqual([]);
+    expect(embeddedRecords(null, embed)).toEqual([]);
+  });
+
+  test("a key named __proto__ is an id like any other", () => {
+    const included: JsonObject = JSON.parse('{"__proto__":{"name":"Acme"}}');
+    expect(embeddedIn(included)).toEqual([{ name: "Acme", id: "__proto__" }]);
+  });
+});
+
+test("heavy fields that are not configured are left out; a record without them stays the same object", () => {
+  const record = { id: 1, headline: "x", fullContent: "long" };
+  expect(withoutContent(record, "signals")).toEqual({ id: 1, headline: "x" });
+  expect(withoutContent(record, "signals", ["fullContent"])).toBe(record);
+  const light = { id: 1 };
+  expect(withoutContent(light, "signals")).toBe(light);
+  expect(withoutContent("text", "signals")).toBe("text");
+});
+
+const found = (kind: "company" | "account", envelope: JsonObject) =>
+  lookupOutcome({ kind, input: "acme.com" }, envelope);
+
+test.each<[string, "company" | "account", JsonObject, object]>([
+  ["a company", "company", { data: { id: "c_1" } }, { status: "found", id: "c_1" }],
+  ["an account by its profile", "account", { data: { profile: { accountId: 7 } } }, { status: "found", id: 7 }],
+  ["an account beside a profile that names none", "account", { data: { accountId: 7, profile: {} } }, { id: 7 }],
+  ["an account without a profile", "account", { data: { accountId: 7, profile: null } }, { id: 7 }],
+  ["no data", "account", { data: null }, { status: "not_found", id: null }],
+  ["no account id", "account", { data: { profile: {} } }, { status: "not_found", id: null }],
+  ["a status that says so", "company", { status: "not_found", data: { id: "c_1" } }, { status: "not_found" }],
+  [
+    "several accounts",
+    "account",
+    { status: "multiple_matches", data: null, candidates: [{ id: 1 }], bestMatch: { id: 1 } },
+    { status: "multiple_matches", candidates: [{ id: 1 }], bestMatch: { id: 1 } },
+  ],
+  ["candidates that are no list", "account", { data: { accountId: 7 }, candidates: "x" }, { candidates: [] }],
+])("%s", (_, kind, envelope, outcome) => {
+  expect(found(kind, envelope)).toMatchObject({ kind, input: "acme.com", ...outcome });
+});
+
+test("an answer that is no object names no account", () => {
+  expect(accountOf([])).toBeNull();
+  expect(accountOf("x")).toBeNull();
+});
+
+test("the summary of its run names the best match as the mirror's columns do", () => {
+  expect(outcomeJson(found("company", { data: { id: "c_1" } }))).toEqual({
+    kind: "company",
+    input: "acme.com",
+    status: "found",
+    id: "c_1",
+    candidates: [],
+    best_match: null,
+  });
+});
+
+test("a later reading of the same millisecond is stored, too", () => {
+  const recorder = createQuotaRecorder({ now: () => 5_000, sleep: async () => undefined });
+  const seen = (used: number) => ({
+    quota: { limit: 100, used, remaining: 100 - used, resetsAt: 1_000_000 },
+    sentAt: 4_990 + used,
+    receivedAt: 5_000,
+  });
+  recorder.see(seen(1));
+  expect(recorder.take()).toMatchObject({ capturedAt: 5_000, remaining: 99 });
+  recorder.see(seen(2));
+  expect(recorder.take()).toBeNull();
+  expect(recorder.take(true)).toMatchObject({ capturedAt: 5_001, remaining: 98 });
 });

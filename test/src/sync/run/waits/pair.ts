@@ -8,14 +8,14 @@ import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { type OpenAccess, openOwnAccess } from "../../../../../jobs/service-access.ts";
 import { createSessions, WORKER_GRACE_MS as GRACE_MS } from "../../../../../jobs/session.ts";
 import { type SyncRequest, syncJob } from "../../../../../jobs/sync.ts";
-import { vocabulary } from "../../../../../src/catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../../../../src/catalog/streams.ts";
-import { type Config, resolveConfig } from "../../../../../src/core/config/config.ts";
+import type { Config } from "../../../../../src/core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../../../../../src/core/errors.ts";
 import { Secret } from "../../../../../src/core/secret.ts";
 import { anOrganization } from "../../../../support/fake-data.ts";
 import { startFakeServer } from "../../../../support/fake-server.ts";
 import { createFakeService, type FakeAnswer, type FakeService } from "../../../../support/fake-service.ts";
+import { configOf as givenConfig } from "../../../../support/given-config.ts";
 import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 import { type StandingClock, standingClock } from "../../../../support/standing-clock.ts";
 import { hurriedClock } from "../../../../support/sync-rig.ts";
@@ -44,12 +44,11 @@ export const refused = (status: number, headers: Record<string, string> = {}): F
 });
 
 export const configOf = (url: string, dataDir: string, env: Record<string, string>): Config =>
-  resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_BASE_URL: url, DUCKMIRROR_TOKEN: "test-token", DUCKMIRROR_DATA_DIR: dataDir, ...env },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
+  givenConfig(null, {
+    DUCKMIRROR_BASE_URL: url,
+    DUCKMIRROR_TOKEN: "test-token",
+    DUCKMIRROR_DATA_DIR: dataDir,
+    ...env,
   });
 
 export const service = (): FakeService => createFakeService(anOrganization(2), { maxPerPage: 25 });

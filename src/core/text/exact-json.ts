@@ -124,3 +124,20 @@ export const writeJson = (value: JsonValue, form: JsonForm): JsonText => {
 
 /** Exact JSON text with half surrogate pairs escaped, and numbers beyond a double as 1e999. */
 export const exactJson = (value: JsonValue): string => writeJson(value, "escaped").text;
+
+/** Possible escape of half a surrogate pair; a second test decides. */
+const MAYBE_SURROGATE = /\\ud[89a-f]/;
+
+/**
+ * Text of a value that every JSON reader accepts, by the engine's own writer where it can. Half surrogate pairs become
+ * U+FFFD, and then `exact` is false.
+ */
+export const jsonText = (value: JsonValue): JsonText => {
+  try {
+    const text = JSON.stringify(value);
+    if (!MAYBE_SURROGATE.test(text)) return { text, exact: true };
+  } catch {
+    // A bigint or an exact number, or nested deeper than the engine's stack allows.
+  }
+  return writeJson(value, "storable");
+};

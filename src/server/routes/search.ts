@@ -1,11 +1,11 @@
 // GET /api/search: records of the snapshot by words, the best match first; GET /api/changes: its change feed, in pages.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { jsonText } from "../../core/text/exact-json.ts";
 import { momentBefore } from "../../core/time.ts";
 import { changeTables } from "../../warehouse/read/changes/change.ts";
 import { readChanges } from "../../warehouse/read/changes/read-changes.ts";
 import { MOST_FOUND, search } from "../../warehouse/read/search/search.ts";
-import { jsonText } from "../../warehouse/record/json-text.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import type { ServerContext } from "../http/server-context.ts";
 

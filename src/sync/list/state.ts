@@ -2,7 +2,7 @@
 // next one from it and an event. src/sync/list/SPEC.md has the table.
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError, ErrorCode } from "../../core/errors.ts";
-import { acceptedGap, type ScopeState } from "../../warehouse/record/checkpoint.ts";
+import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import type { MirrorFacts, ReadRequest, Step } from "./coverage/contract.ts";
 import { overlaps, startProgress } from "./first-progress.ts";
 import type { ListShape } from "./form.ts";
@@ -255,6 +255,13 @@ export const orderOf = (state: ListState): ListOrder => {
       return { kind: "walk" };
   }
 };
+
+/**
+ * The accepted gap of a list (docs/GLOSSARY.md): records that the service counted and the mirror could not hold when the last
+ * complete walk ended, below zero if the mirror held more rows; null: no complete walk has shown it.
+ */
+export const acceptedGap = (state: Pick<ScopeState, "totalCount" | "rowsAtWalk"> | undefined): number | null =>
+  state?.totalCount == null || state.rowsAtWalk == null ? null : state.totalCount - state.rowsAtWalk;
 
 /** The difference between count and rows that asks for nothing. The count of a list that cannot be read to its end never agrees. */
 const expectedGap = (list: Active): number => {

@@ -1,9 +1,18 @@
 // Rows of `sync.stream_state`: before a list is read, while it is, and after it. Pure.
 import type { StreamName } from "../../catalog/streams.ts";
-import { acceptedGap, type ScopeState, type Unconfirmed } from "../../warehouse/record/checkpoint.ts";
+import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import type { Verdict } from "./events.ts";
 import { MOST_AHEAD_MS } from "./first-progress.ts";
-import { type Detour, type ListState, type Live, liveOf, progressOf, type Reading, readingOf } from "./state.ts";
+import {
+  acceptedGap,
+  type Detour,
+  type ListState,
+  type Live,
+  liveOf,
+  progressOf,
+  type Reading,
+  readingOf,
+} from "./state.ts";
 import { coverageOf, cursorText } from "./ways/progress.ts";
 
 /** Latest `totalCount` of the whole list, for ways that read the whole list. */

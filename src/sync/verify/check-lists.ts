@@ -3,9 +3,9 @@
 
 import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { mirroredBeside } from "../../warehouse/load/compare.ts";
-import { acceptedGap } from "../../warehouse/record/checkpoint.ts";
 import { isDescending } from "../list/coverage/coverage.ts";
 import { initialShape, type ListShape } from "../list/form.ts";
+import { acceptedGap } from "../list/state.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { detailCall, listCall } from "../request/calls.ts";
 import { guardDeletes, PROBES } from "../run/settle/apply-deletes.ts";

@@ -11,9 +11,9 @@ import { brotliDecompress, crc32, gunzip, gzip, gzipSync } from "node:zlib";
 import { hasSystemCode } from "../../core/errors.ts";
 import { createOwn, makeOwnFolder } from "../../core/files/own-files.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { jsonText } from "../../core/text/exact-json.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { createQueue } from "../duckdb/gate.ts";
-import { jsonText } from "../record/json-text.ts";
 
 // A file that only grows. Records that arrive during a write are written together by the next one, which saves system
 // calls.
@@ -221,7 +221,7 @@ export const openArchive = (options: {
   return {
     intent: (record) => intents.append(Buffer.from(`${jsonText({ ...record }).text}\n`)),
     response: async (header, wire) => responses.append(await responseRecord(header, wire)),
-    flush: () => responses.flush(),
+    flush: responses.flush,
     close: async () => {
       await intents.close();
       await responses.close();

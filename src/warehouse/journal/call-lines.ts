@@ -6,8 +6,8 @@
 import { z } from "zod";
 import { isLedgerStream } from "../../catalog/streams.ts";
 import { jsonOrNull } from "../../core/json.ts";
+import { jsonText } from "../../core/text/exact-json.ts";
 import { type QuotaReading, quotaSchema, type RequestRecord, requestSchema } from "../record/checkpoint.ts";
-import { jsonText } from "../record/json-text.ts";
 
 const ms = z.number();
 

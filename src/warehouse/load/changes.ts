@@ -4,6 +4,7 @@
 import type { TableName } from "../../catalog/tables.ts";
 import { forgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { jsonText } from "../../core/text/exact-json.ts";
 import type { Database } from "../duckdb/database.ts";
 import { numberOf, sqlText } from "../duckdb/sql-files.ts";
 import { instant, type Sql } from "../duckdb/statements.ts";
@@ -11,7 +12,6 @@ import { commitEntry, type Journal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-event.ts";
 import { changesByMark, markStatements, type ScopeMark } from "../journal/scope-mark.ts";
 import type { ChangeCounts, Checkpoint, LoadCounts, TableLoad } from "../record/checkpoint.ts";
-import { jsonText } from "../record/json-text.ts";
 import type { TableStrictness } from "../record/normalize-record.ts";
 import {
   forgottenKind,

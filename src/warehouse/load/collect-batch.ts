@@ -123,7 +123,7 @@ const mergeRow = ({ spec, rows, knownOnly }: Collecting, row: NormalRow, load: T
 
 const collectLoad = (collecting: Collecting, { load, index }: PlacedLoad, strictness: Strictness): void => {
   const { spec, rejects, seen } = collecting;
-  const normalize = createNormalizer(spec, load);
+  const normalize = createNormalizer(load.table, load);
   const places = new Map<string, number>();
   for (const [position, record] of load.records.entries()) {
     // A placeholder for an erased contact is neither a row nor a reject.

@@ -136,10 +136,3 @@ export interface Checkpoint {
   readonly scopes: readonly ScopeState[];
   readonly quota: QuotaReading | null;
 }
-
-/**
- * The accepted gap of a list (docs/GLOSSARY.md): records that the service counted and the mirror could not hold when the last
- * complete walk ended, below zero if the mirror held more rows; null: no complete walk has shown it.
- */
-export const acceptedGap = (state: Pick<ScopeState, "totalCount" | "rowsAtWalk"> | undefined): number | null =>
-  state?.totalCount == null || state.rowsAtWalk == null ? null : state.totalCount - state.rowsAtWalk;

@@ -16,9 +16,8 @@ import {
 } from "@duckdb/node-api";
 import type { ColumnType } from "../../catalog/fields.ts";
 import { ExactNumber, type JsonValue } from "../../core/json.ts";
-import { exactNumber, isDouble, isStorable, storable } from "../../core/text/exact-json.ts";
+import { exactNumber, isDouble, isStorable, jsonText, storable } from "../../core/text/exact-json.ts";
 import { parseTime } from "../../core/time.ts";
-import { jsonText } from "./json-text.ts";
 
 // Cells of rows in the form of DuckDB's appender.
 
@@ -94,21 +93,12 @@ const text = (value: JsonValue, role: IdRole): ConvertedCell => {
   return role !== "none" && whole ? { cell: String(value), exact: false, otherType: true } : MISFIT;
 };
 
-const wholeOf = (value: JsonValue): { whole: bigint; otherType: boolean } | null => {
-  if (typeof value === "bigint") return { whole: value, otherType: false };
-  if (typeof value === "number" && Number.isInteger(value)) return { whole: BigInt(value), otherType: false };
-  if (typeof value !== "string") return null;
-  const number = numberIn(value);
-  if (number === null || (typeof number === "number" && !Number.isInteger(number))) return null;
-  return { whole: BigInt(number), otherType: true };
-};
-
 const whole = (value: JsonValue, min: bigint, max: bigint): ConvertedCell => {
-  const parsed = wholeOf(value);
-  if (parsed === null || parsed.whole < min || parsed.whole > max) {
-    return { ...MISFIT, otherType: jsonTypeOf(value) !== "number" };
-  }
-  return { cell: parsed.whole, exact: true, otherType: parsed.otherType };
+  const number = typeof value === "string" ? numberIn(value) : value;
+  const isWhole = typeof number === "bigint" || (typeof number === "number" && Number.isInteger(number));
+  const cell = isWhole ? BigInt(number) : null;
+  if (cell === null || cell < min || cell > max) return { ...MISFIT, otherType: jsonTypeOf(value) !== "number" };
+  return { cell, exact: true, otherType: typeof value === "string" };
 };
 
 const double = (value: JsonValue): ConvertedCell => {
@@ -150,11 +140,6 @@ const texts = (value: JsonValue): ConvertedCell => {
   return { cell: items, exact, otherType: false };
 };
 
-const json = (value: JsonValue): ConvertedCell => {
-  const { text: cell, exact } = jsonText(value);
-  return { cell, exact, otherType: false };
-};
-
 /** Converts a value other than null. */
 export const convertCell = (type: ColumnType, value: JsonValue, role: IdRole): ConvertedCell => {
   switch (type) {
@@ -172,8 +157,10 @@ export const convertCell = (type: ColumnType, value: JsonValue, role: IdRole): C
       return typeof value === "boolean" ? fits(value) : MISFIT;
     case "TIMESTAMPTZ":
       return time(value);
-    case "JSON":
-      return json(value);
+    case "JSON": {
+      const { text: cell, exact } = jsonText(value);
+      return { cell, exact, otherType: false };
+    }
     case "VARCHAR[]":
       return texts(value);
     default: {

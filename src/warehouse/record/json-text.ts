@@ -1,28 +1,8 @@
-// JSON values as the warehouse stores them: text that every JSON reader accepts. Compares two such texts. Pure.
+// JSON texts that the warehouse stores: compares two, and joins and splits the members of `_extra`. Pure.
 // Members keep their received order, so that the engine's own writer can be used (docs/decisions/loading.md).
 import { parse } from "lossless-json";
 import type { JsonValue } from "../../core/json.ts";
-import { exactJson, type JsonText, storable, writeJson } from "../../core/text/exact-json.ts";
-
-/** Possible escape of half a surrogate pair; a second test decides. */
-const MAYBE_SURROGATE = /\\ud[89a-f]/;
-
-/** Text of a value whose numbers are doubles, by the engine's own writer; null if the engine fails. */
-const fastText = (value: JsonValue): string | null => {
-  try {
-    const text = JSON.stringify(value);
-    return MAYBE_SURROGATE.test(text) ? null : text;
-  } catch {
-    // A bigint or an exact number, or nested deeper than the engine's stack allows.
-    return null;
-  }
-};
-
-/** Text of a value that every JSON reader accepts. Half surrogate pairs become U+FFFD, and then `exact` is false. */
-export const jsonText = (value: JsonValue): JsonText => {
-  const text = fastText(value);
-  return text === null ? writeJson(value, "storable") : { text, exact: true };
-};
+import { exactJson, jsonText, storable, writeJson } from "../../core/text/exact-json.ts";
 
 /** A number as its digits in a value that equals no other value. */
 const digits = (text: string): JsonValue => ({ "\u0000number": text });

@@ -1,7 +1,7 @@
 // Converts one received record to column values, `_extra` and drift (how it differs from API.md), or to a reject with a reason.
 // Pure. Invariant I6: every received value ends in a column, in `_extra` or in `sync.rejects`.
 import type { FieldSpec } from "../../catalog/fields.ts";
-import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
+import { perTable, type TableName, tableSpec } from "../../catalog/tables.ts";
 import { type Strictness, strictnessOf } from "../../core/config/field-settings.ts";
 import { forgottenHash } from "../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
@@ -44,7 +44,7 @@ export const frozenMisfit = (
 ): { readonly table: TableName; readonly detail: string } | null => {
   for (const load of loads) {
     if (strictness(load.table) !== "freeze") continue;
-    const normalize = createNormalizer(tableSpec(load.table), load);
+    const normalize = createNormalizer(load.table, load);
     for (const record of load.records) {
       if (forgottenHash(record) !== null) continue;
       const row = normalize(record);
@@ -106,19 +106,33 @@ interface KnownField {
   readonly index: number;
   readonly field: FieldSpec;
   readonly role: IdRole;
-  readonly isAsked: boolean;
   /** Its bit in `NormalRow.kept`. */
   readonly bit: bigint;
   readonly allowed: ReadonlySet<unknown> | null;
 }
 
+/** What all records of one table share: the fields in order, and by their API names. */
+const fieldsOf = perTable((table) => {
+  const spec = tableSpec(table);
+  const fields = spec.fields.map(
+    (field, index): KnownField => ({
+      index,
+      field,
+      role: spec.key.includes(field.column) ? "key" : field.isReference ? "reference" : "none",
+      bit: 1n << BigInt(index),
+      allowed: field.allowed === undefined ? null : new Set<unknown>(field.allowed),
+    }),
+  );
+  const known: ReadonlyMap<string, KnownField> = new Map(fields.map((field) => [field.field.name, field]));
+  const keyFields = spec.key.flatMap((column) => fields.filter(({ field }) => field.column === column));
+  return { fields, known, keyFields, ownPath: spec.fromPath };
+});
+type TableFields = ReturnType<typeof fieldsOf>;
+
 /** What all records of one load share. */
-interface RecordPlan {
-  readonly spec: TableSpec;
-  readonly fields: readonly KnownField[];
-  /** By their API names. */
-  readonly known: ReadonlyMap<string, KnownField>;
-  readonly keyFields: readonly KnownField[];
+interface RecordPlan extends TableFields {
+  /** By index of the field: the request asked for it. */
+  readonly isAsked: readonly boolean[];
   readonly pathValues: readonly (readonly [name: string, value: JsonValue])[];
   readonly full: boolean;
   /** Bits of the fields that the request did not ask for. */
@@ -135,29 +149,20 @@ interface Reading {
   cut: string[] | null;
 }
 
-const planRecords = (spec: TableSpec, { asked, fromPath, chosen = false }: RecordContext): RecordPlan => {
-  const fields = spec.fields.map(
-    (field, index): KnownField => ({
-      index,
-      field,
-      role: spec.key.includes(field.column) ? "key" : field.isReference ? "reference" : "none",
-      isAsked: asked.has(field.name),
-      bit: 1n << BigInt(index),
-      allowed: field.allowed === undefined ? null : new Set<unknown>(field.allowed),
-    }),
-  );
-  const isDefault = ({ optIn, detailOnly, namedOnly }: FieldSpec) => !(optIn || detailOnly || namedOnly);
-  const isCovered = (field: FieldSpec) =>
-    !isDefault(field) || asked.has(field.name) || Object.hasOwn(fromPath, field.name);
-  return {
-    spec,
-    fields,
-    known: new Map(fields.map((field) => [field.field.name, field])),
-    keyFields: spec.key.flatMap((column) => fields.filter(({ field }) => field.column === column)),
-    pathValues: Object.entries(fromPath),
-    full: !chosen && spec.fields.every(isCovered),
-    notAsked: fields.reduce((bits, { isAsked, bit }) => (isAsked ? bits : bits | bit), 0n),
-  };
+const planRecords = (table: TableName, { asked, fromPath, chosen = false }: RecordContext): RecordPlan => {
+  const own = fieldsOf(table);
+  const isAsked: boolean[] = [];
+  let full = !chosen;
+  let notAsked = 0n;
+  for (const { field, bit } of own.fields) {
+    const wanted = asked.has(field.name);
+    isAsked.push(wanted);
+    if (wanted) continue;
+    notAsked |= bit;
+    const isDefault = !(field.optIn || field.detailOnly || field.namedOnly);
+    if (isDefault && !Object.hasOwn(fromPath, field.name)) full = false;
+  }
+  return { ...own, isAsked, pathValues: Object.entries(fromPath), full, notAsked };
 };
 
 const keep = (reading: Reading, name: string, value: JsonValue): void => {
@@ -193,25 +198,25 @@ const readMembers = ({ known }: RecordPlan, reading: Reading, record: JsonObject
     const value = record[name];
     if (value === undefined) continue;
     const target = known.get(name);
-    if (target !== undefined) readField(reading, target, value);
-    // null says as little as absence: where a service alternates between them, each read would write each row anew.
-    else if (value === null) note(reading, name, "unknown_field", jsonTypeOf(value));
-    else {
-      keep(reading, name, value);
-      note(reading, name, "unknown_field", jsonTypeOf(value));
+    if (target !== undefined) {
+      readField(reading, target, value);
+      continue;
     }
+    // null says as little as absence: where a service alternates between them, each read would write each row anew.
+    if (value !== null) keep(reading, name, value);
+    note(reading, name, "unknown_field", jsonTypeOf(value));
   }
 };
 
 /** The row belongs to the list that returned it: the path's company is the key, another one in the record is kept. */
-const readPath = ({ spec, known, pathValues }: RecordPlan, reading: Reading, record: JsonObject): void => {
+const readPath = ({ ownPath, known, pathValues }: RecordPlan, reading: Reading, record: JsonObject): void => {
   for (const [name, value] of pathValues) {
     const target = known.get(name);
     if (target === undefined) continue;
     const own = reading.present[target.index] ? record[name] : undefined;
     const ownCell = reading.cells[target.index];
     if (own === undefined || own === null) readField(reading, target, value);
-    else if (name === spec.fromPath) {
+    else if (name === ownPath) {
       readField(reading, target, value);
       if (reading.cells[target.index] !== ownCell) keep(reading, name, own);
     }
@@ -219,12 +224,12 @@ const readPath = ({ spec, known, pathValues }: RecordPlan, reading: Reading, rec
 };
 
 /** Bits of the fields whose stored values stay. Notes required fields that were asked for and are absent. */
-const keptBits = ({ fields, notAsked }: RecordPlan, reading: Reading): bigint => {
+const keptBits = ({ fields, isAsked, notAsked }: RecordPlan, reading: Reading): bigint => {
   let kept = notAsked;
-  for (const { index, field, isAsked, bit } of fields) {
+  for (const { index, field, bit } of fields) {
     if (reading.present[index]) {
-      if (!isAsked) kept ^= bit;
-    } else if (isAsked && field.required) note(reading, field.name, "missing_field", "absent");
+      if (!isAsked[index]) kept ^= bit;
+    } else if (isAsked[index] && field.required) note(reading, field.name, "missing_field", "absent");
   }
   return kept;
 };
@@ -252,11 +257,11 @@ const keyOf = (
 
 /** A normalizer for the records of one load; it handles one record at a time. `record` may be any JSON value. */
 export const createNormalizer = (
-  spec: TableSpec,
+  table: TableName,
   context: RecordContext,
 ): ((record: JsonValue) => NormalRow | Reject) => {
-  const plan = planRecords(spec, context);
-  const width = spec.fields.length;
+  const plan = planRecords(table, context);
+  const width = plan.fields.length;
   const present = new Uint8Array(width);
   return (record) => {
     const reject = (reason: string): Reject => ({ kind: "reject", reason, record: exactJson(record) });

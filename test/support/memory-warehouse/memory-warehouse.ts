@@ -4,12 +4,12 @@
 import { createHash } from "node:crypto";
 import type { StreamName } from "../../../src/catalog/streams.ts";
 import type { TableName } from "../../../src/catalog/tables.ts";
+import { jsonText } from "../../../src/core/text/exact-json.ts";
 import type { Database } from "../../../src/warehouse/duckdb/database.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";
 import type { AccountSearch, SuspectSearch } from "../../../src/warehouse/load/suspects.ts";
 import type { Checkpoint, RequestRecord, ScopeState } from "../../../src/warehouse/record/checkpoint.ts";
-import { jsonText } from "../../../src/warehouse/record/json-text.ts";
 import { EVOLVING } from "../../../src/warehouse/record/normalize-record.ts";
 import { completenessOf, type Verdict } from "./completeness.ts";
 import { datedRows } from "./dated-rows.ts";

@@ -2,7 +2,7 @@
 // Records become cells by the program's own normalizer, so what a column cannot hold is in `extra` here, too.
 import { type TableName, tableSpec } from "../../../src/catalog/tables.ts";
 import { collectBatch, mergeExtra, type TableBatch } from "../../../src/warehouse/load/collect-batch.ts";
-import { versionColumn } from "../../../src/warehouse/load/merge-sql.ts";
+import { versionColumn } from "../../../src/warehouse/load/load-batch.ts";
 import type { LoadCounts, QuotaReading, TableLoad } from "../../../src/warehouse/record/checkpoint.ts";
 import type { Cell } from "../../../src/warehouse/record/convert-cell.ts";
 import { type ExtraEntries, isSameJson, joinExtra } from "../../../src/warehouse/record/json-text.ts";

@@ -2,11 +2,11 @@
 import { z } from "zod";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { EXIT } from "../../../core/errors.ts";
+import { jsonText } from "../../../core/text/exact-json.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { momentBefore } from "../../../core/time.ts";
 import { type Change, changeInWords, changeTables } from "../../../warehouse/read/changes/change.ts";
 import { streamChanges } from "../../../warehouse/read/changes/read-changes.ts";
-import { jsonText } from "../../../warehouse/record/json-text.ts";
 import { assertReadable } from "../../../warehouse/user-sql/own-snapshot.ts";
 import { rowWriter } from "../../../warehouse/user-sql/query-output.ts";
 import { audited } from "../../audited.ts";

@@ -5,7 +5,6 @@
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import { filterDate } from "../../../core/time.ts";
-import { acceptedGap } from "../../../warehouse/record/checkpoint.ts";
 import {
   type Asked,
   type Counting,
@@ -29,7 +28,7 @@ import {
   resumeCounting,
 } from "../../list/parts/memory.ts";
 import { isWorthCounting, MOST_GONE, priceOfCounting } from "../../list/parts/price.ts";
-import { liveOf } from "../../list/state.ts";
+import { acceptedGap, liveOf } from "../../list/state.ts";
 import { partCall } from "../../request/calls.ts";
 import { idOf, timeOf } from "../../rows/loads.ts";
 import type { OpenList } from "../state/open-list.ts";

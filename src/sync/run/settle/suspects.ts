@@ -4,8 +4,7 @@
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import type { Suspect } from "../../../warehouse/load/suspects.ts";
-import { acceptedGap } from "../../../warehouse/record/checkpoint.ts";
-import { type ListState, type Live, liveOf, readingOf, uncountable } from "../../list/state.ts";
+import { acceptedGap, type ListState, type Live, liveOf, readingOf, uncountable } from "../../list/state.ts";
 import { totalOf } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
 import type { OpenList } from "../state/open-list.ts";

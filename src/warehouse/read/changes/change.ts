@@ -2,7 +2,7 @@
 import { isTableName, TABLE_NAMES, type TableName } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
-import { jsonText } from "../../record/json-text.ts";
+import { jsonText } from "../../../core/text/exact-json.ts";
 
 // A change in words for people: what the row is called, and which values became which. Pure.
 

@@ -8,10 +8,10 @@ import { isUsageTable, type TableName, tableSpec } from "../../../catalog/tables
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { isForgottenId } from "../../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
-import { exactNumber } from "../../../core/text/exact-json.ts";
+import { exactNumber, jsonText } from "../../../core/text/exact-json.ts";
 import { literal, quoted } from "../../../core/text/sql-text.ts";
 import { isoOfMicros, type ReadSql, rangesOf } from "../../duckdb/statements.ts";
-import { isSameJson, jsonText } from "../../record/json-text.ts";
+import { isSameJson } from "../../record/json-text.ts";
 import type { Change } from "./change.ts";
 
 // Generates the statements that read the versions behind changes, from the catalog. Pure; every value is bound.

@@ -5,9 +5,9 @@ import type { Coverage } from "../../../../src/sync/list/coverage/coverage.ts";
 import { initialShape } from "../../../../src/sync/list/form.ts";
 import { next } from "../../../../src/sync/list/next.ts";
 import type { ScopeMode } from "../../../../src/sync/list/order.ts";
-import { type Live, liveOf, openList, progressOf, type Reading } from "../../../../src/sync/list/state.ts";
+import { acceptedGap, type Live, liveOf, openList, progressOf, type Reading } from "../../../../src/sync/list/state.ts";
 import { finishedState, totalOf, unreadState, walkingState } from "../../../../src/sync/list/stored-state.ts";
-import { acceptedGap, type ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
+import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { idleState } from "../plan/planning-input.ts";
 
 const T0 = Date.UTC(2026, 10, 22);

@@ -1,7 +1,7 @@
 // The generated upsert, pinned: a change of it shows as a change of the golden file.
 import { expect, test } from "vitest";
 import type { TableName } from "../../../../src/catalog/tables.ts";
-import { mergeSql } from "../../../../src/warehouse/load/merge-sql.ts";
+import { mergeSql } from "../../../../src/warehouse/load/load-batch.ts";
 
 /** Every statement of a table's merge, one per paragraph, wrapped for reading. */
 const written = (table: TableName, keptMask: bigint) => {

@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonValue } from "../../../../src/core/json.ts";
-import { extraText, isSameJson, joinExtra, jsonText, splitExtra } from "../../../../src/warehouse/record/json-text.ts";
+import { jsonText } from "../../../../src/core/text/exact-json.ts";
+import { extraText, isSameJson, joinExtra, splitExtra } from "../../../../src/warehouse/record/json-text.ts";
 
 const names = fc.string({ unit: fc.constantFrom(...'ab"\\,:{}[] é') });
 const aValue = fc.letrec<{ value: JsonValue }>((tie) => ({

@@ -7,7 +7,7 @@ import { createNormalizer, misfitOf } from "../../../../src/warehouse/record/nor
 import { aCheckpoint, aLoad, aSignal, aWarehouse, defaultAsked, oneRow, rowsOf } from "../builders.ts";
 
 const normalize = (table: TableName, record: JsonValue, fromPath: Record<string, JsonValue> = {}) => {
-  const row = createNormalizer(tableSpec(table), { asked: defaultAsked(table), fromPath })(record);
+  const row = createNormalizer(table, { asked: defaultAsked(table), fromPath })(record);
   if (row.kind === "reject") throw new Error(`rejected: ${row.reason}`);
   const { fields } = tableSpec(table);
   return {
@@ -40,7 +40,7 @@ test.each([
 });
 
 test("a time finer than a microsecond stands in its column, and as it came in _extra", () => {
-  const normalize = createNormalizer(tableSpec("signals"), { asked: new Set(), fromPath: {} });
+  const normalize = createNormalizer("signals", { asked: new Set(), fromPath: {} });
   const fine = "2024-05-06T07:08:09.123456789Z";
   const row = normalize({ id: 1, date: fine, createdAt: "2024-05-06T07:08:09.123456000Z" });
   expect(row).toMatchObject({ kind: "row", cut: ["date"], extra: new Map([["date", JSON.stringify(fine)]]) });
@@ -227,7 +227,7 @@ test("long text, deep nesting and awkward names are stored exactly", async () =>
 });
 
 test("an object with members named like those every object has is data like any other", () => {
-  const normalizeSignal = createNormalizer(tableSpec("signals"), { asked: new Set(), fromPath: {} });
+  const normalizeSignal = createNormalizer("signals", { asked: new Set(), fromPath: {} });
   const odd = JSON.parse('{"toString":1,"valueOf":null,"toJSON":"x","length":-1,"then":true,"hasOwnProperty":0}');
   for (const { name } of tableSpec("signals").fields.filter((field) => field.name !== "id")) {
     for (const value of [odd, [odd], { inner: odd }]) {
@@ -251,7 +251,7 @@ test("any JSON object with a usable id becomes a row, and every value ends in a 
     fc.string({ unit: "binary" }),
   );
   const record = fc.dictionary(fc.constantFrom(...names), value);
-  const normalizeSignal = createNormalizer(tableSpec("signals"), { asked: new Set(), fromPath: {} });
+  const normalizeSignal = createNormalizer("signals", { asked: new Set(), fromPath: {} });
   fc.assert(
     fc.property(record, (fields) => {
       const given: Record<string, JsonValue> = {};

@@ -1,6 +1,5 @@
 // Misfits: records that a strict table does not take, and the reason, in words without a value.
 import { describe, expect, test } from "vitest";
-import { tableSpec } from "../../../../src/catalog/tables.ts";
 import { forgottenRecord } from "../../../../src/core/forgotten.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import {
@@ -14,7 +13,7 @@ import { aLoad, aSignal } from "../checkpoints.ts";
 
 const misfit = (more: JsonObject) => {
   const load = aLoad("signals", []);
-  const row = createNormalizer(tableSpec("signals"), load)(aSignal(1, more));
+  const row = createNormalizer("signals", load)(aSignal(1, more));
   return row.kind === "reject" ? row.reason : misfitOf(row);
 };
 

@@ -249,14 +249,15 @@ export const COMPANY_LISTS: readonly StreamName[] = STREAM_NAMES.filter((name) =
   return scope === "company" && list !== undefined;
 });
 
+const OF_ROUTES: ReadonlyMap<EndpointName, StreamSpec> = new Map(
+  STREAM_NAMES.flatMap((name) => {
+    const spec = streamSpec(name);
+    return [spec.list, spec.detail].flatMap((route) => (route === undefined ? [] : [[route, spec] as const]));
+  }),
+);
+
 /** The stream whose records a route returns, as pages or one by one; null for the routes of no list. */
-export const streamOfRoute = (route: EndpointName): StreamSpec | null => {
-  const name = STREAM_NAMES.find((stream) => {
-    const { list, detail } = streamSpec(stream);
-    return list === route || detail === route;
-  });
-  return name === undefined ? null : streamSpec(name);
-};
+export const streamOfRoute = (route: EndpointName): StreamSpec | null => OF_ROUTES.get(route) ?? null;
 
 /** Streams of the request ledger: feedback is sent for no stream. */
 export type LedgerStream = StreamName | "feedback";

@@ -36,6 +36,8 @@ export interface TableSpec {
   /** Key columns, in order: the PRIMARY KEY. */
   readonly key: readonly string[];
   readonly fields: readonly FieldSpec[];
+  /** Those of them that a response may lack although the record has a value. */
+  readonly uncertain: readonly FieldSpec[];
   /** Grain: one row per ... */
   readonly grain: string;
   /** Field that is filled from the request's path when the record lacks it. */
@@ -166,7 +168,10 @@ export const perTable = <T extends object>(make: (name: TableName) => T): ((name
   };
 };
 
-export const tableSpec = perTable((name): TableSpec => ({ name, ...specs[name] }));
+export const tableSpec = perTable((name): TableSpec => {
+  const uncertain = specs[name].fields.filter(({ detailOnly, namedOnly }) => detailOnly || namedOnly);
+  return { name, uncertain, ...specs[name] };
+});
 
 /** True for a list of a company: its rows are inside the row scope if their company is. */
 export const isCompanyTable = (name: TableName): boolean => COMPANY_TABLES.some((table) => table === name);

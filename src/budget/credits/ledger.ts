@@ -126,21 +126,17 @@ export const reserve = (state: LedgerState, now: number): Reservation => {
   return { ok: true, state: { ...state, reserved: state.reserved + 1 } };
 };
 
-/**
- * Before the first figure, keep only requests that may overlap its request; a service without figures must not fill
- * memory.
- */
-const recent = ({ period, unseen }: LedgerState): readonly number[] =>
-  period === null ? unseen.slice(-MOST_OVERLAPPING) : unseen;
-
 /** Settles a reserved credit. Ambiguous requests count as spent until the service's figures settle them. */
 export const settle = (state: LedgerState, charge: Charge, at: number): LedgerState => {
   const open = { ...state, reserved: Math.max(0, state.reserved - 1), reporting: charge === "spent" };
   switch (charge) {
     case "free":
       return open;
-    case "spent":
-      return { ...open, spent: state.spent + 1, unseen: [...recent(state), at] };
+    case "spent": {
+      // Before the first figure only requests count that may overlap its own: a service without figures must not fill memory.
+      const recent = state.period === null ? state.unseen.slice(-MOST_OVERLAPPING) : state.unseen;
+      return { ...open, spent: state.spent + 1, unseen: [...recent, at] };
+    }
     case "ambiguous":
       return {
         ...open,
@@ -207,7 +203,7 @@ const settleAmbiguous = (state: LedgerState, remaining: number, sentAt: number):
  */
 const keptReserve = (state: LedgerState, sentAt: number): LedgerState => {
   const { limits, period, paced, reserved, unseen, unseenAmbiguous } = state;
-  if (limits.reserve === 0 || paced !== null || period === null || period.remaining === null) return state;
+  if (paced !== null || period === null || period.remaining === null) return state;
   if (period.resetsAt === null || sentAt < period.resetsAt + SAME_PERIOD_MS) return state;
   const free = period.remaining - limits.reserve - unseen.length - unseenAmbiguous.length;
   return { ...state, paced: committed(state) - reserved + Math.max(0, free) };
@@ -228,24 +224,22 @@ export const observe = (state: LedgerState, quota: Quota, sentAt: number, now: n
     unseen: reported.filter((at) => at >= sentAt),
     unseenAmbiguous: state.unseenAmbiguous.filter((at) => at + AFTERMATH_MS >= sentAt),
   };
+  let next: LedgerState;
   if (relation === "same") {
     const lowest = Math.min(remaining, state.period?.remaining ?? Infinity);
     const resetsAt = quota.resetsAt ?? state.period?.resetsAt ?? null;
-    const period = { limit: quota.limit ?? state.period?.limit ?? null, remaining: lowest, resetsAt };
-    return settleAmbiguous(keptReserve({ ...seen, period }, sentAt), lowest, sentAt);
+    next = { ...seen, period: { limit: quota.limit ?? state.period?.limit ?? null, remaining: lowest, resetsAt } };
+  } else {
+    // When this is the first period, credits spent so far count in this run's share only if the figure includes them.
+    const first = state.period === null;
+    const before = committed(state) - state.reserved;
+    const share = pacedShare(state.limits, quota, remaining + (first ? before : 0), now);
+    const period = { limit: quota.limit, remaining, resetsAt: quota.resetsAt };
+    const paced = share === null ? null : share + (first ? 0 : before);
+    next = { ...seen, period, paced, baseline: null, unseenAmbiguous: [] };
   }
-  // When this is the first period, credits spent so far count in this run's share only if the figure includes them.
-  const first = state.period === null;
-  const before = committed(state) - state.reserved;
-  const share = pacedShare(state.limits, quota, remaining + (first ? before : 0), now);
-  const next: LedgerState = {
-    ...seen,
-    period: { limit: quota.limit, remaining, resetsAt: quota.resetsAt },
-    paced: share === null ? null : share + (first ? 0 : before),
-    baseline: null,
-    unseenAmbiguous: [],
-  };
-  return settleAmbiguous(keptReserve(next, sentAt), remaining, sentAt);
+  const kept = state.limits.reserve === 0 ? next : keptReserve(next, sentAt);
+  return settleAmbiguous(kept, kept.period?.remaining ?? remaining, sentAt);
 };
 
 export const snapshotOf = (state: LedgerState, now: number): LedgerSnapshot => {

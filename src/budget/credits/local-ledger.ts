@@ -1,4 +1,5 @@
-// The ledger that requests reserve credits from (`Ledger`), and that of one process: it keeps the state of ledger.ts in memory.
+// The ledger that requests reserve credits from (`Ledger`), and that of one process: it keeps the state of ledger.ts in memory. And
+// the quota as the service last reported it to the run.
 import type { Quota } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
@@ -6,11 +7,13 @@ import {
   allowanceAt,
   type Charge,
   type Denial,
+  isLaterQuota,
   type LedgerSnapshot,
   type LedgerState,
   type Limits,
   observe,
   openLedger,
+  type QuotaSeen,
   reserve,
   settle,
   snapshotOf,
@@ -89,6 +92,39 @@ export const createLedger = (options: LedgerOptions): Ledger => {
       return new DuckmirrorError(code, {
         until: resetsAt === null ? "" : ` until ${new Date(resetsAt).toISOString()}`,
       });
+    },
+  };
+};
+
+// Keeps the latest `usage` block of a run, and returns it whenever one should be stored. A reading has the time when its response
+// arrived, not when it is stored.
+
+/** Shortest time between two stored readings; the last one is stored at the run's end. */
+const QUOTA_EVERY_MS = 60_000;
+
+export type QuotaRecorder = ReturnType<typeof createQuotaRecorder>;
+
+export const createQuotaRecorder = (clock: Clock) => {
+  let latest: QuotaSeen | null = null;
+  let recorded: QuotaSeen | null = null;
+  let recordedAt = Number.NEGATIVE_INFINITY;
+  /**
+   * Time of the stored reading. A later one of the same millisecond gets the next, because the table has one row per
+   * time.
+   */
+  let capturedAt = Number.NEGATIVE_INFINITY;
+  return {
+    see: (seen: QuotaSeen): void => {
+      if (isLaterQuota(latest, seen)) latest = seen;
+    },
+    /** The reading to store now; `final`: also one that is not due yet. */
+    take: (final = false): (Quota & { readonly capturedAt: number }) | null => {
+      const now = clock.now();
+      if (latest === null || latest === recorded || (!final && now - recordedAt < QUOTA_EVERY_MS)) return null;
+      recorded = latest;
+      recordedAt = now;
+      capturedAt = Math.max(latest.receivedAt, capturedAt + 1);
+      return { capturedAt, ...latest.quota };
     },
   };
 };

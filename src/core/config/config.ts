@@ -272,7 +272,7 @@ export const resolveConfig = (
     hashFields: setting.hash_fields,
     /** Source of the key for hashed fields; `resolveHashKey` (secrets.ts) reads it. null: none. */
     hashKey: keyOf("hash_key"),
-    /** Table, or `*` for all → strictness; see `strictnessOf`. */
+    /** Table, or `*` for all → strictness; see `tableStrictness`. */
     strictness: setting.strictness,
     allowPlainHttp: setting.allow_plain_http,
     /** `days` null: keep for ever. `bytes` null: without limit. */

@@ -23,7 +23,7 @@ const STRICTNESS = ["evolve", "freeze", "reject"] as const;
 export type Strictness = (typeof STRICTNESS)[number];
 
 /** Means every table. */
-const ALL = "*";
+export const EVERY_TABLE = "*";
 
 const ruledField = (fields: FieldVocabulary, verb: "exclude" | "hash") => (name: string) => {
   const [table = "", first, ...deeper] = name.split(".");
@@ -59,14 +59,14 @@ const strictness = (tables: readonly string[]) =>
               .filter((pair) => pair.trim() !== "")
               .map((pair): [string, string] => {
                 const [name = "", word] = pair.split("=");
-                return word === undefined ? [ALL, name] : [name, word];
+                return word === undefined ? [EVERY_TABLE, name] : [name, word];
               });
       const parsed: Record<string, Strictness> = {};
       const wrong = (message: string) => ctx.addIssue({ code: "custom", message });
       for (const [typed, word] of pairs) {
         const name = typed.trim();
         const found = STRICTNESS.find((known) => known === word.trim().toLowerCase());
-        if (name !== ALL && tables.length > 0 && !tables.includes(name)) {
+        if (name !== EVERY_TABLE && tables.length > 0 && !tables.includes(name)) {
           wrong(`${shown(name)} is not a table.${didYouMean(name, tables)}`);
         } else if (found === undefined) {
           wrong(`${shown(word)} is not one of ${STRICTNESS.join(", ")}.${didYouMean(word, STRICTNESS)}`);
@@ -112,7 +112,3 @@ export const undocumentedFields = (fields: FieldVocabulary, names: readonly stri
     const [table = "", first = ""] = name.split(".");
     return fields[table]?.excludable.includes(first) === false;
   });
-
-/** Strictness of a table. */
-export const strictnessOf = (settings: Readonly<Record<string, Strictness>>, table: string): Strictness =>
-  settings[table] ?? settings[ALL] ?? "evolve";

@@ -117,16 +117,20 @@ const unread = (stream: string): StreamProgress => ({
 });
 
 const withStream = (progress: SyncProgress, name: string, change: Partial<StreamProgress>): SyncProgress => {
-  const known = progress.streams.find(({ stream }) => stream === name) ?? unread(name);
-  const streams = [...progress.streams.filter(({ stream }) => stream !== name), { ...known, ...change }];
-  const total = (figure: (stream: StreamProgress) => number) => streams.reduce((sum, each) => sum + figure(each), 0);
-  return {
-    ...progress,
-    streams,
-    requests: total((each) => each.requests),
-    credits: total((each) => each.credits),
-    rows: total((each) => each.rows),
-  };
+  const streams: StreamProgress[] = [];
+  let changed = { ...unread(name), ...change };
+  const total = { requests: 0, credits: 0, rows: 0 };
+  for (const each of progress.streams) {
+    if (each.stream === name) changed = { ...each, ...change };
+    else streams.push(each);
+  }
+  streams.push(changed);
+  for (const { requests, credits, rows } of streams) {
+    total.requests += requests;
+    total.credits += credits;
+    total.rows += rows;
+  }
+  return { ...progress, ...total, streams };
 };
 
 /** Progress after one event. */

@@ -52,9 +52,6 @@ declare global {
 /** Half of a surrogate pair: legal in a JavaScript string and in JSON's grammar, but not in UTF-8. */
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
-/** True when the text can be stored exactly as UTF-8. */
-export const isStorable = (text: string): boolean => text.isWellFormed();
-
 /** The text with every half surrogate pair replaced by U+FFFD. */
 export const storable = (text: string): string => text.replace(LONE_SURROGATES, "\ufffd");
 
@@ -85,7 +82,7 @@ export const writeJson = (value: JsonValue, form: JsonForm): JsonText => {
   let exact = true;
   let out = "";
   const quote = (text: string): string => {
-    if (form === "escaped" || isStorable(text)) return JSON.stringify(text);
+    if (form === "escaped" || text.isWellFormed()) return JSON.stringify(text);
     exact = false;
     return JSON.stringify(storable(text));
   };

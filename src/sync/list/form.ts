@@ -31,7 +31,7 @@ export const listShapeSchema = z.object({
   lacks: z.array(z.string()).readonly(),
   /** Values of `include` whose embedded records lack fields that the record's own route returns; null: not compared yet. */
   partial: z.array(z.string()).readonly().nullable(),
-  /** What default responses hold, what only named fields bring (rows/field-choice.ts). */
+  /** What default responses hold, what only named fields bring (rows/granted-fields.ts). */
   inDefault: z.array(z.string()).readonly(),
   byName: z.array(z.string()).readonly(),
   namedInVain: z.number().int(),

@@ -2,6 +2,7 @@
 // The next holder of the warehouse loads both, so a paid answer is never lost.
 import type { ApiCall } from "../../api/outcome.ts";
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
+import { createQuotaRecorder } from "../../budget/credits/local-ledger.ts";
 import { ENDPOINTS, pathOf } from "../../catalog/endpoints.ts";
 import { streamSpec } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -18,7 +19,6 @@ import type { Sender } from "../request/sender.ts";
 import { embeddedRecords } from "../rows/embeds.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { LOOKUP_SCOPE, type LookupQuestion, lookupOutcome } from "../rows/lookup-outcome.ts";
-import { createQuotaRecorder } from "../rows/quota-recorder.ts";
 import { createEnding, type Ending } from "../run/state/ending.ts";
 import { type LookupFound, nothingFound } from "./mirror-answer.ts";
 

@@ -61,7 +61,7 @@ const excludes = (options: Pick<CallOptions, "excludeFields">, table: TableName)
   return (field: { readonly name: string }) => names.has(`${table}.${field.name}`);
 };
 
-/** Fields that the default response of a list may lack, and that are named if it does (rows/field-choice.ts). */
+/** Fields that the default response of a list may lack, and that are named if it does (rows/granted-fields.ts). */
 export const namedOnDemand = (
   stream: StreamSpec,
   shape: Pick<ListShape, "content" | "names">,

@@ -21,9 +21,8 @@ const fromMap = (map: JsonObject): readonly JsonValue[] => {
   );
 };
 
-const recordsIn = (value: JsonValue | undefined): readonly JsonValue[] => {
-  if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return value.filter((item) => item !== null);
+const recordsIn = (value: JsonValue): readonly JsonValue[] => {
+  if (Array.isArray(value)) return value.includes(null) ? value.filter((item) => item !== null) : value;
   if (!isJsonObject(value)) return [value];
   return hasId(value) ? [value] : fromMap(value);
 };
@@ -31,8 +30,14 @@ const recordsIn = (value: JsonValue | undefined): readonly JsonValue[] => {
 /**
  * Records of one embedding. Values that are no record, or lack an id, are included: loading rejects and keeps them.
  */
-export const embeddedRecords = (included: JsonObject | null, embed: EmbedSpec): readonly JsonValue[] =>
-  included === null ? [] : embed.keys.flatMap((key) => recordsIn(included[key]));
+export const embeddedRecords = (included: JsonObject | null, embed: EmbedSpec): readonly JsonValue[] => {
+  const records: JsonValue[] = [];
+  for (const key of included === null ? [] : embed.keys) {
+    const value = included?.[key] ?? null;
+    if (value !== null) records.push(...recordsIn(value));
+  }
+  return records;
+};
 
 /**
  * An embedded record without heavy fields that are not configured. The list would not bring them with the record's next

@@ -3,7 +3,6 @@
 
 import { meansUnlimited } from "../../api/envelope.ts";
 import type { EndpointName } from "../../catalog/endpoints.ts";
-import type { FieldSpec } from "../../catalog/fields.ts";
 import { type EmbedSpec, type StreamName, streamOfRoute, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
@@ -11,7 +10,7 @@ import { exactJson } from "../../core/text/exact-json.ts";
 import { timeMs } from "../../core/time.ts";
 import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { embeddedRecords, withoutContent } from "./embeds.ts";
-import { grantedFields, isUncertain } from "./granted-fields.ts";
+import { grantedFields } from "./granted-fields.ts";
 import { accountOf, LOOKUP_SCOPE } from "./lookup-outcome.ts";
 
 // Fields of `usage_snapshots` from the quota of GET /v1/usage. Pure.
@@ -50,29 +49,29 @@ export const DETAIL_SCOPE = "detail:";
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** Fields whose absence means NULL: those that this kind of request returns whenever they have a value. */
-const askedFields = (
-  fields: readonly FieldSpec[],
-  answer: Answer,
-  records: readonly JsonValue[],
-): ReadonlySet<string> => {
+const askedFields = (table: TableName, answer: Answer, records: readonly JsonValue[]): ReadonlySet<string> => {
+  const { fields, uncertain } = tableSpec(table);
   const only = answer.query.onlyWithFields?.split(",");
-  const detail = streamOfRoute(answer.endpoint)?.detail === answer.endpoint;
-  const granted = grantedFields(fields, records, answer.granted);
-  return new Set(
-    fields
-      .filter((field) => (only === undefined ? !field.optIn : only.includes(field.name)))
-      .filter((field) => !isUncertain(field) || (detail && field.detailOnly) || granted.includes(field.name))
-      .map((field) => field.name),
-  );
+  const isDetail = streamOfRoute(answer.endpoint)?.detail === answer.endpoint;
+  const granted = grantedFields(table, records, answer.granted);
+  const asked = new Set<string>();
+  for (const field of fields) {
+    const { name, optIn, detailOnly } = field;
+    if (only === undefined ? optIn : !only.includes(name)) continue;
+    if (!uncertain.includes(field) || (isDetail && detailOnly) || granted.has(name)) asked.add(name);
+  }
+  return asked;
 };
 
 /** Removes null values of fields that the list does not return (`absent`), because they carry no meaning. */
-const withoutEmptyDetails = (record: JsonValue, absent: readonly string[]): JsonValue => {
-  if (!isJsonObject(record)) return record;
-  const empty = absent.filter((name) => record[name] === null);
-  return empty.length === 0
-    ? record
-    : Object.fromEntries(Object.entries(record).filter(([name]) => !empty.includes(name)));
+const withoutEmptyDetails = (records: readonly JsonValue[], absent: readonly string[]): readonly JsonValue[] => {
+  if (absent.length === 0) return records;
+  return records.map((record) => {
+    if (!isJsonObject(record) || !absent.some((name) => record[name] === null)) return record;
+    return Object.fromEntries(
+      Object.entries(record).filter(([name, value]) => value !== null || !absent.includes(name)),
+    );
+  });
 };
 
 const load = (
@@ -93,16 +92,16 @@ const load = (
 });
 
 const listLoad = (answer: Answer, table: TableName): TableLoad => {
-  const spec = tableSpec(table);
+  const { uncertain, fromPath } = tableSpec(table);
   const records = Array.isArray(answer.data) ? answer.data : [answer.data];
-  const asked = askedFields(spec.fields, answer, records);
-  const absent = spec.fields.filter((field) => isUncertain(field) && !asked.has(field.name)).map(({ name }) => name);
-  const received = records.map((record) => withoutEmptyDetails(record, absent));
-  return load(answer, table, received, {
+  const asked = askedFields(table, answer, records);
+  const absent: string[] = [];
+  for (const { name } of uncertain) if (!asked.has(name)) absent.push(name);
+  return load(answer, table, withoutEmptyDetails(records, absent), {
     asked,
     ...(answer.query.onlyWithFields === undefined ? {} : { chosen: true }),
     walkId: answer.walkId,
-    fromPath: spec.fromPath === "companyId" ? { companyId: answer.scope } : {},
+    fromPath: fromPath === "companyId" ? { companyId: answer.scope } : {},
   });
 };
 
@@ -131,13 +130,12 @@ const withAnalysis = (call: JsonValue, analysis: JsonValue): JsonValue => {
   return exactJson(own) === exactJson(analysis) ? call : { ...call, [ANALYSIS]: analysis };
 };
 
-const callLoads = (answer: Answer, embed: EmbedSpec): readonly TableLoad[] => {
-  const calls = embeddedRecords(answer.included, embed).map(withoutNulls);
-  if (calls.length === 0) return [];
+const callLoad = (answer: Answer, table: TableName, found: readonly JsonValue[]): TableLoad => {
+  const calls = found.map(withoutNulls);
   const [call = null] = calls;
   const records = calls.length === 1 ? [withAnalysis(call, analysisIn(answer))] : calls;
   const companyId = isJsonObject(answer.data) ? answer.data.id : undefined;
-  return [load(answer, embed.table, records, companyId === undefined ? {} : { fromPath: { companyId } })];
+  return load(answer, table, records, companyId === undefined ? {} : { fromPath: { companyId } });
 };
 
 /**
@@ -156,21 +154,34 @@ const withLooseAnalysis = (answer: Answer): Answer => {
   return { ...answer, data: [...records, { [ANALYSIS]: analysis }] };
 };
 
-const embedLoads = (answer: Answer, embed: EmbedSpec): readonly TableLoad[] => {
-  if (embed.include === ANALYSIS) return [];
-  if (embed.table === "earnings_calls") return callLoads(answer, embed);
+/** The load of one kind of embedded records; null: none came along, or they are part of another one. */
+const embedLoad = (answer: Answer, embed: EmbedSpec): TableLoad | null => {
+  if (embed.include === ANALYSIS) return null;
   const found = embeddedRecords(answer.included, embed);
-  if (found.length === 0) return [];
-  if (embed.table === "owners") {
-    return [load(answer, "owners", found.map(ownerRecord), { asked: new Set(["data"]) })];
+  if (found.length === 0) return null;
+  switch (embed.table) {
+    case "earnings_calls":
+      return callLoad(answer, embed.table, found);
+    case "owners":
+      return load(answer, "owners", found.map(ownerRecord), { asked: new Set(["data"]) });
+    case "companies":
+      return load(answer, "companies", found);
+    default: {
+      const records = found.map((record) => withoutContent(withoutNulls(record), embed.table, answer.along));
+      return load(answer, embed.table, records, { knownOnly: true });
+    }
   }
-  if (embed.table === "companies") return [load(answer, "companies", found)];
-  const records = found.map((record) => withoutContent(withoutNulls(record), embed.table, answer.along));
-  return [load(answer, embed.table, records, { knownOnly: true })];
 };
 
-const embeds = (answer: Answer): readonly TableLoad[] =>
-  streamSpec(answer.stream).embeds.flatMap((embed) => embedLoads(answer, embed));
+/** The load of an answer's own records, with those of the records that came along. */
+const withEmbeds = (own: TableLoad, answer: Answer): readonly TableLoad[] => {
+  const loads = [own];
+  for (const embed of streamSpec(answer.stream).embeds) {
+    const embedded = embedLoad(answer, embed);
+    if (embedded !== null) loads.push(embedded);
+  }
+  return loads;
+};
 
 /** Captures are keyed by time of receipt, so a service with a stopped clock does not overwrite its own past. */
 const at = (answer: Answer): string => new Date(answer.receivedAt).toISOString();
@@ -214,7 +225,7 @@ const insightLoads = (answer: Answer): readonly TableLoad[] => {
   const record = merged({ accountId, status: answer.envelope.status ?? null }, { data: sections });
   const { fields } = tableSpec("account_insights");
   const asked = new Set(fields.map((field) => field.name));
-  return [load(answer, "account_insights", [record], { asked }), ...embeds(answer)];
+  return withEmbeds(load(answer, "account_insights", [record], { asked }), answer);
 };
 
 const usageLoads = (answer: Answer): readonly TableLoad[] => {
@@ -252,14 +263,13 @@ const inputLoad = (
 };
 
 const companyLoads = (answer: Answer): readonly TableLoad[] => {
-  const loads = [listLoad(withLooseAnalysis(answer), "companies"), ...embeds(answer)];
+  const loads = withEmbeds(listLoad(withLooseAnalysis(answer), "companies"), answer);
   if (!answer.scope.startsWith(INPUT_SCOPE) || !isJsonObject(answer.data)) return loads;
   return [...loads, inputLoad(answer, answer.data.id ?? null, "found")];
 };
 
 /** Every row load of one answered request. An empty `data` loads nothing. */
 export const loadsOf = (answer: Answer): readonly TableLoad[] => {
-  const stream = streamOfRoute(answer.endpoint);
   switch (answer.endpoint) {
     case "getSignalCounts":
       return countLoads(answer);
@@ -272,8 +282,10 @@ export const loadsOf = (answer: Answer): readonly TableLoad[] => {
       return usageLoads(answer);
     case "getUsageLimits":
       return [load(answer, "usage_limits", [{ capturedAt: at(answer), data: answer.data }])];
-    default:
-      return stream === null ? [] : [listLoad(answer, stream.table), ...embeds(answer)];
+    default: {
+      const stream = streamOfRoute(answer.endpoint);
+      return stream === null ? [] : withEmbeds(listLoad(answer, stream.table), answer);
+    }
   }
 };
 

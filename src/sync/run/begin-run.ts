@@ -1,4 +1,6 @@
 // The beginning of a run: takes up what a killed run paid for, plans, and records what it is about to do.
+
+import { createQuotaRecorder, type QuotaRecorder } from "../../budget/credits/local-ledger.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import type { SyncReport } from "../../core/report/sync-report.ts";
 import { accessOf } from "../../core/state/tier.ts";
@@ -16,7 +18,6 @@ import { rememberShape, rememberTier, rememberWanted, shapesIn, unusableIn } fro
 import { correctFutureStamps, recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { withLargePagesAgain } from "../request/smaller-pages.ts";
-import { createQuotaRecorder, type QuotaRecorder } from "../rows/quota-recorder.ts";
 import { type FirstResults, publishFirstResults } from "./first-results.ts";
 import { createReader } from "./read-list.ts";
 import { createCommitter } from "./state/committer.ts";

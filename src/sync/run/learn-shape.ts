@@ -8,8 +8,7 @@ import { progressOf } from "../list/state.ts";
 import { coverageOf, type Progress, readSoFar } from "../list/ways/progress.ts";
 import { listForm } from "../request/calls.ts";
 import { afterAnswerTo } from "../request/smaller-pages.ts";
-import { choiceAfter } from "../rows/field-choice.ts";
-import { grantsAfter } from "../rows/granted-fields.ts";
+import { choiceAfter, grantsAfter } from "../rows/granted-fields.ts";
 import type { OpenList } from "./state/open-list.ts";
 import type { Run } from "./state/run-state.ts";
 

@@ -11,7 +11,6 @@ import { type Comparison, compareLoad } from "../../warehouse/load/compare.ts";
 import type { ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { archivedLoads, parseArchived } from "../recovery/archived-answer.ts";
-import { isUncertain } from "../rows/granted-fields.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import type { VerifyFacts } from "./checks.ts";
 import type { Difference } from "./report.ts";
@@ -186,8 +185,7 @@ export const compareAnswer = async (
   }
   const { database, strictness } = run.deps.warehouse;
   const { ids, fields, absent } = await compareLoad(database, load, strictness);
-  const isReturned = (name: string) =>
-    tableSpec(load.table).fields.every((field) => field.name !== name || !isUncertain(field));
+  const isReturned = (name: string) => tableSpec(load.table).uncertain.every((field) => field.name !== name);
   const counting = fields.filter(({ field, mirror }) => !alone || mirror !== null || isReturned(field));
   const differences = await judged(run, where, load, { fields: counting, absent });
   if (differences.some(({ verdict }) => verdict === "newer")) run.moved.add(where.stream);

@@ -1,5 +1,7 @@
 // Verify: compares the mirror with the service at the fewest credits, and repairs differences on request.
 // A run like any other: its requests are in the ledger, its responses in the archive, its changes in history.
+
+import { createQuotaRecorder } from "../../budget/credits/local-ledger.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError, EXIT } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";
@@ -14,7 +16,6 @@ import { readScopeRows } from "../plan/mirror-view.ts";
 import { storedShapesIn } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
-import { createQuotaRecorder } from "../rows/quota-recorder.ts";
 import { createEnding } from "../run/state/ending.ts";
 import type { SyncDeps, SyncOptions } from "../run/state/run-input.ts";
 import { closeScope, openScope } from "../run/state/scope-marks.ts";

@@ -16,7 +16,7 @@ import {
 } from "@duckdb/node-api";
 import type { ColumnType } from "../../catalog/fields.ts";
 import { ExactNumber, type JsonValue } from "../../core/json.ts";
-import { exactNumber, isDouble, isStorable, jsonText, storable } from "../../core/text/exact-json.ts";
+import { exactNumber, isDouble, jsonText, storable } from "../../core/text/exact-json.ts";
 import { parseTime } from "../../core/time.ts";
 
 // Cells of rows in the form of DuckDB's appender.
@@ -85,8 +85,8 @@ export const isBeyondBigint = (value: JsonValue): boolean =>
 const text = (value: JsonValue, role: IdRole): ConvertedCell => {
   if (typeof value === "string") {
     // Two keys that differ only in unstorable characters would become one row; an empty key identifies nothing.
-    if (role === "key" && (value === "" || !isStorable(value))) return MISFIT;
-    return isStorable(value) ? fits(value) : inexact(storable(value));
+    if (role === "key" && (value === "" || !value.isWellFormed())) return MISFIT;
+    return value.isWellFormed() ? fits(value) : inexact(storable(value));
   }
   const whole = typeof value === "bigint" || (typeof value === "number" && Number.isSafeInteger(value));
   // An id received as a number still makes a row, or leads to one; `_extra` keeps the original.
@@ -133,7 +133,7 @@ const texts = (value: JsonValue): ConvertedCell => {
   let exact = true;
   for (const item of value) {
     if (!isText(item)) return MISFIT;
-    const whole = item === null || isStorable(item);
+    const whole = item === null || item.isWellFormed();
     exact &&= whole;
     items.push(item === null || whole ? item : storable(item));
   }

@@ -2,10 +2,10 @@
 // Pure. Invariant I6: every received value ends in a column, in `_extra` or in `sync.rejects`.
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { perTable, type TableName, tableSpec } from "../../catalog/tables.ts";
-import { type Strictness, strictnessOf } from "../../core/config/field-settings.ts";
+import { EVERY_TABLE, type Strictness } from "../../core/config/field-settings.ts";
 import { forgottenHash } from "../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
-import { exactJson, isStorable, storable } from "../../core/text/exact-json.ts";
+import { exactJson, storable } from "../../core/text/exact-json.ts";
 import type { TableLoad } from "./checkpoint.ts";
 import { type Cell, convertCell, type IdRole, isBeyondBigint, jsonTypeOf } from "./convert-cell.ts";
 import { type ExtraEntries, extraText } from "./json-text.ts";
@@ -18,7 +18,7 @@ export type TableStrictness = (table: TableName) => Strictness;
 export const tableStrictness =
   (settings: Readonly<Record<string, Strictness>>): TableStrictness =>
   (table) =>
-    strictnessOf(settings, table);
+    settings[table] ?? settings[EVERY_TABLE] ?? "evolve";
 
 /** Every table takes every record. */
 export const EVOLVING: TableStrictness = () => "evolve";
@@ -168,7 +168,7 @@ const planRecords = (table: TableName, { asked, fromPath, chosen = false }: Reco
 const keep = (reading: Reading, name: string, value: JsonValue): void => {
   reading.extra ??= new Map();
   // A name that UTF-8 cannot hold is kept in its escaped form beside the value.
-  if (isStorable(name)) reading.extra.set(name, extraText(value));
+  if (name.isWellFormed()) reading.extra.set(name, extraText(value));
   else reading.extra.set(storable(name), extraText({ $json: exactJson({ [name]: value }) }));
 };
 

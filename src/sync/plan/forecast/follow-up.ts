@@ -3,7 +3,7 @@
 import { COMPANY_LISTS, type StreamName, streamSpec, wantedContent } from "../../../catalog/streams.ts";
 import { initialShape } from "../../list/form.ts";
 import { namedOnDemand } from "../../request/calls.ts";
-import { isChoiceOpen } from "../../rows/field-choice.ts";
+import { isChoiceOpen } from "../../rows/granted-fields.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
 import { type Candidate, type Context, pagesOf, stateKey } from "../candidate.ts";
 import { embedsCompanies } from "../companies.ts";

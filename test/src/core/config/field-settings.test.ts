@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
-import { strictnessOf } from "../../../../src/core/config/field-settings.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { tableStrictness } from "../../../../src/warehouse/record/normalize-record.ts";
 
 const configOf = (env: Record<string, string>) =>
   resolveConfig({ flags: {}, env, file: null, cwd: "/", vocabulary: vocabulary() });
@@ -66,16 +66,16 @@ describe("fields", () => {
 describe("strictness", () => {
   test("one word for all tables, or table by table; the rest evolves", () => {
     const { strictness } = configOf({ DUCKMIRROR_STRICTNESS: "reject" });
-    expect(strictnessOf(strictness, "contacts")).toBe("reject");
+    expect(tableStrictness(strictness)("contacts")).toBe("reject");
     const some = configOf({ DUCKMIRROR_STRICTNESS: "contacts=freeze, owners=Reject" }).strictness;
-    expect(["contacts", "owners", "signals"].map((table) => strictnessOf(some, table))).toEqual([
+    expect((["contacts", "owners", "signals"] as const).map(tableStrictness(some))).toEqual([
       "freeze",
       "reject",
       "evolve",
     ]);
     const both = configOf({ DUCKMIRROR_STRICTNESS: "*=reject,contacts=evolve" }).strictness;
-    expect(["contacts", "signals"].map((table) => strictnessOf(both, table))).toEqual(["evolve", "reject"]);
-    expect(strictnessOf(configOf({}).strictness, "contacts")).toBe("evolve");
+    expect((["contacts", "signals"] as const).map(tableStrictness(both))).toEqual(["evolve", "reject"]);
+    expect(tableStrictness(configOf({}).strictness)("contacts")).toBe("evolve");
   });
 
   test.each([

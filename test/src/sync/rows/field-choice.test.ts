@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
 import { initialShape } from "../../../../src/sync/list/form.ts";
-import { choiceAfter } from "../../../../src/sync/rows/field-choice.ts";
+import { choiceAfter } from "../../../../src/sync/rows/granted-fields.ts";
 import { anAccount, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../support/memory-rig.ts";

@@ -1,11 +1,11 @@
 // What an answer becomes: rows of tables, records that came along, what a lookup found, a reading of the quota.
 import { describe, expect, test } from "vitest";
+import { createQuotaRecorder } from "../../../../src/budget/credits/local-ledger.ts";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { embeddedRecords, withoutContent } from "../../../../src/sync/rows/embeds.ts";
 import { type Answer, idOf, loadsOf, timeOf, unknownInputLoad } from "../../../../src/sync/rows/loads.ts";
 import { accountOf, lookupOutcome, outcomeJson } from "../../../../src/sync/rows/lookup-outcome.ts";
-import { createQuotaRecorder } from "../../../../src/budget/credits/local-ledger.ts";
 
 const T0 = Date.UTC(2026, 0, 31, 12);
 const anAnswer = (more: Partial<Answer>): Answer => ({

@@ -1,12 +1,18 @@
-// A service that returns no page behind some row, and does not say why: one other form is tried, no ladder of page sizes,
-// and what changes before that row is read.
+// A service that refuses: its large pages, its deep ones without a word, pages behind a cursor after the list became shorter, the order
+// by change date or times in date filters. One other form is tried, what changes is read, and a verdict that ends the run ends it: no
+// request follows but those on the wire. Shows P26.
 import { describe, expect, test } from "vitest";
 import { overlappingPages } from "../../../../src/sync/list/coverage/page-geometry.ts";
 import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import { withoutChanges } from "../../../../src/sync/run/ask-differently.ts";
 import { aContact, anOrganization } from "../../../support/fake-data.ts";
-import { createFakeService, type FakeRequest, type FakeService } from "../../../support/fake-service.ts";
-import { startMemoryRig } from "../../../support/memory-rig.ts";
+import {
+  createFakeService,
+  type FakeAnswer,
+  type FakeRequest,
+  type FakeService,
+} from "../../../support/fake-service.ts";
+import { type MemoryRig, startMemoryRig } from "../../../support/memory-rig.ts";
 
 // A service that fails at large pages: the list is read in smaller ones, and a passing outage makes no page small.
 
@@ -144,3 +150,135 @@ test("a page refused for its depth, without a word about it, costs few refusals 
   expect(await sync()).toMatchObject({ error: null, complete: true });
   expect(ids("contacts")).toHaveLength(160);
 });
+
+/** A mirror whose full walk was cut after three pages of signals. */
+const cutWalk = async (accounts: number): Promise<MemoryRig> => {
+  const service = createFakeService(anOrganization(accounts), { maxPerPage: 10 });
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "signals" });
+  expect((await rig.sync()).error).toBeNull();
+  expect((await rig.sync({ full: true }, { DUCKMIRROR_MAX_CREDITS: "3" })).code).toBe("BUDGET_SPENT");
+  return rig;
+};
+
+const isBehind = (row: number, { query }: FakeRequest) =>
+  Number(query.page) > 1 && (Number(query.page) - 1) * Number(query.perPage) >= row;
+
+test.each([400, 404])("the next sync walks from the head where pages behind the end answer %i", async (status) => {
+  const { service, sync, ids } = await cutWalk(6);
+  service.data.signals.splice(0, 30);
+  service.answerWhere((request) => isBehind(service.data.signals.length, request), status);
+  expect(await sync({ allowMassDelete: true })).toMatchObject({ error: null, complete: true });
+  expect(ids("signals")).toHaveLength(6);
+});
+
+test("a service that refuses high pages and parts of a list is asked for one page in each sync, and its cursor stays", async () => {
+  const { service, sync } = await cutWalk(8);
+  service.answerWhere((request) => request.query.beforeDate !== undefined || isBehind(20, request), 400);
+  for (let round = 0; round < 3; round++) expect(await sync()).toMatchObject({ code: "STREAMS_FAILED", paid: 1 });
+  service.answerInstead(null);
+  // Three pages of the walk were paid for when it was cut.
+  expect(await sync()).toMatchObject({ error: null, paid: 4 });
+});
+
+test("where it refuses the order by change date as well, each sync reads the list from its head", async () => {
+  const { service, sync, rows } = await cutWalk(8);
+  const newest = service.data.signals.reduce((a, b) => (Number(b.id) > Number(a.id) ? b : a));
+  service.answerInstead((request) => {
+    if (request.query.sortBy === "updatedAt") return { status: 400, body: { message: "cannot sort by this field" } };
+    return request.query.beforeDate !== undefined || isBehind(20, request) ? { status: 400, body: {} } : undefined;
+  });
+  for (const headline of ["first change", "second change"]) {
+    newest.headline = headline;
+    expect((await sync()).code).toBe("STREAMS_FAILED");
+    expect(rows("signals", "headline")).toContainEqual({ headline });
+  }
+});
+
+const LATER = "2026-11-20T00:00:00.000Z";
+
+/** A mirror of a service that from the beginning refuses such requests. */
+const aMirror = async (refuses: (request: FakeRequest) => boolean) => {
+  const service = createFakeService(anOrganization(8), { maxPerPage: 25 });
+  service.answerWhere(refuses, 400);
+  const rig = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "accounts,contacts,signals" });
+  expect((await rig.sync()).error).toBeNull();
+  return rig;
+};
+const sortsByChange = ({ query: { sortBy } }: FakeRequest) =>
+  sortBy === "updatedAt" || sortBy === "lastChangeDetectedOn";
+const filtersByTime = ({ query }: FakeRequest) => query.lastChangeDetectedAfter?.includes("T") === true;
+const refused = (sent: FakeService["log"]) =>
+  sent.flatMap(({ path, query, status }) => (status === 400 ? [`${path} ${query.perPage}`] : [])).sort();
+
+test("an order that is refused without a reason costs two refusals, and the list's change is found", async () => {
+  const { service, sync, rows } = await aMirror(sortsByChange);
+  Object.assign(service.data.accounts[0] ?? {}, { name: "renamed", updatedAt: LATER });
+  const { error, sent } = await sync();
+  expect(error).toBeNull();
+  expect(rows("accounts", "name").filter(({ name }) => name === "renamed")).toHaveLength(1);
+  const lists = ["/v1/accounts", "/v1/contacts", "/v1/signals"];
+  expect(refused(sent)).toEqual(lists.flatMap((path) => [`${path} 20`, `${path} 25`]));
+});
+
+test("contacts of a service that refuses the order and times in filters are walked, and do not fail", async () => {
+  const { service, sync, rows } = await aMirror((request) => sortsByChange(request) || filtersByTime(request));
+  Object.assign(service.data.contacts[0] ?? {}, { phone: "+33", lastChangeDetectedOn: LATER });
+  const { error, of, sent } = await sync();
+  expect(error).toBeNull();
+  expect(of("contacts")).toMatchObject({ updated: 1, complete: true });
+  expect(rows("contacts", "phone").filter(({ phone }) => phone === "+33")).toHaveLength(1);
+  expect(refused(sent).filter((line) => line.startsWith("/v1/contacts"))).toHaveLength(4);
+});
+
+test("what a refusal names is stored: the next sync asks without it", async () => {
+  const { service, sync } = await aMirror(() => false);
+  service.answerInstead((request) => {
+    if (sortsByChange(request)) return { status: 400, body: { error: `cannot sort by ${request.query.sortBy}` } };
+    return filtersByTime(request) ? { status: 400, body: { error: "lastChangeDetectedAfter: invalid" } } : undefined;
+  });
+  const first = await sync();
+  expect([first.error, refused(first.sent).length]).toEqual([null, 4]);
+  const second = await sync();
+  expect([second.error, refused(second.sent)]).toEqual([null, []]);
+});
+
+test("contacts of a service that ignores order and filter are read once a sync, after the sync that shows it", async () => {
+  const service = createFakeService(anOrganization(20), { maxPerPage: 25, sort: "ignore", filters: "ignore" });
+  const { sync, rows } = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "contacts" });
+  const { error, complete, paid } = await sync();
+  expect([error, complete]).toEqual([null, true]);
+  // One page shows that the order is ignored, one that the filter is.
+  for (const more of [2, 0]) expect(await sync()).toMatchObject({ error: null, complete: true, paid: paid + more });
+  Object.assign(service.data.contacts.at(-1) ?? {}, { lastName: "Renamed", lastChangeDetectedOn: LATER });
+  expect(await sync()).toMatchObject({ error: null, complete: true, paid });
+  expect(rows("contacts", "last_name").filter(({ last_name: name }) => name === "Renamed")).toHaveLength(1);
+});
+
+const verdict = (status: number, after?: string): FakeAnswer => ({
+  ...{ status, body: { error: { message: "refused" } } },
+  ...(after === undefined ? {} : { headers: { "retry-after": after } }),
+});
+
+const VERDICTS = [
+  ["401", verdict(401), "CREDENTIALS_REFUSED"],
+  ["402", verdict(402), "QUOTA_SPENT"],
+  ["429 of a quota", verdict(429, "10800"), "QUOTA_SPENT"],
+  ["429 for a year", verdict(429, "31536000"), "RATE_REFUSED"],
+] as const;
+
+for (const [status, answer, code] of VERDICTS) {
+  for (const inFlight of [1, 8]) {
+    test(`${status} with ${inFlight} in flight: no request follows it but those on the wire`, async () => {
+      const service = createFakeService(anOrganization(20), { maxPerPage: 10 });
+      service.answerWhere(({ number }) => number > 20, answer);
+      const { sync } = await startMemoryRig(service, { DUCKMIRROR_CONCURRENCY: String(inFlight) });
+      const { code: ended, report, sent } = await sync();
+      expect(ended).toBe(code);
+      const answered = sent.filter((entry) => entry.status === answer.status).length;
+      expect(answered).toBeGreaterThan(0);
+      expect(answered).toBeLessThanOrEqual(inFlight);
+      // Each of them stands in the ledger.
+      expect(report.requests).toBe(sent.length);
+    });
+  }
+}

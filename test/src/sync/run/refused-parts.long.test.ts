@@ -1,9 +1,76 @@
-// A refusal belongs to its route or company: all else is read, it is asked for again at growing intervals, and the run ends with 5.
+// A service that fails wholly, so that a run must not try everything six times, or in some routes, or that forbids a route, a company or
+// content: a refusal belongs to its part, all else is read, it is asked for again at growing intervals, and the run ends with 5.
 // Shows P19 and P22.
 import { expect, test } from "vitest";
-import { aContact, anOrganization } from "../../../support/fake-data.ts";
+import { aContact, anAccount, anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer, type FakeService } from "../../../support/fake-service.ts";
+import { useMirrored } from "../../../support/mirrored-rig.ts";
 import { simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
+
+const BROKEN: FakeAnswer = { status: 500, body: { error: { message: "broken" } } };
+const LOGIN_PAGE: FakeAnswer = { status: 200, body: "<html><title>Sign in</title></html>" };
+
+const startMirrored = useMirrored((log) => createFakeService(anOrganization(20), { maxPerPage: 10 }, log));
+
+/** A mirror whose service answers these requests so from now on, and a full sync of it with so many requests in flight. */
+const syncWhile = async (where: Parameters<FakeService["answerWhere"]>[0], answer = BROKEN, inFlight = "8") => {
+  const { service, rig } = await startMirrored();
+  service.answerWhere(where, answer);
+  const synced = await rig.sync({ full: true }, { DUCKMIRROR_CONCURRENCY: inFlight });
+  const streams = (wanted: string) =>
+    synced.report.streams.flatMap(({ stream, status }) => (status === wanted ? [stream] : []));
+  return { ...synced, rig, service, failed: streams("failed"), done: streams("done") };
+};
+
+test.each([
+  ["500", "1", BROKEN],
+  ["500", "8", BROKEN],
+  ["a login page", "8", LOGIN_PAGE],
+])(
+  "a service that answers every request with %s, %s in flight, ends the run early, and the next one is complete",
+  async (_, inFlight, answer) => {
+    const { rig, service, error, report, sent } = await syncWhile(/./, answer, inFlight);
+    expect(error).toMatchObject({ code: "SERVICE_FAILING", exitCode: 5 });
+    expect(error?.message).toContain("GET /v1/");
+    // Three requests are tried six times, those under way with them not much more often, nine once.
+    expect(sent.length).toBeLessThanOrEqual(3 * 6 + 9 + 6 * Number(inFlight));
+    expect(report.requests).toBe(sent.length);
+    service.answerInstead(null);
+    expect(await rig.sync({ full: true })).toMatchObject({ error: null, complete: true });
+  },
+);
+
+test("a service that begins to fail in the middle of a run ends it early", async () => {
+  let number = 0;
+  const { code, sent } = await syncWhile(() => ++number > 15);
+  expect(code).toBe("SERVICE_FAILING");
+  expect(sent.length).toBeLessThanOrEqual(15 + 3 * 6 + 9 + 6 * 8);
+});
+
+test("a stream whose every request fails is tried to its end; the other streams are done", async () => {
+  const { sent, failed, done, code } = await syncWhile(/\/filings$/);
+  expect([code, failed, done.length]).toEqual(["STREAMS_FAILED", ["filings"], 10]);
+  const tries = sent.map(({ path }) => path).filter((path) => path.endsWith("/filings"));
+  expect([new Set(tries).size, tries.length]).toEqual([20, 20 * 6]);
+});
+
+test.each(["1", "8"])(
+  "where every Full Access route fails, the companies' lists are mirrored first, with %s in flight",
+  async (inFlight) => {
+    const full = /^\/v1\/(accounts|contacts|signals|account-insights)/;
+    const { failed, done } = await syncWhile(full, BROKEN, inFlight);
+    expect(failed).toEqual(expect.arrayContaining(["accounts", "contacts", "signals", "account_insights"]));
+    expect(done).toEqual(expect.arrayContaining(["news_articles", "job_openings", "earnings_calls", "filings"]));
+  },
+);
+
+test("a stream in which the first fails and the last answers is read to its end", async () => {
+  const { sent, failed, of } = await syncWhile(/c_([1-9]|1[0-8])\/job-openings$/);
+  expect(failed).toEqual(["job_openings"]);
+  const answered = sent.filter(({ path, status }) => path.endsWith("/job-openings") && status === 200);
+  expect(new Set(answered.map(({ path }) => path)).size).toBe(2);
+  expect(of("job_openings").pages).toBeGreaterThan(0);
+});
 
 const start = async (where: Parameters<FakeService["answerWhere"]>[0], answer: FakeAnswer, companies = 8) => {
   const service = createFakeService(anOrganization(companies));
@@ -98,3 +165,66 @@ test.each([301, 400, 410, 500])(
     expect(await rig.rows("SELECT count(DISTINCT company_id)::INTEGER AS n FROM news_articles")).toEqual([{ n: 9 }]);
   },
 );
+
+const started = (accounts: number, env: Record<string, string> = {}) =>
+  startSyncRig(createFakeService(anOrganization(accounts), { maxPerPage: 50, credits: 5_000 }), env);
+
+test("a forbidden company keeps no other list from being read, in any later sync", async () => {
+  const { service, sync, rows } = await started(6);
+  service.answerWhere(/^\/v1\/companies\/c_2(\/|$)/, 403);
+  await sync();
+  for (const id of [102, 103]) {
+    service.data.accounts.push(anAccount(id, { companyId: "c_1" }));
+    const { error, of } = await sync();
+    expect(error).toMatchObject({ code: "STREAMS_FAILED", exitCode: 5 });
+    expect(await rows(`SELECT count(*)::INTEGER AS n FROM accounts WHERE id = ${id}`)).toEqual([{ n: 1 }]);
+    expect(of("account_insights").status).toBe("done");
+  }
+  expect(await rows("SELECT count(DISTINCT company_id)::INTEGER AS n FROM news_articles")).toEqual([{ n: 5 }]);
+});
+
+test.each([403, 451])(
+  "a route that answers %i while credits are left fails alone: every other table is read, and it is asked less and less often",
+  async (status) => {
+    const { service, sync, rows } = await started(3);
+    service.answerWhere(/\/earnings-calls$/, status);
+    expect((await sync()).error).toMatchObject({ code: "STREAMS_FAILED", exitCode: 5 });
+    await sync();
+    const { report } = await sync();
+    const failed = report.streams.filter(({ status: end }) => end !== "done" && end !== "skipped");
+    expect(failed.map(({ stream }) => stream)).toEqual(["earnings_calls"]);
+    expect(await rows("SELECT count(DISTINCT company_id)::INTEGER AS n FROM news_articles")).toEqual([{ n: 3 }]);
+    expect(service.log.filter(({ path }) => path.endsWith("/earnings-calls")).length).toBeLessThanOrEqual(6);
+  },
+);
+
+test.each([402, 403])(
+  "content that is not in the plan (%i) is left out, at no credit, and asked for again in the next sync",
+  async (status) => {
+    const { service, sync, rows } = await started(3, {
+      DUCKMIRROR_STREAMS: "accounts,news_articles,filings",
+      DUCKMIRROR_CONTENT: "articleBody,fullContent",
+    });
+    for (const lists of Object.values(service.data.lists))
+      for (const article of lists["news-articles"] ?? []) article.articleBody = "text";
+    service.answerWhere(({ query }) => /articleBody|fullContent/.test(query.onlyWithFields ?? ""), status);
+    expect(await sync()).toMatchObject({ error: null, complete: true, paid: 1 + 3 + 3 });
+    const withBody = "SELECT count(*)::INTEGER AS n FROM news_articles WHERE article_body IS NOT NULL";
+    expect(await rows(withBody)).toEqual([{ n: 0 }]);
+    service.answerInstead(null);
+    expect((await sync({ full: true })).error).toBeNull();
+    expect((await rows(withBody))[0]?.n).toBeGreaterThan(0);
+  },
+);
+
+test("signals whose content the service forbids are not complete, in the sync that asks for it or in later ones", async () => {
+  const env = { DUCKMIRROR_STREAMS: "signals", DUCKMIRROR_CONTENT: "fullContent" };
+  const { service, sync, rows } = await started(3, env);
+  service.answerWhere(/\/signals\/1\d$/, 403);
+  const freshness =
+    "SELECT complete, reason LIKE '%content of % signals%' AS named FROM marts.freshness WHERE stream = 'signals'";
+  for (let round = 0; round < 2; round++) {
+    expect((await sync()).complete).toBe(false);
+    expect(await rows(freshness)).toEqual([{ complete: false, named: true }]);
+  }
+});

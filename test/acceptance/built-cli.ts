@@ -2,6 +2,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { afterEach, expect, inject } from "vitest";
+import { z } from "zod";
 import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { type ChildOutput, readOutput } from "../support/child-output.ts";
 
@@ -42,6 +43,27 @@ export const startBuilt = (
       await ended;
     },
   };
+};
+
+const readySchema = z.object({ url: z.string() });
+
+/** Starts a server or worker, which prints JSON; resolves with its address once it is ready. */
+export const startServing = async (...call: Parameters<typeof startBuilt>) => {
+  const run = startBuilt(...call);
+  await new Promise<void>((resolve, reject) => {
+    run.child.stdout.on("data", () => run.out().includes("\n") && resolve());
+    void run.ended.then(({ err }) => reject(new Error(err)));
+  });
+  const { url } = readySchema.parse(JSON.parse(run.out()));
+  /** SIGTERM; fails unless it ends well. `ms`: how long it takes. */
+  const stop = async () => {
+    const asked = performance.now();
+    run.child.kill("SIGTERM");
+    const ended = await run.ended;
+    expect(ended.code, ended.err).toBe(0);
+    return { ...ended, ms: performance.now() - asked };
+  };
+  return { ...run, url, stop };
 };
 
 /** Runs `duckmirror <argv>` to its end. */

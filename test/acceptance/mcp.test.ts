@@ -1,4 +1,5 @@
 // duckmirror mcp as assistants meet it: the built program over stdio, and over HTTP behind keys.
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -8,7 +9,7 @@ import { z } from "zod";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { forFile } from "../support/for-file.ts";
-import { runBuilt, startBuilt, syncEnv, syncWell } from "./built-cli.ts";
+import { runBuilt, startServing, syncEnv, syncWell } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const dataDir = tempFolder();
@@ -135,15 +136,10 @@ test("over HTTP: a key of the role read has the tools that read, operate also th
     return z.object({ key: z.string() }).parse(JSON.parse(out)).key;
   };
   const [reader, operator] = [await keyOf("reader", "read"), await keyOf("operator", "operate")];
-  const run = startBuilt(
+  const { url, stop } = await startServing(
     ["mcp", "--http", "127.0.0.1:0", "--purse", "1/call", "--json", "--data-dir", dataDir],
     syncEnv(sandbox, dataDir),
   );
-  await new Promise<void>((resolve, reject) => {
-    run.child.stdout.on("data", () => run.out().includes("\n") && resolve());
-    void run.ended.then(({ err }) => reject(new Error(err)));
-  });
-  const { url } = z.object({ url: z.string() }).parse(JSON.parse(run.out()));
   const toolsOf = async (key: string) => {
     const client = new Client({ name: "test", version: "1" });
     await client.connect(
@@ -158,6 +154,5 @@ test("over HTTP: a key of the role read has the tools that read, operate also th
   expect(
     (await fetch(url, { method: "POST", body: "{}", headers: { "content-type": "application/json" } })).status,
   ).toBe(401);
-  run.child.kill("SIGTERM");
-  expect((await run.ended).code).toBe(0);
+  await stop();
 });

@@ -7,41 +7,26 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { forFile } from "../support/for-file.ts";
-import { type BuiltRun, runBuilt, startBuilt, syncWell } from "./built-cli.ts";
+import { runBuilt, startServing, syncWell } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
-const started = z.object({ url: z.string() });
 
 const dataDir = tempFolder();
 const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 }));
 await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
 
-/** Waits for the line that names its address. */
-const addressOf = async (run: BuiltRun): Promise<string> => {
-  await new Promise<void>((resolve, reject) => {
-    run.child.stdout.on("data", () => run.out().includes("\n") && resolve());
-    void run.ended.then(({ err }) => reject(new Error(err)));
-  });
-  return started.parse(JSON.parse(run.out())).url;
-};
-
-const serve = async (argv: readonly string[], env: Readonly<Record<string, string>> = {}) => {
-  const run: BuiltRun = startBuilt(["serve", "--json", "--data-dir", dataDir, ...argv], env);
-  return { run, url: await addressOf(run) };
-};
+const serve = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  startServing(["serve", "--json", "--data-dir", dataDir, ...argv], env);
 
 describe("duckmirror serve", () => {
   test("prints its address, answers from the mirror, and ends at once on SIGTERM, with clients connected", async () => {
-    const { run, url } = await serve(["--listen", "127.0.0.1:0"]);
+    const { url, stop } = await serve(["--listen", "127.0.0.1:0"]);
     const answer = await fetch(`${url}/v1/accounts`);
     expect(z.object({ data: z.array(z.unknown()) }).parse(await answer.json()).data).toHaveLength(3);
     // An event stream and an idle connection stay open: neither may hold the program up.
     const events = await fetch(`${url}/api/events`);
-    const asked = performance.now();
-    run.child.kill("SIGTERM");
-    expect((await run.ended).code).toBe(0);
-    expect(performance.now() - asked).toBeLessThan(3000);
+    expect((await stop()).ms).toBeLessThan(3000);
     await events.body?.cancel().catch(() => undefined);
   });
 
@@ -55,7 +40,7 @@ describe("duckmirror serve", () => {
   test("asks for the key of its file and never shows it", async () => {
     const file = join(tempFolder(), "key");
     writeFileSync(file, `${KEY}\n`, { mode: 0o600 });
-    const { run, url } = await serve(["--listen", "127.0.0.1:0"], { DUCKMIRROR_SERVER_KEY_FILE: file });
+    const { url, ...run } = await serve(["--listen", "127.0.0.1:0"], { DUCKMIRROR_SERVER_KEY_FILE: file });
     expect((await fetch(`${url}/v1/accounts`)).status).toBe(401);
     expect((await fetch(`${url}/v1/accounts`, { headers: { authorization: `Bearer ${KEY}` } })).status).toBe(200);
     run.child.kill("SIGINT");
@@ -79,15 +64,14 @@ describe("duckmirror serve", () => {
     expect(JSON.stringify(listed.answer)).not.toContain(text.slice(3));
     expect(await key("add", "grafana", "--role", "read")).toEqual({ code: 2, answer: "USAGE" });
     expect(await key("add", "x", "--role", "admin")).toEqual({ code: 2, answer: "USAGE" });
-    const run = startBuilt(["serve", "--json", "--data-dir", folder, "--listen", "0.0.0.0:0"], {});
-    const url = (await addressOf(run)).replace("0.0.0.0", "127.0.0.1");
+    const run = await startServing(["serve", "--json", "--data-dir", folder, "--listen", "0.0.0.0:0"], {});
+    const url = run.url.replace("0.0.0.0", "127.0.0.1");
     const ask = async (path: string) =>
       (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${text}` } })).status;
     expect([await ask("/metrics"), await ask("/v1/accounts")]).toEqual([200, 403]);
     expect((await key("revoke", "grafana")).answer).toEqual({ name: "grafana", revoked: true });
     expect(await ask("/metrics")).toBe(401);
-    run.child.kill("SIGTERM");
-    expect((await run.ended).code).toBe(0);
+    await run.stop();
   });
 
   test("with require_key it makes a key of its own, keeps it 0600, and prints its file, as no terminal reads it", async () => {
@@ -97,16 +81,13 @@ describe("duckmirror serve", () => {
     const place = z.object({ key_file: z.string() });
     const keys: string[] = [];
     for (let start = 0; start < 2; start++) {
-      const run = startBuilt(argv, env);
-      const url = await addressOf(run);
+      const { url, ...run } = await startServing(argv, env);
       keys.push(readFileSync(place.parse(JSON.parse(run.out())).key_file, "utf8").trim());
       expect(run.out()).not.toContain(keys[0]);
       expect((await fetch(`${url}/v1/accounts`)).status).toBe(401);
       const answer = await fetch(`${url}/api/profiles`, { headers: { authorization: `Bearer ${keys[0]}` } });
       expect(answer.status).toBe(200);
-      run.child.kill("SIGTERM");
-      const { code, err } = await run.ended;
-      expect(code).toBe(0);
+      const { err } = await run.stop();
       expect(err).not.toContain(keys[0]);
     }
     expect(keys[1]).toBe(keys[0]);
@@ -116,8 +97,7 @@ describe("duckmirror serve", () => {
   test("shows every profile of the configuration, and is ready when each has its snapshot", async () => {
     const file = join(tempFolder(), "duckmirror.yaml");
     writeFileSync(file, `profiles:\n  north:\n    data_dir: ${dataDir}\n  south:\n    data_dir: ${tempFolder()}\n`);
-    const run = startBuilt(["serve", "--json", "--config", file, "--listen", "127.0.0.1:0"], {});
-    const url = await addressOf(run);
+    const { url, stop } = await startServing(["serve", "--json", "--config", file, "--listen", "127.0.0.1:0"], {});
     const names = z.object({ profiles: z.array(z.object({ name: z.string(), published: z.boolean() })) });
     expect(names.parse(await (await fetch(`${url}/api/profiles`)).json()).profiles).toEqual([
       { name: "north", published: true },
@@ -126,8 +106,7 @@ describe("duckmirror serve", () => {
     expect((await fetch(`${url}/profiles/north/v1/accounts`)).status).toBe(200);
     expect((await fetch(`${url}/profiles/south/v1/accounts`)).status).toBe(503);
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
-    run.child.kill("SIGTERM");
-    expect((await run.ended).code).toBe(0);
+    await stop();
   });
 
   test("a taken port is a clear error", async () => {

@@ -1,18 +1,16 @@
 // Traces across processes: the caller and the worker, in one trace.
+
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { forFile } from "../support/for-file.ts";
 import { type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { startRedis } from "../support/redis.ts";
-import { runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
+import { runBuilt, startServing, syncEnv } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const sandbox = await forFile(startSandbox({ seed: 43, accounts: 3, plan: "enterprise", maxPerPage: 50, threads: 1 }));
 const redis = await forFile(startRedis());
 const receiver = await forFile(startOtlpReceiver());
-
-const readySchema = z.object({ url: z.string() });
 
 /** How long the last export took, as the worker's metrics tell it. */
 const exportSeconds = async (url: string): Promise<number> => {
@@ -56,9 +54,7 @@ test.each(["without Redis", "with Redis"])(
       TRACEPARENT: "not for a worker",
       ...(how === "with Redis" ? { REDIS_URL: redis.url } : {}),
     };
-    const worker = startBuilt(["worker", "--listen", "127.0.0.1:0", "--json"], env);
-    await expect.poll(worker.out, { timeout: 60_000 }).toContain("\n");
-    const { url } = readySchema.parse(JSON.parse(worker.out()));
+    const { url, stop } = await startServing(["worker", "--listen", "127.0.0.1:0", "--json"], env);
     if (how === "with Redis") {
       const asked = await runBuilt(["trigger", "accounts", "--wait"], { ...env, TRACEPARENT: traceparent });
       expect(asked.code, asked.err).toBe(0);
@@ -69,8 +65,7 @@ test.each(["without Redis", "with Redis"])(
     }
     await receiver.until("job export", trace);
     expect(await exportSeconds(url)).toBeGreaterThan(0);
-    worker.child.kill("SIGTERM");
-    expect((await worker.ended).code).toBe(0);
+    await stop();
     await isOneTrace(trace, caller);
     expect(receiver.requests.map(({ body }) => body.toString("utf8")).join("\n")).not.toContain(sandbox.token);
   },

@@ -1,6 +1,8 @@
 // Statements that attack the process of a user's SQL: known faults and their kin, attempts to reach outside, and generated ones that
 // call every function of DuckDB with edge values of its types.
+
 import { DuckDBInstance } from "@duckdb/node-api";
+import { seededRandom } from "../support/chance.ts";
 
 export interface Family {
   readonly name: string;
@@ -99,17 +101,6 @@ const edgesOf = (type: string): readonly string[] => {
   return [...TEXTS, "NULL", "1", "[1]", "{'a': 1}"];
 };
 
-/** Numbers in [0, 1) by a seed (mulberry32). */
-const randomOf = (seed: number) => {
-  let state = seed >>> 0;
-  return (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-};
-
 interface Called {
   readonly name: string;
   readonly kind: string;
@@ -153,7 +144,7 @@ export const attackFamilies = async (
   { count, seed }: { readonly count: number; readonly seed: number },
 ): Promise<readonly Family[]> => {
   const functions = await everyFunction();
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const generated = Array.from({ length: count }, () => {
     const called = functions[Math.floor(random() * functions.length)];
     return called === undefined ? "SELECT 1" : callOf(called, random);

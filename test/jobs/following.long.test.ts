@@ -1,15 +1,15 @@
 // Followed companies: what a sync does with inputs that `follow` added, and what stays of those that are followed no more.
+
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eraseAsked, followingJob, followJob, unfollowJob } from "../../jobs/following.ts";
 import { planJob } from "../../jobs/plan.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { openWarehouse } from "../../src/warehouse/file/warehouse.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { createFakeService, type FakeService } from "../support/fake-service.ts";
+import { configOf } from "../support/given-config.ts";
 import { type SyncRig, startSyncRig } from "../support/sync-rig.ts";
 
 let rig: SyncRig;
@@ -22,13 +22,7 @@ afterEach(() => rig.close());
 
 const clock = systemClock;
 const config = (companies = "") =>
-  resolveConfig({
-    flags: { data_dir: rig.dataDir, companies },
-    env: {},
-    file: null,
-    cwd: rig.dataDir,
-    vocabulary: vocabulary(),
-  });
+  configOf(null, { DUCKMIRROR_DATA_DIR: rig.dataDir, DUCKMIRROR_COMPANIES: companies });
 const rowsOf = async (table: string) => (await rig.rows(`select count(*) as n from ${table}`))[0]?.n;
 
 test("a followed input is resolved by the next sync, which reads its company's lists", async () => {

@@ -11,10 +11,7 @@ import { followJob } from "../../jobs/following.ts";
 import { forgetJob } from "../../jobs/forget.ts";
 import { planJob } from "../../jobs/plan.ts";
 import { replayJob } from "../../jobs/replay.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
-import { parseConfigFile } from "../../src/core/config/config-file.ts";
 import { homeStatus } from "../../src/deliver/home/mirror-home.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { cli } from "../support/cli.ts";
@@ -151,15 +148,11 @@ test("checks run on the home's state; a query says of which time its copy is", a
 });
 
 test("profiles that share a home have each a folder in it; a profile's own address is taken as it is", () => {
-  const file = parseConfigFile(
-    `home: s3://acme/mirrors?region=eu-central-1
+  const file = `home: s3://acme/mirrors?region=eu-central-1
 profiles:
   one: {}
-  two: { home: s3://acme/elsewhere }`,
-    "/etc/duckmirror/duckmirror.yaml",
-  );
-  const homeOf = (profile: string) =>
-    resolveConfig({ flags: {}, env: {}, file, cwd: "/", vocabulary: vocabulary(), profile }).home;
+  two: { home: s3://acme/elsewhere }`;
+  const homeOf = (profile: string) => givenConfig(file, {}, profile).home;
   expect(homeOf("one")).toBe("s3://acme/mirrors/one?region=eu-central-1");
   expect(homeOf("two")).toBe("s3://acme/elsewhere");
   const alone = (home: string) => givenConfig(null, { DUCKMIRROR_HOME: home }).home;

@@ -1,17 +1,24 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+// plan in a data directory that cannot be written: it reads the snapshot, as the working file cannot be opened.
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { exportJob } from "../../jobs/export.ts";
+import { planJob, planJson } from "../../jobs/plan.ts";
 import { replayJob } from "../../jobs/replay.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { isCode } from "../../src/core/errors.ts";
+import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { makeBaseline } from "../../src/warehouse/file/baseline/baseline.ts";
+import { migrate } from "../../src/warehouse/file/migrate.ts";
 import { warehousePaths } from "../../src/warehouse/file/working-file.ts";
 import { readSnapshot } from "../../src/warehouse/read/mirror-reader.ts";
 import { readBegunAt } from "../../src/warehouse/read/read-run.ts";
 import { readParquet } from "../src/warehouse/export-set.ts";
+import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { aContact, anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
-import { configOf as givenConfig } from "../support/given-config.ts";
+import { configOf, configOf as givenConfig } from "../support/given-config.ts";
 import { startSyncRig } from "../support/sync-rig.ts";
 
 test("after a rule that excludes a field, a replay brings exports that hold it no longer", async () => {
@@ -51,4 +58,26 @@ test("a replay from a baseline begins a file of its own time, by which exports a
   const report = await replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
   expect(report.baseline).not.toBeNull();
   expect(await begun()).toBeGreaterThan(before ?? Number.POSITIVE_INFINITY);
+});
+
+const REQUEST = {};
+
+test("a directory that cannot be written is planned from its snapshot; without one the refusal stays", async () => {
+  const dataDir = tempDir();
+  const snapshot = join(dataDir, "warehouse.duckdb");
+  const database = await openDatabase(snapshot, { threads: 1 });
+  await migrate(database, 0);
+  await database.run("INSERT INTO main.accounts (id, type, _synced_at) VALUES (7, 'customer', '2026-01-01')");
+  await database.close();
+  // A file where a folder is needed refuses every user, root included.
+  mkdirSync(join(dataDir, "state"));
+  writeFileSync(join(dataDir, "state", "archive"), "");
+  const env = { DUCKMIRROR_DATA_DIR: dataDir };
+  const config = configOf(null, env);
+  const { streams } = planJson(await planJob(config, REQUEST, systemClock));
+  expect(streams.find(({ stream }) => stream === "account_insights")).toMatchObject({ due: 1 });
+  rmSync(snapshot);
+  await expect(planJob(config, REQUEST, systemClock)).rejects.toSatisfy((error) =>
+    isCode(error, "DATA_DIR_UNWRITABLE"),
+  );
 });

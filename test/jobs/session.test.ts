@@ -1,24 +1,17 @@
 // Sessions without queue and engine: which run waits for another, what is run again, and what ends a run.
+
 import { describe, expect, test } from "vitest";
 import { createManualClock, settled } from "../../bench/rates/manual-clock.ts";
 import { createSessions, type SessionAsk } from "../../jobs/session.ts";
 import type { SyncRequest } from "../../jobs/sync.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import type { StreamName } from "../../src/catalog/streams.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../src/core/errors.ts";
 import type { RunStatus, StreamStatus } from "../../src/core/report/sync-report.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
+import { configOf } from "../support/given-config.ts";
 import { aReport } from "../support/reports.ts";
 
-const configIn = (dir: string) =>
-  resolveConfig({
-    flags: { data_dir: dir },
-    env: {},
-    file: null,
-    cwd: "/",
-    vocabulary: vocabulary(),
-  });
+const configIn = (dir: string) => configOf(null, { DUCKMIRROR_DATA_DIR: dir });
 
 interface Started {
   readonly request: SyncRequest;

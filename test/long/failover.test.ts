@@ -1,5 +1,6 @@
 // Redis as operators run it: Sentinel promotes the replica in the middle of a sync, a user of its own with a password, and
 // clocks that are wrong by a day. Each trigger ends well, and the mirror is the source. Shows P36.
+
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -10,6 +11,7 @@ import { type BuiltRun, runBuilt, startBuilt, syncEnv } from "../acceptance/buil
 import { differences } from "../acceptance/compare.ts";
 import { readService } from "../acceptance/service-reader.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
+import { documentedUser } from "../support/documented-user.ts";
 import { forFile } from "../support/for-file.ts";
 import { startRedis } from "../support/redis.ts";
 import { startPromoted } from "./promoted-redis.ts";
@@ -18,8 +20,6 @@ import { logRequests } from "./service-log.ts";
 const WORLD = { seed: 63, accounts: 8, now: Date.UTC(2026, 10, 20), threads: 1, plan: "enterprise" } as const;
 const DAY_MS = 86_400_000;
 const SHIFT = fileURLToPath(new URL("./shifted-clock.mjs", import.meta.url));
-/** As docs/WORKER.md has it. */
-const USER = "on >secret ~{duckmirror}* ~duckmirror:* &* +@all -@admin -@dangerous +info".split(" ");
 
 const sandbox = await forFile(startSandbox({ ...WORLD, maxPerPage: 50, latencyMs: 40, requestsPerMinute: 1_000_000 }));
 const service = await readService(sandbox);
@@ -48,7 +48,7 @@ const endsWell = async (asked: ReturnType<typeof trigger>, dataDir: string, work
 
 test("Sentinel promotes the replica during a sync of two workers, which have a user of their own", async () => {
   const redis = await startPromoted();
-  await redis.onBoth("ACL", "SETUSER", "duckmirror", ...USER);
+  await redis.onBoth("ACL", "SETUSER", ...documentedUser("secret"));
   const dataDir = tempFolder();
   const env = envOf(`redis://duckmirror:secret@${redis.host}`, dataDir);
   const workers = [startWorker(env), startWorker(env)];

@@ -1,11 +1,12 @@
 // Five hundred organizations on one worker: one huge, one whose service hangs, one broken, one without credits. All are asked
 // for at once, and nobody waits for these four. Shows P37.
+
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type Character, startOrganizations } from "../../bench/organizations-service.ts";
-import { startBuilt } from "../acceptance/built-cli.ts";
+import { startServing } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 
@@ -53,10 +54,8 @@ const aFleet = async () => {
     ...names.map((index) => `  p${index}: { token: ${tokenOf(index)} }`),
   ];
   writeFileSync(join(dir, "duckmirror.yaml"), settings.join("\n"));
-  const worker = startBuilt(["worker", "--listen", "127.0.0.1:0", "--json", "--quiet"], {}, dir);
-  await expect.poll(() => worker.out(), { timeout: 60_000 }).toContain("\n");
-  const { url } = z.object({ url: z.string() }).parse(JSON.parse(worker.out()));
-  return { service, worker, url };
+  const worker = await startServing(["worker", "--listen", "127.0.0.1:0", "--json", "--quiet"], {}, dir);
+  return { service, worker, url: worker.url };
 };
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;

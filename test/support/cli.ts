@@ -135,3 +135,25 @@ export const aContactsMirror = async (
   if (code !== 0) throw new Error(err);
   return place;
 };
+
+/** A command that goes on until it is stopped, at the latest when the test ends. */
+export const startCli = (argv: readonly string[], setup: CliSetup = {}) => {
+  const stopping = new AbortController();
+  const said = { out: "", err: "" };
+  const ended = cli(argv, {
+    ...setup,
+    signal: stopping.signal,
+    onOut: (text) => {
+      said.out = text;
+    },
+    onErr: (text) => {
+      said.err = text;
+    },
+  });
+  const stop = () => {
+    stopping.abort();
+    return ended;
+  };
+  afterTest(stop);
+  return { said, ended, stop };
+};

@@ -1,4 +1,5 @@
 // Replays a mirror, and compares what comes of it with the mirror that was.
+
 import { rmSync } from "node:fs";
 import { expect } from "vitest";
 import { replayJob } from "../../jobs/replay.ts";

@@ -1,8 +1,8 @@
 // The built program as a server under attack, and what must hold of it meanwhile.
+
 import { existsSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
-import { z } from "zod";
-import { type BuiltRun, startBuilt } from "../../acceptance/built-cli.ts";
+import { type BuiltRun, startServing } from "../../acceptance/built-cli.ts";
 import { HOST } from "./raw-request.ts";
 
 /** Longest that another request may take during an attack, on a busy machine; what freezes a server lasts for 30 s. */
@@ -18,12 +18,7 @@ export interface Attacked {
 
 /** The built program serving the mirror on a free port. */
 export const serving = async (dataDir: string, env: Readonly<Record<string, string>>): Promise<Attacked> => {
-  const run = startBuilt(["serve", "--json", "--data-dir", dataDir, "--listen", `${HOST}:0`], env);
-  await new Promise<void>((resolve, reject) => {
-    run.child.stdout.on("data", () => run.out().includes("\n") && resolve());
-    void run.ended.then(({ err }) => reject(new Error(err)));
-  });
-  const { url } = z.object({ url: z.string() }).parse(JSON.parse(run.out()));
+  const { url, ...run } = await startServing(["serve", "--json", "--data-dir", dataDir, "--listen", `${HOST}:0`], env);
   return { run, url, port: Number(new URL(url).port) };
 };
 

@@ -1,11 +1,11 @@
 // Pipes that somebody planted, and holds open without a byte: SIGTERM ends a worker and a command all the same.
+
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, mkdirSync, openSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { z } from "zod";
 import { startSandbox } from "../../../src/sandbox/sandbox.ts";
-import { type BuiltRun, runBuilt, startBuilt, syncEnv, syncWell } from "../../acceptance/built-cli.ts";
+import { type BuiltRun, runBuilt, startBuilt, startServing, syncEnv, syncWell } from "../../acceptance/built-cli.ts";
 import { tempFolder } from "../../acceptance/temp-folder.ts";
 import { forFile } from "../../support/for-file.ts";
 import { startRedis } from "../../support/redis.ts";
@@ -53,11 +53,9 @@ test.each(["sync", "worker"])("a pipe as duckmirror.yaml refuses %s at once", as
 test("SIGTERM ends a worker whose state files have become pipes, and its sync", async () => {
   const dataDir = tempFolder();
   await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
-  const worker = startBuilt(["worker", "--listen", "127.0.0.1:0", "--json"], envOf(dataDir));
-  await expect.poll(() => worker.out().includes("\n") || worker.child.exitCode !== null).toBe(true);
-  const { url } = z.object({ url: z.string() }).parse(JSON.parse(worker.out()));
+  const worker = await startServing(["worker", "--listen", "127.0.0.1:0", "--json"], envOf(dataDir));
   for (const name of STATE_FILES) plantPipe(join(dataDir, "state", name));
-  await runBuilt(["trigger", "--json"], { ...envOf(tempFolder()), DUCKMIRROR_LISTEN: new URL(url).host });
+  await runBuilt(["trigger", "--json"], { ...envOf(tempFolder()), DUCKMIRROR_LISTEN: new URL(worker.url).host });
   expect(await stopped(worker)).toBeLessThan(MOST_STOP_MS);
 });
 

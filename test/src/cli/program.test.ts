@@ -1,11 +1,16 @@
-// The shell around the commands: help, mistyped words, exit codes, where things are written.
-import { existsSync, readdirSync } from "node:fs";
+// The program without a command's work: help, usage errors, completion, and the compile cache.
+
+import { execFile, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../src/catalog/streams.ts";
 import { durationOf, wholeOf } from "../../../src/cli/command.ts";
 import { COMMAND_GROUPS, COMMANDS } from "../../../src/cli/command-table.ts";
 import { refuseMissingValues } from "../../../src/cli/program.ts";
+import { compilerFlags } from "../../../src/cli/recorded-job.ts";
 import { readMigrations } from "../../../src/warehouse/duckdb/sql-files.ts";
 import { aFolder, cli } from "../../support/cli.ts";
 
@@ -202,4 +207,63 @@ test("advice is for people: with --quiet or --json there is none", async () => {
   );
   expect(shown?.err).toContain("sync");
   expect(silent.map(({ err }) => err)).toEqual(["", ""]);
+});
+
+const run = promisify(execFile);
+
+/** What bash offers for a line; the last word is the one being typed. */
+const offered = async (script: string, ...words: readonly string[]): Promise<readonly string[]> => {
+  const file = join(aFolder(), "completion.sh");
+  writeFileSync(file, script);
+  const line = words.map((word) => `'${word}'`).join(" ");
+  const program = `source ${file}; COMP_WORDS=(duckmirror ${line}); COMP_CWORD=${words.length}; _duckmirror; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout } = await run("bash", ["--norc", "-c", program]);
+  return stdout.split("\n").filter((word) => word !== "");
+};
+
+test("bash completes commands, options, their choices, and streams", async () => {
+  const { code, out } = await cli(["completion", "bash"]);
+  expect(code).toBe(0);
+  expect(await offered(out, "")).toEqual(expect.arrayContaining(COMMANDS.map(({ name }) => name)));
+  expect(await offered(out, "sy")).toEqual(["sync"]);
+  expect(await offered(out, "sync", "--max-")).toEqual(["--max-credits", "--max-duration"]);
+  expect(await offered(out, "sync", "")).toEqual(expect.arrayContaining([...STREAM_NAMES, "--full"]));
+  expect(await offered(out, "sync", "accounts", "sign")).toEqual(["signals", "signal_counts"]);
+  expect(await offered(out, "status", "--log-format", "")).toEqual(["pretty", "json"]);
+  expect(await offered(out, "--quiet", "sync", "--fu")).toEqual(["--full"]);
+});
+
+test("--json prints the script as a value", async () => {
+  const { out } = await cli(["completion", "fish"]);
+  const { code, out: json } = await cli(["completion", "fish", "--json"]);
+  expect(code).toBe(0);
+  expect(JSON.parse(json)).toEqual({ shell: "fish", script: out });
+});
+
+test.each(["zsh", "fish"])("the script for %s names every command", async (shell) => {
+  const { code, out } = await cli(["completion", shell]);
+  expect(code).toBe(0);
+  for (const { name } of COMMANDS) expect(out).toMatch(new RegExp(`\\b${name}\\b`));
+});
+
+test("another shell is a usage error that names those there are", async () => {
+  const { code, err } = await cli(["completion", "tcsh"]);
+  expect([code, err]).toEqual([2, expect.stringContaining("bash, zsh, fish")]);
+});
+
+const complaint = (flags: readonly string[]): string => {
+  const code = flags.map((flag) => `require("node:v8").setFlagsFromString("${flag}");`).join("");
+  return spawnSync(process.execPath, ["-e", code], { encoding: "utf8" }).stderr;
+};
+
+test("this V8 knows the flags, and complains about the name of other versions", () => {
+  expect(complaint(compilerFlags(process.versions.v8))).toBe("");
+  const [other = ""] = compilerFlags(Number.parseInt(process.versions.v8, 10) < 12 ? "12.4.254" : "11.3.244");
+  expect(complaint([other])).toContain(`unrecognized flag ${other}`);
+});
+
+test("V8 from 12 on has another name for the first", () => {
+  expect(compilerFlags("11.3.244.8-node.33")[0]).toMatch(/^--interrupt-budget=\d+$/);
+  expect(compilerFlags("12.4.254.21-node.33")[0]).toMatch(/^--invocation-count-for-turbofan=\d+$/);
+  expect(compilerFlags("14.6.202.34-node.34")[0]).toMatch(/^--invocation-count-for-turbofan=\d+$/);
 });

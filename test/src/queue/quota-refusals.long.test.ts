@@ -1,40 +1,21 @@
 // Credits gone, in every way the worker runs: the sync ends at once with the budget's code, the ones after it do too, and
 // credits that are bought are used by the next one. A refusal for want of credits is no rate: it holds nobody up. Shows P15.
+
 import { expect, test } from "vitest";
-import type { Config } from "../../../src/core/config/config.ts";
-import type { RunningWorker } from "../../../src/queue/asking/asks.ts";
+import type { Triggers } from "../../../src/queue/asking/asks.ts";
 import type { FakeAnswer } from "../../support/fake-service.ts";
-import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, reached } from "./worker-rig.ts";
+import { aWorkerOf, synced, WAYS } from "./worker-rig.ts";
 
 interface End {
   readonly state: string;
   readonly code: string | undefined;
-  readonly message: string | undefined;
 }
 
-/** Runs one sync after the other, in one of the ways there are. */
-type Setup = (config: (env?: Record<string, string>) => Promise<Config>) => Promise<() => Promise<End>>;
-
-const triggered = (worker: Pick<RunningWorker, "triggers">) => async (): Promise<End> => {
-  const { runId, joined } = await worker.triggers.start(anAsk());
-  expect(joined).toBe(false);
-  const { state, error } = await reached(worker.triggers, runId);
-  return { state, code: error?.code, message: error?.message };
+/** Runs one sync after the other. */
+const syncing = (triggers: Triggers) => async (): Promise<End> => {
+  const { state, error } = await synced(triggers);
+  return { state, code: error?.code };
 };
-
-const inProcess: Setup = async (config) => {
-  return triggered(aLocalWorker([await config()]));
-};
-
-const onBullmq: Setup = async (config) => {
-  const redis = await aRedis();
-  return triggered(await aWorker(redis, [await config({ REDIS_URL: redis.url })]));
-};
-
-const SETUPS: readonly (readonly [string, Setup])[] = [
-  ["in one process", inProcess],
-  ["on BullMQ", onBullmq],
-];
 
 const refused = (status: number, headers: Record<string, string> = {}): FakeAnswer => ({
   status,
@@ -55,13 +36,13 @@ const REFUSALS: readonly (readonly [string, () => FakeAnswer])[] = [
 
 const MOST_IN_FLIGHT = 4;
 
-for (const [way, setup] of SETUPS) {
+for (const way of WAYS) {
   for (const [refusal, answer] of REFUSALS) {
     test(`${way}, ${refusal}: each sync ends at once with the budget's code, and the one after the purchase is done`, async () => {
-      const org = await anOrg();
+      const env = { DUCKMIRROR_CONCURRENCY: String(MOST_IN_FLIGHT) };
+      const { org, asking } = await aWorkerOf(way, { env });
       const { service } = org;
-      const config = async (env = {}) => org.config(null, { DUCKMIRROR_CONCURRENCY: String(MOST_IN_FLIGHT), ...env });
-      const sync = await setup(config);
+      const sync = syncing(asking);
       let spent = false;
       service.options = { ...service.options, before: ({ number }) => (spent || number > 6 ? answer() : undefined) };
 
@@ -83,9 +64,9 @@ for (const [way, setup] of SETUPS) {
   }
 
   test(`${way}: figures of zero from an earlier sync refuse nothing; bought credits are used at once`, async () => {
-    const org = await anOrg();
+    const { org, asking } = await aWorkerOf(way);
     const { service } = org;
-    const sync = await setup(async (env = {}) => org.config(null, env));
+    const sync = syncing(asking);
     service.options = { maxPerPage: 25, credits: 5 };
     const first = await sync();
     expect([first.state, first.code]).toEqual(["stopped", "QUOTA_SPENT"]);

@@ -1,6 +1,6 @@
 // Redis goes away, forgets, fills up, falters or is replaced: DuckDB holds the truth, and the next sync is complete.
+// Redis with a user of its own for duckmirror, with the rights that docs/WORKER.md gives it and no others.
 import { createServer, connect as dial, type Socket } from "node:net";
-import { Redis } from "ioredis";
 import { expect, test, vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
@@ -9,8 +9,10 @@ import { engineRunner } from "../../../src/queue/worker/run-engine.ts";
 import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
 import { afterTest } from "../../support/after-test.ts";
+import { documentedUser } from "../../support/documented-user.ts";
 import { aReport } from "../../support/reports.ts";
 import {
+  aClient,
   aDataDir,
   aFleet,
   anAsk,
@@ -19,6 +21,8 @@ import {
   aWorker,
   type Organization,
   reached,
+  someTriggers,
+  synced,
   type WorkerRig,
 } from "./worker-rig.ts";
 
@@ -131,8 +135,7 @@ test("the primary dies and its replica is promoted under the same address", asyn
   const address = server.address();
   if (address === null || typeof address === "string") throw new TypeError("no port");
   const { org, worker, release } = await underWay({ url: `redis://127.0.0.1:${address.port}` });
-  const admin = new Redis(replica.url);
-  afterTest(async () => admin.disconnect());
+  const admin = aClient(replica);
   await vi.waitFor(async () => expect(await admin.info("replication")).toContain("master_link_status:up"), {
     timeout: 120_000,
   });
@@ -147,8 +150,7 @@ test("the primary dies and its replica is promoted under the same address", asyn
 test("Redis is full: asking says so, and the next sync after there is room is complete", async () => {
   const { redis, org, profiles } = await aFleet();
   const worker = await aWorker(redis, profiles);
-  const admin = new Redis(redis.url);
-  afterTest(async () => admin.disconnect());
+  const admin = aClient(redis);
   await admin.config("SET", "maxmemory", "1");
   await expect(worker.triggers.start(anAsk())).rejects.toMatchObject({ code: "REDIS_FULL" });
   await admin.config("SET", "maxmemory", "0");
@@ -157,8 +159,7 @@ test("Redis is full: asking says so, and the next sync after there is room is co
 
 test("a worker does not start on a Redis that is full, or that may evict", async () => {
   const { redis, profiles } = await aFleet();
-  const admin = new Redis(redis.url);
-  afterTest(async () => admin.disconnect());
+  const admin = aClient(redis);
   await admin.config("SET", "maxmemory", "1");
   await expect(aWorker(redis, profiles)).rejects.toMatchObject({ code: "REDIS_FULL", exitCode: 5 });
   await admin.config("SET", "maxmemory", "20mb");
@@ -169,8 +170,7 @@ test("a worker does not start on a Redis that is full, or that may evict", async
 test("a Redis that is set to evict while the worker runs is complained about", async () => {
   const { redis, profiles } = await aFleet();
   const { logged } = await aWorker(redis, profiles);
-  const admin = new Redis(redis.url);
-  afterTest(async () => admin.disconnect());
+  const admin = aClient(redis);
   await admin.config("SET", "maxmemory-policy", "allkeys-lru");
   const complaints = () => logged.filter((line) => line.includes("its maxmemory-policy is allkeys-lru"));
   await expect.poll(complaints, { timeout: 30_000 }).toHaveLength(1);
@@ -179,8 +179,7 @@ test("a Redis that is set to evict while the worker runs is complained about", a
 test("a Redis that becomes a replica while the worker runs is named, and so is its return", async () => {
   const { redis, org, profiles } = await aFleet();
   const worker = await aWorker(redis, profiles);
-  const admin = new Redis(redis.url);
-  afterTest(async () => admin.disconnect());
+  const admin = aClient(redis);
   await admin.replicaof("127.0.0.1", 1);
   const told = () => worker.logged.filter((line) => line.includes("REDIS_REPLICA: Redis at 127.0.0.1"));
   await expect.poll(told, { timeout: 30_000 }).toHaveLength(1);
@@ -197,4 +196,31 @@ test("a worker stops in time while Redis is away", async () => {
   const startedAt = performance.now();
   await worker.stop();
   expect(performance.now() - startedAt).toBeLessThan(4_000);
+});
+
+const PASSWORD = "a-password-of-its-own";
+/** A Redis that nobody enters without a password, and the address with the user of the documents. */
+const guarded = async () => {
+  const redis = await aRedis({ password: "the-administrator's" });
+  const admin = aClient(redis);
+  await admin.acl("SETUSER", ...documentedUser(PASSWORD));
+  return { url: `redis://duckmirror:${PASSWORD}@127.0.0.1:${redis.port}`, admin };
+};
+
+test("a worker and its triggers work with the rights of the documents", async () => {
+  const redis = await guarded();
+  const org = await anOrg();
+  const profiles = [org.config(redis, { DUCKMIRROR_SCHEDULE: "0 0 1 1 *" })];
+  const { triggers } = await someTriggers(redis, profiles);
+  const { logged } = await aWorker(redis, profiles);
+  expect((await synced(triggers)).state).toBe("done");
+  expect([...logged, ...JSON.stringify(await redis.admin.acl("LOG"))].join("")).not.toMatch(/NOPERM|"command"/);
+});
+
+test("the user reaches no other key and changes no setting", async () => {
+  const redis = await guarded();
+  const user = aClient(redis);
+  await expect(user.get("somebody's")).rejects.toThrow(/NOPERM/);
+  await expect(user.config("SET", "maxmemory-policy", "allkeys-lru")).rejects.toThrow(/NOPERM/);
+  await expect(user.acl("LIST")).rejects.toThrow(/NOPERM/);
 });

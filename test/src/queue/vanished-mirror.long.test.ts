@@ -1,5 +1,6 @@
 // A worker whose mirror vanishes (deleted, or its volume unmounted), or whose files are struck during a run: what it
 // reports, and that it pays for nothing again by itself. Shows P40.
+
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,7 +13,7 @@ import { engineRunner } from "../../../src/queue/worker/run-engine.ts";
 import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
 import { createSeenMirrors } from "../../../src/warehouse/file/empty-mirror.ts";
 import { afterTest } from "../../support/after-test.ts";
-import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, type Organization, reached } from "./worker-rig.ts";
+import { aLocalWorker, anOrg, aRedis, aWorker, type Organization, synced } from "./worker-rig.ts";
 
 const engine = () => ({
   clock: systemClock,
@@ -36,9 +37,6 @@ const WORKERS: readonly (readonly [string, (org: Organization) => Promise<Trigge
   ],
 ];
 
-const syncNow = async (triggers: Triggers, more: Parameters<typeof anAsk>[0] = {}) =>
-  reached(triggers, (await triggers.start(anAsk(more))).runId);
-
 const reportOf = ({ report }: AskedSync) => syncReportSchema.parse(report);
 
 /** Does `strike` at a request of the next sync. */
@@ -56,18 +54,18 @@ const strikeAt = (org: Organization, request: number, strike: () => void): void 
 test.each(WORKERS)("a mirror that vanished between two syncs is not made anew, %s", async (_, start) => {
   const org = await anOrg();
   const triggers = await start(org);
-  expect((await syncNow(triggers)).state).toBe("done");
+  expect((await synced(triggers)).state).toBe("done");
   const asked = org.service.log.length;
   const away = `${org.dataDir}-away`;
   renameSync(org.dataDir, away);
   for (let times = 0; times < 2; times++) {
-    expect(await syncNow(triggers)).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
+    expect(await synced(triggers)).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
   }
   expect(org.service.log).toHaveLength(asked);
   expect(existsSync(join(org.dataDir, "state", "working.duckdb"))).toBe(false);
   rmSync(org.dataDir, { recursive: true, force: true });
   renameSync(away, org.dataDir);
-  expect(await syncNow(triggers)).toMatchObject({ state: "done", report: { mode: "incremental" } });
+  expect(await synced(triggers)).toMatchObject({ state: "done", report: { mode: "incremental" } });
 });
 
 test.each(WORKERS)(
@@ -75,16 +73,16 @@ test.each(WORKERS)(
   async (_, start) => {
     const org = await anOrg();
     const triggers = await start(org);
-    expect((await syncNow(triggers)).state).toBe("done");
+    expect((await synced(triggers)).state).toBe("done");
     const asked = org.service.log.length;
     const away = `${org.dataDir}-away`;
     afterTest(async () => rmSync(away, { recursive: true, force: true }));
     strikeAt(org, 5, () => renameSync(org.dataDir, away));
-    const ended = await syncNow(triggers, { full: true });
+    const ended = await synced(triggers, { full: true });
     expect(ended).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
     expect(reportOf(ended).requests).toBe(org.service.log.length - asked);
     const sent = org.service.log.length;
-    expect(await syncNow(triggers)).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
+    expect(await synced(triggers)).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
     expect(org.service.log).toHaveLength(sent);
   },
 );
@@ -92,10 +90,10 @@ test.each(WORKERS)(
 test.each(WORKERS)("a sync that a fault of its files ends reports what was sent, %s", async (_, start) => {
   const org = await anOrg();
   const triggers = await start(org);
-  expect((await syncNow(triggers)).state).toBe("done");
+  expect((await synced(triggers)).state).toBe("done");
   const asked = { requests: org.service.log.length, credits: org.service.spent() };
   strikeAt(org, 5, () => rmSync(join(org.dataDir, "state", "working.duckdb")));
-  const ended = await syncNow(triggers, { full: true });
+  const ended = await synced(triggers, { full: true });
   expect(ended).toMatchObject({ state: "failed", error: { code: "WAREHOUSE_CORRUPT" }, report: { status: "failed" } });
   expect(reportOf(ended).requests).toBe(org.service.log.length - asked.requests);
   expect(reportOf(ended).credits.spent).toBe(org.service.spent() - asked.credits);

@@ -1,8 +1,9 @@
 // Workers with a Redis of their own and a fake service, in one process; everything is gone after the test.
+
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Redis } from "ioredis";
+import { Redis } from "ioredis";
 import { vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { Config } from "../../../src/core/config/config.ts";
@@ -19,6 +20,7 @@ import type { WorkerDeps } from "../../../src/queue/worker/open-worker.ts";
 import { startWorker } from "../../../src/queue/worker/redis-worker.ts";
 import { engineRunner, engineVerifier } from "../../../src/queue/worker/run-engine.ts";
 import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
+import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
@@ -27,6 +29,10 @@ import { createFakeService, type FakeService } from "../../support/fake-service.
 import { configOf } from "../../support/given-config.ts";
 import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
 import { type RedisOptions, startRedis, type TestRedis } from "../../support/redis.ts";
+import { aReport } from "../../support/reports.ts";
+import { anAsk } from "./asking/an-ask.ts";
+
+export { anAsk };
 
 export const aDataDir = async (): Promise<string> => {
   const dir = await mkdtemp(join(tmpdir(), "duckmirror-worker-"));
@@ -39,6 +45,13 @@ export const aRedis = async (options: RedisOptions = {}): Promise<TestRedis> => 
   const redis = await startRedis(options);
   afterTest(() => redis.discard());
   return redis;
+};
+
+/** A connection for what only the test does there. */
+export const aClient = ({ url }: { readonly url: string }): Redis => {
+  const client = new Redis(url, { maxRetriesPerRequest: null });
+  afterTest(() => client.disconnect());
+  return client;
 };
 
 export interface Organization {
@@ -199,16 +212,53 @@ export const aLocalWorker = (
   return { ...worker, logged, events };
 };
 
+/** Both kinds of worker. */
+export const WAYS = ["without Redis", "with Redis"] as const;
+
+/** An organization with a worker of that kind; `asking`: triggers of another process where there can be one. */
+export const aWorkerOf = async (
+  way: (typeof WAYS)[number],
+  {
+    env = {},
+    accounts = 3,
+    ...choice
+  }: Pick<WorkerChoice, "onRun"> & { env?: Record<string, string>; accounts?: number } = {},
+) => {
+  const org = await anOrg("default", accounts);
+  if (way === "without Redis") {
+    const worker = aLocalWorker([org.config(null, env)], choice);
+    return { org, worker, asking: worker.triggers };
+  }
+  const redis = await aRedis();
+  const profiles = [org.config(redis, env)];
+  const worker = await aWorker(redis, profiles, choice);
+  return { org, worker, asking: (await someTriggers(redis, profiles)).triggers };
+};
+
+/** What a test opens, at the latest when it ends. */
+export const aGate = () => {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  afterTest(() => open());
+  return { gate, open: () => open() };
+};
+
+/** An engine that only notes profile and streams of its runs; each ends when `gate` opens. */
+export const aNotingEngine = (notes: string[], gate: Promise<void> = Promise.resolve()) => ({
+  run:
+    () =>
+    async (config: Pick<Config, "profile">, { streams }: { readonly streams: readonly string[] }) => {
+      notes.push([`${config.profile}:`, ...streams].join(" "));
+      await gate;
+      const result: SyncResult = { report: aReport({ streams }), error: null };
+      return result;
+    },
+});
+
 /** What a payload of the next version says of itself. */
 export const NEWER = { v: WRITTEN.v + 1, since: WRITTEN.v + 1 };
-
-export const anAsk = (more: Partial<SyncAsk> = {}): SyncAsk => ({
-  streams: [],
-  full: false,
-  profile: null,
-  idempotencyKey: null,
-  ...more,
-});
 
 /** The sync once it is in one of these states; by default once it has ended. */
 export const reached = (
@@ -224,3 +274,7 @@ export const reached = (
     },
     { timeout: 120_000, interval: 25 },
   );
+
+/** A sync that was asked for, once it has ended. */
+export const synced = async (triggers: Triggers, more: Partial<SyncAsk> = {}): Promise<AskedSync> =>
+  reached(triggers, (await triggers.start(anAsk(more))).runId);

@@ -1,10 +1,8 @@
 // Levels of a worker's log: faults that it survives are warnings of one line each; an error needs a person.
+
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { DuckmirrorError, type ErrorCode } from "../../../../src/core/errors.ts";
-import { levelOf, levelOfCode } from "../../../../src/core/report/problem.ts";
-import { afterTest } from "../../../support/after-test.ts";
-import { cli } from "../../../support/cli.ts";
+import { startCli } from "../../../support/cli.ts";
 import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
 
 const PATIENCE = { timeout: 60_000 };
@@ -27,28 +25,18 @@ test("a worker that loses and finds Redis, and whose service refuses a page, log
     DUCKMIRROR_LOG_FORMAT: "json",
     REDIS_URL: redis.url,
   };
-  const stop = new AbortController();
-  let err = "";
-  const onErr = (text: string) => {
-    err = text;
-  };
-  const ended = cli(["worker", "--listen", "127.0.0.1:0"], { env, signal: stop.signal, onErr });
-  afterTest(async () => {
-    stop.abort();
-    await ended;
-  });
-  await expect.poll(() => err, PATIENCE).toContain("worker ready");
+  const { said, stop } = startCli(["worker", "--listen", "127.0.0.1:0"], { env });
+  await expect.poll(() => said.err, PATIENCE).toContain("worker ready");
   const release = org.hold();
   const { triggers } = await someTriggers(redis, [config]);
   await triggers.start(anAsk({ streams: ["accounts"] }));
-  await expect.poll(() => err, PATIENCE).toContain("sync started");
+  await expect.poll(() => said.err, PATIENCE).toContain("sync started");
   await redis.restart();
   release();
-  await expect.poll(() => err, PATIENCE).toMatch(/Redis at 127.0.0.1:\d+ does not answer: /);
-  await expect.poll(() => err, PATIENCE).toMatch(/Redis at 127.0.0.1:\d+ answers again/);
-  await expect.poll(() => err, PATIENCE).toContain("published");
-  stop.abort();
-  await ended;
+  await expect.poll(() => said.err, PATIENCE).toMatch(/Redis at 127.0.0.1:\d+ does not answer: /);
+  await expect.poll(() => said.err, PATIENCE).toMatch(/Redis at 127.0.0.1:\d+ answers again/);
+  await expect.poll(() => said.err, PATIENCE).toContain("published");
+  const { err } = await stop();
   const lines = err
     .trim()
     .split("\n")
@@ -103,15 +91,3 @@ for (const way of ["in one process", "on BullMQ"] as const) {
     expect(await endOf()).toMatch(/^error .*: failed, .*\. CREDENTIALS_REFUSED: .* Check that the token is current/);
   });
 }
-
-test("what the next sync mends is a warning, everything else an error", () => {
-  const levels = (codes: readonly ErrorCode[]) => codes.map((code) => levelOf(new DuckmirrorError(code)));
-  expect(levels(["REQUEST_FAILED", "REDIS_UNAVAILABLE", "STREAMS_FAILED", "QUOTA_SPENT"])).toEqual(
-    Array(4).fill("warn"),
-  );
-  expect(levels(["CREDENTIALS_REFUSED", "DISK_FULL", "TOKEN_FILE_UNREADABLE", "MASS_DELETE_REFUSED"])).toEqual(
-    Array(4).fill("error"),
-  );
-  expect([levelOf(new Error("a fault")), levelOfCode("")]).toEqual(["error", "error"]);
-  expect(levelOf(Object.assign(new Error("Missing lock for job"), { code: -2 }))).toBe("warn");
-});

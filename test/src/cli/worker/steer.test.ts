@@ -1,4 +1,5 @@
 // pause, resume, jobs and trigger beside a Redis: what an operator sees and does at night.
+
 import { type Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
@@ -8,7 +9,7 @@ import type { Fleet, Pause, QueueState, SeenMember } from "../../../../src/core/
 import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { PREFIX } from "../../../../src/queue/redis/queues.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { aFolder, cli } from "../../../support/cli.ts";
+import { aFolder, cli, startCli } from "../../../support/cli.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
 
@@ -196,16 +197,12 @@ test("trigger says that its profile is paused, with and without --wait, and the 
   await run("pause", "--profile", "default");
   const asked = await run("trigger", "accounts");
   expect(asked.err).toContain("waits: profile default is paused; `duckmirror resume --profile default` ends the pause");
-  let shown = "";
-  const onErr = (text: string) => {
-    shown = text;
-  };
-  const waiting = cli(["trigger", "accounts", "--wait"], { env, cwd: org.dataDir, onErr });
-  await expect.poll(() => shown, PATIENCE).toContain("is paused");
+  const waiting = startCli(["trigger", "accounts", "--wait"], { env, cwd: org.dataDir });
+  await expect.poll(() => waiting.said.err, PATIENCE).toContain("is paused");
   expect(await triggers.active()).toMatchObject([{ state: "queued", paused: true }]);
   expect((await run("jobs")).out).toContain("queued, paused");
   await run("resume", "--profile", "default");
-  const { code, err } = await waiting;
+  const { code, err } = await waiting.ended;
   expect([code, err.match(/is paused/g)?.length]).toEqual([0, 1]);
   expect((await reached(triggers, asked.out.trim())).state).toBe("done");
 });

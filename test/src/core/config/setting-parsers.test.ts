@@ -80,6 +80,9 @@ test.each([
   ["1.5", 0, 20, null],
   ["1e3", 0, 5000, null],
   ["_1", 0, 20, null],
+  ["NaN", 0, 20, null],
+  ["0x10", 0, 20, null],
+  ["٣", 0, 20, null],
   ["9007199254740993", 0, Number.MAX_SAFE_INTEGER, null],
 ])("whole number %j from %d to %d is %s", (text, least, most, value) => {
   expect(whole(text, least, most)).toBe(value);

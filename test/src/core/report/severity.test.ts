@@ -41,7 +41,10 @@ test("what a person must set right is an error", () => {
     for (const [code, level] of levelsOf(exit)) expect([code, level]).toEqual([code, "error"]);
 });
 
-test("a job that another worker has by now is a warning, any other error without a code an error", () => {
+test("what the next sync mends, and a job that another worker has by now, is a warning; what has no code an error", () => {
+  for (const code of ["REQUEST_FAILED", "REDIS_UNAVAILABLE", "STREAMS_FAILED"] as const)
+    expect([code, levelOfCode(code)]).toEqual([code, "warn"]);
+  expect([levelOfCode("MASS_DELETE_REFUSED"), levelOfCode("")]).toEqual(["error", "error"]);
   const gone = Object.assign(new Error("Missing lock"), { code: -2 });
   expect([isTakenAway(gone), levelOf(gone)]).toEqual([true, "warn"]);
   const other = Object.assign(new Error("x"), { code: -3 });

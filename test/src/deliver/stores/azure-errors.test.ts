@@ -9,9 +9,7 @@ const azureRefusal = (code: string, statusCode: number | null, message = "No.") 
 
 test.each([
   ["ContainerNotFound", 404, "DESTINATION_FAILED"],
-  ["AuthenticationFailed", 403, "DESTINATION_REFUSED"],
   ["AuthorizationPermissionMismatch", 403, "DESTINATION_REFUSED"],
-  ["NoAuthenticationInformation", 401, "DESTINATION_REFUSED"],
   ["InvalidAuthenticationInfo", 400, "DESTINATION_REFUSED"],
   ["Md5Mismatch", 400, "DESTINATION_FAILED"],
   ["LeaseIdMissing", 412, "DESTINATION_FAILED"],

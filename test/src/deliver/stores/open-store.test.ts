@@ -15,6 +15,10 @@ test("an address of Azure names a container, and in Hadoop's form its account, t
   const plain = { container: "lake-1", prefix: "a/b", account: null, endpoint: null };
   expect(parsePlace("az://lake-1/a//b/", "/x", "a")).toEqual(plain);
   expect(parsePlace("azure://lake-1/a/b", "/x", "a")).toEqual(plain);
+  expect(parsePlace("az://$web/a", "/x", "a")).toEqual({ ...plain, container: "$web", prefix: "a" });
+  expect(parsePlace("az://lake", "/x", "a")).toEqual({ ...plain, container: "lake", prefix: "" });
+  const china = { account: "acme1", endpoint: "https://acme1.blob.core.chinacloudapi.cn" };
+  expect(parsePlace("abfss://lake-1@acme1.dfs.core.chinacloudapi.cn/a/b", "/x", "a")).toEqual({ ...plain, ...china });
   const acme = { ...plain, account: "acme", endpoint: "https://acme.blob.core.windows.net" };
   expect(parsePlace("abfss://lake-1@acme.dfs.core.windows.net/a/b", "/x", "a")).toEqual(acme);
   const address = (blobs: string) => azureAddress(acme, blobs, "a/b/signals.parquet");
@@ -24,10 +28,13 @@ test("an address of Azure names a container, and in Hadoop's form its account, t
   expect(address("http://127.0.0.1:10000/acme")).toBe("az://lake-1/a/b/signals.parquet");
 });
 
-test.each([
-  ["az://Lake/set", "it names no container: write az://container/prefix"],
+test.each<readonly [string, string]>([
+  ...["Lake/set", "la", "-lake", "la--ke", "lake_1", "a".repeat(64), "", "lake@acme.example.com"].map(
+    (place): readonly [string, string] => [`az://${place}`, "it names no container: write az://container/prefix"],
+  ),
   ["az://acme.blob.core.windows.net/lake/set", "it names no container"],
   ["az://lake/set?sv=1&sig=secret", "a SAS token belongs into AZURE_STORAGE_SAS_TOKEN"],
+  ["az://lake#x", "a SAS token belongs into AZURE_STORAGE_SAS_TOKEN"],
   ["abfss://lake/set", "write abfss://container@account.dfs.core.windows.net/prefix"],
   ["https://lake.example", "write s3://bucket/prefix"],
   ["s3:///set", "names no bucket"],

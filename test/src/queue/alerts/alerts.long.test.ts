@@ -1,10 +1,11 @@
 // Alerts of a worker, with and without Redis: they follow its syncs, a receiver that is away holds up no sync and gets the
 // message later, and no address is logged.
+
 import { expect, test, vi } from "vitest";
 import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { aSignal } from "../../../support/fake-data.ts";
 import { type Answer, aReceiver, SECRET } from "../../alerts/a-receiver.ts";
-import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { aLocalWorker, anOrg, aRedis, aWorker, someTriggers, synced } from "../worker-rig.ts";
 
 const until = (met: () => void | Promise<void>) => vi.waitFor(met, { timeout: 60_000, interval: 25 });
 const to = (url: string) => ({ url, format: "slack", allow_private: true });
@@ -20,8 +21,7 @@ test("without Redis: an event follows a sync, is said once, and is sent although
   const config = org.config(null, { DUCKMIRROR_ALERTS: JSON.stringify(rules), DUCKMIRROR_MAX_AGE: "accounts=1ms" });
   const worker = aLocalWorker([config], { random: () => 0 });
   for (let sync = 0; sync < 2; sync += 1) {
-    const { runId } = await worker.triggers.start(anAsk());
-    expect((await reached(worker.triggers, runId)).state).toBe("done");
+    expect((await synced(worker.triggers)).state).toBe("done");
   }
   await until(() => expect(taken()).toHaveLength(1));
   expect(received[0]?.text).toBe(received[1]?.text);
@@ -40,8 +40,7 @@ test("with Redis: changes are sent after the sync that brought them, and what is
   const config = org.config(redis, { DUCKMIRROR_ALERTS: JSON.stringify([rule]), KEY: SECRET });
   const worker = await aWorker(redis, [config], { times: { alertCheck: 200 } });
   const sync = async () => {
-    const { runId } = await worker.triggers.start(anAsk({ full: true }));
-    expect((await reached(worker.triggers, runId)).state).toBe("done");
+    expect((await synced(worker.triggers, { full: true })).state).toBe("done");
   };
   await sync();
   const { queues } = await someTriggers(redis, [config]);

@@ -3,7 +3,7 @@ import { payloadOf } from "../../../../src/queue/asking/asks.ts";
 import { configOf } from "../../../support/given-config.ts";
 
 export const config = configOf(null, {});
-export const anAsk = (more: Partial<SyncAsk>): SyncAsk => ({
+export const anAsk = (more: Partial<SyncAsk> = {}): SyncAsk => ({
   streams: [],
   full: false,
   profile: null,

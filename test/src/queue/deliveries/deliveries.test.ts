@@ -1,5 +1,6 @@
 // Deliveries that follow syncs of a worker, with and without Redis: a destination that is away holds up no sync, is tried
 // again, and gets the newest snapshot in one step.
+
 import { expect, test, vi } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { deliveryStates } from "../../../../src/deliver/notes.ts";
@@ -7,7 +8,7 @@ import { deadLetters, retryLetter } from "../../../../src/queue/dead-letters/dea
 import { createLocalDeliveries } from "../../../../src/queue/deliveries/local.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 import { emptyCopy, mapDestination } from "../../deliver/copies.ts";
-import { aLocalWorker, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { aFleet, aLocalWorker, anAsk, anOrg, aWorker, reached, someTriggers, synced } from "../worker-rig.ts";
 
 const DESTINATIONS = { DUCKMIRROR_DESTINATIONS: '[{"name":"copy","kind":"parquet","url":"somewhere"}]' };
 const away = () => new DuckmirrorError("DESTINATION_AWAY", { name: "copy", detail: "no route" });
@@ -32,8 +33,7 @@ test("without Redis: a destination that is away is tried again, later each time,
   const { copy, state, open } = aDestination();
   const config = org.config(null, DESTINATIONS);
   const worker = aLocalWorker([config], { open });
-  const { runId } = await worker.triggers.start(anAsk());
-  expect((await reached(worker.triggers, runId)).state).toBe("done");
+  expect((await synced(worker.triggers)).state).toBe("done");
   await until(() => expect(copy.position).not.toBeNull());
   expect(copy.tables.get("accounts")?.size).toBe(3);
 
@@ -76,15 +76,12 @@ test("without Redis: a destination that is away is tried again, later each time,
 });
 
 test("with Redis: a destination that is away holds up no sync and gets the newest snapshot when it is back", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
+  const { redis, profiles } = await aFleet(DESTINATIONS);
   const { copy, state, open } = aDestination();
-  const profiles = [org.config(redis, DESTINATIONS)];
   const worker = await aWorker(redis, profiles, { open, times: { deliveryWait: 150 } });
   state.fault = away;
   for (let sync = 0; sync < 2; sync += 1) {
-    const { runId } = await worker.triggers.start(anAsk({ full: true }));
-    expect((await reached(worker.triggers, runId)).state).toBe("done");
+    expect((await synced(worker.triggers, { full: true })).state).toBe("done");
   }
   const { queues } = await someTriggers(redis, profiles);
   await until(() => expect(state.attempts).toBeGreaterThan(0));
@@ -96,10 +93,8 @@ test("with Redis: a destination that is away holds up no sync and gets the newes
 });
 
 test("with Redis: a delivery that is refused is a dead letter, which can be retried", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
+  const { redis, org, profiles } = await aFleet(DESTINATIONS);
   const { copy, state, open } = aDestination();
-  const profiles = [org.config(redis, DESTINATIONS)];
   const worker = await aWorker(redis, profiles, { open });
   state.fault = refused;
   const { runId } = await worker.triggers.start(anAsk());

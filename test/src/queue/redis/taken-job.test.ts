@@ -1,14 +1,11 @@
 // A job that a worker cannot take: left to another worker for a while, then failed.
 import { DelayedError } from "bullmq";
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { WRITTEN } from "../../../../src/queue/asking/payloads.ts";
 import { knownProfile, leaveToOthers, putOff, type Taken } from "../../../../src/queue/redis/take-jobs.ts";
 import { config } from "../asking/an-ask.ts";
 
 const NOW = 10_000_000;
 const PATIENCE_MS = 60_000;
-const _schema = z.object({ profile: z.string() });
 const clock = { now: () => NOW };
 
 /** A job of this age that was left to others for `leftMs`, and the delays that it got. */
@@ -30,7 +27,6 @@ const aJob = ({ ageMs = 0, leftMs = 0, data = {} }: { ageMs?: number; leftMs?: n
   };
   return { taken, delays };
 };
-const _newer = { ...WRITTEN, v: WRITTEN.v + 1, since: WRITTEN.v + 1, profile: "north" };
 
 test("a postponed job goes back to the queue under its lock, and its worker does nothing more", async () => {
   const { taken, delays } = aJob();

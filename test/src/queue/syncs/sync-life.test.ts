@@ -1,13 +1,14 @@
 // Thousands of histories of a sync with kills, stops, freezes, lost locks, a Redis that is away or emptied, and cancels, under
 // virtual time. Every sync that is requested ends, with one result, and it is true.
+
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
-import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { untilEnded } from "../../../../src/cli/worker/asking/await-sync.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { isCode } from "../../../../src/core/errors.ts";
 import type { AskedState, AskedSync, SyncAsk } from "../../../../src/core/report/triggers.ts";
 import { payloadOf } from "../../../../src/queue/asking/asks.ts";
+import { seededRandom } from "../../../support/chance.ts";
+import { configOf } from "../../../support/given-config.ts";
 import { SimQueue } from "./simulated-queue.ts";
 import { type SimMirror, SimWorker } from "./simulated-worker.ts";
 
@@ -16,25 +17,8 @@ const FIRST_SEED = Number(process.env.DUCKMIRROR_LIFE_SEED ?? "1");
 /** After the last fault every sync ends within this time, ms. */
 const DEADLINE_MS = 600_000;
 
-/** mulberry32 */
-const seeded = (seed: number) => {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-};
-
 const configWith = (timeout: string) =>
-  resolveConfig({
-    flags: { data_dir: "/mirror", sync_timeout: timeout },
-    env: {},
-    file: null,
-    cwd: "/",
-    vocabulary: vocabulary(),
-  });
+  configOf(null, { DUCKMIRROR_DATA_DIR: "/mirror", DUCKMIRROR_SYNC_TIMEOUT: timeout });
 /** Of every third history. */
 const SYNC_TIMEOUT_MS = 12_000;
 /** A worker that is frozen at the deadline, or has lost Redis, ends late. */
@@ -65,7 +49,7 @@ const COUNTED = {
 };
 
 const aHistory = async (seed: number) => {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const config = configWith(seed % 3 === 0 ? `${SYNC_TIMEOUT_MS}ms` : "none");
   const clock = createManualClock();
   const queue = new SimQueue(clock, random);

@@ -1,9 +1,8 @@
 // One connection of a worker breaks while the others live: the jobs it was just offered are put off, not failed.
-import { Redis } from "ioredis";
+
 import { expect, test } from "vitest";
 import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
-import { afterTest } from "../../../support/after-test.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { aClient, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
 const PATIENCE = { timeout: 120_000 };
 const BREAKS = 20;
@@ -17,8 +16,7 @@ test("a worker whose connection for questions breaks makes no dead letter of ano
 
   const own = await anOrg("own", 1);
   await aWorker(address, [own.config(address)]);
-  const killer = new Redis(address.url);
-  afterTest(async () => killer.disconnect());
+  const killer = aClient(address);
   const spared = String(await redis.client("ID"));
   /** Breaks the worker's connection; answers with whether there was one. */
   const breakOne = async (): Promise<boolean> => {

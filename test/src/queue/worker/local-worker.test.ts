@@ -31,42 +31,6 @@ test("a sync ends with the same report as with Redis", async () => {
   expect(await here.rows(tables)).toEqual(await there.rows(tables));
 });
 
-test("asks join what covers them, wait behind what does not, and a key means one sync", async () => {
-  const org = await anOrg();
-  const release = org.hold();
-  const runs: AbortSignal[] = [];
-  const { triggers } = aLocalWorker([org.config(null)], { onRun: (signal) => void runs.push(signal) });
-  const first = await triggers.start(anAsk({ streams: ["accounts", "signals"], idempotencyKey: "a" }));
-  const same = anAsk({ streams: ["signals", "accounts"], idempotencyKey: "a" });
-  expect(await triggers.start(same)).toEqual({ runId: first.runId, joined: true });
-  await reached(triggers, first.runId, ["running"]);
-  // It may have read the signals already: only a tick joins it.
-  const tick = anAsk({ streams: ["signals"], scheduled: true });
-  expect(await triggers.start(tick)).toEqual({ runId: first.runId, joined: true });
-  const second = await triggers.start(anAsk({ streams: ["contacts", "signals"] }));
-  expect(second.joined).toBe(false);
-  expect(await triggers.start(anAsk({ streams: ["signals"] }))).toEqual({ runId: second.runId, joined: true });
-  expect((await triggers.find(second.runId))?.state).toBe("queued");
-  expect((await triggers.active()).map(({ runId }) => runId)).toEqual([first.runId, second.runId]);
-  release();
-  expect((await reached(triggers, second.runId)).state).toBe("done");
-  expect(runs).toHaveLength(2);
-  expect((await triggers.find(first.runId))?.state).toBe("done");
-  expect(await triggers.find("20200101T000000Z-nobody")).toBeNull();
-  await expect(triggers.start(anAsk({ profile: "nobody" }))).rejects.toMatchObject({ code: "PROFILE_UNKNOWN" });
-});
-
-test("the same key with another extent or timeout is refused", async () => {
-  const org = await anOrg();
-  org.hold();
-  const { triggers } = aLocalWorker([org.config(null)]);
-  await triggers.start(anAsk({ streams: ["accounts"], idempotencyKey: "a" }));
-  for (const other of [{ streams: ["signals"] }, { streams: ["accounts"], timeoutMs: 60_000 }]) {
-    const again = triggers.start(anAsk({ ...other, idempotencyKey: "a" }));
-    await expect(again).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
-  }
-});
-
 test("a fault of the worker ends its sync as failed, and the next sync of the profile runs", async () => {
   const org = await anOrg();
   let faults = 0;
@@ -84,22 +48,6 @@ test("a fault of the worker ends its sync as failed, and the next sync of the pr
   const second = await triggers.start(anAsk({ streams: ["signals"] }));
   expect(await reached(triggers, first.runId)).toMatchObject({ state: "failed", error: { message: "no log" } });
   expect((await reached(triggers, second.runId)).state).toBe("done");
-});
-
-test("a sync under way is cancelled at its next checkpoint, one that waits never starts", async () => {
-  const org = await anOrg();
-  const release = org.hold();
-  const runs: AbortSignal[] = [];
-  const { triggers } = aLocalWorker([org.config(null)], { onRun: (signal) => void runs.push(signal) });
-  const first = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
-  const second = await triggers.start(anAsk({ streams: ["signals"] }));
-  await expect.poll(() => runs.length, { timeout: 120_000 }).toBe(1);
-  expect([await triggers.cancel(second.runId), await triggers.cancel(first.runId)]).toEqual([true, true]);
-  release();
-  expect((await reached(triggers, first.runId)).state).toBe("cancelled");
-  expect((await reached(triggers, second.runId)).state).toBe("cancelled");
-  expect(runs).toHaveLength(1);
-  expect(await triggers.cancel(first.runId)).toBe(false);
 });
 
 test("while another process writes, the sync waits and then runs", async () => {

@@ -191,17 +191,6 @@ describe("a real server", () => {
     }
   });
 
-  test("a cookie opens nothing after its logout", async () => {
-    const { app } = await mirror.server({ key });
-    const headers = { ...HERE, "content-type": "application/x-www-form-urlencoded" };
-    const login = await app.inject({ method: "POST", url: "/login", headers, payload: `key=${key.reveal()}` });
-    const cookie = String(login.headers["set-cookie"]).split(";")[0] ?? "";
-    const status = async () => (await app.inject({ url: "/api/profiles", headers: { ...HERE, cookie } })).statusCode;
-    expect(await status()).toBe(200);
-    await app.inject({ method: "POST", url: "/logout", headers: { ...HERE, cookie } });
-    expect(await status()).toBe(401);
-  });
-
   test.each(["1e308", "-1", "NaN", "Infinity", "8.64e15", "1.5", "0"])(
     "no moment is a fault: before=%s",
     async (before) => {

@@ -1,23 +1,16 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { followingJob, followJob, unfollowJob } from "../../../../jobs/following.ts";
-import { vocabulary } from "../../../../src/catalog/field-rules.ts";
 import { systemClock as clock } from "../../../../src/core/clock.ts";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
 import { createServer } from "../../../../src/server/app.ts";
 import { forFile } from "../../../support/for-file.ts";
+import { configOf } from "../../../support/given-config.ts";
 import { serving } from "../../../support/served.ts";
 import { dirForFile } from "../../warehouse/temp-dir.ts";
 import { HERE } from "../served-mirror.ts";
 
 const dataDir = dirForFile();
-const config = resolveConfig({
-  flags: { data_dir: dataDir, companies: "fixed.example" },
-  env: {},
-  file: null,
-  cwd: dataDir,
-  vocabulary: vocabulary(),
-});
+const config = configOf(null, { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_COMPANIES: "fixed.example" });
 const profile = { snapshot: join(dataDir, "warehouse.duckdb"), ratePerMinute: null };
 const server = await forFile(
   createServer({

@@ -1,12 +1,13 @@
 // What `worker` checks before it says that it is ready, without a request and without a credit.
+
 import { once } from "node:events";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { afterTest } from "../../../../support/after-test.ts";
-import { aFolder, cli } from "../../../../support/cli.ts";
+import { aFolder, cli, startCli } from "../../../../support/cli.ts";
 import { aRedis } from "../../../queue/worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
@@ -81,27 +82,11 @@ const withBroken = async (redis?: { readonly url: string }) => {
     DUCKMIRROR_CONFIG: config,
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
   };
-  const stop = new AbortController();
-  let [out, err] = ["", ""];
-  const ended = cli(["worker", "--listen", "127.0.0.1:0", "--json"], {
-    env,
-    signal: stop.signal,
-    onOut: (text) => {
-      out = text;
-    },
-    onErr: (text) => {
-      err = text;
-    },
-  });
-  afterTest(async () => {
-    stop.abort();
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  });
-  await expect.poll(() => err, PATIENCE).toContain("worker ready");
-  const { url } = readySchema.parse(JSON.parse(out));
+  const { said } = startCli(["worker", "--listen", "127.0.0.1:0", "--json"], { env });
+  await expect.poll(() => said.err, PATIENCE).toContain("worker ready");
+  const { url } = readySchema.parse(JSON.parse(said.out));
   const asking = { ...env, DUCKMIRROR_LISTEN: new URL(url).host };
-  return { url, asking, service, err: () => err };
+  return { url, asking, service, err: () => said.err };
 };
 
 test.each([["without Redis"], ["with Redis"]])("%s: one broken profile of two keeps the other running", async (how) => {

@@ -1,5 +1,5 @@
-// duckmirror init: asks only what it must, never overwrites, never stores the token.
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+// Without a command duckmirror greets; `init` writes a configuration.
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { vocabulary } from "../../../../../src/catalog/field-rules.ts";
@@ -172,4 +172,30 @@ describe("without questions, on a service", () => {
 test("--print-schema prints the JSON Schema of the file", async () => {
   const { out } = await cli(["init", "--print-schema"]);
   expect(JSON.parse(out)).toMatchObject({ type: "object", properties: { base_url: {} }, additionalProperties: false });
+});
+
+const steps = (out: string) => [...out.matchAll(/^ {2}duckmirror (.*?) {2}/gm)].map(([, command]) => command?.trim());
+
+test("greets, and names three steps for what is there: no configuration, no mirror, the demo's, a mirror", async () => {
+  const cwd = aFolder();
+  const empty = await cli([], { cwd });
+  expect([empty.code, empty.err, steps(empty.out)]).toEqual([0, "", ["demo", "init", "--help"]]);
+  writeFileSync(join(cwd, "duckmirror.yaml"), "base_url: https://api.example.com\n");
+  const configured = await cli([], { cwd });
+  expect(configured.out).toContain("https://api.example.com is configured");
+  expect(steps(configured.out)).toEqual(["check --totals", "plan", "sync --max-credits 500"]);
+  rmSync(join(cwd, "duckmirror.yaml"));
+  await cli(["demo", "--accounts", "1", "--quiet"], { cwd });
+  const demo = await cli([], { cwd });
+  expect(steps(demo.out)).toEqual(["query --data-dir data/demo --list", "serve --data-dir data/demo", "init"]);
+  writeFileSync(join(cwd, "duckmirror.yaml"), "base_url: https://api.example.com\ndata_dir: data/demo\n");
+  const mirrored = await cli([], { cwd });
+  expect([mirrored.code, steps(mirrored.out)]).toEqual([0, ["status", "query --list", "serve"]]);
+});
+
+test("a configuration with a mistake is refused as by every command", async () => {
+  const cwd = aFolder();
+  writeFileSync(join(cwd, "duckmirror.yaml"), "base_ulr: https://api.example.com\n");
+  const { code, err } = await cli([], { cwd });
+  expect([code, err]).toEqual([2, expect.stringContaining("Did you mean base_url?")]);
 });

@@ -1,5 +1,6 @@
 // Deadlines against a real Redis: a sync ends when its time is over, wherever it is, keeps what it has committed, and
 // says so.
+
 import { describe, expect, test } from "vitest";
 import { untilAborted } from "../../../../../src/core/async/when-free.ts";
 import { type Clock, systemClock } from "../../../../../src/core/clock.ts";
@@ -32,11 +33,10 @@ const WITHIN_AN_HOUR = { DUCKMIRROR_SYNC_TIMEOUT: "1h" };
 
 describe("a sync whose deadline is over", () => {
   test("while it runs ends with what it committed, and the next one goes on from there", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
+    const { redis, org, profiles } = await aFleet(WITHIN_AN_HOUR);
     const release = org.hold("/v1/contacts");
     const hour = anHour();
-    const { triggers, events } = await aWorker(redis, [org.config(redis, WITHIN_AN_HOUR)], { clock: hour.clock });
+    const { triggers, events } = await aWorker(redis, profiles, { clock: hour.clock });
     const { runId } = await triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
     const loaded = { kind: "page", stream: "accounts", rows: 3 };
     await expect
@@ -80,13 +80,12 @@ describe("a sync whose deadline is over", () => {
   });
 
   test("that Redis cannot be asked about ends all the same, and says so when Redis is back", async () => {
-    const redis = await aRedis();
-    const org = await anOrg();
+    const { redis, org, profiles } = await aFleet(WITHIN_AN_HOUR);
     org.hold();
     const hour = anHour();
     const runs: AbortSignal[] = [];
     const onRun = (signal: AbortSignal) => void runs.push(signal);
-    const { triggers } = await aWorker(redis, [org.config(redis, WITHIN_AN_HOUR)], { clock: hour.clock, onRun });
+    const { triggers } = await aWorker(redis, profiles, { clock: hour.clock, onRun });
     const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
     await expect.poll(() => runs.length, { timeout: 60_000 }).toBe(1);
     redis.pause();
@@ -112,9 +111,7 @@ test("an ask that joins a sync which waits gives it more time, never less", asyn
 });
 
 test("any process sees how far a sync is, and that its worker lives", async () => {
-  const redis = await aRedis();
-  const org = await anOrg();
-  const profiles = [org.config(redis, WITHIN_AN_HOUR)];
+  const { redis, org, profiles } = await aFleet(WITHIN_AN_HOUR);
   const release = org.hold("/v1/contacts");
   await aWorker(redis, profiles, { times: { heartbeat: 50 } });
   const elsewhere = await someTriggers(redis, profiles);

@@ -4,33 +4,9 @@ import { expect, test } from "vitest";
 import { createSteering } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { SCHEDULED_PRIORITY } from "../../../../../src/queue/redis/queues.ts";
 import { liveSyncs } from "../../../../../src/queue/syncs/redis/live-syncs.ts";
-import type { SyncResult } from "../../../../../src/sync/run/run-sync.ts";
-import { afterTest } from "../../../../support/after-test.ts";
-import { aReport } from "../../../../support/reports.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
+import { aGate, aNotingEngine, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
-
-/** An engine that notes profile and streams of each run; `hold` keeps the next runs going until it is called off. */
-const anEngine = () => {
-  const notes: string[] = [];
-  let gate: Promise<void> = Promise.resolve();
-  const hold = () => {
-    let open = () => {};
-    gate = new Promise((resolve) => {
-      open = resolve;
-    });
-    afterTest(async () => open());
-    return () => open();
-  };
-  const run = () => async (profile: { readonly profile: string }, request: { readonly streams: readonly string[] }) => {
-    notes.push(`${profile.profile}: ${request.streams.join(" ")}`);
-    await gate;
-    const result: SyncResult = { report: aReport({ streams: request.streams }), error: null };
-    return result;
-  };
-  return { notes, hold, run };
-};
 
 const aRig = async (...names: string[]) => {
   const address = await aRedis();
@@ -46,15 +22,15 @@ test("across profiles, the person's sync is taken first though schedules asked b
     ids.push(runId);
   }
   ids.push((await triggers.start(anAsk({ profile: "person", streams: ["accounts"] }))).runId);
-  const engine = anEngine();
+  const notes: string[] = [];
   // One sync at a time.
   await aWorker(
     address,
     profiles.map((profile) => ({ ...profile, maxSyncs: 1 })),
-    engine,
+    aNotingEngine(notes),
   );
   for (const id of ids) expect((await reached(triggers, id)).state).toBe("done");
-  expect(engine.notes).toEqual(["person: accounts", "a: signals", "b: signals"]);
+  expect(notes).toEqual(["person: accounts", "a: signals", "b: signals"]);
 });
 
 test("in one profile, the person's sync runs next, though the older one of a schedule is offered first", async () => {
@@ -62,19 +38,19 @@ test("in one profile, the person's sync runs next, though the older one of a sch
   const steering = createSteering(redis, queues);
   const target = { kind: "profile", name: "acme" } as const;
   await steering.pause(target);
-  const engine = anEngine();
-  const release = engine.hold();
-  await aWorker(address, profiles, engine);
+  const notes: string[] = [];
+  const { gate, open } = aGate();
+  await aWorker(address, profiles, aNotingEngine(notes, gate));
   const scheduled = await triggers.start(anAsk({ streams: ["signals"], scheduled: true }));
   const asked = await triggers.start(anAsk({ streams: ["accounts"] }));
   expect([scheduled.joined, asked.joined]).toEqual([false, false]);
   await expect.poll(() => queues.sync.getDelayedCount(), PATIENCE).toBe(2);
   // Makes their jobs due, those of the older sync first.
   await steering.resume(target);
-  await expect.poll(() => engine.notes, PATIENCE).toEqual(["acme: accounts"]);
-  release();
+  await expect.poll(() => notes, PATIENCE).toEqual(["acme: accounts"]);
+  open();
   for (const { runId } of [scheduled, asked]) expect((await reached(triggers, runId)).state).toBe("done");
-  expect(engine.notes).toEqual(["acme: accounts", "acme: signals"]);
+  expect(notes).toEqual(["acme: accounts", "acme: signals"]);
 });
 
 test("a person who joins a schedule's waiting sync makes it the person's", async () => {
@@ -90,8 +66,8 @@ test("a person who joins a schedule's waiting sync makes it the person's", async
   expect(await priority()).toBe(0);
   expect([await queues.sync.getPrioritizedCount(), await queues.sync.getWaitingCount()]).toEqual([0, 1]);
   expect(await liveSyncs(redis, queues, "acme")).toMatchObject([{ syncId: tick.runId, scheduled: false }]);
-  const engine = anEngine();
-  await aWorker(address, profiles, engine);
+  const notes: string[] = [];
+  await aWorker(address, profiles, aNotingEngine(notes));
   expect((await reached(asking, tick.runId)).state).toBe("done");
-  expect(engine.notes).toEqual(["acme: accounts signals"]);
+  expect(notes).toEqual(["acme: accounts signals"]);
 });

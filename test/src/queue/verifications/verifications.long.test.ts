@@ -1,18 +1,95 @@
-// Verifications in Redis: any process asks for one and finds it; it outlives its worker, or is reported as lost.
+// Verifications that a worker is asked for, with Redis and without: never beside a sync, and followed like one. In Redis any process
+// finds one; it outlives its worker, or is reported as lost.
+
 import { Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { VERIFY_CREDITS } from "../../../../jobs/verify.ts";
 import type { Triggers } from "../../../../src/queue/asking/asks.ts";
 import { findStored } from "../../../../src/queue/asking/failures.ts";
 import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { anAsk, anOrg, aRedis, aWorker, aWorkerOf, reached, someTriggers, synced, WAYS } from "../worker-rig.ts";
 
 const verify = async (triggers: Triggers) => {
-  if (triggers.verify === undefined) throw new Error("no verifications here");
+  if (triggers.verify === undefined) throw new Error("this worker makes no verifications");
   return triggers.verify({ profile: null });
 };
+
+const reportSchema = z.object({
+  run_id: z.string(),
+  credits: z.object({ spent: z.number() }),
+  checks: z.array(z.object({ status: z.string() })).nonempty(),
+  differences: z.array(z.unknown()),
+});
+
+const ONE = { accounts: 1 };
+const MODES = "SELECT mode, status FROM sync.runs ORDER BY started_at";
+
+for (const name of WAYS) {
+  test(`${name}: a verification waits for the sync under way, and reports what it compared`, async () => {
+    const { org, worker } = await aWorkerOf(name, ONE);
+    const { triggers } = worker;
+    const release = org.hold();
+    const sync = await triggers.start(anAsk({ streams: ["accounts", "signals"] }));
+    await expect.poll(() => worker.events.map(({ event }) => event.kind)).toContain("run-started");
+    const { runId, joined } = await verify(triggers);
+    expect(joined).toBe(false);
+    expect(await verify(triggers)).toEqual({ runId, joined: true });
+    expect((await triggers.find(runId))?.state).toBe("queued");
+    expect((await triggers.active()).map((run) => run.runId)).toEqual([sync.runId, runId]);
+    release();
+    const { state, error, report, profile } = await reached(triggers, runId);
+    expect([state, error, profile]).toEqual(["done", null, "default"]);
+    const { run_id, credits, differences } = reportSchema.parse(report);
+    expect([run_id, differences]).toEqual([runId, []]);
+    expect(credits.spent).toBeGreaterThan(0);
+    expect(credits.spent).toBeLessThanOrEqual(20);
+    expect((await triggers.find(sync.runId))?.state).toBe("done");
+    expect(await org.rows(MODES)).toEqual([
+      ["full", "done"],
+      ["verify", "done"],
+    ]);
+  });
+
+  test(`${name}: a sync waits for the verification under way; a cancelled one leaves nothing behind`, async () => {
+    const { org, worker } = await aWorkerOf(name, ONE);
+    const { triggers } = worker;
+    await synced(triggers, { streams: ["accounts"] });
+    const release = org.hold();
+    const { runId } = await verify(triggers);
+    await reached(triggers, runId, ["running"]);
+    const second = await triggers.start(anAsk({ streams: ["accounts"], full: true }));
+    expect(await triggers.cancel(runId)).toBe(true);
+    expect((await triggers.find(runId))?.state).toBe("running");
+    release();
+    expect(await reached(triggers, runId)).toMatchObject({ state: "cancelled", error: { code: "INTERRUPTED" } });
+    expect(await triggers.cancel(runId)).toBe(false);
+    expect((await reached(triggers, second.runId)).state).toBe("done");
+  });
+}
+
+test("before anything is mirrored it fails with the reason, and of an unknown profile it is refused", async () => {
+  const { worker } = await aWorkerOf("without Redis", ONE);
+  const { triggers } = worker;
+  const { runId } = await verify(triggers);
+  expect(await reached(triggers, runId)).toMatchObject({ state: "failed", error: { code: "SNAPSHOT_MISSING" } });
+  await expect(triggers.verify?.({ profile: "nobody" })).rejects.toMatchObject({ code: "PROFILE_UNKNOWN" });
+});
+
+test("a worker that stops ends the verification under way", async () => {
+  const { org, worker } = await aWorkerOf("without Redis", ONE);
+  const { triggers } = worker;
+  await synced(triggers, { streams: ["accounts"] });
+  const release = org.hold();
+  const { runId } = await verify(triggers);
+  await reached(triggers, runId, ["running"]);
+  const stopping = worker.stop();
+  release();
+  await stopping;
+  expect((await triggers.find(runId))?.state).toBe("cancelled");
+});
 
 const aMirror = async () => {
   const redis = await aRedis();
@@ -32,7 +109,7 @@ test("a verification asked for where no worker is waits for one, is joined and s
   const ended = await reached(triggers, runId);
   expect(ended).toMatchObject({ state: "failed", error: { code: "SNAPSHOT_MISSING" } });
   expect(await worker.triggers.find(runId)).toEqual(ended);
-  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  await synced(triggers, { streams: ["accounts"] });
   const second = await verify(triggers);
   expect(second).toMatchObject({ joined: false });
   expect(await reached(triggers, second.runId)).toMatchObject({ state: "done", report: { run_id: second.runId } });
@@ -42,7 +119,7 @@ test("a verification asked for where no worker is waits for one, is joined and s
 test("one that found something wrong is partial, with its error, also once Redis has forgotten it", async () => {
   const { address, org, profiles, triggers, queues } = await aMirror();
   await aWorker(address, profiles);
-  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  await synced(triggers, { streams: ["accounts"] });
   for (const account of org.service.data.accounts) account.name = "Renamed";
   const { runId } = await verify(triggers);
   const wrong = { state: "partial", error: { code: "VERIFY_DIFFERS" } };
@@ -54,7 +131,7 @@ test("one that found something wrong is partial, with its error, also once Redis
 test("when its worker stops, another one runs it from the start, under an id of its own in the mirror", async () => {
   const { address, org, profiles, triggers, queues } = await aMirror();
   const first = await aWorker(address, profiles);
-  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  await synced(triggers, { streams: ["accounts"] });
   const release = org.hold();
   const { runId } = await verify(triggers);
   await reached(triggers, runId, ["running"]);
@@ -72,7 +149,7 @@ test("when its worker stops, another one runs it from the start, under an id of 
 test("however often its worker stops, all its runs together cost what one may cost", async () => {
   const { address, org, profiles, triggers } = await aMirror();
   const first = await aWorker(address, profiles);
-  expect(await reached(triggers, (await triggers.start(anAsk())).runId)).toMatchObject({ state: "done" });
+  expect(await synced(triggers)).toMatchObject({ state: "done" });
   await first.stop();
   const creditsBefore = org.service.spent();
   const { runId } = await verify(triggers);
@@ -92,7 +169,7 @@ test("however often its worker stops, all its runs together cost what one may co
 test("Redis learns which fields differ, and no value of a record", async () => {
   const { address, org, profiles, triggers, queues, redis } = await aMirror();
   await aWorker(address, profiles);
-  await reached(triggers, (await triggers.start(anAsk({ streams: ["accounts"] }))).runId);
+  await synced(triggers, { streams: ["accounts"] });
   const [account] = org.service.data.accounts;
   Object.assign(account ?? {}, { name: "Zebulon of Redis" });
   const { runId } = await verify(triggers);

@@ -90,6 +90,9 @@ export const rowOf = <Shape extends z.ZodRawShape>(shape: Shape) => {
   return z.preprocess(named, z.object(shape));
 };
 
+/** Schema of a BIGINT as bigint, such as a row id. */
+export const bigintCell = z.union([z.bigint(), z.number()]).transform(BigInt);
+
 /** Runs one statement with parameters, or several without: `connection.run` with parameters would parse it twice. */
 const runWith = async (connection: DuckDBConnection, sql: string, params: readonly SqlValue[]) => {
   if (params.length === 0) return connection.run(sql);

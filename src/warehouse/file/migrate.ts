@@ -13,7 +13,7 @@ import { exactNumber } from "../../core/text/exact-json.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import type { Database } from "../duckdb/database.ts";
 import { type Migration, readMigrations, sqlText, textsOf } from "../duckdb/sql-files.ts";
-import { instant, type Sql } from "../duckdb/statements.ts";
+import { bigintCell, instant, type Sql } from "../duckdb/statements.ts";
 import { convertCell, DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
 import { joinExtra, splitExtra } from "../record/json-text.ts";
 
@@ -34,7 +34,7 @@ const unpacked = (text: string): JsonValue => {
   return isValue(exact) ? exact : null;
 };
 
-const storedRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), extra: z.string() });
+const storedRow = z.object({ row: bigintCell, extra: z.string() });
 type Stored = z.output<typeof storedRow>;
 
 /** Row id, one cell per field, and the rest of `_extra`. */

@@ -8,7 +8,7 @@ import { formsOf } from "../../core/text/forms.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import type { ForgottenList } from "../archive/forgotten-list.ts";
 import { textsOf } from "../duckdb/sql-files.ts";
-import type { Sql, SqlValue } from "../duckdb/statements.ts";
+import { bigintCell, type Sql, type SqlValue } from "../duckdb/statements.ts";
 import { forgottenKind, openChangeLog } from "../load/change-log.ts";
 import { type ArchiveBodies, archivedContacts } from "./archive.ts";
 
@@ -39,7 +39,7 @@ const NAMING: readonly { readonly path: string; readonly columns: readonly strin
 ];
 
 const cells = z.array(z.string().nullable());
-const namingRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), own: z.boolean(), cells });
+const namingRow = z.object({ row: bigintCell, own: z.boolean(), cells });
 
 /** A drift value with an id goes: it is part of the row's key, and two ids may have the same replacement. */
 const dropDrift = async (tx: Sql, ids: readonly string[], eraser: IdEraser): Promise<void> => {
@@ -70,7 +70,7 @@ const cleanTexts = async (tx: Sql, ids: readonly string[], eraser: IdEraser): Pr
   }
 };
 
-const recordRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt), record: z.string() });
+const recordRow = z.object({ row: bigintCell, record: z.string() });
 
 /** A rejected record has no usable key: it belongs to them if it holds an address or number of theirs. */
 const dropRejects = async (tx: Sql, people: readonly Person[]): Promise<number> => {

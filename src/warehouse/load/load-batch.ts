@@ -7,7 +7,7 @@ import { isStreamName, streamSpec } from "../../catalog/streams.ts";
 import { perTable, type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import { numberOf, sqlText } from "../duckdb/sql-files.ts";
-import { instant, rangesOf, type Sql } from "../duckdb/statements.ts";
+import { bigintCell, instant, rangesOf, type Sql } from "../duckdb/statements.ts";
 import { DUCK_TYPES, duckCell } from "../record/convert-cell.ts";
 import { isSameJson, joinExtra, splitExtra } from "../record/json-text.ts";
 import type { ChangeLog } from "./change-log.ts";
@@ -64,7 +64,8 @@ interface MergeSql {
 const SMALL_TABLE = 4096;
 
 const columnsOf = (spec: TableSpec) => spec.fields.map(({ column }) => quoted(column));
-const keyJoin = (spec: TableSpec, a: string, b: string) =>
+/** Condition that joins the aliases `a` and `b` by the key. */
+export const keyJoin = (spec: TableSpec, a: string, b: string) =>
   spec.key.map((column) => `${a}.${quoted(column)} = ${b}.${quoted(column)}`).join(" AND ");
 const prefixed = (columns: readonly string[], alias: string) =>
   columns.map((column) => `${alias}.${column}`).join(", ");
@@ -221,7 +222,7 @@ const FEW_KEYS = 50;
  */
 const lookUp = (tx: Sql, keys: number) => tx.run(sqlText("warehouse/lookup-by-key.sql"), [keys]);
 
-const foundRow = z.object({ row: z.union([z.bigint(), z.number()]).transform(BigInt) });
+const foundRow = z.object({ row: bigintCell });
 
 /** Positions of the stored rows of a large table with the batch's keys; null if there are none. */
 const findOld = async (tx: Sql, spec: TableSpec, sql: MergeSql, rows: readonly BatchRow[]): Promise<OldRows | null> => {

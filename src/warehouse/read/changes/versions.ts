@@ -10,7 +10,7 @@ import { isForgottenId } from "../../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
 import { exactNumber, jsonText } from "../../../core/text/exact-json.ts";
 import { literal, quoted } from "../../../core/text/sql-text.ts";
-import { isoOfMicros, type ReadSql, rangesOf } from "../../duckdb/statements.ts";
+import { bigintCell, isoOfMicros, type ReadSql, rangesOf } from "../../duckdb/statements.ts";
 import { isSameJson } from "../../record/json-text.ts";
 import type { Change } from "./change.ts";
 
@@ -75,9 +75,13 @@ export const versionsSql = (table: TableName): VersionsSql => {
 /** The part of a change that the feed stores. */
 export type ChangeHead = Pick<Change, "n" | "at" | "run_id" | "change">;
 
-const integer = z.union([z.bigint(), z.number()]).transform(BigInt);
-const placesRow = z.object({ n: z.number(), key: z.string(), later: integer.nullable(), current: integer.nullable() });
-const recordRow = z.object({ place: integer, record: z.string() });
+const placesRow = z.object({
+  n: z.number(),
+  key: z.string(),
+  later: bigintCell.nullable(),
+  current: bigintCell.nullable(),
+});
+const recordRow = z.object({ place: bigintCell, record: z.string() });
 
 /** Digits or an exponent of a number that a double may not hold. */
 const MAY_BE_EXACT = /[\d.]{16}|\d[eE][+-]?\d/;

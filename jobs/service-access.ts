@@ -12,7 +12,7 @@ import { mostValues } from "../src/core/config/memory-plan.ts";
 import { resolveToken } from "../src/core/config/secrets.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
-import { createLocalSender, type Sender } from "../src/sync/request/sender.ts";
+import { createLocalSender, type Sender } from "../src/sync/request/turn.ts";
 
 /** Inputs of opening the access. */
 export interface AccessContext {

@@ -8,7 +8,7 @@ import { createThrottle } from "../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { type KnownTier, tierAfter } from "../../src/core/state/tier.ts";
 import { grantOf, readRollOver } from "../../src/sync/plan/credits.ts";
-import { createLocalSender } from "../../src/sync/request/sender.ts";
+import { createLocalSender } from "../../src/sync/request/turn.ts";
 import { runSync } from "../../src/sync/run/run-sync.ts";
 import type { Warehouse } from "../../src/warehouse/file/warehouse.ts";
 import { createMemoryArchive } from "./memory-archive.ts";

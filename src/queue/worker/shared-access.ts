@@ -17,7 +17,7 @@ import { endsWithin, untilAborted } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import { createLocalSender, type SharedCredits } from "../../sync/request/sender.ts";
+import { createLocalSender, type SharedCredits } from "../../sync/request/turn.ts";
 
 /** Delay before trying again while requests in flight may still refund credits, ms. */
 const SETTLING_MS = 200;

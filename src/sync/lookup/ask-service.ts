@@ -15,7 +15,7 @@ import { appendCallLine } from "../../warehouse/journal/journal.ts";
 import { initialShape } from "../list/form.ts";
 import { type CallOptions, companyCall, insightCall } from "../request/calls.ts";
 import { createFetcher, type Fetched } from "../request/fetcher.ts";
-import type { Sender } from "../request/sender.ts";
+import type { Sender } from "../request/turn.ts";
 import { embeddedRecords } from "../rows/embeds.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { LOOKUP_SCOPE, type LookupQuestion, lookupOutcome } from "../rows/lookup-outcome.ts";

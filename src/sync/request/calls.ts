@@ -125,38 +125,30 @@ const includeQuery = (embeds: readonly EmbedSpec[]): Record<string, string> => {
 };
 
 /** What all requests of a list in one shape share. */
-interface ListForm {
-  readonly stream: StreamSpec;
-  readonly options: CallOptions;
-  /** Parameters before those that the order adds or replaces, the filters of the scope, and the parameters after them. */
-  readonly before: Readonly<Record<string, string>>;
-  readonly filters: Readonly<Record<string, string>>;
-  readonly after: Readonly<Record<string, string>>;
-  /** Fields that are named if the default response lacks them. */
-  readonly onDemand: readonly string[];
-  /** Heavy fields that are taken from records that come along. */
-  readonly along: readonly string[];
-}
-
-/** Made once per shape: a run asks a list for each of its pages in the same one. */
-const forms = new WeakMap<ListShape, ListForm>();
-
-export const listForm = (stream: StreamSpec, shape: ListShape, options: CallOptions): ListForm => {
-  const known = forms.get(shape);
-  if (known?.stream === stream && known.options === options) return known;
-  const { list } = stream;
-  const along = stream.embeds.flatMap(({ table }) =>
-    isStreamName(table) ? contentNames(streamSpec(table), options) : [],
-  );
-  const form: ListForm = {
+const createForm = (stream: StreamSpec, shape: ListShape, options: CallOptions) => {
+  const { list, embeds } = stream;
+  return {
     stream,
     options,
+    /** Parameters before the filters. */
     before: list === undefined ? {} : { ...ofOrganization(list, options), ...includeQuery(embedsOf(stream, shape)) },
+    /** Filters of the scope. */
     filters: (shape.filters ? filtersOf(options.rowScope, stream.name) : null) ?? {},
     after: list === undefined ? {} : { ...fieldsQuery(list, stream, shape, options), ...viewed(list, options) },
+    /** Fields that are named if the default response lacks them. */
     onDemand: namedOnDemand(stream, shape, options),
-    along,
+    /** Heavy fields that are taken from records that come along. */
+    along: embeds.flatMap(({ table }) => (isStreamName(table) ? contentNames(streamSpec(table), options) : [])),
   };
+};
+
+/** A run asks a list for each of its pages in the same shape. */
+const forms = new WeakMap<ListShape, ReturnType<typeof createForm>>();
+
+export const listForm = (stream: StreamSpec, shape: ListShape, options: CallOptions) => {
+  const known = forms.get(shape);
+  if (known?.stream === stream && known.options === options) return known;
+  const form = createForm(stream, shape, options);
   forms.set(shape, form);
   return form;
 };
@@ -165,7 +157,7 @@ export const listForm = (stream: StreamSpec, shape: ListShape, options: CallOpti
 const dateFilter = (
   stream: StreamSpec,
   order: Extract<ListOrder, { kind: "filter" }>,
-  filters: ListForm["filters"],
+  filters: Readonly<Record<string, string>>,
 ): Record<string, string> => {
   const param = stream.filter?.param ?? stream.since;
   if (param === undefined) return {};

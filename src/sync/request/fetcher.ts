@@ -12,8 +12,8 @@ import { urlOf } from "./calls.ts";
 
 import { createOutage, type FailureSign, type Outage } from "./outage.ts";
 import { createAddressCheck, createForbiddenRoutes, createRefusals, createScopeFailures } from "./refusals.ts";
-import type { Sender } from "./sender.ts";
 import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
+import type { Sender } from "./turn.ts";
 import { type FetchOrder, requestRow, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
 
 // Applies redaction to responses of the service, before anything of them is archived, planned with or loaded. The
@@ -109,7 +109,6 @@ const isDefinite = (outcome: ApiOutcome): boolean =>
   outcome.kind === "refused" && (outcome.status === 403 || (outcome.status < 500 && namesOneThing(outcome)));
 
 const USED: Verdict = { kind: "use" };
-const NOT_FOUND: ReadonlySet<number> = new Set([404, 410]);
 
 const keep = async ({ archive }: FetcherDeps, turn: Answered, requestId: string, receivedAt: number) => {
   const { order, outcome } = turn;
@@ -126,14 +125,8 @@ const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number, { stop }:
   if (turn.kind === "unaddressable") {
     const { endpoint, path } = turn.call;
     const context = { endpoint: ENDPOINTS[endpoint].path, detail: `the id in ${path} leads to another route` };
-    return {
-      kind: "failed",
-      error: new DuckmirrorError("REQUEST_FAILED", context),
-      notFound: false,
-      size: null,
-      paid: false,
-      own: false,
-    };
+    const error = new DuckmirrorError("REQUEST_FAILED", context);
+    return { kind: "failed", error, notFound: false, size: null, paid: false, own: false };
   }
   if (turn.kind === "no-credit" && attempt === 1) return turn;
   stop(turn.error);
@@ -160,7 +153,7 @@ const resultOf = (
       return null;
     case "fail": {
       const error = new DuckmirrorError(verdict.code, verdict.context);
-      const notFound = outcome.kind === "refused" && NOT_FOUND.has(outcome.status);
+      const notFound = outcome.kind === "refused" && [404, 410].includes(outcome.status);
       const paid = chargeOf(outcome) === "spent";
       return { kind: "failed", error, notFound, size: sizeFailureOf(outcome), paid, own: isOwn(outcome) };
     }
@@ -235,16 +228,17 @@ const waitOf = ({ outcome }: Answered, verdict: Verdict, { random }: FetcherDeps
 };
 
 /** What a run knows of the service beside its latest outcome. */
-interface Watch {
-  readonly deps: FetcherDeps;
-  readonly outage: Outage;
-  readonly refusals: ReturnType<typeof createRefusals>;
-  readonly routes: ReturnType<typeof createForbiddenRoutes>;
-  readonly scopes: ReturnType<typeof createScopeFailures>;
-  readonly address: ReturnType<typeof createAddressCheck>;
-  /** Streams that were answered and used, while no request of the run got anything else since: another such answer says nothing new. */
-  readonly calm: Set<LedgerStream>;
-}
+const createWatch = (deps: FetcherDeps, nextRequestId: () => string) => ({
+  deps,
+  outage: createOutage(),
+  refusals: createRefusals(),
+  routes: createForbiddenRoutes(),
+  scopes: createScopeFailures(),
+  address: createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId),
+  /** Streams of which an answer was used since any request got anything else: another such answer says nothing new. */
+  calm: new Set<LedgerStream>(),
+});
+type Watch = ReturnType<typeof createWatch>;
 
 /** What the verdict on an attempt depends on beside its outcome. */
 const factsOf = ({ deps, outage, scopes, address }: Watch, turn: Answered, attempt: number, now: number) => {
@@ -288,13 +282,13 @@ const tokenRefused = ({ deps, routes }: Watch, ended: boolean): DuckmirrorError 
   return new DuckmirrorError("CREDENTIALS_REFUSED", { status: outcome.status, endpoint });
 };
 
-/** What follows from any other outcome; null: another attempt. The ledger rows of what it led to are added to `requests`. */
+/** What follows from any other outcome: a result, or the wait in ms before another attempt. Its ledger rows are added to `requests`. */
 const judge = async (
   watch: Watch,
   turn: Answered,
   attempt: { readonly requestId: string; readonly number: number },
   requests: RequestRecord[],
-): Promise<{ readonly result: FetchResult } | { readonly result: null; readonly backOffMs: number }> => {
+): Promise<FetchResult | number> => {
   const { deps, outage, refusals, routes, scopes, address } = watch;
   const { requestId, number } = attempt;
   const { stream, scope } = turn.order;
@@ -313,33 +307,25 @@ const judge = async (
   await keep(deps, turn, requestId, receivedAt);
   requests.push(requestRow(turn, requestId, number, verdict));
   // The question is another attempt: a result of the first one alone has no rows.
-  if (checked?.kind === "unanswered") return { result: withoutAnswer(checked.turn, number + 1, deps) };
+  if (checked?.kind === "unanswered") return withoutAnswer(checked.turn, number + 1, deps);
   const own = resultOf(turn, verdict, requestId, receivedAt);
-  if (own === null) return { result: null, backOffMs: waitOf(turn, verdict, deps, receivedAt) };
+  if (own === null) return waitOf(turn, verdict, deps, receivedAt);
   // A company that fails whatever it is asked for would fail with smaller pages, too.
   const isTried = own.kind === "failed" && scopes.attempts(scope) !== null;
   const result = isTried ? { ...own, size: null } : own;
   noteOutage(outage, turn, result, deps.stop);
+  // Others may have been answered while this one was checked and kept.
+  watch.calm.clear();
   const refused = tokenRefused(watch, false);
   if (refused !== null) deps.stop(refused);
-  return { result };
+  return result;
 };
 
 export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
-  const outage = createOutage();
-  const watch: Watch = {
-    deps,
-    outage,
-    refusals: createRefusals(),
-    routes: createForbiddenRoutes(),
-    scopes: createScopeFailures(),
-    address: createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId),
-    calm: new Set(),
-  };
-
+  const watch = createWatch(deps, nextRequestId);
   return {
-    isFailing: outage.isFailing,
-    isDoubtful: outage.isDoubtful,
+    isFailing: watch.outage.isFailing,
+    isDoubtful: watch.outage.isDoubtful,
     tokenRefused: () => tokenRefused(watch, true),
     fetch: async ({ order: decide, onLeaving = () => undefined }) => {
       const requests: RequestRecord[] = [];
@@ -363,8 +349,8 @@ export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): F
           return { requests, result: { kind: "answer", requestId, receivedAt, outcome } };
         }
         const next = await judge(watch, turn, { requestId, number }, requests);
-        if (next.result !== null) return { requests, result: next.result };
-        backOffMs = next.backOffMs;
+        if (typeof next !== "number") return { requests, result: next };
+        backOffMs = next;
       }
     },
   };

@@ -8,7 +8,7 @@ import type { Clock } from "../../core/clock.ts";
 import { inSpan, noTracer, type Span, type SpanAttributes, type Tracer } from "../../core/tracing.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { LoadCounts } from "../../warehouse/record/checkpoint.ts";
-import type { Parcel, Sender, Sending } from "./sender.ts";
+import type { Parcel, Sender, Sending } from "./turn.ts";
 
 /** Shorter waits for a turn get no span, ms. */
 const NOTABLE_WAIT_MS = 5;

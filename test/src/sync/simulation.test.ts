@@ -5,7 +5,7 @@ import { createLedger } from "../../../src/budget/credits/local-ledger.ts";
 import { createThrottle } from "../../../src/budget/rate/throttle.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { storedCursor } from "../../../src/sync/list/ways/progress.ts";
-import { createLocalSender } from "../../../src/sync/request/sender.ts";
+import { createLocalSender } from "../../../src/sync/request/turn.ts";
 import { runSync } from "../../../src/sync/run/run-sync.ts";
 import { pick, seededRandom, upTo } from "../../support/chance.ts";
 import { createFakeClient, fullAccess, plainRun } from "../../support/fake-client.ts";

@@ -11,7 +11,7 @@ import type { PublishPolicy } from "../../../warehouse/file/publish-news.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type { PlanOptions } from "../../plan/make-plan.ts";
 import type { CallOptions } from "../../request/calls.ts";
-import type { Sender } from "../../request/sender.ts";
+import type { Sender } from "../../request/turn.ts";
 
 export interface DeleteGuard {
   /** Largest share of the compared rows that may be deleted at once. */

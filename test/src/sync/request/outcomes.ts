@@ -1,6 +1,6 @@
 // Outcomes of requests, and a sender, for tests of what becomes of a response.
 import type { ApiOutcome, BrokenOutcome, OkOutcome, RefusedOutcome } from "../../../../src/api/outcome.ts";
-import type { Sender, Sending } from "../../../../src/sync/request/sender.ts";
+import type { Sender, Sending } from "../../../../src/sync/request/turn.ts";
 
 export const LIST = { endpoint: "listSignals", path: "/v1/signals", query: {} } as const;
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type OpenAccess, openOwnAccess } from "../../../../jobs/service-access.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { Sender } from "../../../../src/sync/request/sender.ts";
+import type { Sender } from "../../../../src/sync/request/turn.ts";
 import { anOrganization, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../support/memory-rig.ts";

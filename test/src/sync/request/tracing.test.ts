@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { noTracer } from "../../../../src/core/tracing.ts";
-import type { Parcel, Sending } from "../../../../src/sync/request/sender.ts";
 import { tracedSender } from "../../../../src/sync/request/tracing.ts";
+import type { Parcel, Sending } from "../../../../src/sync/request/turn.ts";
 import { recordingTracer } from "../../../support/recorded-spans.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 import { aSender, broken, outcome, refused } from "./outcomes.ts";

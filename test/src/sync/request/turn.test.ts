@@ -5,7 +5,7 @@ import type { ApiCall, ApiOutcome } from "../../../../src/api/outcome.ts";
 import { createLedger } from "../../../../src/budget/credits/local-ledger.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { createFetcher } from "../../../../src/sync/request/fetcher.ts";
-import type { Sender, Sending } from "../../../../src/sync/request/sender.ts";
+import type { Sender, Sending } from "../../../../src/sync/request/turn.ts";
 import { takeTurn } from "../../../../src/sync/request/turn.ts";
 import { createMemoryArchive } from "../../../support/memory-archive.ts";
 import { aSender, LIST, ok, outcome, refused } from "./outcomes.ts";
@@ -206,6 +206,17 @@ test("an answer is archived, with one row in the ledger", async () => {
   expect(requests).toMatchObject([{ requestId: "q1", status: 200, charge: "spent", attempt: 1, error: null }]);
   expect(archive.holds("q1")).toBe(true);
   expect([log, codes()]).toEqual([["leaves", "observed"], []]);
+});
+
+test("failures in a row end with an answer, though the stream was answered before them", async () => {
+  const failures = Array.from({ length: 18 }, () => refused(503));
+  const { fetch, fetcher } = fetcherOf([ok, ok, ...failures, ok]);
+  const seen: boolean[] = [];
+  for (let number = 0; number < 6; number += 1) {
+    await fetch();
+    seen.push(fetcher.isFailing("signals"));
+  }
+  expect(seen).toEqual([false, false, false, false, true, false]);
 });
 
 test("a failure of the service is tried again, as the same request and with an id of its own", async () => {

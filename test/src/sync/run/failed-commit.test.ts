@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createLedger } from "../../../../src/budget/credits/local-ledger.ts";
 import { createThrottle } from "../../../../src/budget/rate/throttle.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { createLocalSender } from "../../../../src/sync/request/sender.ts";
+import { createLocalSender } from "../../../../src/sync/request/turn.ts";
 import { runSync } from "../../../../src/sync/run/run-sync.ts";
 import { archiveStore } from "../../../../src/warehouse/archive/read-archive.ts";
 import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/warehouse.ts";

@@ -3,7 +3,6 @@ import type { ReadRequest } from "./coverage/contract.ts";
 import type { Coverage } from "./coverage/coverage.ts";
 import { spanAt, startOf } from "./coverage/page-geometry.ts";
 import type { Beginning } from "./events.ts";
-import { overlapMs, overlaps, startProgress } from "./first-progress.ts";
 import { type ListShape, proofOf } from "./form.ts";
 import {
   type Active,
@@ -11,9 +10,12 @@ import {
   type Detour,
   emptyReading,
   type Live,
+  overlapMs,
+  overlaps,
   type Reading,
   type ReadingList,
   type RefusedRow,
+  startProgress,
   uncountable,
 } from "./state.ts";
 import { startWatermark } from "./ways/changes.ts";

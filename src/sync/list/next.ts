@@ -7,8 +7,16 @@ import { closeByChanges, leaveReading, reshape } from "./course.ts";
 import type { PageRead, ReadRequest } from "./coverage/contract.ts";
 import { concluded, decide, deletingOf, walkInstead } from "./decide.ts";
 import type { Effect, ListEvent, Transition } from "./events.ts";
-import { MOST_AHEAD_MS } from "./first-progress.ts";
-import { type Active, type Deleting, isActive, type ListState, type Live, NO_ROWS, type Reading } from "./state.ts";
+import {
+  type Active,
+  type Deleting,
+  isActive,
+  type ListState,
+  type Live,
+  MOST_AHEAD_MS,
+  NO_ROWS,
+  type Reading,
+} from "./state.ts";
 import { acceptRead, inPagesOf, withPageSize, withTotal } from "./ways/progress.ts";
 
 const NO_IDS: ReadonlySet<string> = new Set();

@@ -1,18 +1,120 @@
 // The state of a list, or a record, that a run reads: a union, each state with its own fields. Immutable: next.ts makes the
 // next one from it and an event. src/sync/list/SPEC.md has the table.
-import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
+import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError, ErrorCode } from "../../core/errors.ts";
-import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
+import type { ScopeState, Work } from "../../warehouse/record/checkpoint.ts";
 import type { MirrorFacts, ReadRequest, Step } from "./coverage/contract.ts";
-import { overlaps, startProgress } from "./first-progress.ts";
-import type { ListShape } from "./form.ts";
-import type { ListOrder, ReadingOrder } from "./order.ts";
+import { type ListShape, proofOf } from "./form.ts";
+import { startWatermark } from "./ways/changes.ts";
+import { startFilter } from "./ways/filter.ts";
+import { startLog } from "./ways/log.ts";
 import { type Cursor, nextStep, type Progress, reopened, resumedCursor, storedCursor } from "./ways/progress.ts";
+import { startKnown, startWalk } from "./ways/walk.ts";
 
 /** Pages this old are not believed to show the list as it is: a run that resumes them asks at least once. */
 const BELIEVED_MS = 600_000;
 /** Time after its start up to which a reading asks for entries of a log, ms. */
 const SPAN_AHEAD_MS = 86_400_000;
+
+// What a plan orders to be read: one list, or one record, and in which way.
+
+/** Way of reading a scope. */
+export type ScopeMode =
+  | "walk"
+  | "watermark"
+  | "filter"
+  | "known"
+  | "log"
+  | "on-change"
+  | "resolve"
+  | "detail"
+  | "capture";
+
+const WORK_OF_MODE: Readonly<Record<ScopeMode, Work>> = {
+  walk: "walk",
+  watermark: "look",
+  filter: "look",
+  known: "look",
+  log: "reading",
+  capture: "reading",
+  "on-change": "record",
+  resolve: "record",
+  detail: "content",
+};
+
+/** The kind of work that budgets and the ledger count it as. */
+export const workOf = (mode: ScopeMode): Work => WORK_OF_MODE[mode];
+
+export interface ReadingOrder {
+  readonly stream: StreamName;
+  readonly scope: string;
+  readonly mode: ScopeMode;
+  /** Pages share rows, as in the scheduled reconciling walk. */
+  readonly overlap: boolean;
+  /** The list is walked from its head, although a look at its changes was interrupted. */
+  readonly anew?: true;
+  /** Version of the record whose detail is fetched, or of the account whose insight is, ms since the epoch. */
+  readonly version?: number | null;
+  /** Records before this are not wanted, ms since the epoch. */
+  readonly since?: number;
+}
+
+/** Order of the rows that a page is asked for in: the walk's order, by change date, filtered by change date, or a span of time. */
+export type ListOrder =
+  | { readonly kind: "walk" }
+  | { readonly kind: "changes" }
+  /** `after`: ms since the epoch; `exact`: the service's count is compared with the mirror's. */
+  | { readonly kind: "filter"; readonly after: number; readonly exact: boolean }
+  | { readonly kind: "span" /** ms since the epoch */; readonly from: number; readonly to: number };
+
+// Where a reading begins: at the head of the list, and for changes, some time before the watermark.
+
+/**
+ * Distance behind the watermark from which changes are read again: clocks differ, and some fields hold only a date.
+ */
+const WATERMARK_OVERLAP_MS = { updatedAt: 3_600_000, other: 2 * 86_400_000 };
+
+/**
+ * Clocks and zones differ by less. A value further ahead is no time of a change: as the watermark, one record dated in 2099
+ * would hide every change of the others.
+ */
+export const MOST_AHEAD_MS = 86_400_000;
+
+export const overlapMs = (stream: StreamSpec) =>
+  stream.watermark === "updatedAt" ? WATERMARK_OVERLAP_MS.updatedAt : WATERMARK_OVERLAP_MS.other;
+
+/**
+ * Pages share rows in reconciling walks and in every walk that may delete, also where growing ids join them. If an
+ * insert and a delete balance, the count stays the same, and only a shared row proves that no row was skipped.
+ */
+export const overlaps = (order: Pick<ReadingOrder, "overlap">, rows: number): boolean => order.overlap || rows > 0;
+
+export const startProgress = (
+  order: ReadingOrder,
+  stream: StreamSpec,
+  shape: ListShape,
+  before: ScopeState | undefined,
+  overlap: boolean,
+): Progress | null => {
+  const size = shape.perPage;
+  const since = before?.watermark === undefined || before.watermark === null ? 0 : before.watermark - overlapMs(stream);
+  switch (order.mode) {
+    case "walk":
+      return startWalk({ size, overlap, proof: proofOf(stream, shape) });
+    case "watermark":
+      return startWatermark({ size, since });
+    case "filter":
+      return order.since === undefined
+        ? startFilter({ size, since, counted: (before?.totalCount ?? null) !== null })
+        : startFilter({ size, since: order.since, only: true });
+    case "known":
+      return startKnown({ size });
+    case "log":
+      return startLog({ size, first: (before?.checkedAt ?? null) === null, since: order.since });
+    default:
+      return null;
+  }
+};
 
 /** What every state knows. */
 interface Common {
@@ -161,6 +263,12 @@ export const progressOf = (state: ListState): Progress | null => readingOf(state
 
 /** Pages that were asked for or are about to be, none for a record. */
 export const requestsOf = (state: ListState): Requests => (isActive(state) ? state.requests : NO_REQUESTS);
+
+/** Pages that were sent and have no answer yet. */
+export const underWayOf = (state: ListState): number => {
+  const { wanted, unsent } = requestsOf(state);
+  return wanted.length - unsent.length;
+};
 
 export const NO_ROWS = { inserted: 0, updated: 0 };
 const NO_REQUESTS: Requests = { wanted: [], unsent: [], uncommitted: 0 };

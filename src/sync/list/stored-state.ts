@@ -2,18 +2,18 @@
 import type { StreamName } from "../../catalog/streams.ts";
 import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import type { Verdict } from "./events.ts";
-import { MOST_AHEAD_MS } from "./first-progress.ts";
 import {
   acceptedGap,
   type Detour,
   type ListState,
   type Live,
   liveOf,
+  MOST_AHEAD_MS,
   progressOf,
   type Reading,
   readingOf,
 } from "./state.ts";
-import { coverageOf, cursorText } from "./ways/progress.ts";
+import { type Cursor, coverageOf } from "./ways/progress.ts";
 
 /** Latest `totalCount` of the whole list, for ways that read the whole list. */
 export const totalOf = (list: Live): number | null => {
@@ -54,10 +54,11 @@ const leftState = ({ before, reading, startedAt }: Detour): ScopeState | null =>
 
 const cursorOf = (startedAt: number, reading: Reading): string => {
   const { progress, readAt, newest, firstNewest, firstMirror, rejected, misfits, forgotten, content } = reading;
-  return cursorText({
+  const cursor: Cursor = {
     ...{ progress, startedAt, readAt, newest, firstNewest, firstMirror, rejected, misfits, content },
     forgotten: [...forgotten],
-  });
+  };
+  return JSON.stringify(cursor);
 };
 
 const ownState = (list: Live, runId: string): ScopeState => {

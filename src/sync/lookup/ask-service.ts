@@ -125,10 +125,9 @@ export const askService = async (question: LookupQuestion, options: CallOptions,
   };
   const ending = createEnding({ clock, signal: deps.signal, hardSignal: deps.signal });
   const { signal, hardSignal, stop } = ending;
-  let sequence = 0;
   const fetcher = createFetcher(
     { ...deps, archive, emit: () => undefined, onQuota: quota.see, signal, hardSignal, stop },
-    () => `${runId}-${++sequence}`,
+    runId,
   );
 
   let failure: DuckmirrorError | null = null;

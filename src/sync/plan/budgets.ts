@@ -9,7 +9,7 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { instant } from "../../warehouse/duckdb/statements.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { WORK, type Work } from "../../warehouse/record/checkpoint.ts";
-import { workOf } from "../list/order.ts";
+import { workOf } from "../list/state.ts";
 import type { Candidate } from "./candidate.ts";
 import { monthsLater, readLastQuota } from "./credits.ts";
 

@@ -7,7 +7,7 @@ import { counted } from "../../core/text/units.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import { type ListShape, proofOf } from "../list/form.ts";
-import { type ReadingOrder, workOf } from "../list/order.ts";
+import { type ReadingOrder, workOf } from "../list/state.ts";
 import { storedCursor } from "../list/ways/progress.ts";
 import type { UsageChoice } from "./usage-scopes.ts";
 

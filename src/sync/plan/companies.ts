@@ -4,7 +4,7 @@ import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/stream
 import { counted } from "../../core/text/units.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
-import type { ScopeMode } from "../list/order.ts";
+import type { ScopeMode } from "../list/state.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import {
   type AccountFact,

@@ -2,7 +2,7 @@
 // (docs/PLANNING.md).
 // Pure: takes the state of the mirror, returns candidates. Reads no clock and sends nothing.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
-import { workOf } from "../list/order.ts";
+import { workOf } from "../list/state.ts";
 import { budgetsOf } from "./budgets.ts";
 import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import { companyListReads, companyProfiles, inputsToResolve } from "./companies.ts";

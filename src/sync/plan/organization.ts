@@ -2,7 +2,7 @@
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
-import type { ScopeMode } from "../list/order.ts";
+import type { ScopeMode } from "../list/state.ts";
 import { endsAtWindow } from "../list/window.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
 import {

@@ -19,7 +19,7 @@ import { filterDate, isoTime, timeMs } from "../../core/time.ts";
 import { WORK } from "../../warehouse/record/checkpoint.ts";
 import { type ReadRequest, readRequestSchema } from "../list/coverage/contract.ts";
 import { embedsOf, type ListShape } from "../list/form.ts";
-import type { ListOrder } from "../list/order.ts";
+import type { ListOrder } from "../list/state.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 
 // What the archive keeps beside a response, so that it can be loaded later as when it was received.

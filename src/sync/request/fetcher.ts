@@ -321,7 +321,10 @@ const judge = async (
   return result;
 };
 
-export const createFetcher = (deps: FetcherDeps, nextRequestId: () => string): Fetcher => {
+/** `idPrefix` begins the id of every request. */
+export const createFetcher = (deps: FetcherDeps, idPrefix: string): Fetcher => {
+  let sequence = 0;
+  const nextRequestId = () => `${idPrefix}-${(++sequence).toString(36)}`;
   const watch = createWatch(deps, nextRequestId);
   return {
     isFailing: watch.outage.isFailing,

@@ -10,13 +10,12 @@ import {
   shapeAfterRefusal,
   withFixedPages,
 } from "../list/form.ts";
-import { isActive, type ListState, liveOf, progressOf } from "../list/state.ts";
+import { isActive, type ListState, liveOf, progressOf, underWayOf } from "../list/state.ts";
 import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { SIZE_FAILURE_CODES, type SizeFailure, sizeBelow, withSmallerPages } from "../request/smaller-pages.ts";
 import { beginAnew } from "./begin-anew.ts";
 import { pageSizeOf } from "./learn-shape.ts";
-import { underWayOf } from "./ready-lists.ts";
 import { isOneOfMany } from "./state/forms.ts";
 import type { OpenList } from "./state/open-list.ts";
 import type { Run } from "./state/run-state.ts";

@@ -8,9 +8,8 @@ import { isoTime } from "../../core/time.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { startOf } from "../list/coverage/page-geometry.ts";
 import { tooDeep } from "../list/decide.ts";
-import { type Active, isActive, isExcerpt, type RefusedRow } from "../list/state.ts";
+import { type Active, isActive, isExcerpt, type RefusedRow, underWayOf } from "../list/state.ts";
 import { readSoFar } from "../list/ways/progress.ts";
-import { underWayOf } from "./ready-lists.ts";
 import type { Deciding, OpenList } from "./state/open-list.ts";
 import { beginningOf, type Run } from "./state/run-state.ts";
 

@@ -89,12 +89,6 @@ const planRun = async (options: SyncOptions, deps: SyncDeps, { runId, startedAt 
   return { planner, plan, mode, forecast, allowance, shapes, lastRemaining: credits.remaining };
 };
 
-/** What the run fetches with: every request of it has an id of its own. */
-const fetcherOf = ({ runId }: Identity, deps: Parameters<typeof createFetcher>[0]) => {
-  let sequence = 0;
-  return createFetcher({ ...deps, routesDiffer: true }, () => `${runId}-${(++sequence).toString(36)}`);
-};
-
 /** True while no list of the mirror was ever read to its end. */
 const isFirstMirror = ({ view }: Plan): boolean => [...view.states.values()].every(({ walkedAt }) => walkedAt === null);
 
@@ -120,7 +114,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const remember = (stream: StreamName, form: ListShape) => rememberShape(warehouse, stream, form, clock.now());
   const parts = {
     ...{ ...identity, options, deps: own, ending },
-    fetcher: fetcherOf(identity, { ...own, ...known, stop, archive, onQuota: quota.see }),
+    fetcher: createFetcher({ ...own, ...known, stop, archive, onQuota: quota.see, routesDiffer: true }, runId),
     committer: createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take, onCommitted }),
     stats: new RunStats(),
     budgets: await openBudgets(options.budgets, deps),

@@ -6,23 +6,22 @@
 import { streamSpec } from "../../catalog/streams.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { asksBeyond } from "../list/coverage/list-end.ts";
-import { isActive, liveOf, progressOf, requestsOf } from "../list/state.ts";
+import { isActive, liveOf, progressOf, requestsOf, underWayOf } from "../list/state.ts";
 import { totalOf } from "../list/stored-state.ts";
 import { readSoFar } from "../list/ways/progress.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
 import { creditsOf } from "../request/turn.ts";
 import { askDifferently, askForLess } from "./ask-differently.ts";
-import { type Backlog, createBacklog } from "./backlog.ts";
+import { type Backlog, createBacklog, hasReady, mostValuable } from "./backlog.ts";
 import { beginAnew, readMeanwhile } from "./begin-anew.ts";
 import { pageSizeOf } from "./learn-shape.ts";
-import { hasReady, mostValuable, underWayOf } from "./ready-lists.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import type { OpenList } from "./state/open-list.ts";
 import { hasGoneOn, type Run, type SyncRun } from "./state/run-state.ts";
 import { commitLedger, takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
-import { purposeOf, type Sent, type WantedCall, wantedCall } from "./wanted-call.ts";
+import { purposeOf, type Sent, wantedCall } from "./wanted-call.ts";
 
 // Reports a stream's progress in numbers after every response.
 
@@ -135,7 +134,8 @@ const isPastEnd = ({ state }: OpenList, read: ReadRequest, result: Fetched["resu
 /** Applies the outcome of a request. */
 const take = async (run: SyncRun, sent: Sent, result: Fetched["result"]): Promise<void> => {
   const { list, read } = sent;
-  if (read !== null && isPastEnd(list, read, result)) return takeEnd(run, { ...sent, read });
+  if (read !== null && result.kind !== "answer" && isPastEnd(list, read, result))
+    return takeEnd(run, { ...sent, read });
   switch (result.kind) {
     case "answer":
       await (read === null ? takeSingleAnswer(run, sent, result) : takeListAnswer(run, { ...sent, read }, result));
@@ -164,49 +164,59 @@ const take = async (run: SyncRun, sent: Sent, result: Fetched["result"]): Promis
   }
 };
 
-const send = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: () => void): Promise<void> => {
-  const { list, read } = picked;
+/** The order of a request, in the form that is known when its turn has come. */
+const orderOf = (run: SyncRun, { list, read }: Picked) => {
   const { stream, scope } = list.candidate;
-  const call = () => wantedCall(list.state, read, run.forms.of(list), run.options, run.work.embeddable);
-  let wanted: WantedCall | null = null;
-  const purpose = purposeOf(list);
-  run.budgets.launch(purpose);
-  const order = () => {
-    // The shape may have become known while the request waited for its turn.
-    wanted = call();
-    const attempts = {
-      ...run.forms.attempts(stream),
-      ...run.unusable.attempts(list.candidate, hasGoneOn(run, list.state)),
-    };
-    return { runId: run.runId, stream, scope, walkId: liveOf(list.state).walkId, ...wanted, ...attempts };
+  const { forms, options, work } = run;
+  return {
+    ...{ runId: run.runId, stream, scope, walkId: liveOf(list.state).walkId },
+    ...wantedCall(list.state, read, forms.of(list), options, work.embeddable),
+    ...{ ...forms.attempts(stream), ...run.unusable.attempts(list.candidate, hasGoneOn(run, list.state)) },
   };
-  const fetched = await run.fetcher.fetch({ order, onLeaving }).finally(() => {
+};
+
+/** Sends a request and applies its outcome. */
+const ask = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: () => void): Promise<void> => {
+  let ordered: ReturnType<typeof orderOf> | null = null;
+  const purpose = run.budgets.limits ? purposeOf(picked.list) : null;
+  if (purpose !== null) run.budgets.launch(purpose);
+  const order = () => {
+    ordered = orderOf(run, picked);
+    return ordered;
+  };
+  let fetched: Fetched;
+  try {
+    fetched = await run.fetcher.fetch({ order, onLeaving });
+  } finally {
     traffic.flying -= 1;
     traffic.wake();
-  });
+  }
   const { result, requests } = fetched;
-  run.budgets.settle(purpose, creditsOf(requests));
+  if (purpose !== null) run.budgets.settle(purpose, creditsOf(requests));
   run.stats.countRequests(requests);
   if (result.kind === "answer") traffic.answerBytes += (result.outcome.bytes - traffic.answerBytes) / 4;
   traffic.penniless = result.kind === "no-credit";
   // Nothing in progress could refund a credit or lead to another request.
   if (result.kind === "no-credit" && traffic.open === 1) run.ending.stop(result.error);
-  await take(run, { list, read, wanted: wanted ?? call(), requests }, result);
+  await take(run, { ...picked, wanted: ordered ?? order(), requests }, result);
+};
+
+const send = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: () => void): Promise<void> => {
+  traffic.flying += 1;
+  traffic.open += 1;
+  try {
+    await ask(run, traffic, picked, onLeaving);
+  } catch (error) {
+    run.ending.fail(error);
+  }
+  traffic.open -= 1;
+  traffic.wake();
+  onLeaving();
 };
 
 /** Sends a request; resolves when it is sent or will not be. */
 const launch = (run: SyncRun, traffic: Traffic, picked: Picked): Promise<void> =>
-  new Promise((resolve) => {
-    traffic.flying += 1;
-    traffic.open += 1;
-    send(run, traffic, picked, resolve)
-      .catch((error: unknown) => run.ending.fail(error))
-      .finally(() => {
-        traffic.open -= 1;
-        traffic.wake();
-        resolve();
-      });
-  });
+  new Promise((resolve) => void send(run, traffic, picked, resolve));
 
 /** With nothing in progress: decides on rows that company lists lost, then checks whether more work became due. */
 const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {

@@ -15,7 +15,7 @@ import { isExcerpt, type Live, liveOf, readingOf } from "../list/state.ts";
 import { finishedState, walkingState } from "../list/stored-state.ts";
 import { stateKey } from "../plan/candidate.ts";
 import type { FetchResult } from "../request/fetcher.ts";
-import { INPUT_SCOPE, idOf, loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
+import { INPUT_SCOPE, loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
 import { shareForm } from "./ask-differently.ts";
 import { settleForm, settleShape } from "./learn-shape.ts";
@@ -66,16 +66,10 @@ const rowLoads = ({ list, wanted: { call, detail } }: Sent, { outcome, requestId
 };
 
 /**
- * The counts that embedded records add to their own stream; null: none, because unchanged records are no news. Profiles of
- * companies count as they are.
+ * Counts records that came along for their own stream; owners have none. Profiles of companies count as they are; of other records,
+ * unchanged ones are no news.
  */
-export const newsOf = (table: StreamName, count: LoadCounts): LoadCounts | null => {
-  if (table === "companies") return count;
-  return count.inserted + count.updated === 0 ? null : { ...count, unchanged: 0, rejected: 0 };
-};
-
-/** Counts records that came along for their own stream; owners have none. */
-const countEmbedded = (
+export const countEmbedded = (
   run: Run<"stats" | "work">,
   loads: readonly TableLoad[],
   counts: readonly LoadCounts[],
@@ -85,10 +79,9 @@ const countEmbedded = (
     if (count === undefined || table === stream || !isStreamName(table)) continue;
     // A company's embedded call is a row of the company's list of calls, whose counts are compared with the service's.
     if (table === "earnings_calls") run.work.addRows(stateKey(table, String(fromPath.companyId)), count.inserted);
-    const news = newsOf(table, count);
-    if (news === null) continue;
+    if (table !== "companies" && count.inserted + count.updated === 0) continue;
     run.stats.addMode(table, "embedded");
-    run.stats.countLoad(table, news);
+    run.stats.countLoad(table, table === "companies" ? count : { ...count, unchanged: 0, rejected: 0 });
   }
 };
 
@@ -122,10 +115,6 @@ const frozenError = (run: Run, { stream }: OpenList, loads: readonly TableLoad[]
 /** The state of a list under way, to be committed with the page that led to it. An excerpt, and a list that failed for good, store none. */
 const statesOf = ({ runId }: Run, { state }: OpenList): readonly ScopeState[] =>
   isExcerpt(state) || (state.kind === "failed" && !state.resumable) ? [] : [walkingState(state, runId)];
-
-/** True for the last page of a company's list, by its count: rows of other lists may make requests due. */
-const isLastPage = ({ stream }: OpenList, read: PageRead): boolean =>
-  stream.scope === "company" && read.total !== null && startOf(read) + read.rows >= read.total;
 
 /** Commits the ledger rows of an answer that brings nothing. */
 export const commitLedger = async (run: Run<"committer">, { requests }: Pick<Sent, "requests">): Promise<void> => {
@@ -164,7 +153,9 @@ const commitPage = async (
       countEmbedded(run, loads.slice(1), embedded);
     },
     bytes,
-    canWait: !again && isLastPage(list, page),
+    // The last page of a company's list, by its count: rows of other lists may make requests due.
+    canWait:
+      !again && list.stream.scope === "company" && page.total !== null && startOf(page) + page.rows >= page.total,
   });
 };
 
@@ -173,13 +164,6 @@ const failAnswer = async (run: Taking, { list, read, requests }: SentPage, error
   list.tell({ kind: "lost", read });
   await commitLedger(run, { requests });
   return run.ends.fail(list, error, { resumable: true });
-};
-
-const noteEmbedded = ({ gone }: Run<"gone">, loads: readonly TableLoad[]): void => {
-  for (const { stream, table, records } of loads) {
-    if (stream !== "accounts" || (table !== "companies" && table !== "owners")) continue;
-    for (const record of records) gone.noteEmbedded(table, idOf(record) ?? "");
-  }
 };
 
 /** Applies a page of a list. */
@@ -196,7 +180,7 @@ export const takeListAnswer = async (run: Taking, sent: SentPage, result: Answer
   run.forms.notePage(name, page.rows);
   run.tier.notePage(list, page);
   const loads = rowLoads(sent, result);
-  noteEmbedded(run, loads);
+  if (name === "accounts") run.gone.noteEmbedded(loads);
   const frozen = frozenError(run, list, loads);
   if (frozen !== null) return failAnswer(run, sent, frozen);
   // The default response is loaded, too: only it is certain to hold fields that API.md does not know.

@@ -104,14 +104,12 @@ const openRun = (
   const ending = createEnding(deps);
   const { signal, hardSignal, stop } = ending;
   const ended = { ...deps, signal, hardSignal };
-  let sequence = 0;
-  const nextId = () => `${runId}-${(++sequence).toString(36)}`;
   const run: VerifyRun = {
     ...known,
     options: sync,
     deps: ended,
     ending,
-    fetcher: createFetcher({ ...ended, stop, archive, onQuota: quota.see }, nextId),
+    fetcher: createFetcher({ ...ended, stop, archive, onQuota: quota.see }, runId),
     moved: new Set(),
     repair,
     totals: new Map(),

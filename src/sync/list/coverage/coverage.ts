@@ -11,7 +11,6 @@ import {
   isEmptyAgain,
   lapAfter,
   lapSchema,
-  leavesOpen,
   noLap,
   provesEnd,
   totalAfter,
@@ -27,11 +26,14 @@ export const isHigher = (a: string, b: string): boolean => {
 };
 
 /** True when the ids are whole numbers in strictly descending order. */
-export const isDescending = (ids: readonly string[]): boolean =>
-  ids.every((id, index) => {
-    const previous = ids[index - 1];
-    return previous === undefined ? /^-?\d+$/.test(id) : isHigher(previous, id);
-  });
+export const isDescending = (ids: readonly string[]): boolean => {
+  let previous: string | undefined;
+  for (const id of ids) {
+    if (previous === undefined ? !/^-?\d+$/.test(id) : !isHigher(previous, id)) return false;
+    previous = id;
+  }
+  return true;
+};
 
 /** Ids kept from the end of the coverage. One of them in the next page is enough to join it. */
 const TAIL_IDS = 8;
@@ -162,7 +164,8 @@ const joins = (coverage: Coverage, read: PageRead, proof: Proof): boolean => {
   // The first page needs no link. In the worst case the walk starts again from it.
   if (startOf(read) === 0) return coverage.end === 0 || read.role === "bridge";
   if (coverage.end === 0) return false;
-  if (isEmptyAgain(coverage, read) || confirmsCount(coverage, read)) return true;
+  if (read.rows === 0 && isEmptyAgain(coverage, read)) return true;
+  if (coverage.openEnd && confirmsCount(coverage, read)) return true;
   if (coverage.tail.some((id) => read.ids.includes(id))) return true;
   if (proof === "descending" && goesOnInOrder(coverage, read)) return true;
   return !coverage.overlap && startOf(read) === coverage.end && isUnchanged(coverage, read);
@@ -190,13 +193,15 @@ const endShownBy = (coverage: Coverage, read: PageRead) => {
   // rows. The first page shows that; a later short page is the list's end, whatever the service counts.
   const size = !reached && read.rows > 0 && isShort && isHead ? Math.min(coverage.size, read.rows) : coverage.size;
   const ends = read.role === "cover" && !isHead && isShort && end <= coverage.end;
-  return { end, size, reached, stuck: !reached && (read.rows === 0 || ends) };
+  const leftOpen = read.total !== null && end >= read.total && read.rows > 0 && !reached;
+  return { end, size, reached, leftOpen, stuck: !reached && (read.rows === 0 || ends) };
 };
 
 /** The coverage after a page is joined. A bridge shows where the coverage ends in the list as it is now. */
 const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
-  if (confirmsCount(coverage, read)) return { ...coverage, openEnd: false, bridgeAt: null, bridges: 0, complete: true };
-  const { end, size, reached, stuck } = endShownBy(coverage, read);
+  if (coverage.openEnd && confirmsCount(coverage, read))
+    return { ...coverage, openEnd: false, bridgeAt: null, bridges: 0, complete: true };
+  const { end, size, reached, leftOpen, stuck } = endShownBy(coverage, read);
   const adds = reachesBeyond(coverage, read, proof) || (read.role === "bridge" && read.ids.length > 0);
   const wasRefused = read.refused === true;
   return {
@@ -213,7 +218,7 @@ const extend = (coverage: Coverage, read: PageRead, proof: Proof): Coverage => {
     bridgeAt: null,
     bridges: 0,
     proven: coverage.proven && !stuck && !wasRefused,
-    openEnd: leavesOpen(read, coverage.granted),
+    openEnd: leftOpen,
     endsEarly: coverage.proven && stuck && !wasRefused && read.total !== null,
     complete: reached || stuck,
   };
@@ -264,7 +269,8 @@ const nextToJoin = (coverage: Coverage): PageRead | undefined => {
   const touches = end === 0 || touchSuffices(coverage) || cannotShare(end, size, fixed);
   let first: PageRead | undefined;
   for (const read of waiting) {
-    const reaches = startOf(read) < end || (startOf(read) === end && (touches || confirmsCount(coverage, read)));
+    const confirms = coverage.openEnd && confirmsCount(coverage, read);
+    const reaches = startOf(read) < end || (startOf(read) === end && (touches || confirms));
     if (reaches && read.role === "bridge") return read;
     if (reaches) first ??= read;
   }
@@ -300,10 +306,10 @@ const withWaiting = (before: Coverage, read: PageRead, proof: Proof): Coverage =
   return {
     ...before,
     granted: Math.max(before.granted, read.granted ?? 0),
-    total: totalAfter(before.total, read),
+    total: read.total ?? totalAfter(before.total, read),
     moved,
     overlap: before.overlap || (moved && proof === "identity"),
-    emptyFrom: emptyFromAfter(before.emptyFrom, read),
+    emptyFrom: read.rows > 0 && before.emptyFrom === null ? null : emptyFromAfter(before.emptyFrom, read),
     waiting: [...before.waiting, read].sort(byStart),
   };
 };
@@ -320,7 +326,7 @@ const joinAll = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
     const next = nextToJoin(coverage);
     if (next === undefined) return coverage;
     const isBridge = next.role === "bridge";
-    const rest = coverage.waiting.filter((candidate) => candidate !== next);
+    const rest = coverage.waiting.toSpliced(coverage.waiting.indexOf(next), 1);
     if (joins(coverage, next, proof)) {
       bridged = bridged || isBridge;
       coverage = extend({ ...coverage, waiting: rest }, next, proof);

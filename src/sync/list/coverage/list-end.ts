@@ -60,16 +60,14 @@ export interface ReadSoFar {
   readonly openEnd: boolean;
 }
 
-/** True when a page reaches the count and does not prove the end. */
-export const leavesOpen = (read: PageRead, granted: number): boolean =>
-  read.total !== null && startOf(read) + read.rows >= read.total && read.rows > 0 && !provesEnd(read, granted);
-
 /**
  * True when a request asks for what follows the last known row of a list without a count, or of one whose count may be cut
  * off. Some services refuse such a page instead of returning an empty one.
  */
 export const asksBeyond = ({ end, total, openEnd }: ReadSoFar, request: ReadRequest): boolean =>
   end > 0 && startOf(request) >= end && (total === null || (openEnd && end >= total));
+
+// Of a list whose end is open (`openEnd`).
 
 /** True when every counted row was read, and the page behind the count must be requested. */
 export const isAtCount = ({ end, total, openEnd }: ReadSoFar): boolean => openEnd && total !== null && end === total;
@@ -83,11 +81,9 @@ export const confirmsCount = (soFar: ReadSoFar & { readonly tail: readonly strin
 /** True when the page reaches behind the count that it names, in a list whose end is open. */
 export const isBehindCount = ({ end, total, openEnd }: ReadSoFar): boolean => openEnd && total !== null && end > total;
 
-/** `totalCount` after a page: a page of rows behind it shows that it counts no further. */
+/** `totalCount` after a page without one: rows behind a round count show that it counts no further. */
 export const totalAfter = (total: number | null, read: PageRead): number | null =>
-  total !== null && read.total === null && read.rows > 0 && startOf(read) + read.rows > total && ROUND.has(total)
-    ? null
-    : (read.total ?? total);
+  total !== null && read.rows > 0 && startOf(read) + read.rows > total && ROUND.has(total) ? null : total;
 
 /** Ids kept of a page, to recognize it when it comes again. */
 const MARK_IDS = 200;

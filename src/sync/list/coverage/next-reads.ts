@@ -38,10 +38,6 @@ interface Taken {
   readonly end: number;
 }
 
-/** True behind a page that was empty although the count goes on: such pages are requested one by one. */
-const isBehindEmpty = ({ emptyFrom, end }: Coverage, row: number): boolean =>
-  emptyFrom !== null && row >= emptyFrom && row > end;
-
 /** True where the page behind the count shows whether more rows follow. */
 const isOpenAt = (coverage: Coverage, row: number): boolean =>
   coverage.fresh && row === coverage.end && isAtCount(coverage);
@@ -63,30 +59,33 @@ const untaken = (coverage: Coverage, taken: readonly Taken[], row: number): numb
   return passed === undefined ? row : untaken(coverage, taken, passed.end);
 };
 
+/** The end of the list once more: it shrank to the covered length, but no page proves it. */
+const lastRead = ({ end, total, size, fixed }: Coverage): ReadRequest => ({
+  ...spanAt(Math.max(0, Math.min(end, total ?? end) - 1), size, fixed),
+  role: "bridge",
+});
+
 /** Up to `room` pages behind those that were read. */
 const sideBySide = (coverage: Coverage, inFlight: readonly ReadRequest[], room: number): readonly ReadRequest[] => {
-  const { size, fixed, total, end } = coverage;
+  const { size, fixed, total, end, emptyFrom } = coverage;
   const taken = [
     ...inFlight.map((span) => ({ start: startOf(span), end: endOf(span) })),
     ...coverage.waiting.map((read) => ({ start: startOf(read), end: startOf(read) + read.rows })),
   ];
+  // Behind a page that was empty although the count goes on, pages are requested one by one.
+  const firstEmpty = Math.max(emptyFrom ?? Number.POSITIVE_INFINITY, end + 1);
   const reads: ReadRequest[] = [];
   for (let row = untaken(coverage, taken, end); reads.length < room; row = untaken(coverage, taken, row)) {
     const isFirst = reads.length + inFlight.length === 0;
-    const isBehind = row === end && isBehindCount(coverage);
+    const isBehind = coverage.openEnd && row === end && isBehindCount(coverage);
     if (!isBehind && total !== null && row >= total) {
       if (isFirst && isOpenAt(coverage, row)) reads.push({ ...spanFrom(row, size, fixed), role: "cover" });
       break;
     }
-    if ((!isFirst && (isBehind || total === null)) || isBehindEmpty(coverage, row)) break;
+    if ((!isFirst && (isBehind || total === null)) || row >= firstEmpty) break;
     const span = pageAt(coverage, row, isBehind);
     reads.push({ ...span, role: "cover" });
     row = endOf(span);
   }
-  // The list shrank to the covered length, but no page proves it: read its end once more.
-  if (reads.length === 0 && inFlight.length === 0) {
-    const last = Math.max(0, Math.min(end, total ?? end) - 1);
-    return [{ ...spanAt(last, size, fixed), role: "bridge" }];
-  }
-  return reads;
+  return reads.length === 0 && inFlight.length === 0 ? [lastRead(coverage)] : reads;
 };

@@ -128,7 +128,7 @@ export const reopened = (before: Progress): Progress => {
   }
 };
 
-/** The cursor: progress, and what else an interrupted reading knew. */
+/** The cursor: progress, and what else an interrupted reading knew. Stored as JSON in `sync.stream_state`. */
 const cursorSchema = z.object({
   progress: progressSchema,
   startedAt: z.number(),
@@ -142,9 +142,6 @@ const cursorSchema = z.object({
   content: z.array(z.string()).readonly(),
 });
 export type Cursor = z.infer<typeof cursorSchema>;
-
-/** The cursor as text for `sync.stream_state`. */
-export const cursorText = (cursor: Cursor): string => JSON.stringify(cursor);
 
 /** The cursor as it was stored; null when it is missing or unreadable, and the scope then starts anew. */
 export const storedCursor = (text: string | null | undefined): Cursor | null => {

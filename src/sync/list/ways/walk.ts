@@ -130,8 +130,8 @@ const wantsHead = (state: WalkState, facts: MirrorFacts): boolean => {
 };
 
 /** Strategy known: a page held nothing new, and the counts agree. If they never agree, the whole list is read, as by a walk. */
-const isKnown = ({ kind, coverage }: WalkState, { last, rows, acceptedGap }: MirrorFacts): boolean => {
-  if (kind !== "known" || coverage.complete || coverage.end === 0 || coverage.bridgeAt !== null) return false;
+const isKnown = ({ coverage }: WalkState, { last, rows, acceptedGap }: MirrorFacts): boolean => {
+  if (coverage.complete || coverage.end === 0 || coverage.bridgeAt !== null) return false;
   const nothingNew = last !== null && last.inserted === 0 && last.updated === 0;
   return nothingNew && coverage.total !== null && coverage.total - rows === acceptedGap;
 };
@@ -144,7 +144,7 @@ export const nextWalk = (
 ): Step => {
   const { coverage } = state;
   if (state.kind === "known" && inFlight.length > 0) return { kind: "wait" };
-  if (isKnown(state, facts)) return { kind: "done", addsUp: false, whole: false };
+  if (state.kind === "known" && isKnown(state, facts)) return { kind: "done", addsUp: false, whole: false };
   if (!coverage.complete) {
     const reads = nextReads(coverage, inFlight, state.kind === "known" ? 1 : room);
     return reads.length > 0 ? { kind: "read", reads } : { kind: "wait" };

@@ -4,7 +4,7 @@ import type { StreamName } from "../../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import type { SyncReport } from "../../../core/report/sync-report.ts";
-import type { ScopeMode } from "../../list/order.ts";
+import type { ScopeMode } from "../../list/state.ts";
 import { type Candidate, type Context, DEFAULT_PAGE, expectedPageSize } from "../candidate.ts";
 import { historyEntries } from "../organization.ts";
 import { contentPerhaps } from "./content-prices.ts";

@@ -12,7 +12,6 @@ import type {
   ScopeState,
   TableLoad,
 } from "../../../warehouse/record/checkpoint.ts";
-import { stateKey } from "../../plan/candidate.ts";
 
 /** Most arrivals and decoded bytes in one transaction. Parsed and staged, they take several times that memory. */
 const MOST_ARRIVALS = 256;
@@ -90,7 +89,7 @@ const write = async (batch: readonly Queued[], deps: CommitterDeps) => {
   for (const { arrival, durable } of batch) {
     loads.push(...arrival.loads);
     requests.push(...arrival.requests);
-    for (const state of arrival.states) states.set(stateKey(state.stream, state.scope), state);
+    for (const state of arrival.states) states.set(`${state.stream}\n${state.scope}`, state);
     await durable;
   }
   await archive.flush();

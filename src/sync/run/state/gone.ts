@@ -1,6 +1,8 @@
 // What may be gone from the service: lists that lost rows, profiles that answered 404, companies and owners that no account brings along.
 // Owns these until settle/ decides on all of a kind together: one answer proves little, and a delete is guarded by the rows of all.
 import type { StreamName } from "../../../catalog/streams.ts";
+import type { TableLoad } from "../../../warehouse/record/checkpoint.ts";
+import { idOf } from "../../rows/loads.ts";
 import type { OpenList } from "./open-list.ts";
 
 /** A company profile answered with 404; `doubtful`: with text in place of JSON. */
@@ -42,8 +44,12 @@ export class Gone {
   readonly #suspects = new Set<string>();
   readonly #compared = new Map<StreamName, number>();
 
-  noteEmbedded(table: "companies" | "owners", id: string): void {
-    this.#embedded[table].add(id);
+  /** Companies and owners that came along with a page of accounts. */
+  noteEmbedded(loads: readonly TableLoad[]): void {
+    for (const { table, records } of loads) {
+      if (table !== "companies" && table !== "owners") continue;
+      for (const record of records) this.#embedded[table].add(idOf(record) ?? "");
+    }
   }
 
   /** A walk of all accounts, begun in this run, has ended. */

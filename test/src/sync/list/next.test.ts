@@ -7,8 +7,16 @@ import { isBelieved } from "../../../../src/sync/list/decide.ts";
 import type { Effect, Facts, ListEvent } from "../../../../src/sync/list/events.ts";
 import { initialShape } from "../../../../src/sync/list/form.ts";
 import { next } from "../../../../src/sync/list/next.ts";
-import type { ReadingOrder, ScopeMode } from "../../../../src/sync/list/order.ts";
-import { isActive, type ListState, liveOf, openList, readingOf, requestsOf } from "../../../../src/sync/list/state.ts";
+import {
+  isActive,
+  type ListState,
+  liveOf,
+  openList,
+  type ReadingOrder,
+  readingOf,
+  requestsOf,
+  type ScopeMode,
+} from "../../../../src/sync/list/state.ts";
 import { finishedState, walkingState } from "../../../../src/sync/list/stored-state.ts";
 import { idleState } from "../plan/planning-input.ts";
 

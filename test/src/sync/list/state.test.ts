@@ -11,19 +11,22 @@ import {
 } from "../../../../src/sync/list/course.ts";
 import type { PageRead } from "../../../../src/sync/list/coverage/contract.ts";
 import type { Coverage } from "../../../../src/sync/list/coverage/coverage.ts";
-import { overlapMs, overlaps, startProgress } from "../../../../src/sync/list/first-progress.ts";
 import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import { next } from "../../../../src/sync/list/next.ts";
-import type { ReadingOrder, ScopeMode } from "../../../../src/sync/list/order.ts";
 import {
   acceptedGap,
   isActive,
   type Live,
   liveOf,
   openList,
+  overlapMs,
+  overlaps,
   progressOf,
   type Reading,
   type ReadingList,
+  type ReadingOrder,
+  type ScopeMode,
+  startProgress,
   stepOf as stepOfList,
 } from "../../../../src/sync/list/state.ts";
 import { finishedState, totalOf, unreadState, walkingState } from "../../../../src/sync/list/stored-state.ts";

@@ -182,10 +182,7 @@ const fetcherOf = (
       stop: (error) => void stops.push(error),
       addressKnown,
     },
-    (
-      (n) => () =>
-        `q${++n}`
-    )(0),
+    "q",
   );
   let decided = 0;
   const fetch = (call: ApiCall = LIST) =>
@@ -202,9 +199,9 @@ const fetcherOf = (
 test("an answer is archived, with one row in the ledger", async () => {
   const { fetch, log, archive, codes } = fetcherOf([ok]);
   const { result, requests } = await fetch();
-  expect(result).toMatchObject({ kind: "answer", requestId: "q1", receivedAt: 7 });
-  expect(requests).toMatchObject([{ requestId: "q1", status: 200, charge: "spent", attempt: 1, error: null }]);
-  expect(archive.holds("q1")).toBe(true);
+  expect(result).toMatchObject({ kind: "answer", requestId: "q-1", receivedAt: 7 });
+  expect(requests).toMatchObject([{ requestId: "q-1", status: 200, charge: "spent", attempt: 1, error: null }]);
+  expect(archive.holds("q-1")).toBe(true);
   expect([log, codes()]).toEqual([["leaves", "observed"], []]);
 });
 
@@ -224,9 +221,9 @@ test("a failure of the service is tried again, as the same request and with an i
   const { result, requests } = await fetch();
   expect(result.kind).toBe("answer");
   expect(requests.map(({ requestId, attempt, charge }) => [requestId, attempt, charge])).toEqual([
-    ["q1", 1, "free"],
-    ["q2", 2, "free"],
-    ["q3", 3, "spent"],
+    ["q-1", 1, "free"],
+    ["q-2", 2, "free"],
+    ["q-3", 3, "spent"],
   ]);
   expect([decided(), log.filter((what) => what === "leaves"), log.filter((what) => what === "waits: retry")]).toEqual([
     1,
@@ -247,9 +244,9 @@ test("a paid body that is no envelope is archived each time, and asked for a few
 test("refused parameters are for the caller, a missing record is certain; neither is archived or repeated", async () => {
   const adjusted = fetcherOf([refused(400)]);
   expect((await adjusted.fetch()).result.kind).toBe("adjust");
-  expect(adjusted.archive.holds("q1")).toBe(false);
+  expect(adjusted.archive.holds("q-1")).toBe(false);
   const absent = await fetcherOf([refused(404, { call: record })]).fetch(record);
-  expect(absent.result).toMatchObject({ kind: "absent", requestId: "q1" });
+  expect(absent.result).toMatchObject({ kind: "absent", requestId: "q-1" });
   expect(absent.requests).toHaveLength(1);
 });
 

@@ -7,9 +7,8 @@ import { isActive, type ListState, openList } from "../../../../src/sync/list/st
 import { type Candidate, stateKey } from "../../../../src/sync/plan/candidate.ts";
 import { QUOTA_SCOPE } from "../../../../src/sync/plan/usage-scopes.ts";
 import { LIST_WORTH } from "../../../../src/sync/plan/worth.ts";
-import { nextOf } from "../../../../src/sync/run/backlog.ts";
+import { enoughReady, mostValuable, nextOf } from "../../../../src/sync/run/backlog.ts";
 import { pagesTotal } from "../../../../src/sync/run/dispatcher.ts";
-import { enoughReady, mostValuable } from "../../../../src/sync/run/ready-lists.ts";
 import { Forms, isOneOfMany } from "../../../../src/sync/run/state/forms.ts";
 import { type Deciding, OpenList } from "../../../../src/sync/run/state/open-list.ts";
 import { Work } from "../../../../src/sync/run/state/work.ts";

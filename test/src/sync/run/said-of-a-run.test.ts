@@ -12,7 +12,7 @@ import { guardDeletes } from "../../../../src/sync/run/settle/apply-deletes.ts";
 import { completenessOf, missingParents, unconfirmedIn } from "../../../../src/sync/run/state/completeness.ts";
 import { failureText } from "../../../../src/sync/run/state/list-ends.ts";
 import { RunStats } from "../../../../src/sync/run/state/run-stats.ts";
-import { ignoresFilters, newsOf } from "../../../../src/sync/run/take-answer.ts";
+import { countEmbedded, ignoresFilters } from "../../../../src/sync/run/take-answer.ts";
 import { wantedCall } from "../../../../src/sync/run/wanted-call.ts";
 import type { RequestRecord } from "../../../../src/warehouse/record/checkpoint.ts";
 import { aRequest } from "../../warehouse/checkpoints.ts";
@@ -108,16 +108,17 @@ test("a row outside the scope shows that the service ignores its filters, if it 
   expect(ignoresFilters(scope, "contacts", { type: "customer" }, [outside])).toBe(false);
 });
 
-const count = { inserted: 0, updated: 0, unchanged: 7, rejected: 2 };
-
-test("embedded records count where they are new or changed, and only as that", () => {
-  expect(newsOf("contacts", count)).toBeNull();
-  expect(newsOf("contacts", { ...count, updated: 1 })).toEqual({ inserted: 0, updated: 1, unchanged: 0, rejected: 0 });
-  expect(newsOf("signals", { ...count, inserted: 1 })).toMatchObject({ inserted: 1, rejected: 0 });
-});
-
-test("profiles of companies count as they are, because no list of their own counts them", () => {
-  expect(newsOf("companies", count)).toBe(count);
+test.each([
+  ["unchanged ones are no news", "contacts", {}, [0, 0, 0, 0]],
+  ["changed ones count alone", "contacts", { updated: 1 }, [0, 1, 0, 0]],
+  ["and so do new ones", "signals", { inserted: 1 }, [1, 0, 0, 0]],
+  ["profiles of companies count as they are, because no list of their own counts them", "companies", {}, [0, 0, 7, 2]],
+] as const)("embedded records: %s", (_, table, more, counted) => {
+  const stats = new RunStats();
+  const counts = { inserted: 0, updated: 0, unchanged: 7, rejected: 2, ...more };
+  countEmbedded({ stats } as never, [{ stream: "account_insights", table }] as never, [counts]);
+  const { inserted, updated, unchanged, rejected } = stats.of(table);
+  expect([inserted, updated, unchanged, rejected]).toEqual(counted);
 });
 
 const failure = new DuckmirrorError("SERVICE_FAILING");

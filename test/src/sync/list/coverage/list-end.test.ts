@@ -1,6 +1,7 @@
 // What proves that no row follows a page: a count, an empty or a short page, and what is wrong with each of them.
 import { describe, expect, test } from "vitest";
 import type { PageRead } from "../../../../../src/sync/list/coverage/contract.ts";
+import { addRead, emptyCoverage } from "../../../../../src/sync/list/coverage/coverage.ts";
 import {
   asksBeyond,
   confirmsCount,
@@ -11,11 +12,11 @@ import {
   isBehindCount,
   isEmptyAgain,
   lapAfter,
-  leavesOpen,
   noLap,
   provesEnd,
   totalAfter,
 } from "../../../../../src/sync/list/coverage/list-end.ts";
+import { startOf } from "../../../../../src/sync/list/coverage/page-geometry.ts";
 import { aRead, descending } from "../ways/readings.ts";
 
 describe("whether a page proves the end, where the service granted pages of so many rows", () => {
@@ -73,7 +74,9 @@ test.each([
   ["it is empty", { page: 11, rows: 0, total: 1_000 }, false],
   ["nothing is counted", { page: 10, rows: 100 }, false],
 ] as const)("whether a page leaves the end open: %s", (_, read, open) => {
-  expect(leavesOpen(aRead(read), 100)).toBe(open);
+  const page = aRead({ ids: descending(1_000, read.rows), ...read });
+  const before = { ...emptyCoverage(100, false), end: startOf(page), total: page.total, joinedTotal: page.total };
+  expect(addRead(before, page, "identity").openEnd).toBe(open);
 });
 
 test.each([
@@ -118,15 +121,13 @@ describe("the page behind a round count confirms it", () => {
 });
 
 test.each([
-  ["the page's own count wins", 1_000, { page: 11, rows: 5, total: 1_005 }, 1_005],
   ["a page without a count keeps the last one", 1_000, { page: 5, rows: 100 }, 1_000],
   ["rows behind a round count show that it counts no further", 1_000, { page: 11, rows: 5 }, null],
   ["rows up to a round count do not", 1_000, { page: 10, rows: 100 }, 1_000],
   ["nor does an empty page behind it", 1_000, { page: 12, rows: 0 }, 1_000],
   ["nor do rows behind a count that is not round", 999, { page: 11, rows: 5 }, 999],
   ["a list without a count stays without one", null, { page: 11, rows: 5 }, null],
-  ["until a page names one", null, { page: 11, rows: 5, total: 7 }, 7],
-] as const)("the count after a page: %s", (_, total, read, after) => {
+] as const)("the count after a page that names none: %s", (_, total, read, after) => {
   expect(totalAfter(total, aRead(read))).toBe(after);
 });
 

@@ -13,7 +13,6 @@ import { acceptLog, startLog } from "../../../../../src/sync/list/ways/log.ts";
 import {
   acceptRead,
   coverageOf,
-  cursorText,
   inFixedPages,
   inPagesOf,
   nextStep,
@@ -168,7 +167,7 @@ describe("a stored cursor", () => {
     const waits = { page: 3, perPage: 10, ids: ["a"], rows: 1, values: [null], total: 40, more: true, granted: 5 };
     const waiting = (["cover", "bridge", "head"] as const).map((role) => ({ ...waits, role, refused: true }));
     const progress = { ...walk, coverage: { ...emptyCoverage(10, true), waiting } };
-    expect(storedCursor(cursorText(aCursor(progress)))).toEqual({ ...cursor, progress });
+    expect(storedCursor(JSON.stringify(aCursor(progress)))).toEqual({ ...cursor, progress });
   });
 
   test.each([

@@ -1,12 +1,6 @@
 // Builders for the decisions of a strategy: a page that was read, what the mirror holds, a request.
 import type { MirrorFacts, PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
-import {
-  type Cursor,
-  cursorText,
-  type Progress,
-  resumedCursor,
-  storedCursor,
-} from "../../../../../src/sync/list/ways/progress.ts";
+import { type Cursor, type Progress, resumedCursor, storedCursor } from "../../../../../src/sync/list/ways/progress.ts";
 
 export const NOTHING_NEW = { inserted: 0, updated: 0, unchanged: 5 };
 export const facts = (more: Partial<MirrorFacts> = {}): MirrorFacts => ({
@@ -47,6 +41,6 @@ export const aCursor = (progress: Progress): Cursor => ({
 });
 /** The progress as another run takes it up from its stored text. */
 export const resumed = (progress: Progress): Progress | undefined => {
-  const cursor = storedCursor(cursorText(aCursor(progress)));
+  const cursor = storedCursor(JSON.stringify(aCursor(progress)));
   return cursor === null ? undefined : resumedCursor(cursor).progress;
 };

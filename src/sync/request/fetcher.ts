@@ -210,12 +210,8 @@ const noteOutage = (outage: Outage, turn: Answered, result: FetchResult, stop: F
 /** Notes an answer that was paid and cannot be used. */
 const noteWaste = (outage: Outage, { outcome, order: { stream } }: Answered): void => {
   if (outcome.kind === "invalid") outage.wasted(stream, { url: urlOf(outcome.call), detail: outcome.detail });
-  else if (outcome.kind !== "ok" && chargeOf(outcome) === "spent") outage.wasted(stream);
+  else if (chargeOf(outcome) === "spent") outage.wasted(stream);
 };
-
-/** Credits left, for the verdict. The last report of an earlier run explains only a refusal that gives no other reason. */
-const creditsLeft = ({ ledger, lastRemaining = null }: FetcherDeps, { outcome }: Answered): number | null =>
-  ledger.snapshot().remaining ?? (openAgainAt(outcome) === null ? lastRemaining : null);
 
 /**
  * Wait of the refused request itself before its next attempt, ms. The limiter makes all requests wait for a rate; after a
@@ -243,14 +239,16 @@ type Watch = ReturnType<typeof createWatch>;
 /** What the verdict on an attempt depends on beside its outcome. */
 const factsOf = ({ deps, outage, scopes, address }: Watch, turn: Answered, attempt: number, now: number) => {
   const { stream, scope, maxAttempts = Infinity, maxPaidAttempts = Infinity } = turn.order;
+  const { remaining, resetsAt } = deps.ledger.snapshot();
   return {
     attempt,
     maxAttempts: Math.min(outage.attempts(stream) ?? Infinity, scopes.attempts(scope) ?? Infinity, maxAttempts),
     maxPaidAttempts: Math.min(outage.paidAttempts(stream) ?? Infinity, maxPaidAttempts),
     now,
     random: deps.random(),
-    remainingCredits: creditsLeft(deps, turn),
-    creditsResetAt: deps.ledger.snapshot().resetsAt,
+    // The last report of an earlier run explains only a refusal that gives no other reason.
+    remainingCredits: remaining ?? (openAgainAt(turn.outcome) === null ? (deps.lastRemaining ?? null) : null),
+    creditsResetAt: resetsAt,
     stream,
     serviceAnswers: address.hasAnswered(),
     routesDiffer: deps.routesDiffer === true,

@@ -259,6 +259,9 @@ export const readingOf = (state: ListState): Reading | null => {
   return live.kind === "single" ? null : live.reading;
 };
 
+/** True when a page of the list was read since then, ms since the epoch. */
+export const hasGoneOn = (state: ListState, since: number): boolean => (readingOf(state)?.readAt ?? 0) >= since;
+
 export const progressOf = (state: ListState): Progress | null => readingOf(state)?.progress ?? null;
 
 /** Pages that were asked for or are about to be, none for a record. */

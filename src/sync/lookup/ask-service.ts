@@ -16,7 +16,7 @@ import { initialShape } from "../list/form.ts";
 import { type CallOptions, companyCall, insightCall } from "../request/calls.ts";
 import { createFetcher, type Fetched } from "../request/fetcher.ts";
 import type { Sender } from "../request/turn.ts";
-import { embeddedRecords } from "../rows/embeds.ts";
+import { embeddedRecords } from "../rows/granted-fields.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { LOOKUP_SCOPE, type LookupQuestion, lookupOutcome } from "../rows/lookup-outcome.ts";
 import { createEnding, type Ending } from "../run/state/ending.ts";

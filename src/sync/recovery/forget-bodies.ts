@@ -7,7 +7,7 @@ import { exactJson } from "../../core/text/exact-json.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import type { ArchiveBodies } from "../../warehouse/forget/archive.ts";
 import type { Forgetting } from "../../warehouse/forget/forget.ts";
-import { embeddedRecords } from "../rows/embeds.ts";
+import { embeddedRecords } from "../rows/granted-fields.ts";
 import { idOf } from "../rows/loads.ts";
 import { readArchived } from "./archived-answer.ts";
 

@@ -9,8 +9,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.t
 import { exactJson } from "../../core/text/exact-json.ts";
 import { timeMs } from "../../core/time.ts";
 import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
-import { embeddedRecords, withoutContent } from "./embeds.ts";
-import { grantedFields } from "./granted-fields.ts";
+import { embeddedRecords, grantedFields, withoutContent } from "./granted-fields.ts";
 import { accountOf, LOOKUP_SCOPE } from "./lookup-outcome.ts";
 
 // Fields of `usage_snapshots` from the quota of GET /v1/usage. Pure.

@@ -10,8 +10,9 @@ import { startOf } from "../list/coverage/page-geometry.ts";
 import { tooDeep } from "../list/decide.ts";
 import { type Active, isActive, isExcerpt, type RefusedRow, underWayOf } from "../list/state.ts";
 import { readSoFar } from "../list/ways/progress.ts";
+import { beginningOf } from "./state/forms.ts";
 import type { Deciding, OpenList } from "./state/open-list.ts";
-import { beginningOf, type Run } from "./state/run-state.ts";
+import type { Run } from "./state/run-state.ts";
 
 /** `pages` of a resumed reading that has not received a page yet. */
 const PAGES_AT_RESUME = 2;

@@ -6,7 +6,7 @@
 import { streamSpec } from "../../catalog/streams.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { asksBeyond } from "../list/coverage/list-end.ts";
-import { isActive, liveOf, progressOf, requestsOf, underWayOf } from "../list/state.ts";
+import { hasGoneOn, isActive, liveOf, progressOf, requestsOf, underWayOf } from "../list/state.ts";
 import { totalOf } from "../list/stored-state.ts";
 import { readSoFar } from "../list/ways/progress.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
@@ -19,7 +19,7 @@ import { pageSizeOf } from "./learn-shape.ts";
 import { settleAbsentCompanies } from "./settle/apply-absences.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
 import type { OpenList } from "./state/open-list.ts";
-import { hasGoneOn, type Run, type SyncRun } from "./state/run-state.ts";
+import type { Run, SyncRun } from "./state/run-state.ts";
 import { commitLedger, takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
 import { purposeOf, type Sent, wantedCall } from "./wanted-call.ts";
 
@@ -103,7 +103,7 @@ const unpick = async (run: Run<"reader">, { list, read }: Picked): Promise<void>
 
 const noteUnusable = (run: Run<"unusable">, { list, read }: Picked, free: boolean): void =>
   run.unusable.failed(list.candidate, {
-    goneOn: hasGoneOn(run, list.state),
+    goneOn: hasGoneOn(list.state, run.startedAt),
     deep: read !== null && read.page > 1,
     free,
   });
@@ -171,7 +171,7 @@ const orderOf = (run: SyncRun, { list, read }: Picked) => {
   return {
     ...{ runId: run.runId, stream, scope, walkId: liveOf(list.state).walkId },
     ...wantedCall(list.state, read, forms.of(list), options, work.embeddable),
-    ...{ ...forms.attempts(stream), ...run.unusable.attempts(list.candidate, hasGoneOn(run, list.state)) },
+    ...{ ...forms.attempts(stream), ...run.unusable.attempts(list.candidate, hasGoneOn(list.state, run.startedAt)) },
   };
 };
 

@@ -4,7 +4,7 @@ import type { ScopedTable } from "../../catalog/tables.ts";
 import { mustWait } from "../list/decide.ts";
 import type { Effect, Facts } from "../list/events.ts";
 import type { ListShape } from "../list/form.ts";
-import { type Active, isActive, liveOf, readingOf } from "../list/state.ts";
+import { type Active, hasGoneOn, isActive, liveOf, readingOf } from "../list/state.ts";
 import { coverageOf } from "../list/ways/progress.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
 import { settleDeletes } from "./settle/apply-deletes.ts";
@@ -15,8 +15,9 @@ import { settleByCounting } from "./settle/by-counting.ts";
 import { closeGap, endLook } from "./settle/close-gap.ts";
 import { readDeep } from "./settle/read-deep.ts";
 import { settleAfterChanges } from "./settle/suspects.ts";
+import { beginningOf } from "./state/forms.ts";
 import type { Deciding, ListReader, OpenList } from "./state/open-list.ts";
-import { beginningOf, hasGoneOn, type Run } from "./state/run-state.ts";
+import type { Run } from "./state/run-state.ts";
 
 /** Parts of a run that the steps of a list change. */
 type Reading = Run<Asks | "ending" | "ends" | "forms" | "gone" | "unusable" | "work">;
@@ -40,7 +41,7 @@ const countScope = async ({ deps }: Run, list: Active, name: ScopedTable, comple
  * after one that failed, the changes are read once nothing else is under way.
  */
 const asksAlone = (run: Run<"unusable">, list: Active): boolean =>
-  (run.unusable.has(list.order) || (list.before?.error ?? null) !== null) && !hasGoneOn(run, list);
+  (run.unusable.has(list.order) || (list.before?.error ?? null) !== null) && !hasGoneOn(list, run.startedAt);
 
 /** What the next step of the list needs to know. */
 const factsOf = async (run: Run<"forms" | "unusable">, list: Active): Promise<Facts> => {

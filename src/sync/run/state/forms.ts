@@ -3,10 +3,12 @@
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { SCOPED_TABLES, type ScopedTable } from "../../../catalog/tables.ts";
 import type { RowScope } from "../../../core/config/planning/scope-settings.ts";
+import type { Beginning } from "../../list/events.ts";
 import { initialShape, type ListShape } from "../../list/form.ts";
 import { progressOf } from "../../list/state.ts";
 import { filtersOf } from "../../rows/row-scope.ts";
 import type { OpenList } from "./open-list.ts";
+import type { RunConstants } from "./run-input.ts";
 
 /** Lists and records of a stream that are refused in every form, after which no other form is tried for a further one. */
 const MOST_IN_VAIN = 3;
@@ -143,3 +145,9 @@ export class Forms {
     return "stream";
   }
 }
+
+/** With what a reading of the list begins now. */
+export const beginningOf = (
+  { runId, deps, forms }: RunConstants & { readonly forms: Forms },
+  { stream }: Pick<OpenList, "stream">,
+): Beginning => ({ runId, now: deps.clock.now(), shape: forms.ofStream(stream.name) });

@@ -1,7 +1,5 @@
 // One sync run: what stays the same in it, and its parts. Each part owns what it holds: others change that by its methods alone. A
 // function names the parts that it uses, `Run<"forms" | "work">`; only what begins and ends a run takes it whole.
-import type { Beginning } from "../../list/events.ts";
-import { type ListState, readingOf } from "../../list/state.ts";
 import type { BudgetBook } from "../../plan/budgets.ts";
 import type { Fetcher } from "../../request/fetcher.ts";
 import type { Committer } from "./committer.ts";
@@ -9,7 +7,7 @@ import type { Ending } from "./ending.ts";
 import type { Forms } from "./forms.ts";
 import type { Gone } from "./gone.ts";
 import type { ListEnds } from "./list-ends.ts";
-import type { ListReader, OpenList } from "./open-list.ts";
+import type { ListReader } from "./open-list.ts";
 import type { RunConstants } from "./run-input.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { RunTier } from "./run-tier.ts";
@@ -38,12 +36,3 @@ export type Run<Part extends keyof Parts = never> = RunConstants & Pick<Parts, P
 
 /** A whole run. */
 export type SyncRun = Run<keyof Parts>;
-
-/** With what a reading of the list begins now. */
-export const beginningOf = (run: Run<"forms">, { stream }: Pick<OpenList, "stream">): Beginning => ({
-  ...{ runId: run.runId, now: run.deps.clock.now(), shape: run.forms.ofStream(stream.name) },
-});
-
-/** True when this run has read a page of the list. */
-export const hasGoneOn = ({ startedAt }: Run, state: ListState): boolean =>
-  (readingOf(state)?.readAt ?? 0) >= startedAt;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createQuotaRecorder } from "../../../../src/budget/credits/local-ledger.ts";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
-import { embeddedRecords, withoutContent } from "../../../../src/sync/rows/embeds.ts";
+import { embeddedRecords, withoutContent } from "../../../../src/sync/rows/granted-fields.ts";
 import { type Answer, idOf, loadsOf, timeOf, unknownInputLoad } from "../../../../src/sync/rows/loads.ts";
 import { accountOf, lookupOutcome, outcomeJson } from "../../../../src/sync/rows/lookup-outcome.ts";
 

@@ -1,7 +1,6 @@
-// Measures src/core/text/exact-json.ts, which keeps a stack, beside a writer of the same text that calls itself.
+// Measures src/core/json.ts, which keeps a stack, beside a writer of the same text that calls itself.
 // Run: npx tsx bench/json-writer.ts. They take turns; medians of processor time per record, in µs.
-import { ExactNumber, isJsonObject, type JsonValue } from "../src/core/json.ts";
-import { exactJson } from "../src/core/text/exact-json.ts";
+import { ExactNumber, exactJson, isJsonObject, type JsonValue } from "../src/core/json.ts";
 
 const ROUNDS = 21;
 const TIMES = 5_000;

@@ -3,8 +3,7 @@
 // that is, nearly all. What is almost JSON is mended. Pure.
 import { parse as parseExact } from "lossless-json";
 import { detailOf } from "../core/errors.ts";
-import { ExactNumber, type JsonValue } from "../core/json.ts";
-import { exactNumber, isDouble } from "../core/text/exact-json.ts";
+import { ExactNumber, exactNumber, isDouble, type JsonValue } from "../core/json.ts";
 
 /** What is nested deeper stays text, so that recursive code does not run out of stack. */
 export const MAX_DEPTH = 500;

@@ -5,8 +5,7 @@ import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
 import type { FieldPath } from "../catalog/field-rules.ts";
 import type { TableName } from "../catalog/tables.ts";
 import { forgottenId, forgottenRecord, mapTexts } from "../core/forgotten.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
-import { exactJson } from "../core/text/exact-json.ts";
+import { exactJson, isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import type { ApiOutcome } from "./outcome.ts";
 
 export interface Redaction {

@@ -1,8 +1,7 @@
 // Applies the change feed to a map, as a reader would, and compares it with the mirror.
 import { z } from "zod";
 import { TABLE_NAMES, type TableName, tableSpec } from "../../src/catalog/tables.ts";
-import type { JsonObject } from "../../src/core/json.ts";
-import { exactJson } from "../../src/core/text/exact-json.ts";
+import { exactJson, type JsonObject } from "../../src/core/json.ts";
 import type { Sql } from "../../src/warehouse/duckdb/statements.ts";
 import type { Change } from "../../src/warehouse/read/changes/change.ts";
 import { readChanges } from "../../src/warehouse/read/changes/read-changes.ts";

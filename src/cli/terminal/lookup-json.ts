@@ -1,7 +1,6 @@
 // The JSON of a lookup's result, for the command and for assistants.
 import type { LookupResult } from "../../../jobs/lookup.ts";
-import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import { exactJson } from "../../core/text/exact-json.ts";
+import { exactJson, isJsonObject, type JsonValue } from "../../core/json.ts";
 import { counted, formatDuration } from "../../core/text/units.ts";
 
 // Shows the result of a lookup to people: single values first, then lists and objects.

@@ -1,7 +1,7 @@
 // GET /api/search: records of the snapshot by words, the best match first; GET /api/changes: its change feed, in pages.
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { jsonText } from "../../core/text/exact-json.ts";
+import { jsonText } from "../../core/json.ts";
 import { momentBefore } from "../../core/time.ts";
 import { changeTables } from "../../warehouse/read/changes/change.ts";
 import { readChanges } from "../../warehouse/read/changes/read-changes.ts";

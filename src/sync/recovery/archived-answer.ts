@@ -5,7 +5,7 @@ import type { Envelope } from "../../api/outcome.ts";
 import type { Redactor } from "../../api/redact.ts";
 import { ENDPOINTS, type EndpointName } from "../../catalog/endpoints.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
-import { exactJson } from "../../core/text/exact-json.ts";
+import { exactJson } from "../../core/json.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import type { ArchivedResponse, ArchiveStore } from "../../warehouse/archive/read-archive.ts";
 import type { TableLoad } from "../../warehouse/record/checkpoint.ts";

@@ -2,8 +2,7 @@
 import { createRedactor } from "../../api/redact.ts";
 import { streamSpec } from "../../catalog/streams.ts";
 import { forgottenHash, forgottenRecord, mapTexts } from "../../core/forgotten.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
-import { exactJson } from "../../core/text/exact-json.ts";
+import { exactJson, isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { ArchiveHeader } from "../../warehouse/archive/archive.ts";
 import type { ArchiveBodies } from "../../warehouse/forget/archive.ts";
 import type { Forgetting } from "../../warehouse/forget/forget.ts";

@@ -10,8 +10,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, crc32, gunzip, gzip, gzipSync } from "node:zlib";
 import { hasSystemCode } from "../../core/errors.ts";
 import { createOwn, makeOwnFolder } from "../../core/files/own-files.ts";
-import type { JsonValue } from "../../core/json.ts";
-import { jsonText } from "../../core/text/exact-json.ts";
+import { type JsonValue, jsonText } from "../../core/json.ts";
 import { statementError } from "../duckdb/duck-errors.ts";
 import { createQueue } from "../duckdb/gate.ts";
 

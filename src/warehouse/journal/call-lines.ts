@@ -5,8 +5,7 @@
 // A killed process leaves a file without an end; a sent call without an answer is ambiguous once `until` has passed.
 import { z } from "zod";
 import { isLedgerStream } from "../../catalog/streams.ts";
-import { jsonOrNull } from "../../core/json.ts";
-import { jsonText } from "../../core/text/exact-json.ts";
+import { jsonOrNull, jsonText } from "../../core/json.ts";
 import { type QuotaReading, quotaSchema, type RequestRecord, requestSchema } from "../record/checkpoint.ts";
 
 const ms = z.number();

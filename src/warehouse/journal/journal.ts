@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { appendOwn, listOwn, makeOwnFolder, readOwnText } from "../../core/files/own-files.ts";
-import { jsonText } from "../../core/text/exact-json.ts";
+import { jsonText } from "../../core/json.ts";
 import { month, openNew } from "../archive/archive.ts";
 import type { Database } from "../duckdb/database.ts";
 import { statementError } from "../duckdb/duck-errors.ts";

@@ -3,8 +3,7 @@
 // brings it back, and the next sync removes it again.
 import type { TableName } from "../../catalog/tables.ts";
 import { forgottenId } from "../../core/forgotten.ts";
-import type { JsonValue } from "../../core/json.ts";
-import { jsonText } from "../../core/text/exact-json.ts";
+import { type JsonValue, jsonText } from "../../core/json.ts";
 import type { Database } from "../duckdb/database.ts";
 import { numberOf, sqlText } from "../duckdb/sql-files.ts";
 import { instant, type Sql } from "../duckdb/statements.ts";

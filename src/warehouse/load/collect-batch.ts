@@ -4,8 +4,7 @@
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";
 import type { Strictness } from "../../core/config/field-settings.ts";
 import { forgottenHash } from "../../core/forgotten.ts";
-import type { JsonValue } from "../../core/json.ts";
-import { exactJson } from "../../core/text/exact-json.ts";
+import { exactJson, type JsonValue } from "../../core/json.ts";
 import type { TableLoad } from "../record/checkpoint.ts";
 import type { ExtraEntries } from "../record/json-text.ts";
 import { createNormalizer, type Drift, misfitOf, type NormalRow, type Reject } from "../record/normalize-record.ts";

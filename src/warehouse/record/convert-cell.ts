@@ -15,8 +15,7 @@ import {
   VARCHAR,
 } from "@duckdb/node-api";
 import type { ColumnType } from "../../catalog/fields.ts";
-import { ExactNumber, type JsonValue } from "../../core/json.ts";
-import { exactNumber, isDouble, jsonText, storable } from "../../core/text/exact-json.ts";
+import { ExactNumber, exactNumber, isDouble, type JsonValue, jsonText, storable } from "../../core/json.ts";
 import { parseTime } from "../../core/time.ts";
 
 // Cells of rows in the form of DuckDB's appender.

@@ -1,8 +1,7 @@
 // JSON texts that the warehouse stores: compares two, and joins and splits the members of `_extra`. Pure.
 // Members keep their received order, so that the engine's own writer can be used (docs/decisions/loading.md).
 import { parse } from "lossless-json";
-import type { JsonValue } from "../../core/json.ts";
-import { exactJson, jsonText, storable, writeJson } from "../../core/text/exact-json.ts";
+import { exactJson, type JsonValue, jsonText, storable, writeJson } from "../../core/json.ts";
 
 /** A number as its digits in a value that equals no other value. */
 const digits = (text: string): JsonValue => ({ "\u0000number": text });

@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { JsonSyntaxError, MAX_DEPTH, parseJson } from "../../../src/api/lossless-json.ts";
-import { ExactNumber, type JsonValue } from "../../../src/core/json.ts";
-import { exactJson } from "../../../src/core/text/exact-json.ts";
+import { ExactNumber, exactJson, type JsonValue } from "../../../src/core/json.ts";
 
 test("any JSON value that a double can hold comes back as the native parser gives it", () => {
   fc.assert(

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import type { StreamName } from "../../../src/catalog/streams.ts";
 import type { TableName } from "../../../src/catalog/tables.ts";
-import { jsonText } from "../../../src/core/text/exact-json.ts";
+import { jsonText } from "../../../src/core/json.ts";
 import type { Database } from "../../../src/warehouse/duckdb/database.ts";
 import { sqlText } from "../../../src/warehouse/duckdb/sql-files.ts";
 import type { Warehouse } from "../../../src/warehouse/file/warehouse.ts";

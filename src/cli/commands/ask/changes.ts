@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { EXIT } from "../../../core/errors.ts";
-import { jsonText } from "../../../core/text/exact-json.ts";
+import { jsonText } from "../../../core/json.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { momentBefore } from "../../../core/time.ts";
 import { type Change, changeInWords, changeTables } from "../../../warehouse/read/changes/change.ts";

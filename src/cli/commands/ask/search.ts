@@ -3,7 +3,7 @@ import { z } from "zod";
 import { SEARCHED_TABLES } from "../../../catalog/tables.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { EXIT } from "../../../core/errors.ts";
-import { jsonText } from "../../../core/text/exact-json.ts";
+import { jsonText } from "../../../core/json.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { momentBefore } from "../../../core/time.ts";
 import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/query.ts";

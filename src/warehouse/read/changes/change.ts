@@ -1,8 +1,7 @@
 // A change of the feed, as every reader gets it: docs/CHANGES.md describes it.
 import { isTableName, TABLE_NAMES, type TableName } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
-import { jsonText } from "../../../core/text/exact-json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, jsonText } from "../../../core/json.ts";
 
 // A change in words for people: what the row is called, and which values became which. Pure.
 

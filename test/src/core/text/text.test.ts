@@ -2,10 +2,17 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isJsonObject, type JsonValue, jsonOrNull, jsonOrText } from "../../../../src/core/json.ts";
+import {
+  exactJson,
+  isJsonObject,
+  type JsonForm,
+  type JsonValue,
+  jsonOrNull,
+  jsonOrText,
+  writeJson,
+} from "../../../../src/core/json.ts";
 import { closest, didYouMean } from "../../../../src/core/text/did-you-mean.ts";
 import { bareAddress, domainCandidates } from "../../../../src/core/text/domain-names.ts";
-import { exactJson, type JsonForm, writeJson } from "../../../../src/core/text/exact-json.ts";
 import { newRunId, runIdSchema } from "../../../../src/core/text/run-id.ts";
 import { literal, quoted } from "../../../../src/core/text/sql-text.ts";
 import {

@@ -1,8 +1,7 @@
 // JSON as the warehouse stores it: members of `_extra` come back letter by letter, and only their order means nothing.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { JsonValue } from "../../../../src/core/json.ts";
-import { jsonText } from "../../../../src/core/text/exact-json.ts";
+import { type JsonValue, jsonText } from "../../../../src/core/json.ts";
 import { extraText, isSameJson, joinExtra, splitExtra } from "../../../../src/warehouse/record/json-text.ts";
 
 const names = fc.string({ unit: fc.constantFrom(...'ab"\\,:{}[] é') });

@@ -1,18 +1,12 @@
+// A lake to deliver to, and readers of it.
 import { join } from "node:path";
 import { inject } from "vitest";
-import { deliverJob } from "../../jobs/deliver.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
-import type { Delivered } from "../../src/deliver/destination.ts";
 import { openExtended } from "../../src/warehouse/duckdb/extended/extended-duckdb.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
+import { delivered, reportOf } from "./deliveries.ts";
 
-export const aFolder = (): string => {
-  const dir = tempDir();
-  return dir;
-};
+export const aFolder = tempDir;
 
 export type Catalog = "sqlite" | "duckdb";
 export const catalogUrl = (catalog: Catalog): string =>
@@ -25,7 +19,6 @@ export interface LakeCall {
   readonly at?: string;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly takeOver?: boolean;
-  readonly signal?: AbortSignal;
 }
 
 /** The setting for a lake. */
@@ -33,26 +26,12 @@ export const lakeSetting = (url: string, settings: Readonly<Record<string, unkno
   JSON.stringify([{ name: "lake", kind: "ducklake", url, extension_directory: inject("extensions"), ...settings }]);
 
 /** Delivers as the job does. */
-export const report = async (call: LakeCall) => {
-  const { dataDir, url = catalogUrl("sqlite"), at = dataDir, settings, takeOver = false } = call;
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: lakeSetting(url, settings) },
-    file: null,
-    cwd: at,
-    vocabulary: vocabulary(),
-  });
-  const signal = call.signal ?? new AbortController().signal;
-  const [first] = await deliverJob(config, { names: [], takeOver }, { clock: systemClock, signal });
-  if (first === undefined) throw new Error("nothing was delivered");
-  return first;
-};
-
-export const deliver = async (call: LakeCall): Promise<Delivered> => {
-  const { error, delivered } = await report(call);
-  if (error !== null || delivered === null) throw error ?? new Error("nothing was delivered");
-  return delivered;
-};
+const calling =
+  <T>(job: (...call: Parameters<typeof reportOf>) => T) =>
+  ({ dataDir, url = catalogUrl("sqlite"), settings, ...more }: LakeCall): T =>
+    job(dataDir, lakeSetting(url, settings), more);
+export const report = calling(reportOf);
+export const deliver = calling(delivered);
 
 type Run = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 

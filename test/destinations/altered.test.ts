@@ -1,16 +1,15 @@
 // What users change at a destination: their own columns stay; a column or table that they took away comes back with the next
 // change; what they edited comes back with --take-over; what cannot be merged is an error that names the table. Shows P44.
-import pg from "pg";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { aFolder, catalogUrl, differences, type LakeCall, report, withReader } from "./a-lake.ts";
+import { aFolder, catalogUrl, deliver, differences, type LakeCall, report, withReader } from "./a-lake.ts";
 import { addContacts } from "./erasing.ts";
 import { commitSignals, dumpOf } from "./moving-mirror.ts";
-import { dumpPostgres } from "./read-postgres.ts";
+import { dumpPostgres, rowsIn } from "./read-postgres.ts";
 
 const server = await forFile(startPostgres());
 
@@ -18,21 +17,10 @@ const random = seededRandom(5);
 const moveSignals = (dataDir: string, count = 5) =>
   change(dataDir, (warehouse) => commitSignals(warehouse, 1, count, random));
 
-const delivered = async (call: LakeCall) => {
-  const { error, delivered: done } = await report(call);
-  if (error !== null || done === null) throw error ?? new Error("nothing was delivered");
-  return Object.fromEntries(done.tables.map((table) => [table.table, table]));
-};
+const delivered = async (call: LakeCall) =>
+  Object.fromEntries((await deliver(call)).tables.map((table) => [table.table, table]));
 
-const sql = async (text: string): Promise<void> => {
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  try {
-    await client.query(text);
-  } finally {
-    await client.end();
-  }
-};
+const sql = (text: string) => rowsIn(server.url, text);
 
 /** Tables whose rows in Postgres are others than those of the snapshot, columns of users left aside. */
 const differing = async (dataDir: string): Promise<readonly string[]> => {

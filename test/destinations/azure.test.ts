@@ -1,30 +1,17 @@
-// A container of Azure Blob Storage: credentials, errors, and engines that read a set there. Deliveries: parquet.test.ts.
-import { join } from "node:path";
+// A container of Azure Blob Storage: credentials and errors. Deliveries: parquet.test.ts; engines that read a set there: readers.test.ts.
 import { ContainerSASPermissions } from "@azure/storage-blob";
 import { expect, test } from "vitest";
-import { TABLE_NAMES } from "../../src/catalog/tables.ts";
-import { systemClock } from "../../src/core/clock.ts";
 import { signalsOf } from "../src/deliver/moving-mirror.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
-import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { cli } from "../support/cli.ts";
 import { ACCOUNT, KEY } from "./azure-server.ts";
-import { move } from "./moving-mirror.ts";
-import {
-  AZURE_ENV,
-  CONTAINERS,
-  containerClient,
-  delivered,
-  deliver as deliverTo,
-  eachTestIn,
-  expectCurrent,
-} from "./places.ts";
-import { readsSet } from "./read-set.ts";
+import { reportOf } from "./deliveries.ts";
+import { AZURE_ENV, CONTAINERS, containerClient, eachTestIn, expectCurrent } from "./places.ts";
 
-const { server, place } = eachTestIn(CONTAINERS);
+const { place } = eachTestIn(CONTAINERS);
 const deliver = (dataDir: string, setting: string, env: Record<string, string> = AZURE_ENV) =>
-  deliverTo(dataDir, setting, systemClock.now, env);
+  reportOf(dataDir, setting, { env });
 const isCurrent = (dataDir: string) => expectCurrent(place(), dataDir, tempDir());
 
 const aMirror = async (): Promise<string> => {
@@ -94,21 +81,4 @@ test("no container, no account, a connection string of another account: errors t
     expect(error).toMatchObject({ code: "CONFIG_INVALID", message: expect.stringContaining(words) });
     expect(error?.message).not.toContain(KEY);
   }
-});
-
-test("pyarrow, polars and DuckDB with its azure extension read the rows of the snapshot, all of them and no others", async () => {
-  const dataDir = tempDir();
-  const random = seededRandom(43);
-  for (let step = 0; step < 4; step += 1) {
-    await move(dataDir, random);
-    await delivered(dataDir, place().setting(), systemClock.now, AZURE_ENV);
-  }
-  const where = { endpoint: server().endpoint, bucket: place().name, account: ACCOUNT, key: KEY };
-  const read = (engine: string) => readsSet(engine, where, "set", join(dataDir, "warehouse.duckdb"));
-  const byPyarrow = await read("pyarrow");
-  expect(Object.keys(byPyarrow).sort()).toEqual([...TABLE_NAMES].sort());
-  for (const table of ["signals", "contacts", "news_articles"]) expect(byPyarrow[table]?.rows).toBeGreaterThan(5);
-  expect(Object.values(byPyarrow).filter(({ missing, extra }) => missing + extra > 0)).toEqual([]);
-  expect(await read("polars")).toEqual(byPyarrow);
-  expect(await read("duckdb")).toEqual(byPyarrow);
 });

@@ -1,27 +1,25 @@
 // The readers of docs/DUCKLAKE.md, as they can be pasted: twenty processes of Python, with a role that may only read.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import pg from "pg";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { runWell } from "../clients/programs.ts";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
+import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { aFolder, deliver } from "./a-lake.ts";
 import { commitSignals } from "./moving-mirror.ts";
 import { ownLayout } from "./own-layout.ts";
+import { catalogIn, rowsIn } from "./read-postgres.ts";
+
+const postgres = await forFile(startPostgres());
 
 test("twenty readers count the signals of the first delivery and of the last", async () => {
-  const postgres = await startPostgres();
-  onTestFinished(() => postgres.stop());
-  const client = new pg.Client({ connectionString: postgres.url });
-  await client.connect();
-  await client.query("CREATE ROLE reader LOGIN; GRANT pg_read_all_data TO reader");
-  await client.end();
+  await rowsIn(postgres.url, "CREATE ROLE reader LOGIN; GRANT pg_read_all_data TO reader");
   const host = new URL(postgres.url).searchParams.get("host") ?? "";
   const [dataDir, at] = [aFolder(), aFolder()];
   const random = seededRandom(12);
-  const url = `ducklake:postgres:dbname=postgres user=postgres host=${host}`;
+  const url = catalogIn(postgres.url);
   const call = { dataDir, at, url, settings: { data_path: "files", schema: "acme" } };
   for (const [first, count] of [
     [1, 30],

@@ -8,8 +8,9 @@ import { seededRandom } from "../support/chance.ts";
 import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { aFolder, type Catalog, catalogUrl, deliver, differences } from "./a-lake.ts";
-import { aMoment, createTally, killDelivery } from "./killed-delivery.ts";
+import { aMoment, struckAt, untilKilled } from "./killed-delivery.ts";
 import { move } from "./moving-mirror.ts";
+import { catalogIn } from "./read-postgres.ts";
 
 const KILLS = Number(process.env.KILLS ?? "4");
 /** Each kind of catalog gets a third. */
@@ -50,14 +51,11 @@ const whenFree = async <T>(work: () => Promise<T>): Promise<T> => {
 
 const postgres = await forFile(startPostgres());
 
-const postgresUrl = () =>
-  `ducklake:postgres:dbname=postgres user=postgres host=${new URL(postgres.url).searchParams.get("host")}`;
-
 test.each<Catalog | "postgres">(["sqlite", "duckdb", "postgres"])(
   "%s: killed at moments of a delivery, the lake equals the snapshot before or after, and catches up",
   async (catalog) => {
     const [dataDir, at, before] = [aFolder(), aFolder(), aFolder()];
-    const url = catalog === "postgres" ? postgresUrl() : catalogUrl(catalog);
+    const url = catalog === "postgres" ? catalogIn(postgres.url) : catalogUrl(catalog);
     // Each delivery cleans, too.
     const settings = {
       maintain_every: "1s",
@@ -66,32 +64,24 @@ test.each<Catalog | "postgres">(["sqlite", "duckdb", "postgres"])(
     };
     const one = { name: "lake", kind: "ducklake", url, extension_directory: inject("extensions"), ...settings };
     const random = seededRandom(catalog.length);
-    const tally = createTally();
     await move(dataDir, random);
     await deliver({ dataDir, at, url, settings });
-    for (let kills = 0, round = 0; kills < EACH; round += 1) {
-      if (round > EACH * 10) throw new Error(`only ${kills} of ${round} deliveries were killed`);
+    await untilKilled(catalog, EACH, async () => {
       copyFileSync(join(dataDir, "warehouse.duckdb"), join(before, "warehouse.duckdb"));
       await move(dataDir, random);
       const victims = ["program", "both", ...(catalog === "postgres" ? [postgres.pid()] : [])] as const;
-      const moment = aMoment(STEPS, victims, random, catalog === "postgres" ? join(at, "files") : join(at, "lake"));
-      const ended = await killDelivery({ dataDir, at, destinations: JSON.stringify([one]), moment });
-      if (ended.killed === "") {
-        expect(ended).toMatchObject({ code: 0 });
-        continue;
-      }
-      kills += 1;
-      tally.add(ended.killed);
+      const moment = aMoment(STEPS, victims, random, join(at, catalog === "postgres" ? "files" : "lake"));
+      const killed = await struckAt({ dataDir, at, destinations: JSON.stringify([one]), moment });
+      if (killed === "") return killed;
       if (typeof moment.victim === "number") await postgres.restart();
-      const isAt = async (folder: string) =>
-        Object.keys(await whenFree(() => differences(folder, at, url))).length === 0;
       const left = await whenFree(() => differences(dataDir, at, url));
-      if (Object.keys(left).length > 0 && !(await isAt(before))) expect(left).toEqual({});
+      if (Object.keys(left).length > 0 && Object.keys(await whenFree(() => differences(before, at, url))).length > 0)
+        expect(left).toEqual({});
       await whenFree(() => deliver({ dataDir, at, url, settings }));
       expect(await differences(dataDir, at, url)).toEqual({});
-    }
+      return killed;
+    });
     // Rows that did not fit into memory lie in the data directory, which `forget` searches and later deliveries clean.
     expect(readdirSync(tmpdir()).filter((name) => /^duckmirror-lake-(?!test-)/.test(name))).toEqual([]);
-    process.stderr.write(`${catalog}, ${EACH} kills\n${tally.text()}\n`);
   },
 );

@@ -1,63 +1,38 @@
 // Deliveries to lakes: after each, and after any kill, the lake equals a published snapshot exactly.
 import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
+import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { aFolder, type Catalog, catalogUrl, deliver, differences, report, withReader } from "./a-lake.ts";
 import { addContacts, erase } from "./erasing.ts";
 import { commitSignals, DIGITS, move } from "./moving-mirror.ts";
 import { ownLayout } from "./own-layout.ts";
+import { catalogIn } from "./read-postgres.ts";
 
-const CATALOGS: readonly Catalog[] = ["sqlite", "duckdb"];
+const postgres = await forFile(startPostgres());
 
 const filesOf = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-test.each(CATALOGS)(
+test.each<Catalog | "postgres">(["sqlite", "duckdb", "postgres"])(
   "%s: a first load, changes with deletes, erased contacts, feeds that begin anew",
   async (catalog) => {
-    const dataDir = aFolder();
-    const at = aFolder();
-    const url = catalogUrl(catalog);
+    const [dataDir, at] = [aFolder(), aFolder()];
+    const url = catalog === "postgres" ? catalogIn(postgres.url) : catalogUrl(catalog);
+    const settings = catalog === "postgres" ? { data_path: "files" } : {};
     const random = seededRandom(7);
     for (let step = 0; step < 7; step += 1) {
       await move(dataDir, random);
-      await deliver({ dataDir, at, url });
+      await deliver({ dataDir, at, url, settings });
       expect(await differences(dataDir, at, url)).toEqual({});
     }
   },
 );
-
-test("postgres: a first load, changes with deletes, erased contacts, feeds that begin anew; four readers meanwhile see whole deliveries", async () => {
-  const postgres = await startPostgres();
-  onTestFinished(() => postgres.stop());
-  const host = new URL(postgres.url).searchParams.get("host");
-  const url = `ducklake:postgres:dbname=postgres user=postgres host=${host}`;
-  const [dataDir, at] = [aFolder(), aFolder()];
-  const settings = { data_path: "files" };
-  const random = seededRandom(11);
-  /** Position → numbers of signals that readers saw at it. */
-  const rowsAt = new Map<string, Set<string>>();
-  const count =
-    "SELECT (SELECT count(*) FROM lake.main.signals) AS n, (SELECT max(n) FROM lake.main._duckmirror) AS at";
-  await move(dataDir, random);
-  await deliver({ dataDir, at, url, settings });
-  for (let step = 0; step < 5; step += 1) {
-    await move(dataDir, random);
-    const delivery = deliver({ dataDir, at, url, settings });
-    const reader = () => withReader(at, async (run) => [...(await run(count)), ...(await run(count))], url);
-    const seen = (await Promise.all([reader(), reader(), reader(), reader()])).flat();
-    await delivery;
-    // One statement reads one snapshot: rows and position belong together.
-    for (const row of seen) rowsAt.set(String(row.at), (rowsAt.get(String(row.at)) ?? new Set()).add(String(row.n)));
-    expect([...rowsAt.values()].filter(({ size }) => size > 1)).toEqual([]);
-    expect(await differences(dataDir, at, url)).toEqual({});
-  }
-});
 
 test("one snapshot per delivery, of the changed rows only, with the run; the one before can still be read", async () => {
   const dataDir = aFolder();
@@ -207,14 +182,6 @@ test("a cleaning that is due merges small files, removes old snapshots, and file
   const [state] = await withReader(dataDir, (run) => run("SELECT maintained_ms FROM lake.main._duckmirror"));
   expect(Number(state?.maintained_ms)).toBeLessThanOrEqual(Date.now());
   expect(await differences(dataDir, dataDir)).toEqual({});
-});
-
-test("a missing extension is an error that says how to get it", async () => {
-  const dataDir = aFolder();
-  await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 1, seededRandom(5)));
-  const { error } = await report({ dataDir, settings: { extension_directory: aFolder() } });
-  expect(error).toMatchObject({ code: "EXTENSION_MISSING", context: { extension: "ducklake" } });
-  expect(error?.hint).toContain("pip download --no-deps duckdb-extension-ducklake==1.5.5");
 });
 
 test("extensions load from DuckDB's own layout too", async () => {

@@ -2,11 +2,8 @@
 // `answer_timeout`, changes nothing, and the next one brings everything. Shows P42.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import pg from "pg";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { connect, loadPackages } from "../../src/deliver/kinds/postgres/session.ts";
 import { createLocalDeliveries } from "../../src/queue/deliveries/local.ts";
@@ -14,21 +11,18 @@ import { seededRandom } from "../support/chance.ts";
 import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { aFolder, deliver, differences, report } from "./a-lake.ts";
+import { configFor, delivered, reportOf } from "./deliveries.ts";
 import { killDelivery, type Moment, NEVER } from "./killed-delivery.ts";
 import { dumpOf, move } from "./moving-mirror.ts";
-import { aBucket, delivered, deliver as deliverSet, makeBucket, manifestOf, stubAws } from "./places.ts";
-import { dumpPostgres } from "./read-postgres.ts";
+import { aBucket, makeBucket, manifestOf, stubAws } from "./places.ts";
+import { catalogIn, dumpPostgres, rowsIn } from "./read-postgres.ts";
 import { startS3 } from "./s3-server.ts";
 
 /** Longer than a busy machine needs for a step of these small deliveries. */
 const PATIENT = "10s";
 
 const server = await forFile(startPostgres());
-const sql = async (text: string): Promise<void> => {
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  await client.query(text).finally(() => client.end());
-};
+const sql = (text: string) => rowsIn(server.url, text);
 beforeEach(() => sql("DROP SCHEMA IF EXISTS duckmirror CASCADE"));
 afterEach(() => server.thaw());
 
@@ -78,13 +72,7 @@ test("a Postgres that is frozen when the delivery begins is away, and the worker
   await move(dataDir, seededRandom(32));
   server.freeze();
   const logged: string[] = [];
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: crm({ answer_timeout: PATIENT }) },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
+  const config = configFor(dataDir, crm({ answer_timeout: PATIENT }));
   // It thaws while the worker waits for its next attempt.
   const clock = { ...systemClock, sleep: async () => server.thaw() };
   const deliveries = createLocalDeliveries({ clock, log: (level, text) => void logged.push(`${level}: ${text}`) });
@@ -127,7 +115,7 @@ test("a COPY may take longer than the limit while its rows are taken, and while 
 const aCatalog = async (): Promise<string> => {
   const name = `lake_${randomUUID().replaceAll("-", "")}`;
   await sql(`CREATE DATABASE ${name}`);
-  return `ducklake:postgres:dbname=${name} user=postgres host=${new URL(server.url).searchParams.get("host")}`;
+  return catalogIn(server.url.replace("/postgres?", `/${name}?`));
 };
 
 test.each([
@@ -164,7 +152,7 @@ test("a bucket that takes connections and answers nothing is away, and gets ever
     s3.forget();
     s3.rule = () => "silent";
     const setting = bucket.setting({ answer_timeout: "1s" });
-    const { error } = await deliverSet(dataDir, setting);
+    const { error } = await reportOf(dataDir, setting);
     expect(error).toMatchObject({ code: "DESTINATION_AWAY" });
     // Tried again each time.
     expect(s3.seen.length).toBe(8);

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { inject } from "vitest";
+import { expect, inject } from "vitest";
 
 export interface Moment {
   /** Regular expression of a step: a statement, or a change of a file. */
@@ -99,4 +99,28 @@ export const createTally = () => {
         .map(([killed, count]) => `${killed}: ${count}`)
         .join("\n"),
   };
+};
+
+/** Kills a delivery and answers with the moment; empty: the moment did not come, and the delivery ended well. */
+export const struckAt = async (kill: Kill): Promise<string> => {
+  const { killed, code, said } = await killDelivery(kill);
+  if (killed === "") expect(code, said).toBe(0);
+  return killed;
+};
+
+/** Repeats `round` until so many deliveries were killed; it answers with what was killed, empty: nothing. */
+export const untilKilled = async (
+  name: string,
+  kills: number,
+  round: (nth: number) => Promise<string>,
+): Promise<void> => {
+  const tally = createTally();
+  for (let killed = 0, nth = 0; killed < kills; nth += 1) {
+    if (nth > kills * 10) throw new Error(`only ${killed} of ${nth} deliveries were killed`);
+    const moment = await round(nth);
+    if (moment === "") continue;
+    killed += 1;
+    tally.add(moment);
+  }
+  process.stderr.write(`${name}, ${kills} kills\n${tally.text()}\n`);
 };

@@ -9,9 +9,10 @@ import { folderStore } from "../../src/deliver/stores/folder-store.ts";
 import { parquetRows } from "../src/deliver/moving-mirror.ts";
 import { seededRandom } from "../support/chance.ts";
 import { aFolder } from "./a-lake.ts";
-import { aMoment, createTally, killDelivery, NEVER } from "./killed-delivery.ts";
+import { delivered } from "./deliveries.ts";
+import { aMoment, killDelivery, NEVER, struckAt, untilKilled } from "./killed-delivery.ts";
 import { move } from "./moving-mirror.ts";
-import { BUCKETS, CONTAINERS, delivered, eachTestIn, manifestOf, rowsOf, snapshotOf } from "./places.ts";
+import { BUCKETS, CONTAINERS, eachTestIn, expectCurrent, manifestOf, rowsOf, snapshotOf } from "./places.ts";
 import { aMovingMirror, strikeAtRequest } from "./strikes.ts";
 
 const KILLS = Number(process.env.KILLS ?? 4);
@@ -35,12 +36,10 @@ describe.each([
 
   test(`${KILLS} kills at requests: the manifest's set equals a snapshot each time, and the newest in the end`, async () => {
     const { dataDir, random, published, publish } = aMovingMirror(22);
-    const deliver = (now = systemClock.now) => delivered(dataDir, place().setting(), now, place().env);
-    const tally = createTally();
+    const deliver = (now = systemClock.now) => delivered(dataDir, place().setting(), { now, env: place().env });
     await publish();
     await deliver();
-    for (let killed = 0, round = 0; killed < KILLS; round += 1) {
-      if (round > KILLS * 5) throw new Error(`only ${killed} of ${round} deliveries were killed`);
+    await untilKilled(kind.kind, KILLS, async (round) => {
       await publish();
       // Every fifth time there is nothing yet: a first load, of 45 to 60 requests; others have 15 to 20.
       const isFirst = round % 5 === 4;
@@ -49,25 +48,19 @@ describe.each([
       const victim = victims[Math.floor(random() * victims.length)] ?? "program";
       const delivery = { dataDir, destinations: place().setting(), env: place().env };
       const struck = await strikeAtRequest(server(), delivery, at, victim);
-      if (struck !== "") {
-        killed += 1;
-        tally.add(struck);
-      }
       const manifest = await manifestOf(place());
-      if (manifest === null) continue;
+      if (manifest === null) return struck;
       const wanted = published.get(JSON.stringify(manifest.delivered));
       expect(wanted).toBeDefined();
       expect(await rowsOf(place(), manifest, aFolder())).toEqual(wanted);
-    }
-    process.stderr.write(`${kind.kind}, ${KILLS} kills\n${tally.text()}\n`);
+      return struck;
+    });
     await deliver();
     // Two days later nothing is left of the killed ones.
     const later = () => Date.now() + 50 * 3_600_000;
     await publish();
     await deliver(later);
-    const manifest = await manifestOf(place());
-    if (manifest === null) throw new Error("there is no set");
-    expect(await rowsOf(place(), manifest, aFolder())).toEqual(await snapshotOf(dataDir));
+    const manifest = await expectCurrent(place(), dataDir, aFolder());
     const named = [...manifest.files, ...manifest.retired].map(({ file }) => file).sort();
     expect((await place().keys()).filter((key) => key.endsWith(".parquet")).sort()).toEqual(named);
     for (const table of TABLE_NAMES) {
@@ -89,7 +82,6 @@ const FILE_STEPS = [
 
 test(`${KILLS} kills while files of a folder change: the manifest's set equals a snapshot each time, and the newest in the end`, async () => {
   const { dataDir, random, published, publish } = aMovingMirror(23);
-  const tally = createTally();
   const readAll = async (folder: string) => {
     const store = folderStore("files", folder);
     const manifest = (await readSet(store, new AbortController().signal))?.list;
@@ -103,24 +95,15 @@ test(`${KILLS} kills while files of a folder change: the manifest's set equals a
   };
   let folder = join(aFolder(), "set");
   const destinations = () => JSON.stringify([{ name: "files", kind: "parquet", url: folder }]);
-  for (let killed = 0, round = 0; killed < KILLS; round += 1) {
-    if (round > KILLS * 10) throw new Error(`only ${killed} of ${round} deliveries were killed`);
+  await untilKilled("folder", KILLS, async (round) => {
     if (round % 5 === 4) folder = join(aFolder(), "set");
     await publish();
-    const ended = await killDelivery({
-      dataDir,
-      destinations: destinations(),
-      moment: aMoment(FILE_STEPS, ["program"], random),
-    });
-    if (ended.killed === "") expect(ended).toMatchObject({ code: 0 });
-    else {
-      killed += 1;
-      tally.add(ended.killed);
-    }
+    const moment = aMoment(FILE_STEPS, ["program"], random);
+    const killed = await struckAt({ dataDir, destinations: destinations(), moment });
     const found = await readAll(folder);
     if (found !== null) expect(found.rows).toEqual(published.get(found.at));
-  }
-  process.stderr.write(`folder, ${KILLS} kills\n${tally.text()}\n`);
+    return killed;
+  });
   expect(await killDelivery({ dataDir, destinations: destinations(), moment: NEVER })).toMatchObject({ code: 0 });
   expect((await readAll(folder))?.rows).toEqual(await snapshotOf(dataDir));
 });

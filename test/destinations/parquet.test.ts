@@ -11,18 +11,9 @@ import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import type { NextStep, SeenRequest } from "./counting-server.ts";
+import { delivered as deliveredTo, reportOf } from "./deliveries.ts";
 import { move } from "./moving-mirror.ts";
-import {
-  aBucket,
-  BUCKETS,
-  CONTAINERS,
-  delivered as deliveredTo,
-  deliver as deliverTo,
-  eachTestIn,
-  expectCurrent,
-  manifestOf,
-  stubAws,
-} from "./places.ts";
+import { aBucket, BUCKETS, CONTAINERS, eachTestIn, expectCurrent, manifestOf, stubAws } from "./places.ts";
 import { startS3 } from "./s3-server.ts";
 
 /** A mirror with signals of two months. */
@@ -48,9 +39,10 @@ const PIECE = /partNumber=|blockid=/;
 
 describe.each([BUCKETS, CONTAINERS])("$kind", (kind) => {
   const { server, place } = eachTestIn(kind);
-  const deliver = (dataDir: string, now = systemClock.now) => deliverTo(dataDir, place().setting(), now, place().env);
+  const deliver = (dataDir: string, now = systemClock.now) =>
+    reportOf(dataDir, place().setting(), { now, env: place().env });
   const delivered = (dataDir: string, now = systemClock.now) =>
-    deliveredTo(dataDir, place().setting(), now, place().env);
+    deliveredTo(dataDir, place().setting(), { now, env: place().env });
   const isCurrent = (dataDir: string) => expectCurrent(place(), dataDir, tempDir());
   const requestsFor = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
     server().forget();
@@ -193,7 +185,7 @@ describe("a bucket alone", () => {
 
   test("that is missing, refuses or is away: errors that say what to do", async () => {
     const dataDir = await aMirror();
-    const errorOf = async (text: string) => (await deliverTo(dataDir, text)).error;
+    const errorOf = async (text: string) => (await reportOf(dataDir, text)).error;
     expect(await errorOf(place().setting({ url: "s3://no-such-bucket/set" }))).toMatchObject({
       code: "DESTINATION_FAILED",
       message: expect.stringContaining("bucket"),

@@ -6,13 +6,8 @@ import { dirname, join } from "node:path";
 import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { BlobServiceClient, StorageSharedKeyCredential } from "@azure/storage-blob";
 import { afterAll, beforeAll, beforeEach, expect, inject, vi } from "vitest";
-import { type DeliveryReport, deliverJob } from "../../jobs/deliver.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import { azureEnvironment } from "../../src/core/config/destinations/secrets-in.ts";
-import type { Delivered } from "../../src/deliver/destination.ts";
 import { readSet, type SetManifest } from "../../src/deliver/kinds/parquet/parquet-set.ts";
 import { azureStore } from "../../src/deliver/stores/azure-store.ts";
 import type { ObjectStore } from "../../src/deliver/stores/object-store.ts";
@@ -45,32 +40,6 @@ export const makeBucket = async (endpoint: string, name: string): Promise<void> 
 export const objectKeys = async (endpoint: string, bucket: string): Promise<readonly string[]> => {
   const { Contents = [] } = await clientOf(endpoint).send(new ListObjectsV2Command({ Bucket: bucket }));
   return Contents.map(({ Key = "" }) => Key);
-};
-
-/** `env`: more of the environment, e.g. credentials. */
-export const deliver = async (
-  dataDir: string,
-  setting: string,
-  now = systemClock.now,
-  env: Readonly<Record<string, string>> = {},
-): Promise<DeliveryReport> => {
-  const config = resolveConfig({
-    flags: {},
-    env: { ...env, DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: setting },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
-  const signal = new AbortController().signal;
-  const [report] = await deliverJob(config, { names: [], takeOver: false }, { clock: { now }, signal });
-  if (report === undefined) throw new Error("nothing was delivered");
-  return report;
-};
-
-export const delivered = async (...call: Parameters<typeof deliver>): Promise<Delivered> => {
-  const { error, delivered: done } = await deliver(...call);
-  if (error !== null || done === null) throw error ?? new Error("nothing was delivered");
-  return done;
 };
 
 /** Rows of the parts that a manifest names, by table; fails where a part is not what the manifest says. */
@@ -207,11 +176,12 @@ export const manifestOf = async (place: TestPlace): Promise<SetManifest | null> 
 export const rowsOf = (place: TestPlace, manifest: SetManifest, folder: string) =>
   rowsIn(manifest, folder, place.object);
 
-/** Fails where the set is not the published snapshot. */
-export const expectCurrent = async (place: TestPlace, dataDir: string, folder: string): Promise<void> => {
+/** Fails where the set is not the published snapshot; answers with its manifest. */
+export const expectCurrent = async (place: TestPlace, dataDir: string, folder: string): Promise<SetManifest> => {
   const manifest = await manifestOf(place);
   if (manifest === null) throw new Error("there is no set");
   expect(await rowsOf(place, manifest, folder)).toEqual(await snapshotOf(dataDir));
+  return manifest;
 };
 
 /** Every table of the published snapshot. */

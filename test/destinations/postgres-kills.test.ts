@@ -1,5 +1,4 @@
 // Deliveries to a real Postgres during which the program or Postgres is killed at named moments. Shows P42.
-import pg from "pg";
 import { expect, test } from "vitest";
 import { openSource } from "../../src/deliver/source.ts";
 import { seededRandom } from "../support/chance.ts";
@@ -7,9 +6,9 @@ import { change } from "../support/change-mirror.ts";
 import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { aFolder } from "./a-lake.ts";
-import { aMoment, createTally, killDelivery, NEVER } from "./killed-delivery.ts";
+import { aMoment, killDelivery, NEVER, struckAt, untilKilled } from "./killed-delivery.ts";
 import { commitSignals, type Dump, dumpOf, move } from "./moving-mirror.ts";
-import { dumpPostgres } from "./read-postgres.ts";
+import { dumpPostgres, rowsIn } from "./read-postgres.ts";
 
 const KILLS = Number(process.env.KILLS ?? 4);
 
@@ -30,17 +29,9 @@ const STEPS = [
 
 const server = await forFile(startPostgres());
 
-const empty = async (): Promise<void> => {
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  await client.query("DROP SCHEMA IF EXISTS duckmirror CASCADE");
-  await client.end();
-};
-
 test(`${KILLS} kills of the program and of Postgres: the tables equal a snapshot each time, and the newest in the end`, async () => {
   const dataDir = aFolder();
   const random = seededRandom(12);
-  const tally = createTally();
   /** Position → tables, of every published snapshot. */
   const published = new Map<string, Dump>();
   const publish = async () => {
@@ -52,26 +43,20 @@ test(`${KILLS} kills of the program and of Postgres: the tables equal a snapshot
   };
   const destinations = () => JSON.stringify([{ name: "crm", kind: "postgres", url: server.url }]);
   await change(dataDir, (warehouse) => commitSignals(warehouse, 10_000, 5_000, random));
-  for (let killed = 0, round = 0; killed < KILLS; round += 1) {
-    if (round > KILLS * 10) throw new Error(`only ${killed} of ${round} deliveries were killed`);
+  await untilKilled("postgres", KILLS, async (round) => {
     // Every fourth time there is nothing yet: a first load.
-    if (round % 4 === 0) await empty();
+    if (round % 4 === 0) await rowsIn(server.url, "DROP SCHEMA IF EXISTS duckmirror CASCADE");
     await publish();
     const moment = aMoment(STEPS, ["program", "program", server.pid()], random);
-    const ended = await killDelivery({ dataDir, destinations: destinations(), moment });
-    if (ended.killed === "") expect(ended).toMatchObject({ code: 0 });
-    else {
-      killed += 1;
-      tally.add(ended.killed);
-    }
+    const killed = await struckAt({ dataDir, destinations: destinations(), moment });
     if (typeof moment.victim === "number") await server.restart();
     const { position, dump } = await dumpPostgres(server.url);
-    if (position === null) continue;
+    if (position === null) return killed;
     expect([...published.keys()]).toContain(position);
     expect(dump).toEqual(published.get(position));
-  }
+    return killed;
+  });
   const last = await killDelivery({ dataDir, destinations: destinations(), moment: NEVER });
   expect(last.code).toBe(0);
   expect((await dumpPostgres(server.url)).dump).toEqual(await dumpOf(dataDir));
-  process.stderr.write(`postgres, ${KILLS} kills\n${tally.text()}\n`);
 });

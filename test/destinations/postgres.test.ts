@@ -1,21 +1,15 @@
 // Deliveries to a real Postgres: after each its tables equal the published snapshot exactly. Kills: postgres-kills.test.ts.
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import pg from "pg";
-import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { deliverJob } from "../../jobs/deliver.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
+import { beforeEach, expect, test } from "vitest";
 import { aCheckpoint, aLoad } from "../src/warehouse/checkpoints.ts";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
+import { aFolder } from "./a-lake.ts";
+import { delivered as deliveredTo, reportOf } from "./deliveries.ts";
 import { commitSignals, DIGITS, dumpOf, move } from "./moving-mirror.ts";
-import { dumpPostgres } from "./read-postgres.ts";
+import { dumpPostgres, rowsIn } from "./read-postgres.ts";
 
 const articlesLoad = (ids: readonly string[]) =>
   aLoad(
@@ -26,45 +20,14 @@ const articlesLoad = (ids: readonly string[]) =>
 
 const server = await forFile(startPostgres());
 
-const sql = async (text: string): Promise<readonly Record<string, unknown>[]> => {
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
-};
+const sql = (text: string) => rowsIn(server.url, text);
 beforeEach(() => sql("DROP SCHEMA IF EXISTS duckmirror CASCADE").catch(() => undefined));
-
-const aDataDir = (): string => {
-  const dir = mkdtempSync(join(tmpdir(), "duckmirror-deliver-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-};
 
 const destinations = (more: Record<string, unknown> = {}) =>
   JSON.stringify([{ name: "crm", kind: "postgres", url: server.url, ...more }]);
 
-const deliver = async (dataDir: string, more: Record<string, unknown> = {}, takeOver = false) => {
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: destinations(more) },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
-  const signal = new AbortController().signal;
-  const [report] = await deliverJob(config, { names: [], takeOver }, { clock: systemClock, signal });
-  if (report === undefined) throw new Error("nothing was delivered");
-  return report;
-};
-
-const delivered = async (...call: Parameters<typeof deliver>) => {
-  const { error, delivered: done } = await deliver(...call);
-  if (error !== null || done === null) throw error ?? new Error("nothing was delivered");
-  return done;
-};
+const deliver = (dataDir: string, more: Record<string, unknown> = {}) => reportOf(dataDir, destinations(more));
+const delivered = (dataDir: string) => deliveredTo(dataDir, destinations());
 
 const expectCurrent = async (dataDir: string): Promise<void> => {
   const { dump } = await dumpPostgres(server.url);
@@ -76,7 +39,7 @@ const expectCurrent = async (dataDir: string): Promise<void> => {
 };
 
 test("a first load, then changes with deletes, erased contacts, rows out of scope and feeds that begin anew", async () => {
-  const dataDir = aDataDir();
+  const dataDir = aFolder();
   const random = seededRandom(7);
   for (let step = 0; step < 7; step += 1) {
     await move(dataDir, random);
@@ -86,7 +49,7 @@ test("a first load, then changes with deletes, erased contacts, rows out of scop
 });
 
 test("what did not change is not written, and the same snapshot twice writes nothing", async () => {
-  const dataDir = aDataDir();
+  const dataDir = aFolder();
   await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 1_000, seededRandom(1)));
   const first = await delivered(dataDir);
   expect(first.from).toBeNull();
@@ -105,7 +68,7 @@ test("what did not change is not written, and the same snapshot twice writes not
 });
 
 test("types, keys and comments are those of the mirror; numbers are exact and any text arrives", async () => {
-  const dataDir = aDataDir();
+  const dataDir = aFolder();
   await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 50, seededRandom(3)));
   await delivered(dataDir);
   await expectCurrent(dataDir);
@@ -133,7 +96,7 @@ test("types, keys and comments are those of the mirror; numbers are exact and an
 });
 
 test("a column that the mirror gains is added and filled; views of users and their rights stay", async () => {
-  const dataDir = aDataDir();
+  const dataDir = aFolder();
   await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 20, seededRandom(4)));
   await delivered(dataDir);
   await sql("CREATE VIEW duckmirror.mine AS SELECT id, headline FROM duckmirror.signals");
@@ -146,7 +109,7 @@ test("a column that the mirror gains is added and filled; views of users and the
 });
 
 test("readers never see an empty or half-written table", async () => {
-  const dataDir = aDataDir();
+  const dataDir = aFolder();
   const random = seededRandom(5);
   await change(dataDir, (warehouse) => commitSignals(warehouse, 1, 2_000, random));
   await delivered(dataDir);
@@ -168,7 +131,7 @@ test("readers never see an empty or half-written table", async () => {
 });
 
 test("two deliveries at once: one waits, both end, the newest snapshot is there", async () => {
-  const dataDir = aDataDir();
+  const dataDir = aFolder();
   const random = seededRandom(6);
   await move(dataDir, random);
   for (let round = 0; round < 5; round += 1) {
@@ -181,7 +144,7 @@ test("two deliveries at once: one waits, both end, the newest snapshot is there"
 });
 
 test("Postgres away, then killed in the middle, then back: the next delivery brings everything", async () => {
-  const dataDir = aDataDir();
+  const dataDir = aFolder();
   const random = seededRandom(8);
   await move(dataDir, random);
   await delivered(dataDir);
@@ -201,13 +164,13 @@ test("Postgres away, then killed in the middle, then back: the next delivery bri
 });
 
 test("another mirror and tables that duckmirror did not make are refused; taking over replaces the first", async () => {
-  const [one, other] = [aDataDir(), aDataDir()];
+  const [one, other] = [aFolder(), aFolder()];
   await move(one, seededRandom(9));
   await move(other, seededRandom(10));
   await delivered(one);
   expect((await deliver(other)).error).toMatchObject({ code: "DESTINATION_OTHER_MIRROR" });
   await expectCurrent(one);
-  await delivered(other, {}, true);
+  await deliveredTo(other, destinations(), { takeOver: true });
   await expectCurrent(other);
   await sql("DROP SCHEMA IF EXISTS app CASCADE; CREATE SCHEMA app; CREATE TABLE app.contacts (id int)");
   const { error } = await deliver(one, { schema: "app" });
@@ -218,7 +181,7 @@ test("another mirror and tables that duckmirror did not make are refused; taking
 });
 
 test("a role without the right to write is told so, and its password is not shown", async () => {
-  const dataDir = aDataDir();
+  const dataDir = aFolder();
   await move(dataDir, seededRandom(11));
   await sql("DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN PASSWORD 'hush-hush'");
   const url = server.url.replace("postgres@", "reader:hush-hush@");
@@ -228,7 +191,7 @@ test("a role without the right to write is told so, and its password is not show
 });
 
 test("keys that Postgres cannot hold stop nothing: those rows are named, also when they change, go or become fit", async () => {
-  const dataDir = aDataDir();
+  const dataDir = aFolder();
   const load = (...ids: readonly string[]) =>
     change(dataDir, (warehouse) => warehouse.commit(aCheckpoint([articlesLoad(ids)])));
   const held = async () => (await sql("SELECT id FROM duckmirror.news_articles ORDER BY id")).map(({ id }) => id);

@@ -1,7 +1,24 @@
-// What a schema in Postgres holds, in one moment, in the form of `dumpOf`.
+// Postgres as a destination: statements of users, and what a schema holds, in one moment, in the form of `dumpOf`.
 import pg from "pg";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
 import { type Dump, textOfRow } from "./moving-mirror.ts";
+
+/** Rows of a statement of a user. */
+export const rowsIn = async (url: string, text: string): Promise<readonly Record<string, unknown>[]> => {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+};
+
+/** Address of a lake whose catalog is this database. */
+export const catalogIn = (url: string): string => {
+  const { pathname, searchParams } = new URL(url);
+  return `ducklake:postgres:dbname=${pathname.slice(1)} user=postgres host=${searchParams.get("host")}`;
+};
 
 /** A time as the mirror's queries show it: ISO 8601, UTC, microseconds where there are any. */
 const isoOf = (column: string): string =>

@@ -1,14 +1,16 @@
 // Readers of a lake in processes of their own, while deliveries go on: each read sees one published snapshot, whole.
 // LAKE_READERS=20 LAKE_DELIVERIES=50 for more of both; LAKE_READS=3: each reads so often per delivery, else all the time. Shows P28.
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
+import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { aFolder, deliver, differences, withReader } from "./a-lake.ts";
 import { addContacts } from "./erasing.ts";
 import { commitSignals } from "./moving-mirror.ts";
+import { catalogIn } from "./read-postgres.ts";
 
 const READERS = Number(process.env.LAKE_READERS ?? "5");
 const DELIVERIES = Number(process.env.LAKE_DELIVERIES ?? "5");
@@ -30,10 +32,10 @@ const stateSql = (schema: string): string =>
   `concat_ws(' ', (SELECT count(*) FROM ${schema}.signals), (SELECT count(*) FROM ${schema}.contacts),
      (SELECT sum(md5_number_lower(concat_ws('|', id, headline, CAST(_extra AS VARCHAR))) % 1000000007) FROM ${schema}.signals))`;
 
+const postgres = await forFile(startPostgres());
+
 test(`${READERS} readers during ${DELIVERIES} deliveries: every read is a published snapshot, a transaction keeps its own, and none goes back`, async () => {
-  const postgres = await startPostgres();
-  onTestFinished(() => postgres.stop());
-  const url = `ducklake:postgres:dbname=postgres user=postgres host=${new URL(postgres.url).searchParams.get("host")}`;
+  const url = catalogIn(postgres.url);
   const [dataDir, at] = [aFolder(), aFolder()];
   const random = seededRandom(41);
   /** Number of the last change → what the mirror held then. */

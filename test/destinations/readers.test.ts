@@ -1,49 +1,48 @@
-// Programs that people read with: DuckDB with httpfs, pyarrow and polars on a set in a bucket; DuckDB in Python on lakes whose
-// files are in a bucket. The bucket is moto's, an imitation of S3.
+// Programs that people read with: DuckDB with httpfs or azure, pyarrow and polars on a set in a bucket or container; DuckDB in
+// Python on lakes whose files are in a bucket. The bucket is moto's, an imitation of S3.
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { cli } from "../support/cli.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { forFile } from "../support/for-file.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { aFolder, catalogUrl, deliver, lakeSetting } from "./a-lake.ts";
+import { ACCOUNT, KEY } from "./azure-server.ts";
+import { delivered } from "./deliveries.ts";
 import { addContacts, erase } from "./erasing.ts";
 import { commitSignals, move } from "./moving-mirror.ts";
-import { AWS_ENV, aBucket, delivered, makeBucket, objectKeys, stubAws } from "./places.ts";
+import { AWS_ENV, BUCKETS, CONTAINERS, eachTestIn, makeBucket, objectKeys, stubAws } from "./places.ts";
+import { catalogIn } from "./read-postgres.ts";
 import { compared, python, readsSet } from "./read-set.ts";
-import { type S3Server, startS3 } from "./s3-server.ts";
+import { startS3 } from "./s3-server.ts";
 
-let s3: S3Server;
-let postgres: TestPostgres;
-beforeAll(async () => {
-  [s3, postgres] = await Promise.all([startS3(inject("destinationsVenv")), startPostgres()]);
-});
-afterAll(async () => {
-  await s3?.stop();
-  await postgres?.stop();
-});
+const s3 = await forFile(startS3(inject("destinationsVenv")));
+const postgres = await forFile(startPostgres());
 
-test("a set in a bucket: pyarrow, polars and DuckDB with httpfs read the rows of the snapshot, all of them and no others", async () => {
-  stubAws();
-  const bucket = await aBucket(s3, "set");
-  const dataDir = aFolder();
-  const random = seededRandom(31);
-  for (let step = 0; step < 4; step += 1) {
-    await move(dataDir, random);
-    await delivered(dataDir, bucket.setting());
-  }
-  const snapshot = join(dataDir, "warehouse.duckdb");
-  const where = { endpoint: s3.endpoint, bucket: "set" };
-  const read = (engine: string) => readsSet(engine, where, "set", snapshot);
-  const byPyarrow = await read("pyarrow");
-  expect(Object.keys(byPyarrow).sort()).toEqual([...TABLE_NAMES].sort());
-  for (const table of ["signals", "contacts", "news_articles"]) expect(byPyarrow[table]?.rows).toBeGreaterThan(5);
-  expect(Object.values(byPyarrow).filter(({ missing, extra }) => missing + extra > 0)).toEqual([]);
-  expect(await read("polars")).toEqual(byPyarrow);
-  expect(await read("duckdb")).toEqual(byPyarrow);
+describe.each([BUCKETS, CONTAINERS])("a set in $kind", (kind) => {
+  const { server, place } = eachTestIn(kind);
+
+  test("pyarrow, polars and DuckDB read the rows of the snapshot, all of them and no others", async () => {
+    const dataDir = aFolder();
+    const random = seededRandom(31);
+    for (let step = 0; step < 4; step += 1) {
+      await move(dataDir, random);
+      await delivered(dataDir, place().setting(), { env: place().env });
+    }
+    const account = kind === CONTAINERS ? { account: ACCOUNT, key: KEY } : {};
+    const where = { endpoint: server().endpoint, bucket: place().name, ...account };
+    const read = (engine: string) => readsSet(engine, where, "set", join(dataDir, "warehouse.duckdb"));
+    const byPyarrow = await read("pyarrow");
+    expect(Object.keys(byPyarrow).sort()).toEqual([...TABLE_NAMES].sort());
+    for (const table of ["signals", "contacts", "news_articles"]) expect(byPyarrow[table]?.rows).toBeGreaterThan(5);
+    expect(Object.values(byPyarrow).filter(({ missing, extra }) => missing + extra > 0)).toEqual([]);
+    expect(await read("polars")).toEqual(byPyarrow);
+    expect(await read("duckdb")).toEqual(byPyarrow);
+  });
 });
 
 const lakeRead = z.object({
@@ -67,9 +66,7 @@ test.each(["sqlite", "postgres"] as const)(
     const bucket = `lake-${catalog}`;
     await makeBucket(s3.endpoint, bucket);
     const [dataDir, at] = [aFolder(), aFolder()];
-    const host = new URL(postgres.url).searchParams.get("host");
-    const url =
-      catalog === "sqlite" ? catalogUrl("sqlite") : `ducklake:postgres:dbname=postgres user=postgres host=${host}`;
+    const url = catalog === "sqlite" ? catalogUrl("sqlite") : catalogIn(postgres.url);
     const settings = { data_path: `s3://${bucket}/lake/`, endpoint: s3.endpoint, path_style: true };
     /** `change`: null: the lake as it is now. */
     const snapshots: { readonly change: number | null; readonly snapshot: string }[] = [];

@@ -11,7 +11,8 @@ import { signalsOf, withSource } from "../src/deliver/moving-mirror.ts";
 import { change } from "../support/change-mirror.ts";
 import { forFile } from "../support/for-file.ts";
 import { aFolder } from "./a-lake.ts";
-import { aBucket, delivered, stubAws, type TestPlace } from "./places.ts";
+import { delivered } from "./deliveries.ts";
+import { aBucket, stubAws, type TestPlace } from "./places.ts";
 import { python } from "./read-set.ts";
 import { startS3 } from "./s3-server.ts";
 

@@ -2,22 +2,18 @@
 // 2,600th byte. Every kind of destination keeps such rows apart, or leaves out the one that it cannot hold, named and counted. Shows P43.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import pg from "pg";
 import { expect, inject, test } from "vitest";
 import { z } from "zod";
-import { deliverJob } from "../../jobs/deliver.ts";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
 import type { Delivered } from "../../src/deliver/destination.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { parquetRows } from "../src/deliver/moving-mirror.ts";
 import { aCheckpoint, aLoad } from "../src/warehouse/checkpoints.ts";
-import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { change } from "../support/change-mirror.ts";
 import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { withReader } from "./a-lake.ts";
+import { aFolder, withReader } from "./a-lake.ts";
+import { delivered } from "./deliveries.ts";
+import { catalogIn, rowsIn } from "./read-postgres.ts";
 
 const LONG = "x".repeat(2_590);
 const TWINS: readonly string[] = [
@@ -54,28 +50,12 @@ interface Place {
   read(dataDir: string): Promise<readonly Row[]>;
 }
 
-const aFolder = (): string => {
-  const dir = tempDir();
-  return dir;
-};
-
 const server = await forFile(startPostgres());
-
-const ask = async (url: string, text: string): Promise<readonly Row[]> => {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<[unknown, unknown]>({ text, rowMode: "array" });
-    return rows;
-  } finally {
-    await client.end();
-  }
-};
 
 /** A database of its own. `how`: what follows CREATE DATABASE name. */
 const aDatabase = async (how: string): Promise<string> => {
   const name = `twins_${Math.random().toString(36).slice(2)}`;
-  await ask(server.url, `CREATE DATABASE ${name} TEMPLATE template0 ${how}`);
+  await rowsIn(server.url, `CREATE DATABASE ${name} TEMPLATE template0 ${how}`);
   const url = new URL(server.url);
   url.pathname = `/${name}`;
   return url.href;
@@ -86,7 +66,7 @@ const inPostgres = async (how: string): Promise<Place> => {
   return {
     settings: { kind: "postgres", url },
     leftOut: NOT_IN_POSTGRES,
-    read: () => ask(url, "SELECT id, headline FROM duckmirror.news_articles"),
+    read: async () => (await rowsIn(url, "SELECT id, headline FROM duckmirror.news_articles")).map(articleRow),
   };
 };
 
@@ -106,14 +86,7 @@ const PLACES: readonly (readonly [string, (at: string) => Promise<Place>])[] = [
   ["postgres, ICU", () => inPostgres("ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'und-u-ks-level1' LOCALE 'C'")],
   ["ducklake, sqlite", (at) => inLake(at, `ducklake:sqlite:${join(at, "catalog.sqlite")}`)],
   ["ducklake, duckdb", (at) => inLake(at, `ducklake:${join(at, "catalog.ducklake")}`)],
-  [
-    "ducklake, postgres",
-    async (at) => {
-      const { pathname, searchParams, username } = new URL(await aDatabase("ENCODING 'UTF8' LOCALE 'C'"));
-      const host = searchParams.get("host");
-      return inLake(at, `ducklake:postgres:dbname=${pathname.slice(1)} user=${username || "postgres"} host=${host}`);
-    },
-  ],
+  ["ducklake, postgres", async (at) => inLake(at, catalogIn(await aDatabase("ENCODING 'UTF8' LOCALE 'C'")))],
   [
     "parquet",
     async (at) => ({
@@ -142,19 +115,8 @@ const PLACES: readonly (readonly [string, (at: string) => Promise<Place>])[] = [
   ],
 ];
 
-const deliver = async (dataDir: string, settings: Place["settings"]): Promise<Delivered> => {
-  const config = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: JSON.stringify([{ name: "twins", ...settings }]) },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
-  const signal = new AbortController().signal;
-  const [first] = await deliverJob(config, { names: [], takeOver: false }, { clock: systemClock, signal });
-  if (first?.delivered == null) throw first?.error ?? new Error("nothing was delivered");
-  return first.delivered;
-};
+const deliver = (dataDir: string, settings: Place["settings"]): Promise<Delivered> =>
+  delivered(dataDir, JSON.stringify([{ name: "twins", ...settings }]));
 
 test.each(PLACES)(
   "%s: rows whose keys nearly agree stay apart, through inserts, updates and deletes",

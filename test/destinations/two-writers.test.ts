@@ -1,19 +1,20 @@
 // Two deliveries to one lake: one brings its snapshot, the other changes nothing and says so. Shows P42.
-import { expect, onTestFinished, test } from "vitest";
-import { vocabulary } from "../../src/catalog/field-rules.ts";
-import { resolveConfig } from "../../src/core/config/config.ts";
+import { expect, test } from "vitest";
 import { openDestination } from "../../src/deliver/open-destination.ts";
 import { withSource } from "../src/deliver/moving-mirror.ts";
 import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
+import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { aFolder, catalogUrl, deliver, differences, lakeSetting, report } from "./a-lake.ts";
+import { configFor } from "./deliveries.ts";
 import { commitSignals } from "./moving-mirror.ts";
+import { catalogIn } from "./read-postgres.ts";
+
+const postgres = await forFile(startPostgres());
 
 test("at the same time, with a catalog in Postgres: the lake equals the snapshot each time", async () => {
-  const postgres = await startPostgres();
-  onTestFinished(() => postgres.stop());
-  const url = `ducklake:postgres:dbname=postgres user=postgres host=${new URL(postgres.url).searchParams.get("host")}`;
+  const url = catalogIn(postgres.url);
   const [dataDir, at] = [aFolder(), aFolder()];
   const random = seededRandom(6);
   const call = { dataDir, at, url, settings: { data_path: "files" } };
@@ -37,13 +38,7 @@ test("a delivery of an older snapshot that a newer one overtakes leaves the newe
   await move();
   await deliver({ dataDir });
   await move();
-  const { destinations, memory, azure } = resolveConfig({
-    flags: {},
-    env: { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_DESTINATIONS: lakeSetting(catalogUrl("sqlite")) },
-    file: null,
-    cwd: dataDir,
-    vocabulary: vocabulary(),
-  });
+  const { destinations, memory, azure } = configFor(dataDir, lakeSetting(catalogUrl("sqlite")));
   const [settings] = destinations;
   if (settings === undefined) throw new Error("no destination");
   const lake = await openDestination(settings, { memory, azure, clock: Date });

@@ -145,6 +145,12 @@ test("a snapshot that is not there, or is a directory, is named as missing", asy
   }
 });
 
+test("a query that fails after its first rows fails: half of a result never counts as whole", async () => {
+  const snapshot = await aSnapshot("CREATE TABLE t AS SELECT 1 AS x");
+  const sql = "SELECT (CASE WHEN i = 900000 THEN 'x' ELSE '1' END)::INT AS n FROM range(1000000) t(i)";
+  await expect(runQuery({ snapshot, sql })).rejects.toMatchObject({ code: "QUERY_FAILED" });
+});
+
 test("a large result streams: its first rows are there before its last are made", async () => {
   const snapshot = await aSnapshot("CREATE TABLE t AS SELECT 1 AS x");
   const first = await streamQuery(

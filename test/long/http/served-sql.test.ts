@@ -6,8 +6,8 @@ import { startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { syncWell } from "../../acceptance/built-cli.ts";
 import { tempFolder } from "../../acceptance/temp-folder.ts";
 import { forFile } from "../../support/for-file.ts";
+import { type Attack, ENDLESS, GREEDY, HEAVY_PLANS } from "../sql-attacks.ts";
 import { type Attacked, healthMs, MOST_MEMORY_KB, MOST_WAIT_MS, peakMemory, serving } from "./attacked-server.ts";
-import { type Attack, ENDLESS, GREEDY, HEAVY_PLANS } from "./sql-attacks.ts";
 
 /** The server's time limit of a statement is 30 s: one that runs for this long would run on. */
 const HANG_UP_MS = 3_000;

@@ -121,7 +121,8 @@ describe("a real server", () => {
 
   test("with a key: no data without it, all data with it, and health for everybody", async () => {
     const { app } = await mirror.server({ key });
-    for (const url of ["/v1/accounts", "/api/syncs/x", "/openapi.json", "/profiles/default/v1/accounts"]) {
+    const closed = ["/v1/accounts", "/api/syncs/x", "/api/changes", "/api/events", "/openapi.json"];
+    for (const url of [...closed, "/profiles/default/v1/accounts"]) {
       const answer = await app.inject({ url, headers: HERE });
       expect([url, answer.statusCode, answer.headers["www-authenticate"]]).toEqual([url, 401, "Bearer"]);
     }

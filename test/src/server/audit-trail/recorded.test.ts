@@ -1,5 +1,4 @@
-// Which requests have a line in the audit trail, and what it says of their address.
-// Which requests get a line of their own in the audit trail, and which are only counted.
+// Which requests get a line of their own in the audit trail, which are only counted, and what a line says of their address.
 import { expect, test } from "vitest";
 import { actionOf, BEGUN, createLineCounts, placeOf } from "../../../../src/server/audit-trail/hooks.ts";
 
@@ -27,9 +26,19 @@ test("what changes or starts something has a line when it begins; a read and a l
 });
 
 const V1 = "/v1/*";
+test("a record's id and a parameter's value are not in the line, nor is a name that the route does not know", () => {
+  const place = placeOf("GET", "/v1/contacts/7?include=account&secret=x&secret=y&perPage=3", V1);
+  expect(place).toEqual({ route: "/v1/contacts/{contactId}", parameters: ["include", "?"] });
+});
+
 test("an address of the API that is none is not repeated", () => {
   expect(placeOf("GET", "/v1/people/ann", V1)).toEqual({ route: "/v1/?", parameters: [] });
   expect(placeOf("GET", "/v1/contacts/%E0%A4%A", V1).route).toBe("/v1/?");
+});
+
+test("a profile is a part of the template, not of the address", () => {
+  const place = placeOf("HEAD", "/profiles/emea/v1/accounts?page=2", "/profiles/:profile/v1/*");
+  expect(place).toEqual({ route: "/profiles/{profile}/v1/accounts", parameters: ["page"] });
 });
 
 test("a route of the server is its template, with the parameters that the server knows", () => {

@@ -1,6 +1,5 @@
-// GET /api/changes: pages of the change feed, their limits, and who may read them.
-// An event stream ends when its reader loses access, and when the snapshot cannot be looked at; the server goes on.
-
+// GET /api/changes: pages of the change feed, and their limits. GET /api/events: a stream ends when its reader loses access, and when the
+// snapshot cannot be looked at; the server goes on.
 import { once } from "node:events";
 import { symlinkSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";

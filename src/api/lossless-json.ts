@@ -2,6 +2,7 @@
 // numbers beyond the range of a double, NaN and Infinity become their text. JSON.parse reads every text without such numbers,
 // that is, nearly all. What is almost JSON is mended. Pure.
 import { parse as parseExact } from "lossless-json";
+import { ANALYSIS } from "../catalog/streams.ts";
 import { detailOf } from "../core/errors.ts";
 import { ExactNumber, exactNumber, isDouble, type JsonValue } from "../core/json.ts";
 
@@ -18,6 +19,7 @@ const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const PLUS = 0x2b;
 const POINT = 0x2e;
+const COMMA = 0x2c;
 const ZERO = 0x30;
 const NINE = 0x39;
 const opens = (code: number) => code === 0x7b || code === 0x5b;
@@ -88,9 +90,7 @@ const survey = (text: string): { depth: number; exact: boolean } => {
 };
 
 // Mends almost valid JSON, so that a page loses one record or value at most, and is never lost itself: raw control
-// characters, NaN, values nested too deep, records that are no JSON. Works on text only.
-
-const SPACE = 0x20;
+// characters, NaN, values nested too deep, records and other parts of an envelope that are no JSON. Works on text only.
 
 /** Calls `visit` with each position outside strings, until it returns false; `visitString` with the ends of each string. */
 const scan = (
@@ -188,44 +188,81 @@ const isJson = (text: string): boolean => {
   }
 };
 
-const DATA = /"data"\s*:\s*$/;
-
-/** Places of the items of the list `data` of an envelope, and of its end; null: it is not found, or not closed. */
-const itemsOf = (text: string): readonly (readonly [from: number, to: number])[] | null => {
-  const items: [number, number][] = [];
+/** Texts between the commas of an object or array, without empty ones; null: the text is no whole object or array. */
+const partsOf = (text: string, brackets: "{}" | "[]"): readonly string[] | null => {
+  const parts: string[] = [];
   let depth = 0;
-  let from = -1;
-  let isWhole = false;
+  let from = 1;
   scan(text, (at, code) => {
-    if (from >= 0 && depth === 2 && (code === 0x2c || code === 0x5d)) {
-      items.push([from, at]);
+    if (opens(code)) depth += 1;
+    else if (closes(code)) depth -= 1;
+    if (depth === 0 || (depth === 1 && code === COMMA)) {
+      parts.push(text.slice(from, at).trim());
       from = at + 1;
-      isWhole = code === 0x5d;
-      if (isWhole) return false;
     }
-    if (opens(code)) {
-      depth += 1;
-      if (code === 0x5b && depth === 2 && DATA.test(text.slice(Math.max(0, at - SPACE), at))) from = at + 1;
-    } else if (closes(code)) depth -= 1;
-    return at + 1;
+    return depth > 0 && at + 1;
   });
-  return isWhole ? items : null;
+  const isWhole = from === text.length && text.startsWith(brackets.charAt(0)) && text.endsWith(brackets.charAt(1));
+  return isWhole ? parts.filter((part) => part !== "") : null;
+};
+
+/** The text if it is JSON, else a string that holds it. */
+const asJson = (text: string): string => (isJson(text) ? text : JSON.stringify(text));
+
+const MEMBER = /^"([^"\\]*)"\s*:\s*/;
+
+/** An object with its values as `read` gives them; null: it is no whole object, or `read` refuses one of them. */
+const readMembers = (text: string, read: (value: string, name: string) => string | null): string | null => {
+  const parts = partsOf(text, "{}");
+  if (parts === null) return null;
+  const members: string[] = [];
+  for (const part of parts) {
+    const [before, name] = MEMBER.exec(part) ?? [];
+    const value = before === undefined || name === undefined ? null : read(part.slice(before.length), name);
+    if (value === null) return null;
+    members.push(`"${name}":${value}`);
+  }
+  return `{${members.join(",")}}`;
+};
+
+/** A list with each of its records apart; null: it is no whole list, or fewer than `least` can be read. */
+const readList = (text: string, least: 0 | 1): string | null => {
+  const records = partsOf(text, "[]");
+  if (records === null) return null;
+  const read = records.map(asJson);
+  return least === 0 || read.some((record, index) => record === records[index]) ? `[${read.join(",")}]` : null;
+};
+
+/** A map of records by id; null: it is none, or none of them can be read. */
+const readMap = (text: string): string | null => {
+  let isAnyRead = false;
+  const map = readMembers(text, (record) => {
+    if (!record.startsWith("{")) return null;
+    const read = asJson(record);
+    isAnyRead ||= read === record;
+    return read;
+  });
+  return isAnyRead ? map : null;
+};
+
+/** A member of `included`: a list, a map or one record. The parts of an analysis are no records. */
+const readEmbedded = (text: string, name: string): string => {
+  if (name === ANALYSIS || isJson(text)) return asJson(text);
+  return readList(text, 0) ?? readMap(text) ?? JSON.stringify(text);
 };
 
 /**
- * The text with each record of the list `data` that is no JSON as a string of its text, and without empty places between
- * commas; null: the list is not found, or none of its records can be read.
+ * The text of an envelope in which the smallest record or other part around each fault is a string of its text: a record of
+ * `data` or `included`, or another object or list of the envelope. Empty places between commas are left out. null: the
+ * envelope is not whole, or `data` cannot be read, not even one of its records.
  */
-const recordsApart = (text: string): string | null => {
-  const items = itemsOf(text);
-  if (items === null) return null;
-  const records = items.map(([from, to]) => text.slice(from, to).trim()).filter((record) => record !== "");
-  const read = records.map((record) => (isJson(record) ? record : JSON.stringify(record)));
-  const [first, last] = [items[0], items.at(-1)];
-  if (first === undefined || last === undefined || !read.some((record, index) => record === records[index]))
-    return null;
-  return `${text.slice(0, first[0])}${read.join(",")}${text.slice(last[1])}`;
-};
+const partsApart = (text: string): string | null =>
+  readMembers(text.trim(), (value, name) => {
+    if (isJson(value)) return value;
+    if (name === "data") return readList(value, 1);
+    if (name === "included") return readMembers(value, readEmbedded);
+    return opens(value.charCodeAt(0)) ? JSON.stringify(value) : null;
+  });
 
 // Parses the text, mended only if it has to be.
 
@@ -258,7 +295,7 @@ const parseStrictly = (text: string, exact: boolean): JsonValue => {
 /** The value of a text that is no JSON, once it is mended; throws `error` if it cannot be. */
 const parseMended = (text: string, exact: boolean, error: unknown): JsonValue => {
   const mended = mendTokens(text) ?? text;
-  for (const changed of [mended, recordsApart(mended)]) {
+  for (const changed of [mended, partsApart(mended)]) {
     try {
       if (changed !== null && changed !== text) return parseStrictly(changed, exact);
     } catch {
@@ -271,8 +308,9 @@ const parseMended = (text: string, exact: boolean, error: unknown): JsonValue =>
 /**
  * Value of a JSON text. Skips a byte order mark. Integers that a double cannot hold exactly become bigint, other such
  * numbers `ExactNumber`; a number outside the range of a double (`1e999`), NaN and Infinity keep their text, and so does
- * what is nested deeper than MAX_DEPTH. A raw control character in a string is read. A record of the list `data` that is
- * no JSON becomes its text, so that it does not cost the other records. Throws only JsonSyntaxError.
+ * what is nested deeper than MAX_DEPTH. A raw control character in a string is read. Of an envelope, a record
+ * of `data` or `included`, `usage` or `meta` that is no JSON becomes its text, so that it does not cost the rest. Throws
+ * only JsonSyntaxError.
  */
 export const parseJson = (text: string): JsonValue => {
   const bare = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;

@@ -3,9 +3,10 @@
 
 import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
 import type { FieldPath } from "../catalog/field-rules.ts";
+import { ANALYSIS } from "../catalog/streams.ts";
 import type { TableName } from "../catalog/tables.ts";
 import { forgottenId, forgottenRecord, mapTexts } from "../core/forgotten.ts";
-import { exactJson, isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
+import { exactJson, isJsonObject, isUnreadRecord, type JsonObject, type JsonValue } from "../core/json.ts";
 import type { ApiOutcome } from "./outcome.ts";
 
 export interface Redaction {
@@ -37,8 +38,6 @@ const INCLUDED: Readonly<Record<string, TableName>> = {
 
 /** In place of a record that cannot be read, and so not be redacted. */
 const UNREADABLE = "a record that is no JSON; not kept, because its values cannot be redacted";
-
-const ANALYSIS = "latestEarningsCallAnalysis";
 
 /** Form of a hash, so that a hashed value is not hashed again. */
 const HASHED = /^hmac-sha256:[0-9a-f]{64}$/;
@@ -119,8 +118,8 @@ const recordRedactor = ({ exclude, hash, hashOf, forgotten, anyForgotten }: Rule
   const hashed = hashedBy(hashOf);
   const unnamed = unnamedBy(forgotten);
   return (value, table, key = null) => {
-    // The text of a record that is no JSON may hold any value.
-    if (typeof value === "string" && value.startsWith("{")) return UNREADABLE;
+    // It may hold any value.
+    if (isUnreadRecord(value)) return UNREADABLE;
     if (!isJsonObject(value)) return value;
     if (table === "contacts") {
       const id = idOf(value) ?? key;
@@ -148,8 +147,9 @@ const memberRedactor = (record: RecordRedactor, forgotten: Redaction["forgotten"
     });
     return entries.some(([key, item]) => item !== value[key]) ? Object.fromEntries(entries) : value;
   };
-  /** The analysis of a company's latest call, which is embedded outside its call. An excluded one is null. */
+  /** The analysis of a company's latest call, which is embedded outside its call. One that is excluded or no JSON is null. */
   const analysis = (value: JsonValue): JsonValue => {
+    if (isUnreadRecord(value)) return null;
     const call = { generatedAnalysis: value };
     const clean = record(call, "earnings_calls");
     return clean === call ? value : isJsonObject(clean) ? (clean.generatedAnalysis ?? null) : null;

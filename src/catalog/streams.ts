@@ -11,6 +11,9 @@ const DAY_MS = 86_400_000;
 /** Scope of one walk: the organization's list, one list per company, or one record per account. */
 export type ScopeKind = "organization" | "company" | "account";
 
+/** Name of the one embedding that is a part of a record: the analysis of a company's latest call. */
+export const ANALYSIS = "latestEarningsCallAnalysis";
+
 /** A related record the service can embed in a response (`include=`). */
 export interface EmbedSpec {
   /** Value of `include` in the request. */
@@ -153,7 +156,7 @@ const entries = {
     strategy: "on-change",
     embeds: [
       { include: "latestEarningsCall", keys: ["latestEarningsCall"], table: "earnings_calls" },
-      { include: "latestEarningsCallAnalysis", keys: ["latestEarningsCallAnalysis"], table: "earnings_calls" },
+      { include: ANALYSIS, keys: [ANALYSIS], table: "earnings_calls" },
     ],
     maxAgeMs: 30 * DAY_MS,
     worth: 200,

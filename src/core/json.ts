@@ -22,6 +22,9 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 
+/** True for a record of a response that is no JSON: `parseJson` passes on its text. */
+export const isUnreadRecord = (value: JsonValue): value is string => typeof value === "string" && value.startsWith("{");
+
 /** A text of duckmirror's own as JSON; null for what is none, such as a line that a crash cut off. */
 export const jsonOrNull = (text: string): unknown => {
   try {

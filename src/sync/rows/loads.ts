@@ -3,9 +3,9 @@
 
 import { meansUnlimited } from "../../api/envelope.ts";
 import type { EndpointName } from "../../catalog/endpoints.ts";
-import { type EmbedSpec, type StreamName, streamOfRoute, streamSpec } from "../../catalog/streams.ts";
+import { ANALYSIS, type EmbedSpec, type StreamName, streamOfRoute, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
-import { exactJson, isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import { exactJson, isJsonObject, isUnreadRecord, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { timeMs } from "../../core/time.ts";
 import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { embeddedRecords, grantedFields, withoutContent } from "./granted-fields.ts";
@@ -115,10 +115,11 @@ const ownerRecord = (owner: JsonValue): JsonValue => {
 const withoutNulls = (record: JsonValue): JsonValue =>
   isJsonObject(record) ? Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)) : record;
 
-const ANALYSIS = "latestEarningsCallAnalysis";
-
-/** The analysis that the service embeds beside a company's latest call. */
-const analysisIn = ({ included }: Answer): JsonValue => included?.[ANALYSIS] ?? null;
+/** The analysis that the service embeds beside a company's latest call; null: there is none, or it is no JSON. */
+const analysisIn = ({ included }: Answer): JsonValue => {
+  const analysis = included?.[ANALYSIS] ?? null;
+  return isUnreadRecord(analysis) ? null : analysis;
+};
 
 /** The latest call with its analysis. A call that holds one keeps it; the other is kept beside it. */
 const withAnalysis = (call: JsonValue, analysis: JsonValue): JsonValue => {
@@ -154,8 +155,9 @@ const withLooseAnalysis = (answer: Answer): Answer => {
 
 /** The load of one kind of embedded records; null: none came along, or they are part of another one. */
 const embedLoad = (answer: Answer, embed: EmbedSpec): TableLoad | null => {
-  if (embed.include === ANALYSIS) return null;
-  const found = embeddedRecords(answer.included, embed);
+  const records = embeddedRecords(answer.included, embed);
+  // An analysis is part of its call. One that is no JSON is a record of its own, which loading rejects and keeps.
+  const found = embed.include === ANALYSIS ? records.filter(isUnreadRecord) : records;
   if (found.length === 0) return null;
   switch (embed.table) {
     case "earnings_calls":
@@ -165,8 +167,8 @@ const embedLoad = (answer: Answer, embed: EmbedSpec): TableLoad | null => {
     case "companies":
       return load(answer, "companies", found);
     default: {
-      const records = found.map((record) => withoutContent(withoutNulls(record), embed.table, answer.along));
-      return load(answer, embed.table, records, { knownOnly: true });
+      const parts = found.map((record) => withoutContent(withoutNulls(record), embed.table, answer.along));
+      return load(answer, embed.table, parts, { knownOnly: true });
     }
   }
 };

@@ -4,7 +4,7 @@ import type { FieldSpec } from "../../catalog/fields.ts";
 import { perTable, type TableName, tableSpec } from "../../catalog/tables.ts";
 import { EVERY_TABLE, type Strictness } from "../../core/config/field-settings.ts";
 import { forgottenHash } from "../../core/forgotten.ts";
-import { exactJson, isJsonObject, type JsonObject, type JsonValue, storable } from "../../core/json.ts";
+import { exactJson, isJsonObject, isUnreadRecord, type JsonObject, type JsonValue, storable } from "../../core/json.ts";
 import type { TableLoad } from "./checkpoint.ts";
 import { type Cell, convertCell, type IdRole, isBeyondBigint, jsonTypeOf } from "./convert-cell.ts";
 import { type ExtraEntries, extraText } from "./json-text.ts";
@@ -264,8 +264,7 @@ export const createNormalizer = (
   const present = new Uint8Array(width);
   return (record) => {
     const reject = (reason: string): Reject => ({ kind: "reject", reason, record: exactJson(record) });
-    // lossless-json.ts passes on such a record as its text.
-    if (typeof record === "string" && record.startsWith("{")) return reject("not valid JSON");
+    if (isUnreadRecord(record)) return reject("not valid JSON");
     if (!isJsonObject(record)) return reject(`not an object but ${jsonTypeOf(record)}`);
     const cells = new Array<Cell>(width).fill(null);
     const reading: Reading = { present: present.fill(0), cells, extra: null, drift: null, cut: null };

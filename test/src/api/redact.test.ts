@@ -63,6 +63,18 @@ describe("fields", () => {
     expect(redact(once, "listContacts")).toBe(once);
   });
 
+  test("nothing is kept of a record that is no JSON, wherever it is embedded", () => {
+    const redact = redactorFor({ exclude: ["companies.name"] });
+    const broken = '{"name":"Acme",}';
+    for (const included of [
+      { companies: [broken] },
+      { company: broken },
+      { companies: { c1: broken } },
+      { latestEarningsCallAnalysis: broken },
+    ])
+      expect(JSON.stringify(redact({ data: [], included }, "listAccounts"))).not.toContain("Acme");
+  });
+
   test("rules apply to embedded records in any of their shapes, and to owners by what they hold", () => {
     const redact = redactorFor({ exclude: ["companies.name", "owners.email"] });
     const company = { id: "c1", name: "Acme", domain: "acme.example" };

@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { aNewsArticle, anOrganization } from "../../support/fake-data.ts";
-import { createFakeService, type FakeAnswer, type FakeService } from "../../support/fake-service.ts";
-import { openSyncRig, type SyncRig } from "../../support/sync-rig.ts";
+import { changing, createFakeService, type FakeAnswer, type FakeService } from "../../support/fake-service.ts";
+import { openSyncRig, type SyncRig, startSyncRig } from "../../support/sync-rig.ts";
 
 const LONG = "ä€😀x".repeat(480_000);
 const deep = (levels: number, core = "1") => `${"[".repeat(levels)}${core}${"]".repeat(levels)}`;
@@ -198,6 +198,25 @@ test.each(REJECTED)("%s in a list is kept in sync.rejects: %s", async (json, rea
 test("a record that is no JSON costs itself only, and is kept as its text", async () => {
   const rejects = await rig.rows("SELECT record FROM sync.rejects WHERE reason = 'not valid JSON'");
   expect(rejects).toEqual([{ record: JSON.stringify(BROKEN) }]);
+});
+
+test("a broken embedded record, usage and meta cost no account: that record alone is rejected, and read by its id", async () => {
+  const own = createFakeService(anOrganization(12));
+  const faulty = changing(own, (path, answer) => {
+    if (path !== "/v1/accounts") return answer;
+    // A comma too many after each of these brackets.
+    return { ...answer, body: JSON.stringify(answer.body).replace(/\{(?="id":"c_2")|"(meta|usage)":\{/g, "$&,") };
+  });
+  const { sync, rows } = await startSyncRig(faulty, { DUCKMIRROR_STREAMS: "accounts,companies" });
+  const { error, of, sent } = await sync();
+  expect([error, of("accounts")]).toMatchObject([null, { complete: true, inserted: 12 }]);
+  const rejects = await rows(
+    "SELECT table_name, reason, left(json_extract_string(record, '$'), 13) AS record FROM sync.rejects",
+  );
+  expect(rejects).toEqual([{ table_name: "companies", reason: "not valid JSON", record: '{,"id":"c_2",' }]);
+  // Its profile has no fault.
+  expect(sent.map(({ path }) => path)).toContain("/v1/companies/c_2");
+  expect(await rows("SELECT count(*)::INT AS n FROM companies")).toEqual([{ n: 12 }]);
 });
 
 test("the same id twice in a page with different content: the last one counts, the other is kept as a reject", async () => {

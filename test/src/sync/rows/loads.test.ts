@@ -70,7 +70,7 @@ test("records that come along with accounts are companies and owners; an owner w
 });
 
 test("the analysis beside a company's latest call belongs to that call; a second, different one is kept beside it", () => {
-  const company = (call: object | null, analysis: object | null): Answer =>
+  const company = (call: object | null, analysis: object | string | null): Answer =>
     anAnswer({
       stream: "companies",
       scope: "c_1",
@@ -88,6 +88,11 @@ test("the analysis beside a company's latest call belongs to that call; a second
   ]);
   expect(callOf(company({ id: 5, generatedAnalysis: { score: 2 } }, { score: 1 }))?.records).toEqual([
     { id: 5, generatedAnalysis: { score: 2 }, latestEarningsCallAnalysis: { score: 1 } },
+  ]);
+  // One that is no JSON is a record of its own, which loading rejects.
+  expect(recordsOf(company({ id: 5 }, '{"score":01}')).slice(1)).toEqual([
+    ["earnings_calls", [{ id: 5 }]],
+    ["earnings_calls", ['{"score":01}']],
   ]);
   // Without a call it stays with the company.
   expect(recordsOf(company(null, { score: 1 }))).toEqual([

@@ -6,6 +6,7 @@ import type { Beginning, Effect, Facts, Transition } from "./events.ts";
 import type { ListShape } from "./form.ts";
 import {
   type Active,
+  acceptedGap,
   type Deleting,
   type Detour,
   isExcerpt,
@@ -35,6 +36,9 @@ export const walkInstead = (list: Active, because: string, beginning: Beginning)
  */
 const mayHaveLost = ({ reading, rows }: Active, seen: number): boolean =>
   !reading.firstMirror && reading.progress.kind !== "log" && (rows > seen || reading.misfits > 0);
+
+/** True when records that could not be read may be rows that the walk lacks: it met more of them than the last complete walk left out. */
+const mayHideRows = ({ reading, before }: Active): boolean => reading.rejected > Math.max(0, acceptedGap(before) ?? 0);
 
 /** Pages that were received within this time count as one moment, ms. */
 const MOMENT_MS = 30_000;
@@ -77,8 +81,13 @@ export const concluded = (
   if (isExcerpt(list)) return stay(list, { kind: "close" });
   const content = { kind: "content", whole } as const;
   const compared = addsUp ? [{ kind: "compared" } as const] : [];
-  if (addsUp && mayHaveLost(list, seen)) return stay(deletingOf(list), content, ...compared, { kind: "delete" });
-  const isOpen = whole && !addsUp && list.reading.progress.kind !== "log";
+  const isHidden = mayHideRows(list) && mayHaveLost(list, seen);
+  // A look need not find out which row it is, if the counts agree: a walk does.
+  if (isHidden && list.reading.progress.kind === "watermark" && list.rows - seen <= list.reading.rejected)
+    return stay(list, { kind: "end", verdict: { whole: false, addsUp: false } });
+  if (addsUp && !isHidden && mayHaveLost(list, seen))
+    return stay(deletingOf(list), content, ...compared, { kind: "delete" });
+  const isOpen = whole && (!addsUp || isHidden) && list.reading.progress.kind !== "log";
   const isProven = isBelieved(list) && !(list.stream.watermark !== undefined && mayHaveChanged(list));
   const isDoubtful = addsUp && !isProven;
   if (isOpen || isDoubtful) return stay(list, content, ...compared, { kind: "close-gap" });

@@ -343,6 +343,17 @@ export const uncountable = (list: Live): number => {
   return reading === null ? 0 : reading.rejected + reading.misfits + reading.forgotten.size;
 };
 
+/**
+ * Rows that the list has in the mirror if `total` is its count. A record that could not be read may be a mirrored row in another version,
+ * or none: as many more rows than certain ones agree with the count.
+ */
+export const rowsCounted = (list: Live, total: number): number => {
+  const least = total - uncountable(list);
+  const reading = readingOf(list);
+  const unread = reading === null ? 0 : reading.rejected + reading.misfits;
+  return Math.max(least, Math.min(list.rows, least + unread));
+};
+
 /** True for a reading that concludes nothing about its list (`sync --since`), so it stores no state either. */
 export const isExcerpt = (state: ListState): boolean => {
   const progress = progressOf(state);
@@ -377,9 +388,10 @@ export const acceptedGap = (state: Pick<ScopeState, "totalCount" | "rowsAtWalk">
 /** The difference between count and rows that asks for nothing. The count of a list that cannot be read to its end never agrees. */
 const expectedGap = (list: Active): number => {
   const { progress } = list.reading;
-  const total = list.kind === "detour" && progress.kind === "watermark" ? progress.coverage.total : null;
-  if (total !== null) return total - list.rows;
-  return list.kind === "closing" ? list.uncountable : (acceptedGap(list.before) ?? 0);
+  const total = progress.kind === "watermark" ? progress.coverage.total : null;
+  if (list.kind === "detour" && total !== null) return total - list.rows;
+  if (list.kind === "closing") return total === null ? list.uncountable : total - rowsCounted(list, total);
+  return acceptedGap(list.before) ?? 0;
 };
 
 /** What the mirror counts, for the next step. */

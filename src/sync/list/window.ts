@@ -23,8 +23,17 @@ interface Times {
 }
 
 /** What a walk shows: null, or the row it ended at. */
-const windowOf = (before: Window, coverage: Coverage, end: WalkEnd, { now, startedAt }: Times): Window => {
-  const { end: rows, endsEarly, moved, total } = coverage;
+const windowOf = (
+  before: Window,
+  { coverage, held }: { readonly coverage: Coverage; readonly held: number },
+  end: WalkEnd,
+  { now, startedAt }: Times,
+): Window => {
+  const { moved, total, proven } = coverage;
+  // Of a list that did not move, pages that join no others hold nothing new: they come again behind its last row.
+  const comesAgain = !proven && !coverage.endsEarly && !moved && total !== null && held < total;
+  const rows = comesAgain ? held : coverage.end;
+  const endsEarly = coverage.endsEarly || comesAgain;
   if (end === "settled" || (end === "unconfirmed" && !endsEarly && !moved)) return null;
   const same = before?.rows === rows ? before : null;
   const isLater = same !== null && same.notBefore < startedAt;
@@ -51,7 +60,7 @@ export const windowAfter = (before: Window, list: Live, end: WalkEnd, { now, sta
     return { ...before, spread: Math.max(before.spread, Math.abs((coverage?.total ?? list.rows) - list.rows)) };
   }
   if (progress?.kind !== "walk") return before;
-  return coverage === null ? null : windowOf(before, coverage, end, { now, startedAt });
+  return coverage === null ? null : windowOf(before, { coverage, held: list.rows }, end, { now, startedAt });
 };
 
 /** True while a walk of the list would be paid for in vain. A clock that was ahead holds nothing up longer than the longest wait. */

@@ -1,6 +1,9 @@
 // Page arithmetic: the (page, perPage) pairs that cover given rows of a list paged by offset.
 // Pure. Source: API.md, "Conventions" (pagination); docs/decisions/paging.md.
 
+/** Rows up to which pages that share rows are counted one by one. */
+const MOST_COUNTED = 10_000_000;
+
 /** One requested page: rows `(page - 1) * perPage` up to, not including, `page * perPage`. */
 export interface PageSpan {
   readonly page: number;
@@ -39,6 +42,8 @@ export const spanAt = (at: number, size: number, fixed = false): PageSpan => {
  * does: of small pages, some end where all others do.
  */
 export const overlappingPages = (total: number, size: number): number => {
+  // Nobody waits for the pages of a list that long, and its count is hardly true.
+  if (total > MOST_COUNTED) return Math.ceil(total / size);
   let pages = 1;
   for (let end = size; end < total; pages += 1) {
     const next = endOf(spanAt(end - 1, size));

@@ -6,7 +6,7 @@ import type { ScopedTable } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
 import { isHigher } from "../../list/coverage/coverage.ts";
-import { liveOf, progressOf } from "../../list/state.ts";
+import { liveOf, progressOf, readingOf } from "../../list/state.ts";
 import { finishedState, walkingState } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
 import type { OpenList } from "../state/open-list.ts";
@@ -73,7 +73,9 @@ const mayBeCutOff = ({ state }: OpenList, ids: readonly string[]): boolean => {
 const missedBefore = async (run: Run, list: OpenList, ids: readonly string[]): Promise<readonly string[]> => {
   const text = (await run.deps.warehouse.capabilities()).get(nameOf(list)) ?? "null";
   const { success, data } = sighting.safeParse(JSON.parse(text));
-  if (!success || data.runId === run.runId || mayBeCutOff(list, ids)) return [];
+  // A record that could not be read may be one of them.
+  const mayBeThere = (readingOf(list.state)?.rejected ?? 0) > 0 || mayBeCutOff(list, ids);
+  if (!success || data.runId === run.runId || mayBeThere) return [];
   return ids.filter((id) => data.ids.includes(id));
 };
 

@@ -4,7 +4,7 @@
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import type { Suspect } from "../../../warehouse/load/suspects.ts";
-import { acceptedGap, type ListState, type Live, liveOf, readingOf, uncountable } from "../../list/state.ts";
+import { acceptedGap, type ListState, type Live, liveOf, readingOf, rowsCounted } from "../../list/state.ts";
 import { totalOf } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
 import type { OpenList } from "../state/open-list.ts";
@@ -29,10 +29,10 @@ export const isProven = (list: Live): boolean => {
   return progress.kind !== "walk" || progress.ordered || !coverage.moved;
 };
 
-/** Number of rows that the service counts, minus records that the mirror cannot hold. */
+/** Number of rows that the service counts, without records that the mirror cannot hold. */
 export const countedBy = (list: Live): number | null => {
   const total = totalOf(list);
-  return total === null ? null : total - uncountable(list);
+  return total === null ? null : rowsCounted(list, total);
 };
 
 interface Asked {

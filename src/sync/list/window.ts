@@ -29,12 +29,11 @@ const windowOf = (
   end: WalkEnd,
   { now, startedAt }: Times,
 ): Window => {
-  const { moved, total, proven } = coverage;
-  // Of a list that did not move, pages that join no others hold nothing new: they come again behind its last row.
-  const comesAgain = !proven && !coverage.endsEarly && !moved && total !== null && held < total;
+  const { endsEarly, moved, total } = coverage;
+  // Pages of a list that did not move, and of which rows are lacking, hold the same rows again and again.
+  const comesAgain = !endsEarly && !moved && total !== null && held < total;
   const rows = comesAgain ? held : coverage.end;
-  const endsEarly = coverage.endsEarly || comesAgain;
-  if (end === "settled" || (end === "unconfirmed" && !endsEarly && !moved)) return null;
+  if (end === "settled" || (end === "unconfirmed" && !endsEarly && !moved && !comesAgain)) return null;
   const same = before?.rows === rows ? before : null;
   const isLater = same !== null && same.notBefore < startedAt;
   const walks = same === null ? 1 : same.walks + (isLater ? 1 : 0);

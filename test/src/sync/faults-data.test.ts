@@ -219,6 +219,36 @@ test("a broken embedded record, usage and meta cost no account: that record alon
   expect(await rows("SELECT count(*)::INT AS n FROM companies")).toEqual([{ n: 12 }]);
 });
 
+test.each([
+  ["accounts", "/v1/accounts"],
+  ["news_articles", "/v1/companies/c_1/news-articles"],
+])(
+  "a mirrored row of %s whose record has no id any more stays, however often its list is read",
+  async (table, route) => {
+    let isBroken = false;
+    const faulty = changing(createFakeService(anOrganization(12)), (path, answer) => {
+      const { data, ...body } = answer.body as { data?: Record<string, unknown>[] };
+      if (!isBroken || path !== route || data === undefined) return answer;
+      return {
+        ...answer,
+        body: { ...body, data: data.map(({ id, ...row }, at) => (at === 0 ? row : { id, ...row })) },
+      };
+    });
+    const { sync, rows } = await startSyncRig(faulty, { DUCKMIRROR_STREAMS: `accounts,${table}` });
+    const held = async () => (await rows(`SELECT id FROM ${table} ORDER BY ALL`)).map(({ id }) => id);
+    await sync();
+    const before = await held();
+    isBroken = true;
+    for (const full of [true, true, false]) {
+      const { of } = await sync({ full });
+      expect([await held(), of(table).deleted]).toEqual([before, 0]);
+    }
+    isBroken = false;
+    const mended = await sync({ full: true });
+    expect([await held(), mended.of(table)]).toMatchObject([before, { complete: true, unconfirmed: 0 }]);
+  },
+);
+
 test("the same id twice in a page with different content: the last one counts, the other is kept as a reject", async () => {
   expect(await rig.rows("SELECT headline FROM signals WHERE id = 5")).toEqual([{ headline: "second" }]);
   const rejects = await rig.rows("SELECT record FROM sync.rejects WHERE reason LIKE 'another record%'");

@@ -3,8 +3,16 @@
 // two share a row. Shows P20 and P23.
 import { expect, test } from "vitest";
 import { aJob, anOrganization, aSignal } from "../../support/fake-data.ts";
-import { counting, createFakeService, type FakeData, type FakeService, idsOf } from "../../support/fake-service.ts";
+import {
+  counting,
+  createFakeService,
+  emptyData,
+  type FakeData,
+  type FakeService,
+  idsOf,
+} from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
+import { simulatedClock } from "../../support/sync-rig.ts";
 
 const DAY_MS = 86_400_000;
 const dated = (id: number) => ({ updatedAt: new Date(Date.UTC(2026, 0, 1) + id * 60_000).toISOString() });
@@ -142,6 +150,26 @@ test.each([
   expect(ids("signals")).toHaveLength(rows + 1);
   if (rows !== 1_000) expect(second.paid).toBe(1);
   expect([(await sync()).paid, ids("signals").length]).toEqual([1, rows + 1]);
+});
+
+test("a list whose last pages come again is walked twice, labelled, and not paid for in each further sync", async () => {
+  const service = createFakeService(emptyData(), { maxPerPage: 25, overPage: "honest" });
+  for (let id = 1; id <= 200; id++)
+    service.data.signals.push(aSignal(id, { updatedAt: new Date(id * 1e9).toISOString() }));
+  const clamped: FakeService = {
+    ...service,
+    answer: (path, query) =>
+      service.answer(path, path === "/v1/signals" && Number(query.page) > 4 ? { ...query, page: "4" } : query),
+  };
+  const { sync, clock } = await startMemoryRig(clamped, { DUCKMIRROR_STREAMS: "signals" }, simulatedClock());
+  const paid: number[] = [];
+  for (let hour = 0; hour < 5; hour++) {
+    const synced = await sync();
+    expect(synced.of("signals")).toMatchObject({ complete: false, unconfirmed: 100 });
+    paid.push(synced.paid);
+    await clock.sleep(3_600_000);
+  }
+  expect(paid.slice(2)).toEqual([1, 1, 1]);
 });
 
 test("rows behind a count that is cut off at any number are read where a page shows it, at one credit a page", async () => {

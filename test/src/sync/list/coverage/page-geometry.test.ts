@@ -87,3 +87,7 @@ test("a page of one row shares none, but nothing lies before the first row", () 
   expect([0, 1, 2].map((row) => cannotShare(row, 1))).toEqual([false, true, true]);
   expect(cannotShare(0, 100, true)).toBe(false);
 });
+
+test("a list of more rows than anybody reads is not counted page by page", () => {
+  expect(overlappingPages(1e15, 100)).toBe(1e13);
+});

@@ -184,14 +184,11 @@ const ask = async (run: SyncRun, traffic: Traffic, picked: Picked, onLeaving: ()
     ordered = orderOf(run, picked);
     return ordered;
   };
-  let fetched: Fetched;
-  try {
-    fetched = await run.fetcher.fetch({ order, onLeaving });
-  } finally {
+  // The next request may leave before this one's outcome is applied.
+  const { result, requests } = await run.fetcher.fetch({ order, onLeaving }).finally(() => {
     traffic.flying -= 1;
     traffic.wake();
-  }
-  const { result, requests } = fetched;
+  });
   if (purpose !== null) run.budgets.settle(purpose, creditsOf(requests));
   run.stats.countRequests(requests);
   if (result.kind === "answer") traffic.answerBytes += (result.outcome.bytes - traffic.answerBytes) / 4;

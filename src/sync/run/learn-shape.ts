@@ -75,6 +75,8 @@ export const settleShape = async (
 ): Promise<boolean> => {
   const { name } = list.stream;
   const asked = run.forms.of(list);
+  // It was sent in an earlier form, so it says nothing of the present one.
+  if (request.page === 1 && request.perPage < asked.perPage) return false;
   const shape = asked.failed === null ? asked : afterAnswerTo(asked, asked.failed, request.perPage);
   const records = Array.isArray(outcome.data) ? outcome.data : [];
   const { totalCount: total, perPage: saysPerPage } = outcome.page;

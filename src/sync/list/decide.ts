@@ -37,9 +37,6 @@ export const walkInstead = (list: Active, because: string, beginning: Beginning)
 const mayHaveLost = ({ reading, rows }: Active, seen: number): boolean =>
   !reading.firstMirror && reading.progress.kind !== "log" && (rows > seen || reading.misfits > 0);
 
-/** True when records that could not be read may be rows that the walk lacks: it met more of them than the last complete walk left out. */
-const mayHideRows = ({ reading, before }: Active): boolean => reading.rejected > Math.max(0, acceptedGap(before) ?? 0);
-
 /** Pages that were received within this time count as one moment, ms. */
 const MOMENT_MS = 30_000;
 
@@ -72,25 +69,35 @@ export const deletingOf = (list: Single | Active): Deleting => {
   return { ...{ kind: "deleting", order, stream, before, walkId, startedAt, rows, wantedContent, reading } };
 };
 
+/**
+ * True if rows are lacking and records could not be read, which may be these: it met more of them than the last complete walk left out.
+ * `sure`: no other row can be lacking, and nothing is asked of which row it is.
+ */
+const hidden = (list: Active, seen: number): "none" | "some" | "sure" => {
+  const { reading, before, rows } = list;
+  if (!mayHaveLost(list, seen) || reading.rejected <= Math.max(0, acceptedGap(before) ?? 0)) return "none";
+  return reading.progress.kind === "watermark" && rows - seen <= reading.rejected ? "sure" : "some";
+};
+
+/** True if the list is not settled by its counts, or not believed although they agree: rows that are gone are looked for one by one. */
+const isDoubtful = (list: Active, { whole, addsUp }: Concluded, lacks: ReturnType<typeof hidden>): boolean => {
+  if (whole && (!addsUp || lacks === "some") && list.reading.progress.kind !== "log") return true;
+  const isProven = isBelieved(list) && !(list.stream.watermark !== undefined && mayHaveChanged(list));
+  return addsUp && !isProven;
+};
+
+type Concluded = Pick<Extract<Step, { kind: "done" }>, "whole" | "addsUp">;
+
 /** The list was read as far as needed. */
-export const concluded = (
-  list: Active,
-  seen: number,
-  { whole, addsUp }: Pick<Extract<Step, { kind: "done" }>, "whole" | "addsUp">,
-): Next => {
+export const concluded = (list: Active, seen: number, { whole, addsUp }: Concluded): Next => {
   if (isExcerpt(list)) return stay(list, { kind: "close" });
   const content = { kind: "content", whole } as const;
   const compared = addsUp ? [{ kind: "compared" } as const] : [];
-  const isHidden = mayHideRows(list) && mayHaveLost(list, seen);
-  // A look need not find out which row it is, if the counts agree: a walk does.
-  if (isHidden && list.reading.progress.kind === "watermark" && list.rows - seen <= list.reading.rejected)
-    return stay(list, { kind: "end", verdict: { whole: false, addsUp: false } });
-  if (addsUp && !isHidden && mayHaveLost(list, seen))
+  const lacks = hidden(list, seen);
+  if (lacks === "sure") return stay(list, { kind: "end", verdict: { whole: false, addsUp: false } });
+  if (addsUp && lacks === "none" && mayHaveLost(list, seen))
     return stay(deletingOf(list), content, ...compared, { kind: "delete" });
-  const isOpen = whole && (!addsUp || isHidden) && list.reading.progress.kind !== "log";
-  const isProven = isBelieved(list) && !(list.stream.watermark !== undefined && mayHaveChanged(list));
-  const isDoubtful = addsUp && !isProven;
-  if (isOpen || isDoubtful) return stay(list, content, ...compared, { kind: "close-gap" });
+  if (isDoubtful(list, { whole, addsUp }, lacks)) return stay(list, content, ...compared, { kind: "close-gap" });
   return stay(list, content, ...compared, { kind: "end", verdict: { whole, addsUp } });
 };
 

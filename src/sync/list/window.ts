@@ -22,7 +22,14 @@ interface Times {
   readonly startedAt: number;
 }
 
-/** What a walk shows: null, or the row it ended at. */
+/** The row that a walk without an agreeing count ended at, if the list ends there; null: it moved on, and may end elsewhere. */
+const endOf = ({ endsEarly, moved, total, end }: Coverage, held: number): number | null => {
+  if (endsEarly || moved) return end;
+  // Pages of a list that did not move, and of which rows are lacking, hold the same rows again and again.
+  return total !== null && held < total ? held : null;
+};
+
+/** What a walk shows: null, or the row it ended at. `held`: mirrored rows. */
 const windowOf = (
   before: Window,
   { coverage, held }: { readonly coverage: Coverage; readonly held: number },
@@ -30,10 +37,8 @@ const windowOf = (
   { now, startedAt }: Times,
 ): Window => {
   const { endsEarly, moved, total } = coverage;
-  // Pages of a list that did not move, and of which rows are lacking, hold the same rows again and again.
-  const comesAgain = !endsEarly && !moved && total !== null && held < total;
-  const rows = comesAgain ? held : coverage.end;
-  if (end === "settled" || (end === "unconfirmed" && !endsEarly && !moved && !comesAgain)) return null;
+  const rows = end === "cutOff" ? coverage.end : endOf(coverage, held);
+  if (end === "settled" || rows === null) return null;
   const same = before?.rows === rows ? before : null;
   const isLater = same !== null && same.notBefore < startedAt;
   const walks = same === null ? 1 : same.walks + (isLater ? 1 : 0);

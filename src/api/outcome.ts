@@ -204,8 +204,6 @@ export interface VerdictContext {
   readonly serviceAnswers?: boolean;
   /** Other routes are asked, too: a 403 may be this one's own. */
   readonly routesDiffer?: boolean;
-  /** An answer of this run says that credits are left: a 402 is its route's own. */
-  readonly creditsLeft?: boolean;
   /** The request names heavy fields, which the organization may not be allowed to read. */
   readonly namesContent?: boolean;
 }

@@ -148,14 +148,6 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     decide: (outcome) => ({ kind: "adjust", detail: causeOf(outcome) }),
   },
   {
-    when: "402 in a sync, while its latest answers say that credits are left",
-    credit: "free",
-    follows:
-      "The scope fails. The run stops if three routes of three companies, none of them refused before, get it and nothing is answered in between.",
-    applies: (outcome, { creditsLeft = false }) => creditsLeft && refusedStatus(outcome) === 402,
-    decide: give("fail", "ROUTE_FORBIDDEN", statusOf),
-  },
-  {
     when: "402, or 403 or 429 with no credits left",
     credit: "free",
     follows: "The run stops; the next one after the reset continues.",

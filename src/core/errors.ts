@@ -96,7 +96,7 @@ export const ERRORS = {
   ROUTE_FORBIDDEN: row(
     EXIT.streamsFailed,
     "The service forbids {endpoint} ({status}).",
-    "All else was read. The token, or the plan (402), may lack the right to this route or company. If it stays so, leave the stream out of the setting `streams`. Syncs ask again, after growing waits of up to a day; `duckmirror sync STREAM` asks at once.",
+    "All else was read. The token may lack the right to this route or company. If it stays so, leave the stream out of the setting `streams`. Syncs ask again, after growing waits of up to a day; `duckmirror sync STREAM` asks at once.",
   ),
   QUOTA_SPENT: row(
     EXIT.budget,

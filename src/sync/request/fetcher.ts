@@ -11,13 +11,7 @@ import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
 
 import { createOutage, type FailureSign, type Outage } from "./outage.ts";
-import {
-  createAddressCheck,
-  createForbiddenRoutes,
-  createRefusals,
-  createScopeFailures,
-  createUnpaid,
-} from "./refusals.ts";
+import { createAddressCheck, createForbiddenRoutes, createRefusals, createScopeFailures } from "./refusals.ts";
 import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
 import type { Sender } from "./turn.ts";
 import { type FetchOrder, requestRow, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
@@ -46,8 +40,6 @@ interface FetcherDeps extends TurnDeps {
   readonly lastRemaining?: number | null;
   /** The run asks several routes, so a 403 of one of them does not end it. */
   readonly routesDiffer?: boolean;
-  /** Most requests of the run in flight; unset: a 402 is believed, whatever the service reports of the credits. */
-  readonly mostInFlight?: number;
   /** False: no earlier run was answered, so a 404 may come from a wrong address. Unset: one was. */
   readonly addressKnown?: boolean;
 }
@@ -108,16 +100,13 @@ const outageSign = (code: ErrorCode, outcome: ApiOutcome): FailureSign | null =>
   return ["REQUEST_FAILED", "RESPONSE_INVALID", "REDIRECTED", "RATE_REFUSED"].includes(code) ? "refused" : null;
 };
 
-/** Fails its scope alone; one that concerns every route has ended the run. */
-const isForbidden = ({ status }: RefusedOutcome): boolean => status === 402 || status === 403;
-
 /** A refusal of a route, or of a company or record: other requests may be answered. */
 const isOwn = (outcome: ApiOutcome): boolean =>
-  outcome.kind === "refused" && (isForbidden(outcome) || namesOneThing(outcome));
+  outcome.kind === "refused" && (outcome.status === 403 || namesOneThing(outcome));
 
 /** A definite answer about one company or record, such as a redirect to the one that it was merged into. */
 const isDefinite = (outcome: ApiOutcome): boolean =>
-  outcome.kind === "refused" && (isForbidden(outcome) || (outcome.status < 500 && namesOneThing(outcome)));
+  outcome.kind === "refused" && (outcome.status === 403 || (outcome.status < 500 && namesOneThing(outcome)));
 
 const USED: Verdict = { kind: "use" };
 
@@ -240,7 +229,6 @@ const createWatch = (deps: FetcherDeps, nextRequestId: () => string) => ({
   outage: createOutage(),
   refusals: createRefusals(),
   routes: createForbiddenRoutes(),
-  unpaid: createUnpaid(),
   scopes: createScopeFailures(),
   address: createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId),
   /** Streams of which an answer was used since any request got anything else: another such answer says nothing new. */
@@ -249,7 +237,7 @@ const createWatch = (deps: FetcherDeps, nextRequestId: () => string) => ({
 type Watch = ReturnType<typeof createWatch>;
 
 /** What the verdict on an attempt depends on beside its outcome. */
-const factsOf = ({ deps, outage, unpaid, scopes, address }: Watch, turn: Answered, attempt: number, now: number) => {
+const factsOf = ({ deps, outage, scopes, address }: Watch, turn: Answered, attempt: number, now: number) => {
   const { stream, scope, maxAttempts = Infinity, maxPaidAttempts = Infinity } = turn.order;
   const { remaining, resetsAt } = deps.ledger.snapshot();
   return {
@@ -264,21 +252,18 @@ const factsOf = ({ deps, outage, unpaid, scopes, address }: Watch, turn: Answere
     stream,
     serviceAnswers: address.hasAnswered(),
     routesDiffer: deps.routesDiffer === true,
-    creditsLeft: unpaid.isOwn(remaining, deps.mostInFlight ?? Infinity, now),
     namesContent: namesContent(stream, turn.outcome.call.query.onlyWithFields),
   };
 };
 
 /** Notes an answer that is used. */
 const noteUse = (
-  { deps, outage, refusals, routes, unpaid, address, calm }: Watch,
-  outcome: OkOutcome,
-  stream: LedgerStream,
+  { deps, outage, refusals, routes, address, calm }: Watch,
+  { outcome, order: { stream } }: Answered,
 ) => {
   const { sentAt, durationMs } = outcome;
   const now = deps.clock.now();
   deps.sender.observe(rateToObserve(outcome, USED, now), { sentAt, answeredAt: sentAt + durationMs });
-  unpaid.answered(outcome);
   if (calm.has(stream)) return;
   outage.alive(stream);
   refusals.note(outcome, USED, now);
@@ -309,7 +294,6 @@ const judge = async (
   watch.calm.clear();
   noteWaste(outage, turn);
   routes.note(turn.outcome, isStreamName(stream) && streamSpec(stream).tier === "public");
-  if (turn.order.maxAttempts !== 1) watch.unpaid.note(turn.outcome, scope);
   let verdict = verdictOf(turn.outcome, factsOf(watch, turn, number, receivedAt));
   inform(turn, verdict, deps, refusals);
   if (["retry", "fail"].includes(verdict.kind) && isOwn(turn.outcome)) scopes.failed(scope);
@@ -360,7 +344,7 @@ export const createFetcher = (deps: FetcherDeps, idPrefix: string): Fetcher => {
         const { outcome } = turn;
         if (outcome.kind === "ok") {
           const receivedAt = deps.clock.now();
-          noteUse(watch, outcome, turn.order.stream);
+          noteUse(watch, turn);
           await keep(deps, turn, requestId, receivedAt);
           requests.push(requestRow(turn, requestId, number, USED));
           return { requests, result: { kind: "answer", requestId, receivedAt, outcome } };

@@ -1,13 +1,12 @@
 // Refusals of a run. In a row, over all requests: a service that refuses every request for long does not mean speed, and
-// waiting on would only take time. Of routes: a 403 belongs to its route until all of several routes are refused so, and so does a
-// 402 while the service reports credits. Of companies: one that fails in each of its lists is not asked six times for each.
+// waiting on would only take time. Of routes: a 403 belongs to its route until all of several routes are refused so. Of companies:
+// one that fails in each of its lists is not asked six times for each.
 
 import {
   type ApiCall,
   type ApiOutcome,
   causeOf,
   endpointOf,
-  type OkOutcome,
   type RefusedOutcome,
   type Verdict,
 } from "../../api/outcome.ts";
@@ -134,35 +133,6 @@ export const createForbiddenRoutes = () => {
     /** The refusal if the token is refused; `ended`: no more requests follow. */
     refusal: (ended: boolean): RefusedOutcome | null =>
       !isOpen && (ended ? routes.size >= SEVERAL_ROUTES : isPublic && routes.size >= MANY_ROUTES) ? latest : null,
-  };
-};
-
-/** So long, in ms, an answer's figure of the credits left speaks against a 402. */
-const FIGURE_HOLDS_MS = 120_000;
-
-/** Refusals with 402 since anything was answered, and how old the last figure of the credits is. */
-export const createUnpaid = () => {
-  const routes = new Set<EndpointName>();
-  /** Companies and records, or routes of the organization. */
-  const places = new Set<string>();
-  let figureAt = Number.NEGATIVE_INFINITY;
-  return {
-    /** Takes the next refusal of what no earlier sync was refused. */
-    note: ({ status, call }: ApiOutcome, scope: string): void => {
-      if (status !== 402) return;
-      routes.add(call.endpoint);
-      places.add(scope || call.endpoint);
-    },
-    answered: ({ usage, sentAt, durationMs }: OkOutcome): void => {
-      routes.clear();
-      places.clear();
-      if (usage !== null) figureAt = sentAt + durationMs;
-    },
-    /** True if a 402 is its route's or company's own: more credits are left than requests in flight may have spent. */
-    isOwn: (remaining: number | null, mostInFlight: number, now: number): boolean =>
-      (remaining ?? 0) > mostInFlight &&
-      now - figureAt <= FIGURE_HOLDS_MS &&
-      (routes.size < MANY_ROUTES || places.size < MANY_ROUTES),
   };
 };
 

@@ -111,11 +111,10 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const onCommitted = firstResults?.look;
   const own = { ...deps, signal, hardSignal };
   const known = { lastRemaining, addressKnown: lastRemaining !== null };
-  const wide = { routesDiffer: true, mostInFlight: options.concurrency };
   const remember = (stream: StreamName, form: ListShape) => rememberShape(warehouse, stream, form, clock.now());
   const parts = {
     ...{ ...identity, options, deps: own, ending },
-    fetcher: createFetcher({ ...own, ...known, stop, archive, onQuota: quota.see, ...wide }, runId),
+    fetcher: createFetcher({ ...own, ...known, stop, archive, onQuota: quota.see, routesDiffer: true }, runId),
     committer: createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take, onCommitted }),
     stats: new RunStats(),
     budgets: await openBudgets(options.budgets, deps),

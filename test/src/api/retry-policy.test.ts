@@ -122,9 +122,6 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(403), { kind: "adjust" }, { namesContent: true }],
     [refused(402), { kind: "adjust" }, { namesContent: true }],
   ],
-  "402 in a sync, while its latest answers say that credits are left": [
-    [refused(402), { kind: "fail", code: "ROUTE_FORBIDDEN", context: { status: 402 } }, { creditsLeft: true }],
-  ],
   "402, or 403 or 429 with no credits left": [
     [refused(402), { kind: "stop", code: "QUOTA_SPENT" }],
     [refused(402), { kind: "stop", code: "QUOTA_SPENT" }, { remainingCredits: 5_000 }],

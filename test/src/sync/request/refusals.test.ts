@@ -1,7 +1,7 @@
 // A service that refuses every request ends a run after ten minutes; one that refuses for a while does not.
 import { describe, expect, test } from "vitest";
-import type { ApiOutcome, OkOutcome, Verdict } from "../../../../src/api/outcome.ts";
-import { createRefusals, createUnpaid, verdictAfter } from "../../../../src/sync/request/refusals.ts";
+import type { ApiOutcome, Verdict } from "../../../../src/api/outcome.ts";
+import { createRefusals, verdictAfter } from "../../../../src/sync/request/refusals.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer } from "../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../support/memory-rig.ts";
@@ -84,26 +84,6 @@ describe("refusals in a row", () => {
     for (let minute = 1; minute < 60; minute += 1)
       expect(refusals.note(broken("reset"), { kind: "retry", waitMs: 0 }, minute * MINUTE_MS)).toBe(false);
   });
-});
-
-const unpaid = (endpoint: string) => ({ kind: "refused", status: 402, call: { endpoint } }) as ApiOutcome;
-const paid = (usage: object | null) => ({ kind: "ok", usage, sentAt: 0, durationMs: 0 }) as unknown as OkOutcome;
-const LISTS = ["listFilings", "listNewsArticles", "listJobOpenings"];
-
-test.each([
-  ["one company's every list", true, LISTS.map((list) => [list, "c_1"]), 100, 0],
-  ["one list of every company", true, ["c_1", "c_2", "c_3"].map((id) => ["listFilings", id]), 100, 0],
-  ["three lists of three companies", false, LISTS.map((list) => [list, list]), 100, 0],
-  ["a list, while no more credits are left than requests may be in flight,", false, [["listFilings", "c_1"]], 8, 0],
-  ["a list, while nobody reports the credits,", false, [["listFilings", "c_1"]], null, 0],
-  ["a list, minutes after the last answer,", false, [["listFilings", "c_1"]], 100, 5 * MINUTE_MS],
-] as const)("402 to %s is its own: %s", (_, own, refused, remaining, now) => {
-  const watch = createUnpaid();
-  watch.answered(paid({ remaining }));
-  for (const [endpoint = "", scope = ""] of refused) watch.note(unpaid(endpoint), scope);
-  expect(watch.isOwn(remaining, 8, now)).toBe(own);
-  watch.answered(paid(null));
-  expect(watch.isOwn(100, 8, MINUTE_MS)).toBe(true);
 });
 
 /** Syncs on a clock that only waiting moves. `isRefused`: by the number of the request and the time since the start, ms. */

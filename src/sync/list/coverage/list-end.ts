@@ -67,7 +67,7 @@ export interface ReadSoFar {
 export const asksBeyond = ({ end, total, openEnd }: ReadSoFar, request: ReadRequest): boolean =>
   end > 0 && startOf(request) >= end && (total === null || (openEnd && end >= total));
 
-// Of a list whose end is open (`openEnd`).
+// What the page behind the count shows, where the end of a list is open (`openEnd`).
 
 /** True when every counted row was read, and the page behind the count must be requested. */
 export const isAtCount = ({ end, total, openEnd }: ReadSoFar): boolean => openEnd && total !== null && end === total;

@@ -9,7 +9,7 @@ import type { Config } from "../src/core/config/config.ts";
 import { resolveHashKey } from "../src/core/config/secrets.ts";
 import { type DuckmirrorError, EXIT } from "../src/core/errors.ts";
 import type { ProgressSink } from "../src/core/report/sync-progress.ts";
-import type { SyncReport } from "../src/core/report/sync-report.ts";
+import { type SyncReport, sumOfFigures } from "../src/core/report/sync-report.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { learnTier, readTier } from "../src/core/state/tier.ts";
 import { inSpan, noTracer, type Span, type SpanAttributes, type Tracer } from "../src/core/tracing.ts";
@@ -29,25 +29,25 @@ import { type OpenAccess, openOwnAccess } from "./service-access.ts";
 
 // Attributes of the spans of whole jobs: figures, codes and stream names, never values of records. PURE.
 
-const total = (report: SyncReport, name: "inserted" | "updated" | "deleted" | "unchanged" | "rejected"): number =>
-  report.streams.reduce((sum, stream) => sum + stream[name], 0);
-
-const syncAttributes = (report: SyncReport): SpanAttributes => ({
-  "duckmirror.run.id": report.run_id,
-  "duckmirror.mode": report.mode,
-  "duckmirror.status": report.status,
-  "duckmirror.streams": report.streams.map(({ stream }) => stream),
-  "duckmirror.streams_failed": report.streams.flatMap(({ stream, status }) => (status === "failed" ? [stream] : [])),
-  "duckmirror.requests": report.requests,
-  "duckmirror.credits.spent": report.credits.spent,
-  "duckmirror.credits.ambiguous": report.credits.ambiguous,
-  "duckmirror.credits.remaining": report.credits.remaining,
-  "duckmirror.rows.inserted": total(report, "inserted"),
-  "duckmirror.rows.updated": total(report, "updated"),
-  "duckmirror.rows.deleted": total(report, "deleted"),
-  "duckmirror.rows.unchanged": total(report, "unchanged"),
-  "duckmirror.rows.rejected": total(report, "rejected"),
-});
+const syncAttributes = (report: SyncReport): SpanAttributes => {
+  const rows = sumOfFigures(report.streams);
+  return {
+    "duckmirror.run.id": report.run_id,
+    "duckmirror.mode": report.mode,
+    "duckmirror.status": report.status,
+    "duckmirror.streams": report.streams.map(({ stream }) => stream),
+    "duckmirror.streams_failed": report.streams.flatMap(({ stream, status }) => (status === "failed" ? [stream] : [])),
+    "duckmirror.requests": report.requests,
+    "duckmirror.credits.spent": report.credits.spent,
+    "duckmirror.credits.ambiguous": report.credits.ambiguous,
+    "duckmirror.credits.remaining": report.credits.remaining,
+    "duckmirror.rows.inserted": rows.inserted,
+    "duckmirror.rows.updated": rows.updated,
+    "duckmirror.rows.deleted": rows.deleted,
+    "duckmirror.rows.unchanged": rows.unchanged,
+    "duckmirror.rows.rejected": rows.rejected,
+  };
+};
 
 /** Sets the result of a sync. A spent budget or an interruption is no failure; `duckmirror.ended_by` shows it. */
 export const noteSync = (span: Span, report: SyncReport, error: DuckmirrorError | null): void => {

@@ -11,6 +11,7 @@ import {
   type RunStatus,
   type StreamReport,
   type SyncReport,
+  sumOfFigures,
   syncReportSchema,
 } from "../src/core/report/sync-report.ts";
 import type { SyncResult } from "../src/sync/run/run-sync.ts";
@@ -61,34 +62,11 @@ const isNoFailure = (problem: Problem | null): boolean =>
 const total = <T>(items: readonly T[], figure: (item: T) => number): number =>
   items.reduce((sum, item) => sum + figure(item), 0);
 
-const NOTHING = {
-  requests: 0,
-  credits: 0,
-  pages: 0,
-  inserted: 0,
-  updated: 0,
-  deleted: 0,
-  unchanged: 0,
-  rejected: 0,
-} as const;
-type Figures = Readonly<Record<keyof typeof NOTHING, number>>;
-
-const sumOf = (parts: readonly Figures[]): Figures => ({
-  requests: total(parts, ({ requests }) => requests),
-  credits: total(parts, ({ credits }) => credits),
-  pages: total(parts, ({ pages }) => pages),
-  inserted: total(parts, ({ inserted }) => inserted),
-  updated: total(parts, ({ updated }) => updated),
-  deleted: total(parts, ({ deleted }) => deleted),
-  unchanged: total(parts, ({ unchanged }) => unchanged),
-  rejected: total(parts, ({ rejected }) => rejected),
-});
-
 const unrun = (stream: StreamName, problem: Problem | null): StreamReport => ({
   stream,
   mode: "none",
   status: isNoFailure(problem) ? "interrupted" : "failed",
-  ...NOTHING,
+  ...sumOfFigures([]),
   complete: false,
   unconfirmed: 0,
   ...(problem === null || isNoFailure(problem) ? {} : { error: problem.message }),
@@ -100,7 +78,7 @@ const withTraces = (report: StreamReport, traces: readonly RunTrace[]): StreamRe
   return {
     ...report,
     status: report.status === "skipped" ? "done" : report.status,
-    ...sumOf([report, ...traces.map((trace) => ({ ...trace, credits: trace.spent }))]),
+    ...sumOfFigures([report, ...traces.map((trace) => ({ ...trace, credits: trace.spent }))]),
   };
 };
 
@@ -115,7 +93,7 @@ const joined = (parts: readonly StreamReport[]): StreamReport | null => {
     ...last,
     mode: [...modes].sort().join("+") || "none",
     status: done ? "done" : last.status,
-    ...sumOf(parts),
+    ...sumOfFigures(parts),
   };
 };
 

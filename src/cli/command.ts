@@ -74,7 +74,7 @@ export interface CommandContext extends CliDeps {
    * Prints a result: its JSON with --json, else its text, with a final line end. `error`: why it is incomplete; it is printed, too, and
    * decides the exit code, which is returned.
    */
-  show(json: () => object, text: () => string, error?: DuckmirrorError | null): Promise<number>;
+  show(json: object, text: () => string, error?: DuckmirrorError | null): Promise<number>;
 }
 
 export interface CommandModule {

@@ -49,11 +49,11 @@ const exactJson = async (value: unknown): Promise<string> => {
 
 const printResult = async (
   { shared, terminal, scrubber, printJson, printProblem }: CommandContext,
-  json: () => object,
+  json: object,
   text: () => string,
   error: DuckmirrorError | null,
 ): Promise<number> => {
-  if (shared.json) await printJson(withError(json(), error, scrubber));
+  if (shared.json) await printJson(withError(json, error, scrubber));
   else {
     const shown = text();
     await terminal.out(shown === "" || shown.endsWith("\n") ? shown : `${shown}\n`);

@@ -1,20 +1,16 @@
 // The table after a sync, from its report.
-import type { StreamReport, StreamStatus, SyncReport } from "../../core/report/sync-report.ts";
+import {
+  FIGURES,
+  type StreamReport,
+  type StreamStatus,
+  type SyncReport,
+  sumOfFigures,
+} from "../../core/report/sync-report.ts";
 import { counted, formatCount, formatDuration, unconfirmedText } from "../../core/text/units.ts";
 import { minuteText, timeMs } from "../../core/time.ts";
 import { renderTable, type TableColumn, tableWidth } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-const NUMBERS = [
-  "requests",
-  "credits",
-  "pages",
-  "inserted",
-  "updated",
-  "deleted",
-  "unchanged",
-  "rejected",
-] as const satisfies readonly (keyof SyncReport["streams"][number])[];
 /** Columns shown even if all values are zero; other columns of zeros only widen the table. */
 const ALWAYS: readonly string[] = ["requests", "credits", "inserted"];
 
@@ -98,17 +94,17 @@ export const renderSummary = (
     interrupted: colours.yellow,
     failed: colours.red,
   };
-  const sum = (name: (typeof NUMBERS)[number]) => report.streams.reduce((total, stream) => total + stream[name], 0);
+  const sums = sumOfFigures(report.streams);
   const all: readonly SummaryColumn[] = [
     { name: "stream", of: ({ stream }) => stream, total: "total" },
     { name: "mode", of: ({ mode }) => mode, total: "" },
     { name: "status", of: ({ status }) => status, total: "" },
-    ...NUMBERS.filter((name) => ALWAYS.includes(name) || sum(name) > 0).map(
+    ...FIGURES.filter((name) => ALWAYS.includes(name) || sums[name] > 0).map(
       (name): SummaryColumn => ({
         name,
         align: "right",
         of: (stream) => formatCount(stream[name]),
-        total: formatCount(sum(name)),
+        total: formatCount(sums[name]),
       }),
     ),
   ];

@@ -3,9 +3,8 @@
 import { once } from "node:events";
 import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server";
 import type { Config } from "../../core/config/config.ts";
-import { allows } from "../../server/access/access-checks.ts";
 import { startServer } from "../../server/app.ts";
-import { notesOf } from "../../server/audit-trail/request-notes.ts";
+import { mayOperate } from "../../server/audit-trail/request-notes.ts";
 import type { CommandContext } from "../command.ts";
 import { addressOf, resolveAccess } from "./access-keys.ts";
 import { faultLog } from "./log.ts";
@@ -29,8 +28,6 @@ export const serveOverHttp = async (
   const options = { profiles: [profile], key, keyFile, tls, clock, version, onFault };
   const server = await startServer(options, listen, (app) => {
     app.post("/mcp", async (request, reply) => {
-      const { access } = notesOf(request);
-      const maySpend = access !== null && (access.by === "open" || allows(access.holder.role, "operate"));
       const headers = new Headers({ "content-type": "application/json" });
       for (const [name, value] of Object.entries(request.headers)) {
         if (/^(accept|mcp-.*)$/.test(name) && typeof value === "string") headers.set(name, value);
@@ -40,17 +37,14 @@ export const serveOverHttp = async (
         headers,
         body: JSON.stringify(request.body),
       });
-      const answer = await (maySpend ? spending : reading).fetch(asked, { parsedBody: request.body });
+      const answer = await (mayOperate(request) ? spending : reading).fetch(asked, { parsedBody: request.body });
       for (const [name, value] of answer.headers) reply.header(name, value);
       return reply.code(answer.status).send(await answer.text());
     });
   });
   try {
     const url = `${server.url}/mcp`;
-    await show(
-      () => ({ url }),
-      () => url,
-    );
+    await show({ url }, () => url);
     if (!signal.aborted) await once(signal, "abort");
   } finally {
     await server.close();

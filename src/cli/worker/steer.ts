@@ -85,9 +85,8 @@ const retry = async (
       problem = error;
     }
   }
-  const code = await context.show(
-    () => ({ retried }),
-    () => retried.map(({ id, run_id }) => `${id} ${run_id ?? "dropped"}`).join("\n"),
+  const code = await context.show({ retried }, () =>
+    retried.map(({ id, run_id }) => `${id} ${run_id ?? "dropped"}`).join("\n"),
   );
   return problem === null ? code : context.printProblem(problem);
 };
@@ -111,10 +110,7 @@ const drop = async (
   const work = () => dropLetters(redis.queues, which);
   const rowsOf = (result: Awaited<ReturnType<typeof work>>) => ({ rows: result.length });
   const dropped = await recorded({ action: "drop" }, worker, config, context, work, rowsOf);
-  return context.show(
-    () => ({ dropped }),
-    () => dropped.map(({ id }) => `${id} dropped`).join("\n"),
-  );
+  return context.show({ dropped }, () => dropped.map(({ id }) => `${id} dropped`).join("\n"));
 };
 
 /** Carries the action out and prints it. Throws USAGE, RUN_UNKNOWN, and the errors of Redis. */

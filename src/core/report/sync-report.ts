@@ -29,11 +29,7 @@ const verdictSchema = z.object({
 });
 export type StreamVerdict = z.output<typeof verdictSchema>;
 
-const streamReportSchema = z.object({
-  stream: z.string(),
-  /** Strategy used, e.g. `walk`, `watermark`. */
-  mode: z.string(),
-  status: streamStatusSchema,
+const figuresSchema = z.object({
   requests: count,
   credits: count,
   pages: count,
@@ -42,6 +38,33 @@ const streamReportSchema = z.object({
   deleted: count,
   unchanged: count,
   rejected: count,
+});
+/** What a stream, or a part of its work, came to. */
+export type Figures = z.output<typeof figuresSchema>;
+export const FIGURES = figuresSchema.keyof().options;
+
+/** Figures of several parts together. */
+export const sumOfFigures = (parts: readonly Figures[]): Figures => {
+  const sum: Figures = {
+    requests: 0,
+    credits: 0,
+    pages: 0,
+    inserted: 0,
+    updated: 0,
+    deleted: 0,
+    unchanged: 0,
+    rejected: 0,
+  };
+  for (const part of parts) for (const name of FIGURES) sum[name] += part[name];
+  return sum;
+};
+
+const streamReportSchema = z.object({
+  stream: z.string(),
+  /** Strategy used, e.g. `walk`, `watermark`. */
+  mode: z.string(),
+  status: streamStatusSchema,
+  ...figuresSchema.shape,
   ...verdictSchema.shape,
   error: z.string().optional(),
 });

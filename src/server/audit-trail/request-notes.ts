@@ -1,13 +1,13 @@
 // Notes that the parts of a request leave for its line in the audit trail.
 import type { FastifyRequest } from "fastify";
+import { type Admission, allows } from "../access/access-checks.ts";
 import { networkOf } from "../access/connection-limits.ts";
-import type { KeyHolder } from "../access/key-store.ts";
 
 export interface RequestNotes {
   /** When the request arrived, ms since the epoch. */
   startedAt: number;
   /** Access that the request proved; null: it was refused. */
-  access: { readonly by: "open" } | { readonly by: "bearer" | "session"; readonly holder: KeyHolder } | null;
+  access: Exclude<Admission, { readonly by: "nothing" }> | null;
   /** The access check refused it, or it had a wrong key. */
   denied: boolean;
   /** Code of its error; null: none. */
@@ -43,4 +43,10 @@ export const notesOf = (request: FastifyRequest): RequestNotes => {
 export const askerOf = (request: FastifyRequest): string => {
   const { access } = notesOf(request);
   return access === null || access.by === "open" ? `from ${networkOf(request.ip)}` : `key ${access.holder.name}`;
+};
+
+/** Whether the key of this request may start and change something. */
+export const mayOperate = (request: FastifyRequest): boolean => {
+  const { access } = notesOf(request);
+  return access?.by === "open" || (access !== null && allows(access.holder.role, "operate"));
 };

@@ -17,7 +17,7 @@ import { type Box, offeredBox } from "../../warehouse/user-sql/process-pool.ts";
 import type { ConnectionLimits } from "../access/connection-limits.ts";
 import { createKeyring, type Keyring } from "../access/key-store.ts";
 import { createGuesses, createSessions, type Guesses, type Sessions } from "../access/sessions.ts";
-import { openSnapshots, type SnapshotSource } from "../snapshots/snapshot.ts";
+import { openSnapshots, type Snapshot, type SnapshotSource } from "../snapshots/snapshot.ts";
 import { HttpRefusal } from "./refusals.ts";
 
 /** Response to feedback, and its cost. */
@@ -149,6 +149,8 @@ export interface ServerContext extends Omit<ServerOptions, "profiles" | "userSql
   mirror(name: string | undefined): Mirror;
   /** The mirror that `?profile=` names. Throws a 404 refusal, and a ZodError if it is named twice. */
   mirrorOf(request: { readonly query: unknown }): Mirror;
+  /** Runs `work` on the snapshot of that mirror. Throws as `mirrorOf`, SNAPSHOT_MISSING and the errors of `work`. */
+  read<T>(request: { readonly query: unknown }, work: (snapshot: Snapshot) => Promise<T>): Promise<T>;
   /**
    * The mirror of a request that changes or starts something; null: the only one. Throws a 404 refusal, and
    * PROFILE_UNKNOWN if there are several and none is named.
@@ -181,6 +183,7 @@ export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerC
     if (found !== undefined) return found;
     throw new HttpRefusal(404, "NOT_FOUND", "There is no such profile.", `Profiles here: ${names.join(", ")}.`);
   };
+  const mirrorOf: ServerContext["mirrorOf"] = ({ query }) => mirror(profileQuery.parse(query).profile);
   return {
     ...options,
     ...(options.fleet === undefined ? {} : { fleet: briefly(options.fleet, options.clock, FLEET_KEPT_MS) }),
@@ -191,7 +194,8 @@ export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerC
     mirrors,
     closing,
     mirror,
-    mirrorOf: ({ query }) => mirror(profileQuery.parse(query).profile),
+    mirrorOf,
+    read: (request, work) => mirrorOf(request).snapshots.use(work),
     target: (name) => {
       if (name || mirrors.length < 2) return mirror(name ?? undefined);
       const which = `the profiles ${names.join(", ")}`;

@@ -1,6 +1,7 @@
 // The page's requests and the types of their responses, which are those of the server's functions.
 
 import type { AlertFigures } from "../../../jobs/alerts.ts";
+import type { planJson } from "../../../jobs/plan.ts";
 import type { DictionaryTable } from "../../catalog/dictionary.ts";
 import type { SyncProgress } from "../../core/report/sync-progress.ts";
 import type { readAccount, readAccounts } from "../figures/accounts.ts";
@@ -26,6 +27,8 @@ export type Run = Runs["runs"][number];
 export type RunDetail = Awaited<ReturnType<typeof readRun>>;
 export type RunRequests = { readonly requests: Awaited<ReturnType<typeof readRunRequests>>; readonly more: boolean };
 
+/** As `plan --json` prints it. */
+export type PlanAnswer = ReturnType<typeof planJson>;
 export type Abilities = ReturnType<typeof abilitiesOf>;
 
 export interface QueryResult {
@@ -37,27 +40,6 @@ export interface QueryResult {
 
 export type Progress = { readonly progress: SyncProgress | null };
 export type Alerts = { readonly alerts: readonly AlertFigures[] };
-
-export interface PlanAnswer {
-  readonly requests: number;
-  readonly at_least: boolean;
-  readonly streams: readonly {
-    readonly stream: string;
-    readonly scopes: number;
-    readonly requests: number;
-    readonly at_least: boolean;
-    readonly because: readonly { readonly reason: string; readonly scopes: number }[];
-  }[];
-  readonly minutes: number | null;
-  readonly credits_per_day: number;
-  readonly left_at_reset: number | null;
-  readonly short: number | null;
-  readonly empty_on: string | null;
-  /** Lists of unknown length. */
-  readonly unknown: readonly string[];
-  /** Price of the content asked about. */
-  readonly content: readonly { readonly name: string; readonly text: string }[];
-}
 
 export type ActiveRun = ReturnType<typeof runJson>;
 

@@ -6,8 +6,7 @@ import { contentFields } from "../../catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
 import { describedTables } from "../../warehouse/file/views.ts";
-import { allows } from "../access/access-checks.ts";
-import { notesOf } from "../audit-trail/request-notes.ts";
+import { mayOperate } from "../audit-trail/request-notes.ts";
 import { ACCOUNTS_SHOWN, readAccount, readAccounts } from "../figures/accounts.ts";
 import {
   RUNS_SHOWN,
@@ -89,12 +88,6 @@ const problemOf = ({ unable = () => [] }: ServerContext, name: string) => {
   return { code, message, hint };
 };
 
-/** Whether the key of this request may start and change something. */
-const mayOperate = (request: FastifyRequest): boolean => {
-  const { access } = notesOf(request);
-  return access?.by === "open" || (access !== null && allows(access.holder.role, "operate"));
-};
-
 /** What this server can do, and for which profiles. */
 export const abilitiesOf = (context: ServerContext, request: FastifyRequest) => ({
   version: context.version,
@@ -142,7 +135,7 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
   app.get("/api/status", (request) => statusOf(context, context.mirrorOf(request)));
 
   app.get("/api/growth", async (request) => ({
-    growth: await context.mirrorOf(request).snapshots.use(readRowsOverTime),
+    growth: await context.read(request, readRowsOverTime),
   }));
 
   app.get("/api/plan", async (request) => {
@@ -154,22 +147,18 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
 
   app.get("/api/runs", async (request) => {
     const { before } = runsSchema.parse(request.query);
-    const runs = await context
-      .mirrorOf(request)
-      .snapshots.use((snapshot) => readRuns(snapshot, before ?? null, RUNS_SHOWN));
+    const runs = await context.read(request, (snapshot) => readRuns(snapshot, before ?? null, RUNS_SHOWN));
     return { runs };
   });
 
   app.get<{ Params: { id: string } }>("/api/runs/:id", async (request) =>
-    context.mirrorOf(request).snapshots.use((snapshot) => readRun(snapshot, request.params.id)),
+    context.read(request, (snapshot) => readRun(snapshot, request.params.id)),
   );
 
   app.get<{ Params: { id: string } }>("/api/runs/:id/requests", async (request) => {
     const { stream, offset } = requestsSchema.parse(request.query);
     const page = { stream: stream ?? null, limit: REQUESTS_SHOWN, offset };
-    const requests = await context
-      .mirrorOf(request)
-      .snapshots.use((snapshot) => readRunRequests(snapshot, request.params.id, page));
+    const requests = await context.read(request, (snapshot) => readRunRequests(snapshot, request.params.id, page));
     return { requests, more: requests.length === REQUESTS_SHOWN };
   });
 
@@ -180,25 +169,25 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
 const recordRoutes = (app: FastifyInstance, context: ServerContext): void => {
   app.get("/api/tables", async (request) => ({
     tables: await describedTables(),
-    functions: await context.mirrorOf(request).snapshots.use(readFunctions),
+    functions: await context.read(request, readFunctions),
   }));
 
   app.get<{ Params: { name: string } }>("/api/tables/:name", async (request) =>
-    context.mirrorOf(request).snapshots.use((snapshot) => readTable(snapshot, request.params.name)),
+    context.read(request, (snapshot) => readTable(snapshot, request.params.name)),
   );
 
   app.get("/api/accounts", async (request) => {
     const { q, offset } = accountsSchema.parse(request.query);
-    const found = await context.mirrorOf(request).snapshots.use((snapshot) => readAccounts(snapshot, q.trim(), offset));
+    const found = await context.read(request, (snapshot) => readAccounts(snapshot, q.trim(), offset));
     const accounts = found.map(({ total: _total, ...account }) => account);
     return { accounts, total: found[0]?.total ?? 0, more: found.length === ACCOUNTS_SHOWN };
   });
 
   app.get<{ Params: { id: string } }>("/api/accounts/:id", async (request) =>
-    context.mirrorOf(request).snapshots.use((snapshot) => readAccount(snapshot, request.params.id)),
+    context.read(request, (snapshot) => readAccount(snapshot, request.params.id)),
   );
 
-  app.get("/api/findings", async (request) => context.mirrorOf(request).snapshots.use(readFindings));
+  app.get("/api/findings", async (request) => context.read(request, readFindings));
 
   app.get("/api/progress", async (request) => ({ progress: (await context.mirrorOf(request).progress?.()) ?? null }));
 

@@ -30,9 +30,9 @@ const changesQuery = z.object({
 export const changeRoutes = (app: FastifyInstance, context: ServerContext): void => {
   app.get("/api/changes", async (request, reply) => {
     const { after = null, limit, tables } = changesQuery.parse(request.query);
-    const page = await context
-      .mirrorOf(request)
-      .snapshots.use((snapshot) => readChanges(snapshot, { after, limit, tables: changeTables(tables) }));
+    const page = await context.read(request, (snapshot) =>
+      readChanges(snapshot, { after, limit, tables: changeTables(tables) }),
+    );
     notesOf(request).rows = page.changes.length;
     reply.headers({ "content-type": "application/json; charset=utf-8", "cache-control": "private, no-cache" });
     return jsonText({ data: page.changes.map((change) => ({ ...change })), next: page.next }).text;
@@ -55,9 +55,7 @@ export const searchRoutes = (app: FastifyInstance, context: ServerContext): void
   app.get("/api/search", async (request, reply) => {
     const { q: words, in: tables, since, limit } = searchQuery.parse(request.query);
     const from = since === undefined ? {} : { since: momentBefore("since", since, context.clock.now()) };
-    const found = await context
-      .mirrorOf(request)
-      .snapshots.use((snapshot) => search(snapshot, { words, tables, limit, ...from }));
+    const found = await context.read(request, (snapshot) => search(snapshot, { words, tables, limit, ...from }));
     notesOf(request).rows = found.length;
     reply.headers({ "content-type": "application/json; charset=utf-8", "cache-control": "private, no-cache" });
     return jsonText(found.map((one) => ({ ...one }))).text;

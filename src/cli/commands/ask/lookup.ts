@@ -51,10 +51,6 @@ export const command = defineCommand({
       async () => (await lookupInMirror(config, request, { clock })) ?? ask(),
       ({ error }) => ({ outcome: error?.code ?? "ok" }),
     );
-    return context.show(
-      () => lookupJson(result),
-      () => lookupLines(result, clock.now()),
-      result.error,
-    );
+    return context.show(lookupJson(result), () => lookupLines(result, clock.now()), result.error);
   },
 });

@@ -82,10 +82,7 @@ const sqlOf = async ({ args, file, saved }: Input, context: CommandContext): Pro
 const list = ({ terminal, show }: CommandContext): Promise<number> => {
   const queries = savedQueries();
   const rows = queries.map(({ name, question }) => [name, question]);
-  return show(
-    () => queries,
-    () => renderTable(["name", "question"], rows, terminal.columns),
-  );
+  return show(queries, () => renderTable(["name", "question"], rows, terminal.columns));
 };
 
 /** Limits of the statement. Throws USAGE. */

@@ -60,10 +60,7 @@ const showContent = ({ show, terminal }: CommandContext): Promise<number> => {
   }));
   const rows = content.map(({ name, meaning, cost }) => [name, meaning, cost]);
   const hint = "Name them in the setting `content`; `duckmirror plan --with NAME` says what one costs here.";
-  return show(
-    () => ({ content }),
-    () => `${renderTable(["content", "meaning", "credits"], rows, terminal.columns)}\n${hint}`,
-  );
+  return show({ content }, () => `${renderTable(["content", "meaning", "credits"], rows, terminal.columns)}\n${hint}`);
 };
 
 export const command = defineCommand({
@@ -86,10 +83,8 @@ export const command = defineCommand({
     const [typed] = args;
     if (args.length > 1) throw usage("give one table at most");
     const tables = typed === undefined ? await describedTables() : [await describedTable(typed)];
-    return context.show(
-      () => ({ tables: tables.map(toJson) }),
-      () =>
-        typed === undefined ? renderAll(tables, context) : tables.map((table) => renderOne(table, context)).join(""),
+    return context.show({ tables: tables.map(toJson) }, () =>
+      typed === undefined ? renderAll(tables, context) : tables.map((table) => renderOne(table, context)).join(""),
     );
   },
 });

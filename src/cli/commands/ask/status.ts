@@ -257,10 +257,7 @@ const run = async ({ runs = "5" }: z.output<typeof inputSchema>, context: Comman
   const userSql = { setting: config.userSql, ...(await box) };
   const home = await homeStatus(config.dataDir, config.home);
   const status = { ...published, tier, isClosed, deliveries, home, disk, userSql };
-  return context.show(
-    () => toJson(status, context.clock.now()),
-    () => render(status, context),
-  );
+  return context.show(toJson(status, context.clock.now()), () => render(status, context));
 };
 
 export const command = defineCommand({

@@ -37,7 +37,7 @@ export const command = defineCommand({
     );
     const took = formatDuration(report.duration_ms);
     return context.show(
-      () => report,
+      report,
       () =>
         `${report.backup}: ${formatBytes(report.bytes)} in ${report.files} files, read and compared (${took})\n` +
         `Signed with ${report.key_file}: keep a copy of this key elsewhere; \`restore\` on another machine asks for it`,

@@ -118,10 +118,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
     audited(config, context, { action: "forget" }, () => forgetJob(config, request, { clock, emit }), auditResult),
   );
   const destinations = config.destinations.map(({ name }) => name);
-  return context.show(
-    () => toJson(report, destinations),
-    () => render(report, destinations),
-  );
+  return context.show(toJson(report, destinations), () => render(report, destinations));
 };
 
 export const command = defineCommand({

@@ -42,9 +42,6 @@ export const command = defineCommand({
         ({ rows }) => ({ rows }),
       ),
     );
-    return context.show(
-      () => report,
-      () => renderReport(report),
-    );
+    return context.show(report, () => renderReport(report));
   },
 });

@@ -43,7 +43,7 @@ export const command = defineCommand({
       ({ bytes }) => ({ bytes }),
     );
     return context.show(
-      () => report,
+      report,
       () => `${report.warehouse} is the mirror of ${report.made_at}; the next sync reads what is new`,
     );
   },

@@ -38,16 +38,9 @@ export const command = defineCommand({
     if (init !== undefined) {
       const written = writeStarterChecks(resolve(context.cwd, init));
       const hint = `set \`checks: ${init}\` in duckmirror.yaml to run them`;
-      return context.show(
-        () => ({ written }),
-        () => [...written, hint].join("\n"),
-      );
+      return context.show({ written }, () => [...written, hint].join("\n"));
     }
     const { results, error } = await checkDataJob(await context.loadConfig(), context);
-    return context.show(
-      () => ({ checks: results.map(toJson) }),
-      () => render(results, context.terminal.columns),
-      error,
-    );
+    return context.show({ checks: results.map(toJson) }, () => render(results, context.terminal.columns), error);
   },
 });

@@ -55,9 +55,6 @@ export const command = defineCommand({
     const warn = (text: string) => terminal.err(`warning: ${text}\n`);
     const send = () => feedbackJob(config, feedback, { ...service, warn });
     const { receipt, credits } = await audited(config, context, { action: "feedback" }, send);
-    return context.show(
-      () => ({ sent: true, credits, answer: receipt }),
-      () => `Sent; it cost ${counted(credits, "credit")}.`,
-    );
+    return context.show({ sent: true, credits, answer: receipt }, () => `Sent; it cost ${counted(credits, "credit")}.`);
   },
 });

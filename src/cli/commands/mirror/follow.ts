@@ -30,7 +30,7 @@ export const command = defineCommand({
     );
     const before = known.length === 0 ? "" : ` (${counted(known.length, "input")} followed before)`;
     const code = await context.show(
-      () => ({ added, known }),
+      { added, known },
       () => `${counted(added.length, "company", "companies")} added${before}.`,
     );
     if (added.length > 0) context.hint(readsAccountsOnly(config) ? NOT_READ : READ_NEXT);

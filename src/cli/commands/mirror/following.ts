@@ -22,12 +22,10 @@ export const command = defineCommand({
   run: async (_, { loadConfig, terminal, show }) => {
     const following = await followingJob(await loadConfig());
     const heads = ["input", "company", "status", "since", "resolved", "problem"];
-    return show(
-      () => following,
-      () =>
-        following.length === 0
-          ? "No company is followed: `duckmirror follow INPUT` adds one."
-          : renderTable(heads, following.map(line), terminal.columns),
+    return show(following, () =>
+      following.length === 0
+        ? "No company is followed: `duckmirror follow INPUT` adds one."
+        : renderTable(heads, following.map(line), terminal.columns),
     );
   },
 });

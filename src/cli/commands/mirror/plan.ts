@@ -120,9 +120,6 @@ export const command = defineCommand({
     const streams = streamsOf(input.args);
     const withContent = listOf(input.with);
     const report = await planJob(config, { streams, full: input.full, withContent }, context.clock);
-    return context.show(
-      () => planJson(report),
-      () => render(report, context),
-    );
+    return context.show(planJson(report), () => render(report, context));
   },
 });

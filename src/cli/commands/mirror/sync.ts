@@ -57,9 +57,8 @@ export const command = defineCommand({
       orBroken(recordedJob(config, context, { action: "sync", streams }, (engine) => syncJob(config, request, engine))),
     );
     const { report, error } = result;
-    await context.show(
-      () => withError(report, error, context.scrubber),
-      () => renderSummary(report, context.terminal, { named: streams.length > 0 }),
+    await context.show(withError(report, error, context.scrubber), () =>
+      renderSummary(report, context.terminal, { named: streams.length > 0 }),
     );
     await sendReport();
     return error === null ? EXIT.done : context.printProblem(error);

@@ -29,7 +29,7 @@ export const command = defineCommand({
     );
     const rows = erased === null ? "" : ` ${counted(erased, "row")} erased.`;
     const code = await context.show(
-      () => ({ removed, erased }),
+      { removed, erased },
       () => `${counted(removed.length, "company is", "companies are")} no longer followed.${rows}`,
     );
     if (input.erase && erased === null) context.hint("The next `duckmirror sync` erases their rows.");

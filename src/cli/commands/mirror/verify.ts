@@ -104,10 +104,6 @@ export const command = defineCommand({
     const { report, error } = await recordedJob(config, context, { action: "verify", streams }, (engine) =>
       verifyJob(config, request, engine),
     );
-    return context.show(
-      () => report,
-      () => renderReport(report, context.terminal),
-      error,
-    );
+    return context.show(report, () => renderReport(report, context.terminal), error);
   },
 });

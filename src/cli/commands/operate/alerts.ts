@@ -53,10 +53,7 @@ const list = async (names: readonly string[], context: CommandContext): Promise<
     const { name, event, after, sent, waiting, dead } = state;
     return [name, event, after, sent, waiting, dead.length, stateText(state)];
   });
-  return context.show(
-    () => ({ alerts: states.map(stateJson) }),
-    () => renderTable(columns, rows, context.terminal.columns),
-  );
+  return context.show({ alerts: states.map(stateJson) }, () => renderTable(columns, rows, context.terminal.columns));
 };
 
 const passJson = ({ name, sent, dead, waiting, nextAt, error }: RulePass, { scrubber }: CommandContext) => ({
@@ -77,9 +74,8 @@ const failureOf = (passes: readonly RulePass[]): DuckmirrorError | null => {
 const showPasses = async (passes: readonly RulePass[], context: CommandContext): Promise<number> => {
   const columns = ["rule", right("sent"), right("waiting"), right("dead")];
   const rows = passes.map(({ name, sent, waiting, dead }) => [name, sent, waiting, dead]);
-  await context.show(
-    () => ({ alerts: passes.map((pass) => passJson(pass, context)) }),
-    () => renderTable(columns, rows, context.terminal.columns),
+  await context.show({ alerts: passes.map((pass) => passJson(pass, context)) }, () =>
+    renderTable(columns, rows, context.terminal.columns),
   );
   for (const { error } of passes) if (error !== null) context.printProblem(error);
   return failureOf(passes)?.exitCode ?? EXIT.done;
@@ -92,7 +88,7 @@ const tryOut = async (name: string, context: CommandContext): Promise<number> =>
   const lines = found.slice(0, 20).map(({ n, row }) => `${n === undefined ? "" : `${n} `}${JSON.stringify(row)}`);
   const receiver = taken ? "The receiver took a test message." : "The receiver did not take the test message.";
   return context.show(
-    () => ({ found, taken }),
+    { found, taken },
     () => [`${counted(found.length, "event")} found.`, ...lines, receiver].join("\n"),
     error,
   );
@@ -105,9 +101,8 @@ const lookBack = async (name: string, since: string, context: CommandContext): P
   const config = await context.loadConfig();
   const found = await backtestAlert(config, { name, since: from }, { clock, signal, random: Math.random });
   const lines = found.map(({ at, type, row }) => `${at} ${type} ${JSON.stringify(row)}`);
-  return context.show(
-    () => ({ since: isoTime(from), found }),
-    () => [`${counted(found.length, "event")} since ${isoTime(from)}.`, ...lines].join("\n"),
+  return context.show({ since: isoTime(from), found }, () =>
+    [`${counted(found.length, "event")} since ${isoTime(from)}.`, ...lines].join("\n"),
   );
 };
 

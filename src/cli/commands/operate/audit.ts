@@ -51,7 +51,7 @@ export const command = defineCommand({
     const { lines, damaged, problems } = await readTrail(dataDir, from, clock.now());
     const actions = lastOfEach(lines).filter(({ started_at }) => (timeMs(started_at) ?? 0) >= from);
     const code = await context.show(
-      () => ({ actions: actions.map(({ audit: _, ...action }) => action), damaged, problems }),
+      { actions: actions.map(({ audit: _, ...action }) => action), damaged, problems },
       () =>
         actions.length === 0 ? "Nothing is recorded." : renderTable(COLUMNS, actions.map(rowOf), terminal.columns),
     );

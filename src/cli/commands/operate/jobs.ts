@@ -136,10 +136,7 @@ export const command = defineCommand({
         if (!(await worker.triggers.cancel(run))) throw new DuckmirrorError("RUN_UNKNOWN", { run });
       };
       await recorded({ action: "cancel" }, worker, config, context, cancel, () => ({ runId: run }));
-      return await context.show(
-        () => ({ run_id: run, cancelling: true }),
-        () => `${run} is being cancelled`,
-      );
+      return await context.show({ run_id: run, cancelling: true }, () => `${run} is being cancelled`);
     } finally {
       await worker.close();
     }

@@ -111,11 +111,7 @@ const showOne = async (
   { terminal, show }: CommandContext,
 ): Promise<number> => {
   if (report === null) throw error ?? new DuckmirrorError("UNEXPECTED", { detail: "a sync ended without a report" });
-  return show(
-    () => report,
-    () => renderSummary(report, terminal, { named }),
-    error,
-  );
+  return show(report, () => renderSummary(report, terminal, { named }), error);
 };
 
 /** Exit code: that of the first profile whose sync is not complete. */
@@ -133,10 +129,7 @@ const showAll = async (all: readonly Ended[], { terminal, scrubber, show }: Comm
     state,
     error === null ? null : `${error.code}: ${error.message}`,
   ]);
-  await show(
-    () => ({ syncs }),
-    () => renderTable(["profile", "run", "state", "why"], rows, terminal.columns),
-  );
+  await show({ syncs }, () => renderTable(["profile", "run", "state", "why"], rows, terminal.columns));
   return all.find(({ error }) => error !== null)?.error?.exitCode ?? EXIT.done;
 };
 
@@ -148,9 +141,8 @@ const showStarted = async (started: readonly ProfileStart[], all: boolean, askin
     const asked = await asking.worker.triggers.find(started[0].runId);
     if (asked?.paused === true) await warnIfPaused(asking, asked);
   }
-  return asking.context.show(
-    () => (all ? { syncs: json } : { run_id: first?.run_id, joined: first?.joined }),
-    () => json.map(({ profile, run_id }) => (all ? `${profile} ${run_id}` : run_id)).join("\n"),
+  return asking.context.show(all ? { syncs: json } : { run_id: first?.run_id, joined: first?.joined }, () =>
+    json.map(({ profile, run_id }) => (all ? `${profile} ${run_id}` : run_id)).join("\n"),
   );
 };
 

@@ -99,7 +99,7 @@ export const command = defineCommand({
       }),
     );
     await context.show(
-      () => ({ destinations: reports.map((report) => withError(toJson(report), report.error, scrubber)) }),
+      { destinations: reports.map((report) => withError(toJson(report), report.error, scrubber)) },
       () => render(reports, terminal.columns),
     );
     for (const { name, delivered } of reports) {

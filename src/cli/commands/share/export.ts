@@ -77,10 +77,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
       bytes: bytesWritten,
     }),
   );
-  return context.show(
-    () => toJson(report),
-    () => render(report, context.terminal.columns),
-  );
+  return context.show(toJson(report), () => render(report, context.terminal.columns));
 };
 
 export const command = defineCommand({

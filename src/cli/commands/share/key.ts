@@ -44,9 +44,8 @@ const add = async (input: Input, path: string, { clock, show, hint }: CommandCon
   const now = clock.now();
   const expiresAt = lastsMs === null ? null : now + lastsMs;
   const secret = await addKey(path, { name, role, expiresAt }, now);
-  const code = await show(
-    () => ({ name, role, expires_at: isoTimeOrNull(expiresAt), key: secret.reveal() }),
-    () => secret.reveal(),
+  const code = await show({ name, role, expires_at: isoTimeOrNull(expiresAt), key: secret.reveal() }, () =>
+    secret.reveal(),
   );
   hint("This is the only time the key is shown. Programs send it as `Authorization: Bearer KEY`.");
   return code;
@@ -64,19 +63,15 @@ const list = async (path: string, { clock, terminal, show }: CommandContext) => 
   });
   const rows = keys.map((key) => Object.values(line(key)).map((value) => value ?? "never"));
   const heads = ["name", "role", "state", "created at", "expires at"];
-  return show(
-    () => keys.map(line),
-    () => (keys.length === 0 ? "There is no key." : renderTable(heads, rows, terminal.columns)),
+  return show(keys.map(line), () =>
+    keys.length === 0 ? "There is no key." : renderTable(heads, rows, terminal.columns),
   );
 };
 
 const revoke = async (input: Input, path: string, { clock, show }: CommandContext) => {
   const name = nameOf(input);
   await revokeKey(path, name, clock.now());
-  return show(
-    () => ({ name, revoked: true }),
-    () => `${name} is revoked; servers refuse it from now on`,
-  );
+  return show({ name, revoked: true }, () => `${name} is revoked; servers refuse it from now on`);
 };
 
 export const command = defineCommand({

@@ -36,10 +36,7 @@ export const serveProfiles = async (
     const login = madeIn === null || !isSeen ? null : `${server.url}/login#key=${key?.reveal() ?? ""}`;
     const places = { url: server.url, api: `${server.url}/v1`, metrics: `${server.url}/metrics` };
     const keyIn = madeIn === null ? {} : { key_file: madeIn };
-    await show(
-      () => ({ ...places, ...keyIn }),
-      () => server.url,
-    );
+    await show({ ...places, ...keyIn }, () => server.url);
     const whoMay = open ? "only this machine can reach it" : "it asks for a key";
     hint(`Status page and API run there; ${whoMay}. Ctrl-C ends it.`);
     if (login !== null) hint(`Log in: ${login}`);

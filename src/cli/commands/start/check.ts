@@ -144,12 +144,12 @@ const run = async ({ offline, totals }: Input, context: CommandContext): Promise
   if (offline) {
     await checkProfileJob(config, { clock, version });
     return context.show(
-      () => ({ ok: true, base_url: config.baseUrl, token_from: tokenSource(config), config_file: config.file }),
+      { ok: true, base_url: config.baseUrl, token_from: tokenSource(config), config_file: config.file },
       () => `The configuration is valid (${config.file ?? "no file"}). Nothing was requested.`,
     );
   }
   const { report, text } = await testService(config, totals, context);
-  return context.show(() => report, text);
+  return context.show(report, text);
 };
 
 export const command = defineCommand({

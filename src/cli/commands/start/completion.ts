@@ -40,9 +40,6 @@ export const command = defineCommand({
   input: inputSchema,
   run: async ({ args: [shell] }, { commands, show }) => {
     const script = completionScript(shell, await Promise.all(commands.map(described)));
-    return show(
-      () => ({ shell, script }),
-      () => script,
-    );
+    return show({ shell, script }, () => script);
   },
 });

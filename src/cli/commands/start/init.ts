@@ -231,10 +231,7 @@ const run = async (input: Input, context: CommandContext): Promise<number> => {
   // The text is parsed again, so that a mistake in the template fails here and not in the next command.
   resolveConfig({ flags: {}, env: {}, file: parseConfigFile(text, file), cwd, vocabulary: vocabulary() });
   await write(file, text, input.force);
-  await context.show(
-    () => ({ file, settings: inFile, ...(tested === null ? {} : { check: tested }) }),
-    () => `wrote ${file}`,
-  );
+  await context.show({ file, settings: inFile, ...(tested === null ? {} : { check: tested }) }, () => `wrote ${file}`);
   const code = await firstSync(file, input, tested !== null, context);
   if (code !== null) return code;
   const steps = nextSteps(settings, tested !== null, context).map((step) => `  ${step}\n`);

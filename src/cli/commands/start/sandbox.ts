@@ -130,7 +130,7 @@ export const command = defineCommand({
     try {
       const { url, token, organizationId } = sandbox;
       await show(
-        () => ({ url, token, organization_id: organizationId, openapi: `${url}/openapi.json` }),
+        { url, token, organization_id: organizationId, openapi: `${url}/openapi.json` },
         () => `export DUCKMIRROR_BASE_URL=${url}\nexport DUCKMIRROR_TOKEN=${token}`,
       );
       hint(`The service runs on ${url} (description: ${url}/openapi.json). Ctrl-C ends it.`);

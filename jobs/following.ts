@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
-import { DuckmirrorError } from "../src/core/errors.ts";
+import { DuckmirrorError, isCode } from "../src/core/errors.ts";
 import {
   dropErased,
   follow,
@@ -167,7 +167,7 @@ export const unfollowJob = async (
       return { removed, erased };
     });
   } catch (error) {
-    if (error instanceof DuckmirrorError && error.code === "WRITER_BUSY") return { removed, erased: null };
+    if (isCode(error, "WRITER_BUSY")) return { removed, erased: null };
     throw error;
   }
 };

@@ -4,7 +4,8 @@ import { createLedger } from "../src/budget/credits/local-ledger.ts";
 import { streamSpec } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
-import { DuckmirrorError, detailOf, isCode } from "../src/core/errors.ts";
+import { DuckmirrorError, isCode } from "../src/core/errors.ts";
+import { withCode } from "../src/core/report/problem.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
 import { askService } from "../src/sync/lookup/ask-service.ts";
@@ -75,9 +76,7 @@ const keepAnswer = async (config: Config, { clock, signal }: LookupContext): Pro
     return { kept: true, error: null };
   } catch (error) {
     if (isCode(error, "WRITER_BUSY")) return { kept: false, error: null };
-    const known =
-      error instanceof DuckmirrorError ? error : new DuckmirrorError("UNEXPECTED", { detail: detailOf(error) });
-    return { kept: false, error: known };
+    return { kept: false, error: withCode(error) };
   }
 };
 

@@ -20,26 +20,11 @@ export const audited = async <T>(
   { clock, terminal }: CommandContext,
   deed: Pick<Deed, "action" | "subject" | "sql">,
   work: () => Promise<T>,
-  resultOf: (value: T) => Partial<Result> = () => ({}),
+  resultOf?: (value: T) => Partial<Result>,
 ): Promise<T> => {
-  const { openTrail } = await import("../warehouse/audit/trail.ts");
+  const { inTrail } = await import("../warehouse/audit/trail.ts");
   const warn = (text: string) => terminal.err(`warning: ${text}\n`);
-  const trail = openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn });
-  const end = trail.begin({ actor: "local", way: "command", osUser: osUser(), ...deed });
-  // The action is over: a line that cannot be written must hide neither its report nor its error.
-  const note = (result: Result) => {
-    try {
-      end(result);
-    } catch (unwritten) {
-      warn(asProblem(unwritten).message);
-    }
-  };
-  try {
-    const value = await work();
-    note({ outcome: "ok", ...resultOf(value) });
-    return value;
-  } catch (error) {
-    note({ outcome: asProblem(error).code });
-    throw error;
-  }
+  const options = { dataDir: config.dataDir, ...config.audit, clock, warn };
+  const who = { actor: "local", way: "command", osUser: osUser() } as const;
+  return inTrail(options, { ...who, ...deed }, work, resultOf, (error) => asProblem(error).code);
 };

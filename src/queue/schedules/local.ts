@@ -4,10 +4,10 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { nextRun, parseCron } from "../../core/config/schedules/cron.ts";
 import type { Schedule } from "../../core/config/schedules/schedules.ts";
-import { DuckmirrorError, detailOf } from "../../core/errors.ts";
+import { detailOf } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/problem.ts";
 import type { Started, SyncAsk } from "../../core/report/triggers.ts";
-import { openTrail, type Result } from "../../warehouse/audit/trail.ts";
+import { inTrail } from "../../warehouse/audit/trail.ts";
 import { keyDigest, profileOf, type Triggers } from "../asking/asks.ts";
 
 // Starts the sync of a schedule, with its lines in the audit trail of the profile.
@@ -31,30 +31,18 @@ export interface ScheduledStart {
 }
 
 /** Throws AUDIT_UNWRITABLE where the trail is required, and errors of the triggers. */
-export const startScheduled = async (
+export const startScheduled = (
   ask: Omit<SyncAsk, "scheduled">,
   config: Config,
   { triggers, clock, warn }: ScheduledStart,
 ): Promise<Started> => {
-  const trail = openTrail({ dataDir: config.dataDir, ...config.audit, clock, warn });
   const subject = ask.streams.join(",") || null;
-  const end = trail.begin({ actor: "schedule", way: "schedule", action: "sync", subject });
-  // The sync is started or refused already: what cannot be written changes nothing.
-  const note = (result: Result) => {
-    try {
-      end(result);
-    } catch (error) {
-      warn(detailOf(error));
-    }
-  };
-  try {
-    const started = await triggers.start({ ...ask, scheduled: true });
-    note({ outcome: "ok", runId: started.runId });
-    return started;
-  } catch (error) {
-    note({ outcome: error instanceof DuckmirrorError ? error.code : "UNEXPECTED" });
-    throw error;
-  }
+  return inTrail(
+    { dataDir: config.dataDir, ...config.audit, clock, warn },
+    { actor: "schedule", way: "schedule", action: "sync", subject },
+    () => triggers.start({ ...ask, scheduled: true }),
+    ({ runId }) => ({ runId }),
+  );
 };
 
 /** Calls `tick` at the times of a schedule until it is stopped. */

@@ -119,7 +119,7 @@ const complaintOf = (error: unknown, connection: RedisConnection): Complaint => 
     const text = `${failure.message}. Syncs continue when it is back; until then requests for syncs fail.`;
     return { about: "away", level: "warn", text };
   }
-  if (failure instanceof DuckmirrorError && failure.code === "REDIS_FULL") {
+  if (isCode(failure, "REDIS_FULL")) {
     return { about: "full", level: "error", text: `${failure.code}: ${failure.message} ${failure.hint}` };
   }
   return { about: detail, level: "warn", text: `Redis: ${detail}` };

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { type Verdict, verdictOf } from "../../core/report/verdict.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { instant } from "../../warehouse/duckdb/statements.ts";
 import { type CheckResult, readCheckResults, withoutSample } from "../../warehouse/read/check-results.ts";
 import { readPublishedAt } from "../../warehouse/read/looks.ts";
+import { readRuns } from "../../warehouse/read/read-run.ts";
 import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
 
 // Findings to check: records that could not become rows, and differences between the service and its document.
@@ -74,21 +74,6 @@ const burnRow = z.object({
   forecast_empty_on: word,
 });
 
-const runRow = z.object({
-  run_id: z.string(),
-  mode: z.string(),
-  status: z.string(),
-  started_at: count,
-  finished_at: ms,
-  error: word,
-  differences: count.nullable(),
-  forecast_requests: count.nullable(),
-  requests: count,
-  credits: count,
-  ambiguous: count,
-  failed_requests: count,
-});
-
 const readingRow = z.object({ captured_at: count, remaining: count });
 const rateRow = z.object({ minute: count, requests: count, refused: count });
 const growthRow = z.object({ table_name: z.string(), moment: count, row_count: count });
@@ -146,16 +131,7 @@ export const readChecks = perSnapshot(async (snapshot): Promise<readonly CheckRe
   return (kept.length > 0 ? kept : await readCheckResults(snapshot)).map(withoutSample);
 });
 
-/** Runs started before `before` (null: all), newest first. */
-export const readRuns = async (snapshot: Snapshot, before: number | null, limit: number) => {
-  const looked = snapshot.looks
-    .map(({ run }) => runRow.parse({ ...run, differences: null, ambiguous: 0 }))
-    .filter(({ started_at }) => before === null || started_at < before)
-    .reverse();
-  return [...looked, ...(await read(snapshot, "server/runs", runRow, [instant(before), limit]))].slice(0, limit);
-};
-
-const firstRuns = perSnapshot((snapshot) => readRuns(snapshot, null, RUNS_SHOWN));
+const firstRuns = perSnapshot((snapshot) => readRuns(snapshot, snapshot.looks, null, RUNS_SHOWN));
 
 /** Rows over time; separate, because it is the only figure that reads every row. */
 export const readRowsOverTime = perSnapshot(async (snapshot) => {
@@ -185,7 +161,7 @@ const judgedStreams = (tables: readonly Freshness[]) =>
 /** The verdict that `status` gives, too. Times are ms since the epoch. */
 export const readVerdict = async (snapshot: Snapshot, now: number, nextSyncAt: number | null): Promise<Verdict> => {
   const latest = (await readBurn(snapshot)).find((day) => day.captured_at !== null);
-  const [lastRun = null] = await readRuns(snapshot, null, 1);
+  const [lastRun = null] = await readRuns(snapshot, snapshot.looks, null, 1);
   return verdictOf({
     streams: judgedStreams(await readFreshness(snapshot)),
     credits:

@@ -6,16 +6,10 @@ import { contentFields } from "../../catalog/field-rules.ts";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
 import { describedTables } from "../../warehouse/file/views.ts";
+import { readRuns } from "../../warehouse/read/read-run.ts";
 import { mayOperate } from "../audit-trail/request-notes.ts";
 import { ACCOUNTS_SHOWN, readAccount, readAccounts } from "../figures/accounts.ts";
-import {
-  RUNS_SHOWN,
-  readFindings,
-  readOverview,
-  readRowsOverTime,
-  readRuns,
-  readVerdict,
-} from "../figures/overview.ts";
+import { RUNS_SHOWN, readFindings, readOverview, readRowsOverTime, readVerdict } from "../figures/overview.ts";
 import { readRun, readRunRequests } from "../figures/run-detail.ts";
 import { readFunctions, readTable } from "../figures/tables.ts";
 import { notFound } from "../http/refusals.ts";
@@ -147,7 +141,9 @@ export const pageApiRoutes = (app: FastifyInstance, context: ServerContext): voi
 
   app.get("/api/runs", async (request) => {
     const { before } = runsSchema.parse(request.query);
-    const runs = await context.read(request, (snapshot) => readRuns(snapshot, before ?? null, RUNS_SHOWN));
+    const runs = await context.read(request, (snapshot) =>
+      readRuns(snapshot, snapshot.looks, before ?? null, RUNS_SHOWN),
+    );
     return { runs };
   });
 

@@ -20,7 +20,7 @@ const MOST_AHEAD = 1024;
 
 /** Responses of one run by id. They are requested nearly in the order in which they were archived. */
 const createAnswers = (archiveDir: string, runId: string, redact: Redactor | null) => {
-  const responses = readArchive(archiveDir, { runId })[Symbol.asyncIterator]();
+  const responses = readArchive(archiveDir, runId)[Symbol.asyncIterator]();
   const ahead = new Map<string, ArchivedAnswer | null>();
   const passed = new Set<string>();
 

@@ -23,7 +23,7 @@ export interface ArchiveStore {
 /** The archive in a directory on disk. */
 export const archiveStore = (dir: string): ArchiveStore => ({
   open: (run) => openArchive({ dir, ...run }),
-  responses: (runId) => readArchive(dir, { runId }),
+  responses: (runId) => readArchive(dir, runId),
   intents: (runId) => readIntents(dir, runId),
 });
 
@@ -48,12 +48,6 @@ export interface ArchivedResponse {
   readonly header: ArchiveHeader;
   /** The decoded body, as received. */
   readonly body: Buffer;
-}
-
-export interface ArchiveFilter {
-  readonly runId?: string;
-  /** Only responses whose header matches. */
-  readonly matches?: (header: ArchiveHeader) => boolean;
 }
 
 /**
@@ -142,13 +136,9 @@ export async function* records(file: string, onTorn: () => void = () => undefine
   if (held > 0 || header !== null) onTorn();
 }
 
-/** Archived responses, oldest month first, in the order they were appended. */
-export async function* readArchive(dir: string, filter: ArchiveFilter = {}): AsyncIterable<ArchivedResponse> {
-  for (const file of await archiveFiles(dir, RESPONSES, filter.runId)) {
-    for await (const response of records(file)) {
-      if (filter.matches?.(response.header) ?? true) yield response;
-    }
-  }
+/** Archived responses, of one run or all, oldest month first, in the order they were appended. */
+export async function* readArchive(dir: string, runId?: string): AsyncIterable<ArchivedResponse> {
+  for (const file of await archiveFiles(dir, RESPONSES, runId)) yield* records(file);
 }
 
 /** Requests that a run was about to send, in order. Skips a last line that was cut off. */

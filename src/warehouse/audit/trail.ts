@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { appendOwn, listOwnIfThere, makeOwnFolder } from "../../core/files/own-files.ts";
+import { withCode } from "../../core/report/problem.ts";
 import { timeMs } from "../../core/time.ts";
 import { type Action, type AuditLine, lineText, STARTED, type WAYS } from "./audit-line.ts";
 import { knownWords, redactSql, sqlHash } from "./redact-sql.ts";
@@ -163,4 +164,34 @@ export const openTrail = ({ dataDir, enabled, required, clock, warn }: TrailOpti
     note: (deed, result, startedAt) =>
       void attempt(() => append(ended(lineOf(dir, deed, startedAt), result, clock.now() - startedAt))),
   };
+};
+
+/**
+ * Does `work` between the lines of its beginning and its end; `resultOf` says what it came to. Throws AUDIT_UNWRITABLE before the work if
+ * the trail is required, and errors of `work`.
+ */
+export const inTrail = async <T>(
+  options: TrailOptions,
+  deed: Deed,
+  work: () => Promise<T>,
+  resultOf: (value: T) => Partial<Result> = () => ({}),
+  codeOf: (error: unknown) => string = (error) => withCode(error).code,
+): Promise<T> => {
+  const end = openTrail(options).begin(deed);
+  // The action is over: a line that cannot be written must hide neither its result nor its error.
+  const note = (result: Result) => {
+    try {
+      end(result);
+    } catch (unwritten) {
+      options.warn(detailOf(unwritten));
+    }
+  };
+  try {
+    const value = await work();
+    note({ outcome: "ok", ...resultOf(value) });
+    return value;
+  } catch (error) {
+    note({ outcome: codeOf(error) });
+    throw error;
+  }
 };

@@ -5,8 +5,8 @@ import { type SyncReport, syncReportSchema } from "../../core/report/sync-report
 import type { Database } from "../duckdb/database.ts";
 import { readError } from "../duckdb/duck-errors.ts";
 import { numberOf, sqlText, textsOf } from "../duckdb/sql-files.ts";
-import type { ReadSql } from "../duckdb/statements.ts";
-import { looksSince } from "./looks.ts";
+import { instant, type ReadSql } from "../duckdb/statements.ts";
+import { type Look, looksSince } from "./looks.ts";
 import { onSnapshot } from "./query.ts";
 
 // When a file was begun. A replay fills a new one, whose rows may hold other values under the same times and runs: by new
@@ -33,6 +33,33 @@ const runRow = z
     const report = syncReportSchema.safeParse(summary);
     return { status: row.status, startedAt: row.started_at, report: report.data ?? null, error: row.error };
   });
+
+const count = z.number();
+const pastRunRow = z.object({
+  run_id: z.string(),
+  mode: z.string(),
+  status: z.string(),
+  /** ms since the epoch. */
+  started_at: count,
+  finished_at: count.nullable(),
+  error: z.string().nullable(),
+  differences: count.nullable(),
+  forecast_requests: count.nullable(),
+  requests: count,
+  credits: count,
+  ambiguous: count,
+  failed_requests: count,
+});
+
+/** Runs with their cost, the newest first: those of the looks and of the snapshot. `before`: started before it, ms since the epoch; null: all. */
+export const readRuns = async (sql: ReadSql, looks: readonly Look[], before: number | null, limit: number) => {
+  const looked = looks
+    .map(({ run }) => pastRunRow.parse({ ...run, differences: null, ambiguous: 0 }))
+    .filter(({ started_at }) => before === null || started_at < before)
+    .reverse();
+  const stored = await sql.query(sqlText("status/runs.sql"), [instant(before), limit], pastRunRow);
+  return [...looked, ...stored].slice(0, limit);
+};
 
 const requestsRow = z.object({
   run_id: z.string(),

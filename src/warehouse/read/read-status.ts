@@ -11,6 +11,7 @@ import { readCheckResults } from "./check-results.ts";
 import { type Look, looksSince, readPublishedAt } from "./looks.ts";
 import { onSnapshot } from "./query.ts";
 import { readCredits } from "./read-credits.ts";
+import { readRuns } from "./read-run.ts";
 
 const count = z.number();
 /** ms since the epoch. */
@@ -37,19 +38,6 @@ const streamRow = rowOf({
   /** Number of rows that could not be confirmed, null where unknown, and the reason. */
   unconfirmed: count.nullable(),
   because: z.string().nullable(),
-});
-
-const runRow = rowOf({
-  runId: z.string(),
-  mode: z.string(),
-  status: z.string(),
-  startedAt: count,
-  finishedAt: instant,
-  error: z.string().nullable(),
-  forecastRequests: count.nullable(),
-  requests: count,
-  credits: count,
-  ambiguous: count,
 });
 
 const forecastRow = rowOf({
@@ -79,8 +67,6 @@ const asLooked =
       oldestWalkAt: seen.oldest_walk_at,
     };
   };
-
-const lookedRun = ({ run }: Look): z.output<typeof runRow> => runRow.parse({ ...run, ambiguous: 0 });
 
 const tierRow = z.object({ tier: z.enum(["full", "public"]), since: z.string(), evidence: z.string() });
 
@@ -121,7 +107,7 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
       spending: await readCredits(database, dirname(snapshot), last?.credits ?? null),
       /** Day on which the credits end at the present pace; null: they last, or nothing is known. */
       creditsEmptyOn: empty?.forecast_empty_on ?? null,
-      runs: [...looks.map(lookedRun).reverse(), ...(await read("runs", runRow, [options.runs]))].slice(0, options.runs),
+      runs: await readRuns(database, looks, null, options.runs),
       forecasts: await read("forecasts", forecastRow, [LATEST_FORECASTS]),
       /** Results of the user's checks, the worst first: of a sync since that they kept from the snapshot, else its own. */
       checks: last?.checks.length ? last.checks : await readCheckResults(database),

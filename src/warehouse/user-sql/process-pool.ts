@@ -1,6 +1,6 @@
 // Processes for users' statements: one per statement, fenced for the snapshot of that moment; one may wait for the next statement.
 import { statSync } from "node:fs";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, isCode } from "../../core/errors.ts";
 import type { ProcessLimits } from "./process-limits.ts";
 import { type SqlProcess, startSqlProcess } from "./sql-process.ts";
 
@@ -31,7 +31,7 @@ const identityOf = (snapshot: string): string => {
   return `${snapshot}:${found?.dev}:${found?.ino}`;
 };
 
-const isNoBox = (error: unknown) => error instanceof DuckmirrorError && error.code === "USER_SQL_NO_BOX";
+const isNoBox = (error: unknown) => isCode(error, "USER_SQL_NO_BOX");
 
 export const createProcessPool = (limits: ProcessLimits, options: PoolOptions): ProcessPool => {
   const { onCrash, withWal = false } = options;

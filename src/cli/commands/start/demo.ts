@@ -7,7 +7,7 @@ import { syncJob } from "../../../../jobs/sync.ts";
 import { vocabulary } from "../../../catalog/field-rules.ts";
 import { type Config, resolveConfig } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { EXIT, isCode } from "../../../core/errors.ts";
 import { makeFolders, writeNewSync } from "../../../core/files/own-files.ts";
 import { Secret } from "../../../core/secret.ts";
 import { unwritable } from "../../../core/state/shared-file.ts";
@@ -147,7 +147,7 @@ const servePage = async (config: Config, context: CommandContext): Promise<numbe
   try {
     return await serveProfiles([config], config.listen, context);
   } catch (error) {
-    if (!(error instanceof DuckmirrorError) || error.code !== "LISTEN_FAILED") throw error;
+    if (!isCode(error, "LISTEN_FAILED")) throw error;
     return serveProfiles([config], { ...config.listen, port: 0 }, context);
   }
 };

@@ -30,7 +30,7 @@ test("a sync without news publishes nothing, and status knows its run, its check
   expect(statSync(`${working}.wal`).size).toBeGreaterThan(0);
   expect(rig.events.at(-1)).toEqual({ kind: "looked", path: snapshot });
   const after = await readStatus(snapshot, { runs: 5 });
-  expect(after.runs[0]).toMatchObject({ runId: report.run_id, status: "done", requests: report.requests });
+  expect(after.runs[0]).toMatchObject({ run_id: report.run_id, status: "done", requests: report.requests });
   expect(after.runs[0]?.credits).toBe(report.credits.spent);
   const oldest = (status: typeof before) =>
     status.streams.find(({ stream }) => stream === "signals")?.oldestCheckAt ?? 0;

@@ -36,7 +36,7 @@ test("rows of an error check keep the present snapshot until they are gone, and 
     });
     expect(await scores()).toBe(12);
     const status = await readStatus(snapshot, { runs: 1 });
-    expect(status.runs[0]).toMatchObject({ runId: broken.report.run_id, status: "partial", error: "CHECK_FAILED" });
+    expect(status.runs[0]).toMatchObject({ run_id: broken.report.run_id, status: "partial", error: "CHECK_FAILED" });
     expect(status.checks).toMatchObject([{ check: "too-high", status: "failed", failing: 1, sample: null }]);
     const judged = { streams: [], credits: null, lastRun: status.runs[0] ?? null, nextSyncAt: null, now: clock.now() };
     expect(verdictOf(judged)).toMatchObject({ level: "bad" });

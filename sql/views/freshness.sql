@@ -2,8 +2,8 @@
 -- Grain: one row per mirrored table. Tables of the same stream share its checks.
 -- Only followed lists count: the organization's lists, companies of mirrored accounts and of followed inputs,
 -- insights of mirrored accounts. Each run records its configured streams in sync.capabilities as `wanted`.
--- Readers: operators, alerts, dbt source freshness, src/sync/run/state/completeness.ts, sql/status/streams.sql,
--- sql/server/freshness.sql.
+-- Readers: operators, alerts, dbt source freshness, src/sync/run/state/completeness.ts,
+-- sql/status/freshness.sql.
 CREATE OR REPLACE VIEW marts.freshness AS
 WITH tables AS (
   -- each table (all), joined by UNION ALL

@@ -74,7 +74,7 @@ const quality = await rig.rows(
   "SELECT field, check_name, affected FROM marts.data_quality WHERE table_name = 'podcasts'",
 );
 const snapshot = join(rig.dataDir, "warehouse.duckdb");
-const status = (await readStatus(snapshot, { runs: 1 })).tables.find(({ table }) => String(table) === "podcasts");
+const status = (await readStatus(snapshot, { runs: 1 })).tables.find(({ table_name }) => table_name === "podcasts");
 const traces = await readTraces(snapshot, firstReport.run_id, new Set());
 const database = await openDatabase(snapshot, { readOnly: true });
 const replica = createReplica({ database, clock, tier: () => "full" });
@@ -106,7 +106,7 @@ process.stdout.write(
     exported: exported.rows,
     freshness: named(freshness),
     quality: named(quality),
-    status: status?.rows,
+    status: status?.row_count,
     searched: `${searched?.table} ${searched?.title}`,
     delivered: delivery?.error?.message ?? copy.tables.get("podcasts")?.size,
     served: named(

@@ -8,8 +8,8 @@ import { isoTime } from "../../core/time.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { instant } from "../../warehouse/duckdb/statements.ts";
-import { readCheckResults } from "../../warehouse/read/check-results.ts";
-import { type Look, looksSince } from "../../warehouse/read/looks.ts";
+import { readFreshness, streamsOf } from "../../warehouse/read/freshness.ts";
+import { checksNow, type Look, looksSince } from "../../warehouse/read/looks.ts";
 import { onSnapshot } from "../../warehouse/read/query.ts";
 import { type AlertEvent, eventId } from "../message.ts";
 import type { Position } from "../store/rule-store.ts";
@@ -72,7 +72,6 @@ export const runRow = z.object({
   error: z.string().nullable(),
   started_at: z.number(),
 });
-const dueRow = z.object({ table_name: z.string(), stream: z.string(), due_at: z.number() });
 export const creditsRow = z.object({
   remaining: z.number(),
   forecast_remaining: z.number(),
@@ -93,38 +92,41 @@ export const ofRun = ({ run_id, status, error, started_at }: z.output<typeof run
   return [{ key: "runs", row: { run_id, status, error, started_at: isoTime(started_at), sql } }];
 };
 
-const failedRun = async (database: Database, looks: readonly Look[]): Promise<readonly Condition[]> => {
-  const [stored] = await database.query(sqlText("alerts/last-run.sql"), [], runRow);
-  const last = looks.at(-1)?.run ?? stored;
-  return last === undefined ? [] : ofRun(last);
+const lastRun = async (database: Database, looks: readonly Look[]): Promise<z.output<typeof runRow> | null> => {
+  const [stored = null] = await database.query(sqlText("alerts/last-run.sql"), [], runRow);
+  return looks.at(-1)?.run ?? stored;
 };
+
+const failedRun = async (database: Database, looks: readonly Look[]): Promise<readonly Condition[]> => {
+  const last = await lastRun(database, looks);
+  return last === null ? [] : ofRun(last);
+};
+
+const streamsNow = async (database: Database, looks: readonly Look[]) =>
+  streamsOf((await readFreshness(database, looks)).toSorted((a, b) => (a.table_name < b.table_name ? -1 : 1)));
 
 const oldData = async (
   database: Database,
   looks: readonly Look[],
   limitMs: number,
   now: number,
-): Promise<readonly Condition[]> => {
-  const looked = new Map(looks.at(-1)?.tables.map((table) => [table.table_name, table.due_at]));
-  const streams = new Map<string, number>();
-  for (const { table_name: table, stream, due_at } of await database.query(sqlText("alerts/due.sql"), [], dueRow)) {
-    const dueAt = looked.get(table) ?? due_at;
-    streams.set(stream, Math.min(dueAt, streams.get(stream) ?? dueAt));
-  }
-  return [...streams]
-    .filter(([, dueAt]) => dueAt + limitMs < now)
-    .map(([stream, dueAt]) => ({ key: stream, row: { stream, due_at: isoTime(dueAt), sql: freshnessOf(stream) } }));
-};
+): Promise<readonly Condition[]> =>
+  (await streamsNow(database, looks)).flatMap(({ stream, due_at: dueAt }) =>
+    dueAt === null || dueAt + limitMs >= now
+      ? []
+      : [{ key: stream, row: { stream, due_at: isoTime(dueAt), sql: freshnessOf(stream) } }],
+  );
 
 const freshnessOf = (stream: string): string => `SELECT * FROM marts.freshness WHERE stream = ${literal(stream)}`;
 
-const unconfirmedRow = z.object({ stream: z.string(), unconfirmed: z.number().nullable(), reason: z.string() });
-
-const unconfirmedData = async (database: Database): Promise<readonly Condition[]> =>
-  (await database.query(sqlText("alerts/unconfirmed.sql"), [], unconfirmedRow)).map((found) => ({
-    key: found.stream,
-    row: { ...found, sql: freshnessOf(found.stream) },
-  }));
+const unconfirmedData = async (database: Database, looks: readonly Look[]): Promise<readonly Condition[]> =>
+  (await streamsNow(database, looks))
+    .filter((one) => !one.complete && one.last_checked_at !== null && one.unconfirmed_because !== null)
+    .toSorted((a, b) => (a.stream < b.stream ? -1 : 1))
+    .map(({ stream, unconfirmed, unconfirmed_because: reason }) => ({
+      key: stream,
+      row: { stream, unconfirmed, reason, sql: freshnessOf(stream) },
+    }));
 
 const driftRow = z.object({
   table_name: z.string(),
@@ -157,13 +159,12 @@ export const unusualRows = async (database: Database, now: number): Promise<read
   });
 
 const failedChecks = async (database: Database, looks: readonly Look[]): Promise<readonly Condition[]> => {
-  const kept = looks.at(-1)?.checks ?? [];
-  const results = kept.length > 0 ? kept : await readCheckResults(database);
-  return results
+  const keeps = (looks.at(-1)?.checks ?? []).length > 0;
+  return (await checksNow(database, looks))
     .filter(({ status }) => status !== "passed")
     .map(({ check, severity, status, failing }) => {
       const sql = `SELECT * FROM sync.checks WHERE "check" = ${literal(check)}`;
-      return { key: check, row: { check, severity, status, failing, keeps_snapshot: kept.length > 0, sql } };
+      return { key: check, row: { check, severity, status, failing, keeps_snapshot: keeps, sql } };
     });
 };
 
@@ -236,7 +237,7 @@ export const readConditions = async (
       case "rows_unusual":
         return unusualRows(database, now);
       case "unconfirmed":
-        return unconfirmedData(database);
+        return unconfirmedData(database, looks);
       case "check_failed":
         return failedChecks(database, looks);
       case "delivery_late":
@@ -249,9 +250,6 @@ export const readConditions = async (
 
 /** The last run that ended, for a heartbeat; null: none. */
 export const lastEndedRun = (snapshot: string): Promise<z.output<typeof runRow> | null> => {
-  const looked = looksSince(snapshot).at(-1)?.run;
-  return inSnapshot(snapshot, async (database) => {
-    const [stored] = await database.query(sqlText("alerts/last-run.sql"), [], runRow);
-    return looked ?? stored ?? null;
-  });
+  const looks = looksSince(snapshot);
+  return inSnapshot(snapshot, (database) => lastRun(database, looks));
 };

@@ -63,22 +63,22 @@ export const readNews = async (
     const stream = streamOfTable(table);
     const ended = streams.find((one) => one.stream === stream);
     const state = snapshot?.streams.find((one) => one.stream === stream);
-    const found = snapshot?.tables.find((one) => one.table === table);
+    const found = snapshot?.tables.find((one) => one.table_name === table);
     const changed = (kind: string) =>
       changes.find(({ table_name, change }) => table_name === table && change === kind)?.rows ?? 0;
-    const checkedAt = state?.oldestCheckAt ?? null;
+    const checkedAt = state?.oldest_checked_at ?? null;
     const isFirst = !priced.has(stream);
     priced.add(stream);
     return {
       table,
       stream,
-      rows: found?.rows ?? 0,
+      rows: found?.row_count ?? 0,
       inserted: changed("insert"),
       updated: changed("update"),
       deleted: changed("delete"),
       credits: isFirst ? (ended?.credits ?? 0) : 0,
       age_seconds: checkedAt === null ? null : Math.max(0, Math.round((now - checkedAt) / 1000)),
-      last_change_at: isoTimeOrNull(found?.lastChangeAt ?? null),
+      last_change_at: isoTimeOrNull(found?.last_change_at ?? null),
       complete: ended?.complete ?? false,
       unconfirmed: ended?.unconfirmed ?? null,
       reason: ended?.reason ?? ended?.error ?? null,

@@ -15,7 +15,7 @@ import { MANIFEST_NAME } from "../../warehouse/export/manifest.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
 import type { ServerContext } from "../http/server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
-import { publishedAt, readBurn, readChecks, readFindingCounts, readFreshness } from "./overview.ts";
+import { publishedAt, readBurn, readChecks, readFindingCounts, tablesOf } from "./overview.ts";
 
 /** Make metrics of a registry, each with the `shared` labels and its own. */
 const makersOf = (registry: Registry, ...shared: string[]) => {
@@ -258,7 +258,7 @@ const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot
   const labels = { profile };
   metrics.published.set(labels, (await publishedAt(snapshot)) / 1000);
   metrics.bytes.set(labels, snapshot.bytes);
-  for (const table of await readFreshness(snapshot)) {
+  for (const table of await tablesOf(snapshot)) {
     const of = { profile, table: table.table_name };
     metrics.rows.set(of, table.row_count);
     const checked = table.oldest_checked_at;

@@ -2,8 +2,9 @@
 import { z } from "zod";
 import { type Verdict, verdictOf } from "../../core/report/verdict.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
-import { type CheckResult, readCheckResults, withoutSample } from "../../warehouse/read/check-results.ts";
-import { readPublishedAt } from "../../warehouse/read/looks.ts";
+import { type CheckResult, withoutSample } from "../../warehouse/read/check-results.ts";
+import { judgedOf, readFreshness, streamsOf } from "../../warehouse/read/freshness.ts";
+import { checksNow, readPublishedAt } from "../../warehouse/read/looks.ts";
 import { readRuns } from "../../warehouse/read/read-run.ts";
 import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
 
@@ -38,25 +39,6 @@ const count = z.number();
 const ms = z.number().nullable();
 const word = z.string().nullable();
 
-const freshnessRow = z.object({
-  table_name: z.string(),
-  stream: z.string(),
-  row_count: count,
-  last_change_at: ms,
-  last_checked_at: ms,
-  oldest_checked_at: ms,
-  oldest_walked_at: ms,
-  due_at: ms,
-  max_age_hours: count.nullable(),
-  scopes: count,
-  unchecked_scopes: count,
-  failed_scopes: count,
-  error: word,
-  complete: z.boolean(),
-  unconfirmed: count.nullable(),
-  unconfirmed_because: word,
-});
-
 const burnRow = z.object({
   day: z.string(),
   requests: count,
@@ -90,11 +72,7 @@ const read = <T>(snapshot: Snapshot, name: string, row: z.ZodType<T>, params: Pa
   snapshot.query(sqlText(`${name}.sql`), params, row);
 
 /** Rows and worst-case age of every table. */
-export const readFreshness = perSnapshot(async (snapshot) => {
-  const rows = await read(snapshot, "server/freshness", freshnessRow);
-  const looked = new Map(snapshot.looks.at(-1)?.tables.map((table) => [table.table_name, table]));
-  return rows.map((row) => ({ ...row, ...looked.get(row.table_name) }));
-});
+export const tablesOf = perSnapshot((snapshot) => readFreshness(snapshot, snapshot.looks));
 
 /** Spending by day, newest first, with the forecast to the reset. */
 export const readBurn = perSnapshot(async (snapshot) => {
@@ -127,8 +105,7 @@ export const readFindingCounts = perSnapshot(async (snapshot) => {
 
 /** Results of the user's checks without their rows, the worst first: of a sync that they kept from the snapshot, else its own. */
 export const readChecks = perSnapshot(async (snapshot): Promise<readonly CheckResult[]> => {
-  const kept = snapshot.looks.at(-1)?.checks ?? [];
-  return (kept.length > 0 ? kept : await readCheckResults(snapshot)).map(withoutSample);
+  return (await checksNow(snapshot, snapshot.looks)).map(withoutSample);
 });
 
 const firstRuns = perSnapshot((snapshot) => readRuns(snapshot, snapshot.looks, null, RUNS_SHOWN));
@@ -140,30 +117,14 @@ export const readRowsOverTime = perSnapshot(async (snapshot) => {
   return read(snapshot, "server/rows-over-time", growthRow, [hourly ? HOUR_MS : 24 * HOUR_MS]);
 });
 
-type Freshness = Awaited<ReturnType<typeof readFreshness>>[number];
-
-/** Tables of one stream share its state. */
-const judgedStreams = (tables: readonly Freshness[]) =>
-  [...new Map(tables.map((table) => [table.stream, table])).values()].flatMap((table) =>
-    table.max_age_hours === null && table.oldest_checked_at === null
-      ? []
-      : [
-          {
-            stream: table.stream,
-            complete: table.complete,
-            failed: table.failed_scopes,
-            oldestCheckAt: table.oldest_checked_at,
-            dueAt: table.due_at,
-          },
-        ],
-  );
-
 /** The verdict that `status` gives, too. Times are ms since the epoch. */
 export const readVerdict = async (snapshot: Snapshot, now: number, nextSyncAt: number | null): Promise<Verdict> => {
   const latest = (await readBurn(snapshot)).find((day) => day.captured_at !== null);
   const [lastRun = null] = await readRuns(snapshot, snapshot.looks, null, 1);
   return verdictOf({
-    streams: judgedStreams(await readFreshness(snapshot)),
+    streams: streamsOf(await tablesOf(snapshot))
+      .filter((stream) => stream.max_age_hours !== null || stream.oldest_checked_at !== null)
+      .map(judgedOf),
     credits:
       latest === undefined || latest.remaining === null
         ? null
@@ -177,7 +138,7 @@ export const readVerdict = async (snapshot: Snapshot, now: number, nextSyncAt: n
 /** All figures that the page shows at once. */
 export const readOverview = perSnapshot(async (snapshot) => {
   // One after another, because each query uses every core, and readers look at the first ones first.
-  const tables = await readFreshness(snapshot);
+  const tables = await tablesOf(snapshot);
   const burn = await readBurn(snapshot);
   const readings = await read(snapshot, "server/quota-readings", readingRow);
   const runs = await firstRuns(snapshot);

@@ -11,7 +11,7 @@ import { createReplica, type ReplicaRequest } from "../../replica/replica.ts";
 import { lastQuota, quotaOf } from "../../replica/usage.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
-import { lastRunAt, readFreshness } from "../figures/overview.ts";
+import { lastRunAt, tablesOf } from "../figures/overview.ts";
 import { isKnown } from "../http/assets.ts";
 import type { Mirror, ServerContext } from "../http/server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
@@ -32,7 +32,7 @@ const checkedRow = z.object({ stream: z.string(), scope: z.string(), checked_at:
 const readChecked = perSnapshot(async (snapshot) => {
   const oldest = new Map<string, number>();
   const lists = new Map<string, number>();
-  for (const { stream, oldest_checked_at: checkedAt } of await readFreshness(snapshot)) {
+  for (const { stream, oldest_checked_at: checkedAt } of await tablesOf(snapshot)) {
     if (checkedAt !== null) oldest.set(stream, checkedAt);
   }
   for (const row of await snapshot.query(sqlText("server/checked.sql"), [], checkedRow)) {

@@ -113,29 +113,12 @@ const MOST_LOOKS = 100;
 const readNews = async (database: Database): Promise<string> =>
   (await textsOf(database, sqlText("warehouse/news.sql")))[0] ?? "";
 
-const freshnessRow = lookTableRow.extend({ stream: z.string() });
-
-/** Times of checks by table and by stream, whose tables share them. */
-const readFreshness = async (database: Database): Promise<Pick<Look, "tables" | "streams">> => {
-  const rows = await database.query(sqlText("server/freshness.sql"), [], freshnessRow);
-  const streams = new Map(
-    rows.map(
-      ({
-        stream,
-        last_checked_at: last_check_at,
-        oldest_checked_at: oldest_check_at,
-        oldest_walked_at: oldest_walk_at,
-      }) => [stream, { stream, last_check_at, oldest_check_at, oldest_walk_at }],
-    ),
-  );
-  return { tables: rows.map(({ stream: _, ...table }) => table), streams: [...streams.values()] };
-};
-
 const lookOf = async (database: Database, runId: string): Promise<Look | null> => {
   const [run] = await database.query(sqlText("status/run-of-look.sql"), [runId], lookRunRow);
   if (run === undefined) return null;
   const [credits] = await database.query(sqlText("status/credits.sql"), [], lookCreditsRow);
-  return { run, ...(await readFreshness(database)), credits: credits ?? null, checks: [] };
+  const tables = await database.query(sqlText("status/freshness.sql"), [], lookTableRow);
+  return { run, tables: [...tables], credits: credits ?? null, checks: [] };
 };
 
 export interface PublishPlace {
@@ -181,8 +164,8 @@ const noteKept = async (
   const known = readLooks(snapshot);
   const look = known === null ? null : await lookOf(database, runId);
   if (known === null || look === null) return;
-  const { tables = [], streams = [] } = known.looks.at(-1) ?? {};
-  await noteLook(snapshot, known, { ...look, tables, streams, checks: results.map(withoutSample) });
+  const { tables = [] } = known.looks.at(-1) ?? {};
+  await noteLook(snapshot, known, { ...look, tables, checks: results.map(withoutSample) });
 };
 
 /**

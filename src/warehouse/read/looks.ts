@@ -9,7 +9,7 @@ import { readOwnSync } from "../../core/files/own-files.ts";
 import { jsonOrNull } from "../../core/json.ts";
 import { numberOf, sqlText } from "../duckdb/sql-files.ts";
 import type { ReadSql } from "../duckdb/statements.ts";
-import { checkResultRow } from "./check-results.ts";
+import { type CheckResult, checkResultRow, readCheckResults } from "./check-results.ts";
 
 const LOOKS_NAME = "looks.ndjson";
 
@@ -54,13 +54,6 @@ export const lookTableRow = z.object({
   due_at: instant,
 });
 
-const lookStreamRow = z.object({
-  stream: z.string(),
-  last_check_at: instant,
-  oldest_check_at: instant,
-  oldest_walk_at: instant,
-});
-
 export const lookCreditsRow = z.object({
   credit_limit: count.nullable(),
   used: count.nullable(),
@@ -78,7 +71,6 @@ export type LookCredits = z.output<typeof lookCreditsRow>;
 export const lookSchema = z.object({
   run: lookRunRow,
   tables: z.array(lookTableRow),
-  streams: z.array(lookStreamRow),
   /** null: the service has not reported any. */
   credits: lookCreditsRow.nullable(),
   /** Results of the checks that kept the snapshot, without their rows; empty: none did. */
@@ -125,3 +117,9 @@ export const looksHead = (snapshot: string, head: Omit<z.output<typeof headSchem
 
 /** Looks since the snapshot was published, oldest first. */
 export const looksSince = (snapshot: string): readonly Look[] => readLooks(snapshot)?.looks ?? [];
+
+/** Results of the user's checks, the worst first: of a sync that they kept from the snapshot, else its own. */
+export const checksNow = async (sql: ReadSql, looks: readonly Look[]): Promise<readonly CheckResult[]> => {
+  const kept = looks.at(-1)?.checks ?? [];
+  return kept.length > 0 ? kept : readCheckResults(sql);
+};

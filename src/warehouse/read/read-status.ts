@@ -3,42 +3,18 @@
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
+import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { rowOf } from "../duckdb/statements.ts";
 import { assertReadable } from "../user-sql/own-snapshot.ts";
-import { readCheckResults } from "./check-results.ts";
-import { type Look, looksSince, readPublishedAt } from "./looks.ts";
+import { readFreshness, streamsOf } from "./freshness.ts";
+import { checksNow, looksSince, readPublishedAt } from "./looks.ts";
 import { onSnapshot } from "./query.ts";
 import { readCredits } from "./read-credits.ts";
 import { readRuns } from "./read-run.ts";
 
 const count = z.number();
-/** ms since the epoch. */
-const instant = z.number().nullable();
-
-const tableRow = rowOf({ table: z.string(), rows: count, lastChangeAt: instant });
-
-const streamRow = rowOf({
-  stream: z.string(),
-  scopes: count,
-  walking: count,
-  failed: count,
-  neverChecked: count,
-  lastCheckAt: instant,
-  /** Last check of the scope that was checked longest ago. */
-  oldestCheckAt: instant,
-  oldestWalkAt: instant,
-  /** When the part that is furthest behind becomes older than its maximum age. */
-  dueAt: instant,
-  /** Total of the service's latest counts of its lists. */
-  totalCount: count.nullable(),
-  error: z.string().nullable(),
-  complete: z.boolean(),
-  /** Number of rows that could not be confirmed, null where unknown, and the reason. */
-  unconfirmed: count.nullable(),
-  because: z.string().nullable(),
-});
 
 const forecastRow = rowOf({
   runId: z.string(),
@@ -51,22 +27,6 @@ const forecastRow = rowOf({
   /** Forecast minus spent credits, in percent of the spent ones; null: they do not compare. */
   errorPercent: z.number().nullable(),
 });
-
-type Stream = z.output<typeof streamRow>;
-
-/** Times of checks as the last look has them. */
-const asLooked =
-  (look: Look | undefined) =>
-  (stream: Stream): Stream => {
-    const seen = look?.streams.find((row) => row.stream === stream.stream);
-    if (seen === undefined) return stream;
-    return {
-      ...stream,
-      lastCheckAt: seen.last_check_at,
-      oldestCheckAt: seen.oldest_check_at,
-      oldestWalkAt: seen.oldest_walk_at,
-    };
-  };
 
 const tierRow = z.object({ tier: z.enum(["full", "public"]), since: z.string(), evidence: z.string() });
 
@@ -89,6 +49,7 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
   return onSnapshot(snapshot, async (database) => {
     const read = <T>(name: string, row: z.ZodType<T>, params: readonly number[] = []) =>
       database.query(sqlText(`status/${name}.sql`), params, row);
+    const tables = await readFreshness(database, looks);
     const [findings] = await read("findings", findingsRow);
     const [tier] = await read("tier", tierRow);
     const [empty] = await read("empty-on", emptyRow);
@@ -102,15 +63,15 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         /** Share of the file's blocks that hold nothing. */
         freeShare: blocks === undefined ? 0 : blocks.free_blocks / Math.max(1, blocks.total_blocks),
       },
-      tables: await read("tables", tableRow),
-      streams: (await read("streams", streamRow)).map(asLooked(last)),
+      tables: TABLE_NAMES.flatMap((name) => tables.find(({ table_name }) => table_name === name) ?? []),
+      streams: streamsOf(tables),
       spending: await readCredits(database, dirname(snapshot), last?.credits ?? null),
       /** Day on which the credits end at the present pace; null: they last, or nothing is known. */
       creditsEmptyOn: empty?.forecast_empty_on ?? null,
       runs: await readRuns(database, looks, null, options.runs),
       forecasts: await read("forecasts", forecastRow, [LATEST_FORECASTS]),
       /** Results of the user's checks, the worst first: of a sync since that they kept from the snapshot, else its own. */
-      checks: last?.checks.length ? last.checks : await readCheckResults(database),
+      checks: await checksNow(database, looks),
       rejects: findings?.rejects ?? 0,
       schemaDrifts: findings?.drifts ?? 0,
     };

@@ -10,6 +10,7 @@ import { isoTimeOrNull } from "../../../core/time.ts";
 import { type HomeStatus, homeStatus } from "../../../deliver/home/mirror-home.ts";
 import { type DeliveryFigures, deliveryFigures, deliveryStates } from "../../../deliver/notes.ts";
 import { type DiskUsage, readDiskUsage } from "../../../warehouse/read/disk-usage.ts";
+import { judgedOf } from "../../../warehouse/read/freshness.ts";
 import { type MirrorStatus, readStatus } from "../../../warehouse/read/read-status.ts";
 import { type Box, offeredBox } from "../../../warehouse/user-sql/process-pool.ts";
 import { type CommandContext, defineCommand, option, wholeOf } from "../../command.ts";
@@ -43,8 +44,8 @@ interface Shown extends MirrorStatus {
 const judge = (status: Shown, now: number): Verdict => {
   const { spending, creditsEmptyOn: emptyOn } = status;
   const [lastRun = null] = status.runs;
-  const streams = inOrder(status).flatMap(({ stream, found, state }) =>
-    found === undefined || state === "not in this tier" ? [] : [{ ...found, stream }],
+  const streams = inOrder(status).flatMap(({ found, state }) =>
+    found === undefined || state === "not in this tier" ? [] : [judgedOf(found)],
   );
   const credits = spending.credits && { ...spending.credits, emptyOn };
   return verdictOf({ streams, credits, lastRun, nextSyncAt: null, now });
@@ -61,25 +62,25 @@ const toJson = (status: Shown, now: number) => ({
     published_at: isoTimeOrNull(status.snapshot.publishedAt),
   },
   disk: diskJson(status.disk, status.snapshot.freeShare),
-  tables: status.tables.map(({ table, rows, lastChangeAt }) => ({
+  tables: status.tables.map(({ table_name: table, row_count: rows, last_change_at }) => ({
     table,
     rows,
-    last_change_at: isoTimeOrNull(lastChangeAt),
+    last_change_at: isoTimeOrNull(last_change_at),
   })),
   streams: inOrder(status).map(({ stream, state, found }) => ({
     stream,
     state,
     scopes: found?.scopes ?? 0,
-    last_check_at: isoTimeOrNull(found?.lastCheckAt ?? null),
-    oldest_check_at: isoTimeOrNull(found?.oldestCheckAt ?? null),
-    oldest_walk_at: isoTimeOrNull(found?.oldestWalkAt ?? null),
+    last_check_at: isoTimeOrNull(found?.last_checked_at ?? null),
+    oldest_check_at: isoTimeOrNull(found?.oldest_checked_at ?? null),
+    oldest_walk_at: isoTimeOrNull(found?.oldest_walked_at ?? null),
     /** No row of the stream is older than this; the reason is what the short read cannot see. */
-    worst_case_at: isoTimeOrNull(found?.oldestWalkAt ?? found?.oldestCheckAt ?? null),
+    worst_case_at: isoTimeOrNull(found?.oldest_walked_at ?? found?.oldest_checked_at ?? null),
     worst_case_because: streamSpec(stream).blindSpot,
-    total_count: found?.totalCount ?? null,
+    total_count: found?.total_count ?? null,
     complete: found?.complete ?? false,
     unconfirmed: found?.unconfirmed ?? null,
-    reason: found?.because ?? null,
+    reason: found?.unconfirmed_because ?? null,
     error: found?.error ?? null,
   })),
   destinations: deliveryJson(status.deliveries),
@@ -111,10 +112,12 @@ type StreamStatus = MirrorStatus["streams"][number];
 
 const stateOf = (found: StreamStatus | undefined, isAsked: boolean): string => {
   if (!isAsked && (found === undefined || found.complete)) return "not in this tier";
-  if (!found || (found.lastCheckAt === null && !found.complete && found.walking === 0)) return "never synced";
-  if (found.failed > 0) return found.scopes === 1 ? "failed" : `${found.failed} of ${found.scopes} failed`;
-  if (found.walking > 0) return "under way";
-  if (found.neverChecked > 0) return `${found.neverChecked} of ${found.scopes} to do`;
+  if (!found || (found.last_checked_at === null && !found.complete && found.walking_scopes === 0))
+    return "never synced";
+  if (found.failed_scopes > 0)
+    return found.scopes === 1 ? "failed" : `${found.failed_scopes} of ${found.scopes} failed`;
+  if (found.walking_scopes > 0) return "under way";
+  if (found.unchecked_scopes > 0) return `${found.unchecked_scopes} of ${found.scopes} to do`;
   return found.complete ? "complete" : unconfirmedText(found.unconfirmed);
 };
 
@@ -194,24 +197,24 @@ const render = (status: Shown, { terminal, clock }: CommandContext): string => {
       stream,
       state,
       found?.scopes ?? 0,
-      ago(found?.lastCheckAt ?? null),
-      ago(found?.oldestCheckAt ?? null),
-      ago(found?.oldestWalkAt ?? null),
+      ago(found?.last_checked_at ?? null),
+      ago(found?.oldest_checked_at ?? null),
+      ago(found?.oldest_walked_at ?? null),
     ]),
     columns,
     (text, column) => (column === 1 && text.includes("failed") ? colours.red(text) : text),
   );
   const tables = renderTable(
     ["table", right("rows"), "last change"],
-    status.tables.map(({ table, rows, lastChangeAt }) => [table, rows, ago(lastChangeAt)]),
+    status.tables.map(({ table_name, row_count, last_change_at }) => [table_name, row_count, ago(last_change_at)]),
     columns,
   );
   const errors = inOrder(status).flatMap(({ stream, found }) =>
     found?.error ? [`${colours.red(stream)}: ${found.error}`] : [],
   );
   const open = inOrder(status).flatMap(({ stream, found }) =>
-    found?.because && !found.error && found.lastCheckAt !== null
-      ? [`${colours.yellow(stream)}: ${unconfirmedText(found.unconfirmed)}: ${found.because}`]
+    found?.unconfirmed_because && !found.error && found.last_checked_at !== null
+      ? [`${colours.yellow(stream)}: ${unconfirmedText(found.unconfirmed)}: ${found.unconfirmed_because}`]
       : [],
   );
   const { level, text, step } = judge(status, now);

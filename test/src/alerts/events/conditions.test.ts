@@ -114,7 +114,6 @@ const aLook = (status: string, tables: Look["tables"] = []): Look => ({
     failed_requests: 0,
   },
   tables,
-  streams: [],
   credits: null,
   checks: [],
 });

@@ -33,7 +33,7 @@ test("a sync without news publishes nothing, and status knows its run, its check
   expect(after.runs[0]).toMatchObject({ run_id: report.run_id, status: "done", requests: report.requests });
   expect(after.runs[0]?.credits).toBe(report.credits.spent);
   const oldest = (status: typeof before) =>
-    status.streams.find(({ stream }) => stream === "signals")?.oldestCheckAt ?? 0;
+    status.streams.find(({ stream }) => stream === "signals")?.oldest_checked_at ?? 0;
   expect(oldest(after)).toBeGreaterThanOrEqual(oldest(before) + 60_000);
   expect(after.spending.credits?.remaining).toBe(report.credits.remaining);
   expect(after.spending.credits?.spentByOthers).toBe(0);

@@ -1,6 +1,6 @@
 -- Purpose: rows, worst-case age and completeness of every table. Grain: one row per mirrored table. Ages are given as
--- times, because the snapshot is read long after it was written. Readers: src/server/figures/overview.ts,
--- src/server/figures/metrics.ts, src/warehouse/file/publish-news.ts.
+-- times, because the snapshot is read long after it was written. Readers:
+-- src/warehouse/read/freshness.ts, src/warehouse/file/publish-news.ts.
 SELECT
   table_name,
   stream,
@@ -11,7 +11,9 @@ SELECT
   oldest_walked_at,
   due_at,
   max_age_hours,
+  total_count,
   scopes,
+  walking_scopes,
   unchecked_scopes,
   failed_scopes,
   error,

@@ -1,13 +1,14 @@
 // Actions of an assistant on a mirror, as the program that starts the server provides them, and the form and provenance of
 // each answer.
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { z } from "zod";
 import { TABLE_NAMES, type TableName, VIEW_NAMES } from "../catalog/tables.ts";
 import { ExactNumber } from "../core/json.ts";
 import { problemOf } from "../core/report/problem.ts";
+import { isoTimeOrNull } from "../core/time.ts";
 import type { LookupQuestion } from "../sync/rows/lookup-outcome.ts";
-import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import type { ReadSql } from "../warehouse/duckdb/statements.ts";
+import { inCatalogOrder, readFreshness } from "../warehouse/read/freshness.ts";
+import { looksSince } from "../warehouse/read/looks.ts";
 import type { QueryCursor } from "../warehouse/user-sql/query-output.ts";
 
 // Provenance of an answer for an assistant: the age of the tables that it used, and whether they are complete.
@@ -31,29 +32,16 @@ export interface Provenance {
   readonly incomplete?: readonly { readonly table: string; readonly reason: string | null }[];
 }
 
-const count = z.coerce.number();
-const stateRow = z
-  .object({
-    table_name: z.string(),
-    row_count: count,
-    checked_at: count.nullable(),
-    complete: z.boolean(),
-    unconfirmed: count.nullable(),
-    because: z.string().nullable(),
-  })
-  .transform(
-    ({ table_name: table, row_count: rows, checked_at, because: reason, ...state }): TableState => ({
-      table,
-      rows,
-      checked_at: checked_at === null ? null : new Date(checked_at).toISOString(),
-      ...state,
-      reason,
-    }),
-  );
-
-/** Age and completeness of every table. */
-export const readTableStates = (sql: ReadSql): Promise<readonly TableState[]> =>
-  sql.query(sqlText("mcp/tables.sql"), [], stateRow);
+/** Age and completeness of every table of the snapshot at `path`. */
+export const readTableStates = async (sql: ReadSql, path: string): Promise<readonly TableState[]> =>
+  inCatalogOrder(await readFreshness(sql, looksSince(path))).map((table) => ({
+    table: table.table_name,
+    rows: table.row_count,
+    checked_at: isoTimeOrNull(table.oldest_checked_at),
+    complete: table.complete,
+    unconfirmed: table.unconfirmed,
+    reason: table.unconfirmed_because,
+  }));
 
 /** Tables and views that a statement names; a view counts as all tables. */
 export const tablesNamed = (sql: string): readonly TableName[] => {

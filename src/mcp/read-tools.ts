@@ -150,9 +150,9 @@ const addSearch: AddTool = (server, door, clock) => {
     ({ words, tables, since, limit }) =>
       answering(async () => {
         const from = since === undefined ? {} : { since: momentBefore("since", since, clock.now()) };
-        return door.read(async (sql) => {
+        return door.read(async (sql, path) => {
           const { items, cut } = cutToFit(await search(sql, { words, tables, limit, ...from }), limit);
-          const states = await readTableStates(sql);
+          const states = await readTableStates(sql, path);
           return {
             ...provenanceOf(states, tables.length > 0 ? tables : SEARCHED_TABLES),
             results: items,
@@ -174,8 +174,8 @@ const addBrief: AddTool = (server, door) => {
     },
     ({ account }) =>
       answering(() =>
-        door.read(async (sql) => ({
-          ...provenanceOf(await readTableStates(sql), TABLE_NAMES),
+        door.read(async (sql, path) => ({
+          ...provenanceOf(await readTableStates(sql, path), TABLE_NAMES),
           ...(await readBrief(sql, account)),
         })),
       ),
@@ -197,7 +197,7 @@ const addChanges: AddTool = (server, door, clock) => {
     },
     ({ since, after, tables, limit }) =>
       answering(() =>
-        door.read(async (sql) => {
+        door.read(async (sql, path) => {
           const from = since === undefined ? {} : { since: momentBefore("since", since, clock.now()) };
           const request = { after: after ?? null, ...from, limit, tables: changeTables(tables) };
           const page = await readChanges(sql, request);
@@ -210,7 +210,7 @@ const addChanges: AddTool = (server, door, clock) => {
             ...changeInWords(one),
           }));
           const { items, cut } = cutToFit(lines, limit);
-          const states = await readTableStates(sql);
+          const states = await readTableStates(sql, path);
           const used = tables.length > 0 ? tables : TABLE_NAMES;
           return {
             ...provenanceOf(states, used),
@@ -232,8 +232,8 @@ const addFreshness: AddTool = (server, door) => {
     },
     () =>
       answering(() =>
-        door.read(async (sql) => {
-          const tables = await readTableStates(sql);
+        door.read(async (sql, path) => {
+          const tables = await readTableStates(sql, path);
           return { ...provenanceOf(tables, TABLE_NAMES), tables };
         }),
       ),

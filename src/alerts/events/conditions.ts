@@ -102,25 +102,28 @@ const failedRun = async (database: Database, looks: readonly Look[]): Promise<re
   return last === null ? [] : ofRun(last);
 };
 
-const streamsNow = async (database: Database, looks: readonly Look[]) =>
-  streamsOf((await readFreshness(database, looks)).toSorted((a, b) => (a.table_name < b.table_name ? -1 : 1)));
+const tablesByName = async (database: Database, looks: readonly Look[]) =>
+  (await readFreshness(database, looks)).toSorted((a, b) => (a.table_name < b.table_name ? -1 : 1));
 
 const oldData = async (
   database: Database,
   looks: readonly Look[],
   limitMs: number,
   now: number,
-): Promise<readonly Condition[]> =>
-  (await streamsNow(database, looks)).flatMap(({ stream, due_at: dueAt }) =>
-    dueAt === null || dueAt + limitMs >= now
-      ? []
-      : [{ key: stream, row: { stream, due_at: isoTime(dueAt), sql: freshnessOf(stream) } }],
-  );
+): Promise<readonly Condition[]> => {
+  const streams = new Map<string, number>();
+  for (const { stream, due_at: dueAt } of await tablesByName(database, looks)) {
+    if (dueAt !== null) streams.set(stream, Math.min(dueAt, streams.get(stream) ?? dueAt));
+  }
+  return [...streams]
+    .filter(([, dueAt]) => dueAt + limitMs < now)
+    .map(([stream, dueAt]) => ({ key: stream, row: { stream, due_at: isoTime(dueAt), sql: freshnessOf(stream) } }));
+};
 
 const freshnessOf = (stream: string): string => `SELECT * FROM marts.freshness WHERE stream = ${literal(stream)}`;
 
 const unconfirmedData = async (database: Database, looks: readonly Look[]): Promise<readonly Condition[]> =>
-  (await streamsNow(database, looks))
+  streamsOf(await tablesByName(database, looks))
     .filter((one) => !one.complete && one.last_checked_at !== null && one.unconfirmed_because !== null)
     .toSorted((a, b) => (a.stream < b.stream ? -1 : 1))
     .map(({ stream, unconfirmed, unconfirmed_because: reason }) => ({

@@ -1,6 +1,7 @@
 // Rows, age and completeness of the tables and streams of a snapshot, with the looks since: the figures of `status`, page, metrics and
 // reports. Times are ms since the epoch.
 import { z } from "zod";
+import { TABLE_NAMES } from "../../catalog/tables.ts";
 import type { JudgedStream } from "../../core/report/verdict.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { ReadSql } from "../duckdb/statements.ts";
@@ -35,6 +36,9 @@ export const readFreshness = async (sql: ReadSql, looks: readonly Look[]): Promi
   const looked = new Map(looks.at(-1)?.tables.map((table) => [table.table_name, table]));
   return rows.map((row) => ({ ...row, ...looked.get(row.table_name) }));
 };
+
+export const inCatalogOrder = (tables: readonly Freshness[]): readonly Freshness[] =>
+  TABLE_NAMES.flatMap((name) => tables.find(({ table_name }) => table_name === name) ?? []);
 
 /** Streams, whose tables share their state: one is complete if all of its tables are. */
 export const streamsOf = (tables: readonly Freshness[]): readonly Freshness[] => {

@@ -3,12 +3,11 @@
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { TABLE_NAMES } from "../../catalog/tables.ts";
 import { readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { rowOf } from "../duckdb/statements.ts";
 import { assertReadable } from "../user-sql/own-snapshot.ts";
-import { readFreshness, streamsOf } from "./freshness.ts";
+import { inCatalogOrder, readFreshness, streamsOf } from "./freshness.ts";
 import { checksNow, looksSince, readPublishedAt } from "./looks.ts";
 import { onSnapshot } from "./query.ts";
 import { readCredits } from "./read-credits.ts";
@@ -63,7 +62,7 @@ export const readStatus = async (snapshot: string, options: { readonly runs: num
         /** Share of the file's blocks that hold nothing. */
         freeShare: blocks === undefined ? 0 : blocks.free_blocks / Math.max(1, blocks.total_blocks),
       },
-      tables: TABLE_NAMES.flatMap((name) => tables.find(({ table_name }) => table_name === name) ?? []),
+      tables: inCatalogOrder(tables),
       streams: streamsOf(tables),
       spending: await readCredits(database, dirname(snapshot), last?.credits ?? null),
       /** Day on which the credits end at the present pace; null: they last, or nothing is known. */

@@ -74,7 +74,11 @@ const aSnapshot = async (...rows: readonly string[]): Promise<string> => {
     "CREATE SCHEMA sync",
     "CREATE SCHEMA marts",
     "CREATE TABLE sync.runs (run_id VARCHAR, status VARCHAR, error VARCHAR, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ)",
-    "CREATE TABLE marts.freshness (table_name VARCHAR, stream VARCHAR, due_at TIMESTAMPTZ)",
+    `CREATE TABLE marts.freshness (table_name VARCHAR, stream VARCHAR, due_at TIMESTAMPTZ, row_count BIGINT DEFAULT 1,
+       last_change_at TIMESTAMPTZ, last_checked_at TIMESTAMPTZ, oldest_checked_at TIMESTAMPTZ,
+       oldest_walked_at TIMESTAMPTZ, max_age_hours DOUBLE, total_count BIGINT, scopes BIGINT DEFAULT 1,
+       walking_scopes BIGINT DEFAULT 0, unchecked_scopes BIGINT DEFAULT 0, failed_scopes BIGINT DEFAULT 0, error VARCHAR,
+       complete BOOLEAN DEFAULT true, unconfirmed BIGINT DEFAULT 0, unconfirmed_because VARCHAR)`,
     `CREATE TABLE marts.credit_burn (day DATE, captured_at TIMESTAMPTZ, remaining BIGINT, forecast_remaining BIGINT,
        forecast_empty_on DATE, resets_at TIMESTAMPTZ, spent_per_day DOUBLE)`,
     ...rows,
@@ -86,7 +90,7 @@ const aSnapshot = async (...rows: readonly string[]): Promise<string> => {
 const aRun = (id: string, status: string, startedAt: number, finishedAt: number | null = startedAt + 1) =>
   `INSERT INTO sync.runs VALUES ('${id}', '${status}', 'why', ${at(startedAt)}, ${finishedAt === null ? "NULL" : at(finishedAt)})`;
 const due = (table: string, stream: string, dueAt: number) =>
-  `INSERT INTO marts.freshness VALUES ('${table}', '${stream}', ${at(dueAt)})`;
+  `INSERT INTO marts.freshness (table_name, stream, due_at) VALUES ('${table}', '${stream}', ${at(dueAt)})`;
 const credits = (day: string, forecast: number | null, resetsAt: number | null) =>
   `INSERT INTO marts.credit_burn VALUES ('${day}', ${at(NOW)}, 40, ${forecast}, '2026-11-28', ${resetsAt === null ? "NULL" : at(resetsAt)}, 10)`;
 

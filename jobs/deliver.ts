@@ -3,13 +3,11 @@
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import type { DestinationSettings } from "../src/core/config/destinations/destination-settings.ts";
-import { secretsIn } from "../src/core/config/destinations/secrets-in.ts";
 import { DuckmirrorError, detailOf, isCode } from "../src/core/errors.ts";
-import { createScrubber } from "../src/core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../src/core/tracing.ts";
 import type { Delivered } from "../src/deliver/destination.ts";
 import { type DeliveryOutcome, noteDelivery } from "../src/deliver/notes.ts";
-import { openDestination } from "../src/deliver/open-destination.ts";
+import { assertSet, openDestination, withoutAddress } from "../src/deliver/open-destination.ts";
 import { type OpenSource, openSource } from "../src/deliver/source.ts";
 import { followHome } from "./home.ts";
 
@@ -58,15 +56,13 @@ export const destinationsNamed = (
 };
 
 /** The error of a delivery, without the secrets of its address. */
-const failureOf = (error: unknown, { name, url }: DestinationSettings): DuckmirrorError => {
+const failureOf = (error: unknown, settings: DestinationSettings): DuckmirrorError => {
   if (error instanceof DuckmirrorError && error.code !== "DESTINATION_AWAY" && error.code !== "DESTINATION_FAILED") {
     return error;
   }
-  const scrubber = createScrubber();
-  for (const secret of secretsIn(url.reveal())) scrubber.hide(secret);
   const code = error instanceof DuckmirrorError ? error.code : "DESTINATION_FAILED";
   const said = error instanceof DuckmirrorError ? String(error.context.detail ?? "") : detailOf(error);
-  return new DuckmirrorError(code, { name, detail: scrubber.scrub(said) });
+  return new DuckmirrorError(code, { name: settings.name, detail: withoutAddress(said, settings) });
 };
 
 /** The newest snapshot, opened again when another one is published. */
@@ -93,10 +89,8 @@ const deliverTo = async (
   { memory, azure }: Pick<Config, "memory" | "azure">,
   { signal, clock, open = openDestination }: DeliverContext,
 ): Promise<Delivered> => {
-  const { name, tables, unset } = settings;
-  if (unset !== null) {
-    throw new DuckmirrorError("CONFIG_INVALID", { detail: `destinations: ${name}: ${unset} is not set` });
-  }
+  const { name, tables } = settings;
+  assertSet(settings);
   const destination = await open(settings, { memory, azure, clock });
   try {
     for (;;) {

@@ -25,12 +25,24 @@ const OTHER_READERS = {
   snapshot: "attach its now/warehouse.duckdb",
 } as const;
 
-/** The error without the secrets of the address. */
-const scrubbed = (error: unknown, { url }: DestinationSettings): unknown => {
-  if (!(error instanceof DuckmirrorError) || error.context.detail === undefined) return error;
+/** A text without the secrets of the address. */
+export const withoutAddress = (text: string, { url }: DestinationSettings): string => {
   const scrubber = createScrubber();
   for (const secret of secretsIn(url.reveal())) scrubber.hide(secret);
-  return new DuckmirrorError(error.code, { ...error.context, detail: scrubber.scrub(String(error.context.detail)) });
+  return scrubber.scrub(text);
+};
+
+/** Throws CONFIG_INVALID for a destination whose settings name a variable that is not set. */
+export const assertSet = ({ name, unset }: DestinationSettings): void => {
+  if (unset !== null)
+    throw new DuckmirrorError("CONFIG_INVALID", { detail: `destinations: ${name}: ${unset} is not set` });
+};
+
+/** The error without the secrets of the address. */
+const scrubbed = (error: unknown, settings: DestinationSettings): unknown => {
+  if (!(error instanceof DuckmirrorError) || error.context.detail === undefined) return error;
+  const detail = withoutAddress(String(error.context.detail), settings);
+  return new DuckmirrorError(error.code, { ...error.context, detail });
 };
 
 /** Throws USAGE, CONFIG_INVALID, and the errors of `queryLake`. */
@@ -39,16 +51,14 @@ export const queryDestination = async <T>(
   { sql, timeMs, memoryMiB, signal }: DestinationQuestion,
   use: (answer: Answered) => Promise<T>,
 ): Promise<T> => {
-  const { name, unset } = settings;
+  const { name } = settings;
   if (settings.kind !== "ducklake") {
     const { kind } = settings;
     throw new DuckmirrorError("USAGE", {
       detail: `--from takes a lake, and ${name} is of kind ${kind}: ${OTHER_READERS[kind]}`,
     });
   }
-  if (unset !== null) {
-    throw new DuckmirrorError("CONFIG_INVALID", { detail: `destinations: ${name}: ${unset} is not set` });
-  }
+  assertSet(settings);
   const late = new AbortController();
   const timer = setTimeout(() => {
     late.abort(new DuckmirrorError("QUERY_LIMIT", { detail: `it took longer than ${timeMs / 1000} seconds` }));

@@ -14,6 +14,7 @@ import { describedTable, describedTables } from "../warehouse/file/views.ts";
 import { changeInWords, changeTables } from "../warehouse/read/changes/change.ts";
 import { readChanges } from "../warehouse/read/changes/read-changes.ts";
 import { search } from "../warehouse/read/search/search.ts";
+import { firstRows } from "../warehouse/user-sql/query-output.ts";
 import { answerOf, cutToFit, failureOf, type MirrorDoor, provenanceOf, readTableStates, tablesNamed } from "./door.ts";
 
 // The brief of an account: score and course, people, signals, openings, calls, filings, insights, what changed lately.
@@ -84,14 +85,7 @@ const describe = async (typed: string | undefined): Promise<Readonly<Record<stri
 const MOST_ROWS = 1_000;
 
 const query = async (door: MirrorDoor, sql: string, most: number, signal: AbortSignal) => {
-  const { columns, rows, more } = await door.query(sql, signal, async ({ columns, batches }) => {
-    const rows: unknown[] = [];
-    for await (const batch of batches) {
-      rows.push(...batch.slice(0, most + 1 - rows.length));
-      if (rows.length > most) break;
-    }
-    return { columns, rows: rows.slice(0, most), more: rows.length > most };
-  });
+  const { columns, rows, more } = await door.query(sql, signal, (cursor) => firstRows(cursor, most));
   const { items, cut } = cutToFit(rows, most);
   const states = await door.read(readTableStates);
   return { ...provenanceOf(states, tablesNamed(sql)), columns, rows: items, truncated: more || cut };

@@ -99,6 +99,40 @@ const ndjsonWriter = (columns: readonly QueryColumn[]): RowWriter => {
 export const rowWriter = (format: Exclude<QueryFormat, "table">, columns: readonly QueryColumn[]): RowWriter =>
   ({ csv: csvWriter, json: jsonWriter, ndjson: ndjsonWriter })[format](columns);
 
+/** Approximate number of characters of a piece. */
+const PIECE_CHARACTERS = 64 * 1024;
+
+/** All rows as text, in pieces. `count` hears how many rows each batch has. */
+export async function* textOf(
+  format: Exclude<QueryFormat, "table">,
+  { columns, batches }: QueryCursor,
+  count: (rows: number) => void,
+): AsyncGenerator<string, void> {
+  const writer = rowWriter(format, columns);
+  let text = writer.head;
+  let index = 0;
+  for await (const batch of batches) {
+    count(batch.length);
+    for (const row of batch) {
+      text += writer.row(row, index++);
+      if (text.length < PIECE_CHARACTERS) continue;
+      yield text;
+      text = "";
+    }
+  }
+  yield text + writer.foot;
+}
+
+/** The first `most` rows. `more`: there are others. */
+export const firstRows = async ({ columns, batches }: QueryCursor, most: number) => {
+  const rows: (readonly OutValue[])[] = [];
+  for await (const batch of batches) {
+    rows.push(...batch.slice(0, most + 1 - rows.length));
+    if (rows.length > most) break;
+  }
+  return { columns, rows: rows.slice(0, most), more: rows.length > most };
+};
+
 /** Text of a value in a table: NULL is written out, lists and objects are JSON. */
 export const tableCell = (cell: OutValue): string => (cell === null ? "NULL" : plain(cell));
 

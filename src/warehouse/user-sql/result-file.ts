@@ -10,7 +10,7 @@ import { streamNew } from "../../core/files/own-files.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import { openDatabase } from "../duckdb/database.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
-import { cellJson, type QueryColumn, type QueryCursor, rowWriter, uniqueNames } from "./query-output.ts";
+import { cellJson, type QueryColumn, type QueryCursor, textOf, uniqueNames } from "./query-output.ts";
 
 export type FileFormat = "csv" | "json" | "ndjson" | "parquet";
 
@@ -20,8 +20,6 @@ export interface ResultFile {
   readonly rows: number;
 }
 
-/** Approximate number of characters per write. */
-const CHUNK_CHARACTERS = 64 * 1024;
 /** A row of 8 million characters takes three times as many bytes; DuckDB holds two objects of this size. */
 const MOST_ROW_BYTES = 32 * 1024 * 1024;
 /** Rows of one group: DuckDB holds a group in memory until it is written. */
@@ -37,31 +35,15 @@ const parquetType = (type: string): string =>
 
 const asText = (cell: OutValue): OutValue => (cell === null || typeof cell === "string" ? cell : cellJson(cell));
 
-/** The rows as text, in pieces. `count` hears how many rows each batch has. */
-async function* textOf(
-  format: Exclude<FileFormat, "parquet">,
-  { columns, batches }: QueryCursor,
-  mostBytes: number,
-  count: (rows: number) => void,
-): AsyncGenerator<string, void> {
-  const writer = rowWriter(format, columns);
-  let text = writer.head;
-  let index = 0;
+async function* within(mostBytes: number, pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
   let bytes = 0;
-  for await (const batch of batches) {
-    count(batch.length);
-    for (const row of batch) {
-      text += writer.row(row, index++);
-      if (text.length < CHUNK_CHARACTERS) continue;
-      bytes += Buffer.byteLength(text);
-      if (bytes > mostBytes) {
-        throw new DuckmirrorError("QUERY_LIMIT", { detail: `its file has more than ${mostBytes / 2 ** 30} GiB` });
-      }
-      yield text;
-      text = "";
+  for await (const piece of pieces) {
+    bytes += Buffer.byteLength(piece);
+    if (bytes > mostBytes) {
+      throw new DuckmirrorError("QUERY_LIMIT", { detail: `its file has more than ${mostBytes / 2 ** 30} GiB` });
     }
+    yield piece;
   }
-  yield text + writer.foot;
 }
 
 /** Columns by position, because names may be any text; values without a type in Parquet as text. */
@@ -121,12 +103,12 @@ export const writeResultFile = async (
   };
   if (format === "parquet") {
     const staged = join(folder, "rows.gz");
-    const text = textOf("ndjson", positioned(cursor), mostBytes, count);
-    await pipeline(Readable.from(text), createGzip({ level: 1 }), streamNew(staged));
+    const text = textOf("ndjson", positioned(cursor), count);
+    await pipeline(Readable.from(within(mostBytes, text)), createGzip({ level: 1 }), streamNew(staged));
     await toParquet(folder, staged, path, cursor.columns);
     await rm(staged);
   } else {
-    await pipeline(Readable.from(textOf(format, cursor, mostBytes, count)), streamNew(path));
+    await pipeline(Readable.from(within(mostBytes, textOf(format, cursor, count))), streamNew(path));
   }
   return { path, rows, bytes: (await stat(path)).size };
 };

@@ -11,15 +11,15 @@ import { readGiven } from "../../../core/files/given-files.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { counted, parseBytes } from "../../../core/text/units.ts";
 import { queryDestination } from "../../../deliver/open-destination.ts";
-import type { OutValue } from "../../../warehouse/duckdb/out-values.ts";
 import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts";
 import { assertReadable } from "../../../warehouse/user-sql/own-snapshot.ts";
 import {
+  firstRows,
   isNumeric,
   type QueryCursor,
   type QueryFormat,
-  rowWriter,
   tableCell,
+  textOf,
 } from "../../../warehouse/user-sql/query-output.ts";
 import { createQueryProcesses, type SqlSource } from "../../../warehouse/user-sql/user-query.ts";
 import { audited } from "../../audited.ts";
@@ -38,8 +38,6 @@ import { renderTable, right } from "../../terminal/table.ts";
 
 /** Most rows of a table on a terminal; other outputs get all rows. */
 const MOST_ROWS_SHOWN = 1000;
-/** Approximate number of characters per write to stdout. */
-const CHUNK_CHARACTERS = 64 * 1024;
 
 const MIB = 1024 ** 2;
 const DEFAULT_TIMEOUT = "10m";
@@ -100,18 +98,12 @@ interface Written {
   readonly bytes: number;
 }
 
-const writeTable = async ({ columns, batches }: QueryCursor, context: CommandContext): Promise<Written> => {
+const writeTable = async (cursor: QueryCursor, context: CommandContext): Promise<Written> => {
   const { terminal, shared } = context;
-  const most = terminal.isTty.out ? MOST_ROWS_SHOWN : Number.POSITIVE_INFINITY;
-  const rows: (readonly OutValue[])[] = [];
-  let more = false;
-  for await (const batch of batches) {
-    for (const row of batch) {
-      if (rows.length < most) rows.push(row);
-      else more = true;
-    }
-    if (more) break;
-  }
+  const { columns, rows, more } = await firstRows(
+    cursor,
+    terminal.isTty.out ? MOST_ROWS_SHOWN : Number.POSITIVE_INFINITY,
+  );
   context.signal.throwIfAborted();
   const { dim } = terminal.outColours;
   const heads = columns.map(({ name, type }) => (isNumeric(type) ? right(name) : name));
@@ -131,32 +123,22 @@ const writeTable = async ({ columns, batches }: QueryCursor, context: CommandCon
 
 const writeRows = async (
   format: Exclude<QueryFormat, "table">,
-  { columns, batches }: QueryCursor,
-  context: CommandContext,
+  cursor: QueryCursor,
+  { terminal: { out, isTty }, signal }: CommandContext,
 ): Promise<Written> => {
-  const writer = rowWriter(format, columns);
-  const { out, isTty } = context.terminal;
-  // A file or program gets every character unchanged.
+  let rows = 0;
   let bytes = 0;
-  const write = (text: string) => {
-    bytes += Buffer.byteLength(text);
-    return out(isTty.out ? visible(text) : text);
+  const count = (more: number) => {
+    rows += more;
   };
-  let text = writer.head;
-  let index = 0;
-  for await (const batch of batches) {
-    for (const row of batch) {
-      text += writer.row(row, index);
-      index += 1;
-      if (text.length < CHUNK_CHARACTERS) continue;
-      await write(text);
-      text = "";
-    }
+  for await (const text of textOf(format, cursor, count)) {
+    // An interrupted query ends its rows early; without this check, half a result would look complete.
+    signal.throwIfAborted();
+    bytes += Buffer.byteLength(text);
+    // A file or program gets every character unchanged.
+    await out(isTty.out ? visible(text) : text);
   }
-  // An interrupted query ends its rows early; without this check, half a result would look complete.
-  context.signal.throwIfAborted();
-  await write(text + writer.foot);
-  return { rows: index, bytes };
+  return { rows, bytes };
 };
 
 interface Question {

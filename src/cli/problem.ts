@@ -24,6 +24,16 @@ export const asProblem = (error: unknown): DuckmirrorError => {
   return new DuckmirrorError(code, { detail: detailOf(error) }, { cause: error });
 };
 
+/** The error of several works: that of the only one, else one that names those that failed; null: none did. */
+export const failureOfAll = (
+  works: readonly { readonly name: string; readonly error: DuckmirrorError | null }[],
+  code: "ALERTS_FAILED" | "DESTINATIONS_FAILED",
+): DuckmirrorError | null => {
+  const failed = works.filter(({ error }) => error !== null);
+  if (works.length === 1 || failed.length === 0) return failed[0]?.error ?? null;
+  return new DuckmirrorError(code, { names: failed.map(({ name }) => name).join(", ") });
+};
+
 /** The object that --json prints to stdout instead of a result. */
 export const problemJson = (problem: DuckmirrorError, scrubber: Scrubber) => ({
   error: { code: problem.code, message: scrubber.scrub(problem.message), hint: scrubber.scrub(problem.hint) },

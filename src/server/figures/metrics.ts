@@ -15,7 +15,7 @@ import { MANIFEST_NAME } from "../../warehouse/export/manifest.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";
 import type { ServerContext } from "../http/server-context.ts";
 import { perSnapshot, type Snapshot } from "../snapshots/snapshot.ts";
-import { publishedAt, readBurn, readChecks, readFindingCounts, tablesOf } from "./overview.ts";
+import { publishedAt, readChecks, readFindingCounts, readReading, tablesOf } from "./overview.ts";
 
 /** Make metrics of a registry, each with the `shared` labels and its own. */
 const makersOf = (registry: Registry, ...shared: string[]) => {
@@ -269,7 +269,7 @@ const addSnapshot = async (metrics: Metrics, profile: string, snapshot: Snapshot
     metrics.unconfirmed.set(of, table.unconfirmed ?? 0);
     metrics.failedScopes.set(of, table.failed_scopes);
   }
-  const reading = (await readBurn(snapshot)).find((day) => day.captured_at !== null);
+  const reading = await readReading(snapshot);
   setSome(metrics.limit, labels, reading?.credit_limit);
   setSome(metrics.remaining, labels, reading?.remaining);
   setSome(metrics.forecast, labels, reading?.forecast_remaining);

@@ -75,7 +75,7 @@ const read = <T>(snapshot: Snapshot, name: string, row: z.ZodType<T>, params: Pa
 export const tablesOf = perSnapshot((snapshot) => readFreshness(snapshot, snapshot.looks));
 
 /** Spending by day, newest first, with the forecast to the reset. */
-export const readBurn = perSnapshot(async (snapshot) => {
+const readBurn = perSnapshot(async (snapshot) => {
   const days = await read(snapshot, "server/credit-burn", burnRow);
   const looked = snapshot.looks.at(-1)?.credits ?? null;
   const latest = days.find((day) => day.captured_at !== null);
@@ -83,6 +83,11 @@ export const readBurn = perSnapshot(async (snapshot) => {
   const { credit_limit, remaining, resets_at, captured_at } = looked;
   return days.map((day) => (day === latest ? { ...day, credit_limit, remaining, resets_at, captured_at } : day));
 });
+
+/** The service's last reading of the credits; null: none yet. */
+export const readReading = perSnapshot(
+  async (snapshot) => (await readBurn(snapshot)).find((day) => day.captured_at !== null) ?? null,
+);
 
 const readSpan = perSnapshot(async (snapshot) => {
   const [span = { first_at: null, last_at: null, runs: 0 }] = await read(snapshot, "server/span", spanRow);
@@ -119,14 +124,14 @@ export const readRowsOverTime = perSnapshot(async (snapshot) => {
 
 /** The verdict that `status` gives, too. Times are ms since the epoch. */
 export const readVerdict = async (snapshot: Snapshot, now: number, nextSyncAt: number | null): Promise<Verdict> => {
-  const latest = (await readBurn(snapshot)).find((day) => day.captured_at !== null);
+  const latest = await readReading(snapshot);
   const [lastRun = null] = await readRuns(snapshot, snapshot.looks, null, 1);
   return verdictOf({
     streams: streamsOf(await tablesOf(snapshot))
       .filter((stream) => stream.max_age_hours !== null || stream.oldest_checked_at !== null)
       .map(judgedOf),
     credits:
-      latest === undefined || latest.remaining === null
+      latest === null || latest.remaining === null
         ? null
         : { remaining: latest.remaining, resetsAt: latest.resets_at, emptyOn: latest.forecast_empty_on },
     lastRun,

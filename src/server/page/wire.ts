@@ -64,6 +64,10 @@ export const refusalOf = (error: unknown): Refused =>
 /** The profile in the page's address; empty: the first one. */
 export const chosenProfile = (): string => new URLSearchParams(location.search).get("profile") ?? "";
 
+/** The member of a request's body that names the chosen profile; none for the first one. */
+export const profileMember = (): { readonly profile?: string } =>
+  chosenProfile() === "" ? {} : { profile: chosenProfile() };
+
 /** The address of a page or route, with the chosen profile. */
 export const withProfile = (path: string): string =>
   chosenProfile() === ""
@@ -81,29 +85,24 @@ const read = async (response: Response) => {
 /** GET of this profile. The caller gives the type of the response. */
 export const ask = async <T>(path: string): Promise<T> => read(await fetch(withProfile(path)));
 
+const request = (method: "POST" | "DELETE", path: string, body: unknown, signal?: AbortSignal): Promise<Response> =>
+  fetch(path, {
+    method,
+    ...(body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+
 /** A request that changes or runs something. */
 export const send = async <T>(
   method: "POST" | "DELETE",
   path: string,
   body?: unknown,
   signal?: AbortSignal,
-): Promise<T> =>
-  read(
-    await fetch(path, {
-      method,
-      ...(body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    }),
-  );
+): Promise<T> => read(await request(method, path, body, signal));
 
 /** A POST whose response is a file. */
 export const sendForFile = async (path: string, body: unknown, signal: AbortSignal) => {
-  const response = await fetch(path, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-    signal,
-  });
+  const response = await request("POST", path, body, signal);
   if (!response.ok) return read(response);
   return { file: await response.blob(), rows: Number(response.headers.get("x-duckmirror-rows")) };
 };

@@ -3,18 +3,17 @@
 import { z } from "zod";
 import type { Database } from "../duckdb/database.ts";
 import { sqlText, textsOf } from "../duckdb/sql-files.ts";
-import { rowOf } from "../duckdb/statements.ts";
 import { readCallFiles } from "../journal/journal.ts";
 import { type LookCredits, lookCreditsRow } from "./looks.ts";
 
 const count = z.number();
 
-const undecidedRow = rowOf({
-  requestId: z.string(),
-  runId: z.string(),
+const undecidedRow = z.object({
+  request_id: z.string(),
+  run_id: z.string(),
   endpoint: z.string(),
   url: z.string(),
-  startedAt: count,
+  started_at: count,
   error: z.string().nullable(),
 });
 

@@ -5,7 +5,6 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { rowOf } from "../duckdb/statements.ts";
 import { assertReadable } from "../user-sql/own-snapshot.ts";
 import { inCatalogOrder, readFreshness, streamsOf } from "./freshness.ts";
 import { checksNow, looksSince, readPublishedAt } from "./looks.ts";
@@ -15,16 +14,16 @@ import { readRuns } from "./read-run.ts";
 
 const count = z.number();
 
-const forecastRow = rowOf({
-  runId: z.string(),
-  startedAt: count,
+const forecastRow = z.object({
+  run_id: z.string(),
+  started_at: count,
   /** Credits that the sync was expected to spend within its allowance. */
   credits: count,
   spent: count,
   /** The length of a list was not known. */
-  atLeast: z.boolean(),
+  at_least: z.boolean(),
   /** Forecast minus spent credits, in percent of the spent ones; null: they do not compare. */
-  errorPercent: z.number().nullable(),
+  error_percent: z.number().nullable(),
 });
 
 const tierRow = z.object({ tier: z.enum(["full", "public"]), since: z.string(), evidence: z.string() });

@@ -94,14 +94,7 @@ const toJson = (status: Shown, now: number) => ({
   })),
   forecasts: {
     median_error_percent: medianError(status.forecasts),
-    last: status.forecasts.map((forecast) => ({
-      run_id: forecast.runId,
-      started_at: isoTimeOrNull(forecast.startedAt),
-      credits: forecast.credits,
-      at_least: forecast.atLeast,
-      spent: forecast.spent,
-      error_percent: forecast.errorPercent,
-    })),
+    last: status.forecasts.map((forecast) => ({ ...forecast, started_at: isoTimeOrNull(forecast.started_at) })),
   },
   checks: status.checks.map(({ at, ...check }) => ({ ...check, at: isoTimeOrNull(at) })),
   rejects: status.rejects,

@@ -9,12 +9,12 @@ import {
   testAlert,
 } from "../../../../jobs/alerts.ts";
 import type { RulePass } from "../../../alerts/run-rule.ts";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { EXIT } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
 import { isoTime, isoTimeOrNull, momentBefore } from "../../../core/time.ts";
 import { audited } from "../../audited.ts";
 import { anyArguments, type CommandContext, defineCommand, option, optionOf, usage } from "../../command.ts";
-import { problemJson } from "../../problem.ts";
+import { failureOfAll, problemJson } from "../../problem.ts";
 import { renderTable, right } from "../../terminal/table.ts";
 
 const ACTIONS = ["list", "send", "test", "replay"] as const;
@@ -65,11 +65,7 @@ const passJson = ({ name, sent, dead, waiting, nextAt, error }: RulePass, { scru
   ...(error === null ? {} : problemJson(error, scrubber)),
 });
 
-const failureOf = (passes: readonly RulePass[]): DuckmirrorError | null => {
-  const failed = passes.filter(({ error }) => error !== null);
-  if (passes.length === 1 || failed.length === 0) return failed[0]?.error ?? null;
-  return new DuckmirrorError("ALERTS_FAILED", { names: failed.map(({ name }) => name).join(", ") });
-};
+const failureOf = (passes: readonly RulePass[]) => failureOfAll(passes, "ALERTS_FAILED");
 
 const showPasses = async (passes: readonly RulePass[], context: CommandContext): Promise<number> => {
   const columns = ["rule", right("sent"), right("waiting"), right("dead")];

@@ -1,14 +1,14 @@
 // duckmirror deliver: brings the configured destinations to the published snapshot.
 import { z } from "zod";
 import { type DeliveryReport, deliverJob } from "../../../../jobs/deliver.ts";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { EXIT } from "../../../core/errors.ts";
 import { visible } from "../../../core/text/forms.ts";
 import { formatBytes, formatCount, formatDuration } from "../../../core/text/units.ts";
 import type { LeftOut, Position } from "../../../deliver/destination.ts";
 import { leftOutText } from "../../../deliver/notes.ts";
 import { audited } from "../../audited.ts";
 import { anyArguments, defineCommand, flag } from "../../command.ts";
-import { withError } from "../../problem.ts";
+import { failureOfAll, withError } from "../../problem.ts";
 import { renderTable, right } from "../../terminal/table.ts";
 
 const sumOf = ({ delivered }: DeliveryReport, of: "written" | "deleted"): number =>
@@ -61,13 +61,7 @@ const leftOutLine = (name: string, { table, rows, keys }: LeftOut): string =>
   `${name}: ${leftOutText([{ table, rows }])}, because the destination cannot hold the key: ${keys.join(", ")}${rows > keys.length ? ", …" : ""}`;
 
 /** The error of the whole; null: every destination is up to date. */
-const failureOf = (reports: readonly DeliveryReport[]): DuckmirrorError | null => {
-  const failed = reports.filter(({ error }) => error !== null);
-  const [only] = failed;
-  if (only === undefined) return null;
-  if (reports.length === 1) return only.error;
-  return new DuckmirrorError("DESTINATIONS_FAILED", { names: failed.map(({ name }) => name).join(", ") });
-};
+const failureOf = (reports: readonly DeliveryReport[]) => failureOfAll(reports, "DESTINATIONS_FAILED");
 
 export const command = defineCommand({
   configure: (cli) => cli.argument("[name...]", "destinations (default: all)"),

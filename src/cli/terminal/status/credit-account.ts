@@ -80,7 +80,7 @@ export const deliveryJson = (figures: readonly DeliveryFigures[]) =>
 type Forecasts = MirrorStatus["forecasts"];
 
 const errorsOf = (forecasts: Forecasts): readonly number[] =>
-  forecasts.flatMap(({ errorPercent }) => errorPercent ?? []);
+  forecasts.flatMap(({ error_percent: percent }) => percent ?? []);
 
 /** Median of the errors without their signs, in percent; null: no forecast compares with what its sync spent. */
 export const medianError = (forecasts: Forecasts): number | null => {
@@ -120,14 +120,7 @@ export const creditJson = ({ credits, undecided, pending }: CreditStatus) =>
     spent_by_others: credits.spentByOthers,
     /** Calls of other commands that enter the ledger with the next sync. */
     pending_here: pending,
-    undecided: undecided.map((request) => ({
-      request_id: request.requestId,
-      run_id: request.runId,
-      endpoint: request.endpoint,
-      url: request.url,
-      started_at: isoTimeOrNull(request.startedAt),
-      error: request.error,
-    })),
+    undecided: undecided.map((request) => ({ ...request, started_at: isoTimeOrNull(request.started_at) })),
   };
 
 const differenceText = ({ spentByOthers, uncounted }: NonNullable<CreditStatus["credits"]>): string => {
@@ -154,7 +147,7 @@ export const creditLines = (status: CreditStatus, ago: (ms: number | null) => st
   const { undecided, pending } = status;
   const named = undecided
     .slice(0, MOST_NAMED)
-    .map(({ url, startedAt, error }) => `undecided: ${url} (${ago(startedAt)}): ${error ?? "no answer"}`);
+    .map(({ url, started_at, error }) => `undecided: ${url} (${ago(started_at)}): ${error ?? "no answer"}`);
   const more = undecided.length - named.length;
   return [
     creditLine(status, ago),

@@ -1,7 +1,7 @@
 // A whole result as a file: the server writes it and the browser keeps it, however many rows it has.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { bytes, counted } from "../format.ts";
-import { chosenProfile, Refused, sendForFile } from "../wire.ts";
+import { profileMember, Refused, sendForFile } from "../wire.ts";
 
 const FORMATS = [
   ["csv", "CSV"],
@@ -29,8 +29,7 @@ export const Downloads = ({ sql, name }: { sql: string; name: string }) => {
     setBusy(true);
     setState("Preparing the file …");
     try {
-      const profile = chosenProfile();
-      const body = { sql, format, ...(profile === "" ? {} : { profile }) };
+      const body = { sql, format, ...profileMember() };
       const { file, rows } = await sendForFile("/api/download", body, leaving.current.signal);
       saveFile(`${name}.${format}`, file);
       setState(`${counted(rows, "row")}, ${bytes(file.size)}.`);

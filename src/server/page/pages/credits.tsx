@@ -1,17 +1,18 @@
 // Credits: what is left and where it leads, what the next sync costs and why, what other content would cost, where they went.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { count, counted } from "../format.ts";
-import { CreditStory } from "../parts/credit-story.tsx";
+import { CreditStory, latestReading } from "../parts/credit-story.tsx";
 import { Card, Problem, Table } from "../parts/parts.tsx";
 import { type Line, Plot } from "../parts/plot.tsx";
 import { useAsk, useShared } from "../state.ts";
 import type { Overview, PlanAnswer } from "../wire.ts";
 
-const Course = ({ figures: { credits, now } }: { figures: Overview }) => {
-  const last = credits.burn.find((day) => day.captured_at !== null);
+const Course = ({ figures }: { figures: Overview }) => {
+  const { credits, now } = figures;
+  const last = latestReading(figures);
   const points = credits.readings;
   const end = points.at(-1);
-  if (last === undefined || end === undefined) return null;
+  if (last === null || end === undefined) return null;
   const x = [...points.map(({ captured_at }) => captured_at / 1000), Math.max(last.resets_at ?? now, now) / 1000];
   const ahead: (number | null)[] = points.map(() => null);
   ahead[points.length - 1] = end.remaining;

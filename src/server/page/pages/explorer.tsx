@@ -9,7 +9,7 @@ import { parametersOf, withParameters } from "../explorer/parameters.ts";
 import { cellText, count, counted } from "../format.ts";
 import { type Line, Plot, type PlotShape } from "../parts/plot.tsx";
 import { useAsk, useShared } from "../state.ts";
-import { chosenProfile, type QueryResult, type Refused, refusalOf, type Schema, send } from "../wire.ts";
+import { profileMember, type QueryResult, type Refused, refusalOf, type Schema, send } from "../wire.ts";
 
 const SCHEMAS: readonly (readonly [schema: string, title: string])[] = [
   ["main", "Tables of the mirror"],
@@ -173,8 +173,7 @@ const useRun = () => {
     setState({ kind: "running" });
     remember(sql);
     try {
-      const profile = chosenProfile();
-      const body = { sql, limit: MOST_ROWS, ...(profile === "" ? {} : { profile }) };
+      const body = { sql, limit: MOST_ROWS, ...profileMember() };
       const result = await send<QueryResult>("POST", "/api/query", body, mine.signal);
       if (current.current === mine) setState({ kind: "done", result, sql });
     } catch (error) {

@@ -3,7 +3,7 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { count, counted, span } from "../format.ts";
 import { Attention } from "../parts/attention.tsx";
-import { CreditStory } from "../parts/credit-story.tsx";
+import { CreditStory, latestReading } from "../parts/credit-story.tsx";
 import { Card, Inside, modeText, Problem, RunBadge, rowTotal, Said, Time } from "../parts/parts.tsx";
 import { RunsUnderWay } from "../parts/runs-under-way.tsx";
 import { OtherSync, useOtherSync } from "../parts/sync-progress.tsx";
@@ -30,9 +30,10 @@ const Verdict = ({ figures }: { figures: Figures }) => {
 };
 
 /** Whether the credits are gone: a sync now would only say so. */
-const creditBlock = ({ credits, now }: Figures): string | null => {
-  const last = credits.burn.find((day) => day.captured_at !== null);
-  const isOut = last !== undefined && (last.remaining ?? 1) <= 0 && (last.resets_at ?? now + 1) > now;
+const creditBlock = (figures: Figures): string | null => {
+  const { now } = figures;
+  const last = latestReading(figures);
+  const isOut = last !== null && (last.remaining ?? 1) <= 0 && (last.resets_at ?? now + 1) > now;
   return isOut ? "There are no credits to sync with before the reset." : null;
 };
 

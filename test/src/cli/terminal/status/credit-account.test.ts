@@ -92,9 +92,9 @@ test("only a failing state is red, whatever a destination is called", () => {
 // How well the last syncs were foreseen, in `status`.
 
 const forecasts = (...errors: (number | null)[]): Parameters<typeof forecastLines>[0] =>
-  errors.map((errorPercent, nth) => ({
-    ...{ runId: `r${nth}`, startedAt: nth, credits: 10, spent: 10, atLeast: false },
-    errorPercent,
+  errors.map((error_percent, nth) => ({
+    ...{ run_id: `r${nth}`, started_at: nth, credits: 10, spent: 10, at_least: false },
+    error_percent,
   }));
 
 test("the median has no sign, and leaves out syncs that compare with nothing", () => {
@@ -124,11 +124,11 @@ const figures: NonNullable<CreditStatus["credits"]> = {
   uncounted: 0,
 };
 const undecided = (nth: number, error: string | null = null): CreditStatus["undecided"][number] => ({
-  requestId: `r-${nth}`,
-  runId: "r",
+  request_id: `r-${nth}`,
+  run_id: "r",
   endpoint: "accounts",
   url: `/v1/accounts?page=${nth}`,
-  startedAt: nth,
+  started_at: nth,
   error,
 });
 const lines = (credits: Partial<typeof figures>, more: Partial<CreditStatus> = {}) =>

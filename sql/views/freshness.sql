@@ -54,6 +54,15 @@ companies AS (
   WHERE company_id <> ''
   GROUP BY company_id
 ),
+-- Lists and records whose last answers could not be used, or that were refused: they are asked for again at growing intervals.
+unusable AS (
+  SELECT stream, scope
+  FROM (
+    SELECT unnest(json_transform(value, '[{"stream": "VARCHAR", "scope": "VARCHAR"}]'), recursive := true)
+    FROM sync.capabilities
+    WHERE name = 'unusable'
+  )
+),
 -- One row per followed part of a stream; known_at: when it became known, NULL for parts that always exist.
 live AS (
   SELECT stream, part AS scope, CAST(NULL AS TIMESTAMPTZ) AS known_at, false AS embedded
@@ -118,10 +127,12 @@ parts AS (
     state.error,
     state.unconfirmed,
     state.unconfirmed_because,
-    state.cursor
+    state.cursor,
+    unusable.stream IS NOT NULL AS is_unusable
   FROM live
   LEFT JOIN states AS state ON state.stream = live.stream AND state.scope = live.scope
   LEFT JOIN accounts_state AS parent ON live.embedded
+  LEFT JOIN unusable ON unusable.stream = live.stream AND unusable.scope = live.scope
   WHERE live.stream IN (FROM started)
 ),
 judged AS (
@@ -136,6 +147,7 @@ judged AS (
     CASE
       WHEN status = 'walking' AND error IS NULL THEN 'not read to its end'
       WHEN error IS NOT NULL OR status = 'failed' THEN 'the last read failed: ' || coalesce(error, 'unknown')
+      WHEN is_unusable THEN 'the service refuses it, or its answer cannot be used'
       WHEN checked_at IS NULL THEN 'never read'
       -- A read of changes meets no deleted row; only the service's count could tell of one.
       WHEN unconfirmed_because IS NULL AND total_count IS NULL AND checked_at > walked_at AND stream IN ('accounts', 'contacts', 'signals')
@@ -147,6 +159,8 @@ judged AS (
       WHEN status = 'walking' THEN greatest(0, coalesce(
         try_cast(cursor AS JSON) ->> '$.progress.coverage.total', '0')::BIGINT - coalesce(
         try_cast(cursor AS JSON) ->> '$.progress.coverage.end', '0')::BIGINT)
+      -- A profile or an insight is one row.
+      WHEN is_unusable AND stream IN ('companies', 'account_insights') THEN 1
       ELSE coalesce(unconfirmed, 0)
     END AS open_rows
   FROM parts
@@ -186,11 +200,7 @@ unresolved AS (
 -- Signals that the list returns and whose detail the service refuses, lacks or returns unusable: it is asked for again.
 contentless AS (
   SELECT count(*) AS signals
-  FROM (
-    SELECT unnest(json_transform(value, '[{"stream": "VARCHAR", "scope": "VARCHAR"}]'), recursive := true)
-    FROM sync.capabilities
-    WHERE name = 'unusable'
-  )
+  FROM unusable
   WHERE stream = 'signals' AND scope IN (SELECT 'detail:' || id FROM main.signals)
 ),
 -- Owners whom the last whole walk embedded in no account, or whose absence a guard did not believe.

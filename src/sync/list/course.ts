@@ -16,7 +16,7 @@ import {
   type ReadingList,
   type RefusedRow,
   startProgress,
-  uncountable,
+  unreadIn,
 } from "./state.ts";
 import { startWatermark } from "./ways/changes.ts";
 import { startFilter } from "./ways/filter.ts";
@@ -93,7 +93,7 @@ const stillRows = ({ reading: { progress }, rows }: Active): number | null => {
 
 /** After a walk: reads the changes since its start, and the present count of the list. */
 export const closeByChanges = (list: Active, { perPage: size }: ListShape): Closing => ({
-  ...{ ...paged(list), kind: "closing", uncountable: uncountable(list), still: stillRows(list) },
+  ...{ ...paged(list), kind: "closing", unread: unreadIn(list), still: stillRows(list) },
   reading: {
     ...list.reading,
     progress: startWatermark({ size, since: list.startedAt - overlapMs(list.stream) }),

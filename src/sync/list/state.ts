@@ -214,8 +214,8 @@ export interface Detour extends Paged {
 /** A walk that does not add up has ended; the changes since its start are read. */
 export interface Closing extends Paged {
   readonly kind: "closing";
-  /** Records that the service counts and the mirror cannot hold. */
-  readonly uncountable: number;
+  /** Records that the walk met and could not read. */
+  readonly unread: number;
   /**
    * Mirrored rows when the walk ended, if its pages are only believed while no row comes: they came side by side and share none, so
    * a row that came and one that went may have hidden a third. null: the pages prove themselves.
@@ -336,12 +336,15 @@ export const openList = (opening: Opening): Single | ReadingList => {
   };
 };
 
-/** Number of records that the service counts and the mirror cannot hold. */
-export const uncountable = (list: Live): number => {
-  if (list.kind === "closing") return list.uncountable;
+/** Number of records that the reading met and that became no row. */
+export const unreadIn = (list: Live): number => {
+  if (list.kind === "closing") return list.unread;
   const reading = readingOf(list);
-  return reading === null ? 0 : reading.rejected + reading.misfits + reading.forgotten.size;
+  return reading === null ? 0 : reading.rejected + reading.misfits;
 };
+
+/** Number of records that the service counts and the mirror cannot hold. */
+export const uncountable = (list: Live): number => unreadIn(list) + (readingOf(list)?.forgotten.size ?? 0);
 
 /**
  * Rows that the list has in the mirror if `total` is its count. A record that could not be read may be a mirrored row in another version,
@@ -349,9 +352,7 @@ export const uncountable = (list: Live): number => {
  */
 export const rowsCounted = (list: Live, total: number): number => {
   const least = total - uncountable(list);
-  const reading = readingOf(list);
-  const unread = reading === null ? 0 : reading.rejected + reading.misfits;
-  return Math.max(least, Math.min(list.rows, least + unread));
+  return Math.max(least, Math.min(list.rows, least + unreadIn(list)));
 };
 
 /** True for a reading that concludes nothing about its list (`sync --since`), so it stores no state either. */
@@ -390,7 +391,7 @@ const expectedGap = (list: Active): number => {
   const { progress } = list.reading;
   const total = progress.kind === "watermark" ? progress.coverage.total : null;
   if (list.kind === "detour" && total !== null) return total - list.rows;
-  if (list.kind === "closing") return total === null ? list.uncountable : total - rowsCounted(list, total);
+  if (list.kind === "closing") return total === null ? uncountable(list) : total - rowsCounted(list, total);
   return acceptedGap(list.before) ?? 0;
 };
 

@@ -1,5 +1,6 @@
 // Rows of `sync.stream_state`: before a list is read, while it is, and after it. Pure.
 import type { StreamName } from "../../catalog/streams.ts";
+import { counted } from "../../core/text/units.ts";
 import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import type { Verdict } from "./events.ts";
 import {
@@ -12,6 +13,7 @@ import {
   progressOf,
   type Reading,
   readingOf,
+  unreadIn,
 } from "./state.ts";
 import { type Cursor, coverageOf } from "./ways/progress.ts";
 
@@ -92,10 +94,27 @@ const isBack = (list: Live): boolean =>
   list.before.rowsAtWalk !== null &&
   totalOf(list) === list.rows;
 
-/** Result to store: a read of changes keeps the result of the last complete walk; a log has none. */
+/** Records that the service returned and that became no row: the mirror lacks them, or holds an earlier version; null: none. */
+export const rejected = (rows: number): Unconfirmed | null =>
+  rows === 0
+    ? null
+    : {
+        rows,
+        because: `the service returned ${counted(rows, "record")} that became no row; sync.rejects has the reason`,
+      };
+
+/**
+ * Result to store: a read of changes keeps the result of the last complete walk, or one that shows more rejected records; a log
+ * has none.
+ */
 const verdictAfter = (list: Live, { whole, addsUp, unconfirmed = null }: Verdict): Unconfirmed | null => {
-  if (addsUp || isBack(list)) return null;
-  return whole && progressOf(list)?.kind !== "log" ? unconfirmed : (list.before?.unconfirmed ?? null);
+  const known = list.before?.unconfirmed ?? null;
+  if (progressOf(list)?.kind === "log") return addsUp ? null : known;
+  const lost = rejected(unreadIn(list));
+  const isBackNow = isBack(list);
+  if (!addsUp && !whole && !isBackNow) return (lost?.rows ?? 0) > (known?.rows ?? 0) ? lost : known;
+  if (addsUp || isBackNow || unconfirmed === null) return lost;
+  return lost === null ? unconfirmed : { ...unconfirmed, because: `${unconfirmed.because}; ${lost.because}` };
 };
 
 type EarlyEnd = "none" | "new" | "confirmed";

@@ -36,6 +36,17 @@ export const misfitOf = ({ extra, cut }: NormalRow): string | null => {
   return `no column holds ${names.slice(0, MOST_NAMED).join(", ")}${more}`;
 };
 
+/** Why records of a load become no rows of a table that is as strict as this, in their order. */
+export const lossesOf = (load: TableLoad, strictness: Strictness): readonly string[] => {
+  const normalize = createNormalizer(load.table, load);
+  return load.records.flatMap((record) => {
+    if (forgottenHash(record) !== null) return [];
+    const row = normalize(record);
+    const loss = row.kind === "reject" ? row.reason : strictness === "evolve" ? null : misfitOf(row);
+    return loss === null ? [] : [loss];
+  });
+};
+
 /** The first record of a response that does not fit a frozen table; null when all fit. */
 export const frozenMisfit = (
   loads: readonly TableLoad[],
@@ -43,13 +54,8 @@ export const frozenMisfit = (
 ): { readonly table: TableName; readonly detail: string } | null => {
   for (const load of loads) {
     if (strictness(load.table) !== "freeze") continue;
-    const normalize = createNormalizer(load.table, load);
-    for (const record of load.records) {
-      if (forgottenHash(record) !== null) continue;
-      const row = normalize(record);
-      const detail = row.kind === "reject" ? row.reason : misfitOf(row);
-      if (detail !== null) return { table: load.table, detail };
-    }
+    const [detail] = lossesOf(load, "freeze");
+    if (detail !== undefined) return { table: load.table, detail };
   }
   return null;
 };

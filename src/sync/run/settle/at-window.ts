@@ -1,7 +1,7 @@
 // Lists that end at a search window: what their walks showed is remembered, and a reading of changes ends labelled, instead of
 // with another walk that ends there. docs/decisions/end-of-a-list.md.
 import { counted } from "../../../core/text/units.ts";
-import { type Live, liveOf, progressOf, uncountable } from "../../list/state.ts";
+import { type Live, liveOf, progressOf, uncountable, unreadIn } from "../../list/state.ts";
 import { endsAtWindow, endsThereAgain, type WalkEnd, windowAfter } from "../../list/window.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import type { OpenList } from "../state/open-list.ts";
@@ -58,7 +58,7 @@ export const endedAtWindow = async (
   const end = isSteady
     ? `the service returns the list up to row ${window.rows} only`
     : `the service's count varies, and ${window.walks} walks ended at row ${window.rows}`;
-  const open = unconfirmedIn({ rows: live.rows, unmet: 0, counted: total - uncountable(live) });
+  const open = unconfirmedIn({ rows: live.rows, unmet: 0, counted: total - uncountable(live), unread: unreadIn(live) });
   const unconfirmed = { rows: open?.rows ?? 0, because: open === null ? end : `${open.because}; ${end}` };
   run.ends.noteUnconfirmed(list, unconfirmed);
   // The next look agrees unless something changes.

@@ -7,7 +7,7 @@
 //                        └─ unmet rows left, or the 404s are not to be trusted ─▶ unconfirmed
 import type { Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
 import { isBelieved, mayHaveChanged } from "../../list/decide.ts";
-import { isActive, type Live, liveOf, readingOf } from "../../list/state.ts";
+import { isActive, type Live, liveOf, readingOf, unreadIn } from "../../list/state.ts";
 import { totalOf } from "../../list/stored-state.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import type { OpenList } from "../state/open-list.ts";
@@ -24,7 +24,7 @@ const isFirst = ({ state }: OpenList): boolean => readingOf(state)?.firstMirror 
 const openIn = async (run: Run, list: OpenList): Promise<Unconfirmed | null> => {
   const unmet = isFirst(list) ? 0 : (await missingOf(run, list)).missing;
   const live = liveOf(list.state);
-  const open = unconfirmedIn({ rows: live.rows, unmet, counted: countedBy(live) });
+  const open = unconfirmedIn({ rows: live.rows, unmet, counted: countedBy(live), unread: unreadIn(live) });
   if (open === null && !isBelieved(live)) return { rows: 0, because: "rows came and went while the list was read" };
   if (open !== null || isProven(live)) return open;
   const because =

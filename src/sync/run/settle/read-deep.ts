@@ -87,7 +87,7 @@ const searchFor = async (
 /** Every row was read. Rows that are gone are found by the next sync; `total` may have changed meanwhile. */
 const endRead = async (run: Run<"ends" | "forms">, list: OpenList, total: number): Promise<void> => {
   const rows = rowsOf(list);
-  const unconfirmed = unconfirmedIn({ rows, unmet: 0, counted: total });
+  const unconfirmed = unconfirmedIn({ rows, unmet: 0, counted: total, unread: 0 });
   const addsUp = unconfirmed === null;
   // Another reading of the parts would leave the same difference.
   await rememberWindow(run, list, addsUp ? "settled" : "cutOff");

@@ -18,14 +18,16 @@ export interface WalkedList {
   readonly unmet: number;
   /** Rows that the service counts, minus records that the mirror cannot hold; null: it does not count. */
   readonly counted: number | null;
+  /** Records that became no row: they may be those that it did not return. */
+  readonly unread: number;
 }
 
 /** The unconfirmed rows of a list; null: none. */
-export const unconfirmedIn = ({ rows, unmet, counted }: WalkedList): Unconfirmed | null => {
+export const unconfirmedIn = ({ rows, unmet, counted, unread }: WalkedList): Unconfirmed | null => {
   const beyond = counted === null ? 0 : Math.max(0, rows - counted);
   const lacking = counted === null ? 0 : Math.max(0, counted - rows);
-  const count = Math.max(unmet, beyond) + lacking;
-  if (count === 0) return null;
+  if (Math.max(unmet, beyond, lacking) === 0) return null;
+  const count = Math.max(unmet, beyond, unread) + lacking;
   const figures =
     counted === null || counted === rows ? "" : `, the service counts ${formatCount(Math.max(0, counted))}`;
   const missed = unmet === 0 ? "" : `; the last walk did not meet ${formatCount(unmet)} of them`;

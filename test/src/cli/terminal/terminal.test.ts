@@ -201,7 +201,7 @@ test("a mirror that could not take every record is not simply called complete", 
   const text = await textAfter((signals) => {
     for (const signal of signals.slice(0, 3)) signal.id = `not-a-number-${signal.id}`;
   });
-  expect(text).toContain("The mirror is complete but for 3 records in sync.rejects.");
+  expect(text).toContain("The mirror is not proven to be complete: unconfirmed, 3 rows.");
   expect(text).toContain("signals: some records became no row; table sync.rejects holds them with the reason");
 });
 

@@ -28,6 +28,7 @@ import {
   type ScopeMode,
   startProgress,
   stepOf as stepOfList,
+  uncountable,
 } from "../../../../src/sync/list/state.ts";
 import { finishedState, totalOf, unreadState, walkingState } from "../../../../src/sync/list/stored-state.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
@@ -185,7 +186,8 @@ test("a reading of changes goes on by filter from the same time, or reads its he
 test("after a walk that did not add up, its changes are read, and what the mirror cannot hold is remembered", () => {
   const counted = { rejected: 1, misfits: 2, forgotten: new Set(["x"]) };
   const closing = closeByChanges(knowing(afterPage("accounts", "walk"), counted), shape());
-  expect(closing).toMatchObject({ kind: "closing", uncountable: 4 });
+  expect(closing).toMatchObject({ kind: "closing", unread: 3 });
+  expect(uncountable(closing)).toBe(4);
   expect(closing.reading.progress).toMatchObject({ kind: "watermark", since: T0 - HOUR });
 });
 

@@ -46,7 +46,7 @@ describe("rows that a walk did not return", () => {
 });
 
 describe("rows that a walk leaves unconfirmed", () => {
-  test.each<[number, number, number | null, number | null, string]>([
+  test.each<[number, number, number | null, number | null, string, number?]>([
     [10, 0, 10, null, ""],
     [10, 0, null, null, ""],
     [10, 2, null, 2, "the mirror holds 10 rows; the last walk did not meet 2 of them"],
@@ -58,9 +58,15 @@ describe("rows that a walk leaves unconfirmed", () => {
     [10, 3, 9, 3, "the mirror holds 10 rows, the service counts 9; the last walk did not meet 3 of them"],
     // Some are gone, and others are missing.
     [10, 1, 12, 3, "the mirror holds 10 rows, the service counts 12; the last walk did not meet 1 of them"],
-  ])("of %i, of which %i were not met, where %s are counted: %s, %s", (rows, unmet, counted, open, because) => {
-    expect(unconfirmedIn({ rows, unmet, counted })).toEqual(open === null ? null : { rows: open, because });
-  });
+    // Records that became no row may be those that were not met, and are none that are missing.
+    [10, 1, 12, 5, "the mirror holds 10 rows, the service counts 12; the last walk did not meet 1 of them", 3],
+    [10, 0, 10, null, "", 3],
+  ])(
+    "of %i, of which %i were not met, where %s are counted: %s, %s",
+    (rows, unmet, counted, open, because, unread = 0) => {
+      expect(unconfirmedIn({ rows, unmet, counted, unread })).toEqual(open === null ? null : { rows: open, because });
+    },
+  );
 });
 
 test("a stream whose lists are proven is not complete if the run failed in it", () => {

@@ -147,7 +147,7 @@ judged AS (
     CASE
       WHEN status = 'walking' AND error IS NULL THEN 'not read to its end'
       WHEN error IS NOT NULL OR status = 'failed' THEN 'the last read failed: ' || coalesce(error, 'unknown')
-      WHEN is_unusable THEN 'the service refuses it, or its answer cannot be used'
+      WHEN checked_at IS NULL AND is_unusable THEN 'never read: the service refuses it, or its answer cannot be used'
       WHEN checked_at IS NULL THEN 'never read'
       -- A read of changes meets no deleted row; only the service's count could tell of one.
       WHEN unconfirmed_because IS NULL AND total_count IS NULL AND checked_at > walked_at AND stream IN ('accounts', 'contacts', 'signals')
@@ -160,7 +160,7 @@ judged AS (
         try_cast(cursor AS JSON) ->> '$.progress.coverage.total', '0')::BIGINT - coalesce(
         try_cast(cursor AS JSON) ->> '$.progress.coverage.end', '0')::BIGINT)
       -- A profile or an insight is one row.
-      WHEN is_unusable AND stream IN ('companies', 'account_insights') THEN 1
+      WHEN checked_at IS NULL AND is_unusable AND stream IN ('companies', 'account_insights') THEN 1
       ELSE coalesce(unconfirmed, 0)
     END AS open_rows
   FROM parts

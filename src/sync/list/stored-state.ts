@@ -120,15 +120,15 @@ const verdictAfter = (list: Live, { whole, addsUp, unconfirmed = null }: Verdict
 type EarlyEnd = "none" | "new" | "confirmed";
 
 /**
- * Whether a walk of the whole list ended before the service's count. `confirmed`: as far before it as the last walk
- * did, so the service counts records that it does not return. After one walk, these may be rows that it is only about
- * to return.
+ * Whether a walk of the whole list, which did not move, ended without proof, or before the service's count. `confirmed`: as far
+ * from its count as the last walk did, so another one would end there again. After one walk, rows may be missing that the service
+ * is only about to return.
  */
 const earlyEnd = (list: Live, { whole }: Verdict): EarlyEnd => {
   const { before, rows } = list;
   const progress = progressOf(list);
   const coverage = progress?.kind === "walk" || progress?.kind === "known" ? progress.coverage : null;
-  if (!whole || coverage === null || !coverage.endsEarly || coverage.total === null) return "none";
+  if (!whole || coverage === null || (coverage.moved && !coverage.endsEarly) || coverage.total === null) return "none";
   return before?.unconfirmed != null && coverage.total - rows === acceptedGap(before) ? "confirmed" : "new";
 };
 

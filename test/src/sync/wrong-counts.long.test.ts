@@ -2,7 +2,7 @@
 // search engines, or at another number (docs/decisions/end-of-a-list.md); pages of some sizes only, such as 10, 20, 50 and 100, of which no
 // two share a row. Shows P20 and P23.
 import { expect, test } from "vitest";
-import { aJob, anOrganization, aSignal } from "../../support/fake-data.ts";
+import { aJob, aNewsArticle, anOrganization, aSignal } from "../../support/fake-data.ts";
 import {
   counting,
   createFakeService,
@@ -171,6 +171,40 @@ test("a list whose last pages come again is walked twice, labelled, and not paid
   }
   expect(paid.slice(2)).toEqual([1, 1, 1]);
 });
+
+test.each([
+  ["come again", "4"],
+  ["are the first ones", "1"],
+])(
+  "a company's list whose last pages %s is walked twice, labelled, and looked at for one request when it is due",
+  async (_, again) => {
+    const data = anOrganization(1);
+    const news = Array.from({ length: 200 }, (_, n) => aNewsArticle(`n${n}`));
+    data.lists.c_1 = { ...data.lists.c_1, "news-articles": news };
+    const service = createFakeService(data, { maxPerPage: 25, overPage: "honest" });
+    const clamped: FakeService = {
+      ...service,
+      answer: (path, query) =>
+        service.answer(
+          path,
+          path.endsWith("news-articles") && Number(query.page) > 4 ? { ...query, page: again } : query,
+        ),
+    };
+    const { sync, clock } = await startMemoryRig(
+      clamped,
+      { DUCKMIRROR_STREAMS: "accounts,news_articles" },
+      simulatedClock(),
+    );
+    const asked: number[] = [];
+    for (const hours of [1, 1, 1, 8 * 24, 8 * 24, 1]) {
+      const { sent, of } = await sync();
+      expect(of("news_articles")).toMatchObject({ complete: false, unconfirmed: 100 });
+      asked.push(sent.filter(({ path }) => path.endsWith("news-articles")).length);
+      await clock.sleep(hours * 3_600_000);
+    }
+    expect(asked.slice(2)).toEqual([0, 0, 1, 1]);
+  },
+);
 
 test("rows behind a count that is cut off at any number are read where a page shows it, at one credit a page", async () => {
   const { sync, ids } = await ofSignals(capped(createFakeService(signals(430), { maxPerPage: 100 }), 250));

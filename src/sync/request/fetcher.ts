@@ -11,7 +11,13 @@ import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 import { urlOf } from "./calls.ts";
 
 import { createOutage, type FailureSign, type Outage } from "./outage.ts";
-import { createAddressCheck, createForbiddenRoutes, createRefusals, createScopeFailures } from "./refusals.ts";
+import {
+  createAddressCheck,
+  createForbiddenRoutes,
+  createLoneRefusals,
+  createRefusals,
+  createScopeFailures,
+} from "./refusals.ts";
 import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
 import type { Sender } from "./turn.ts";
 import { type FetchOrder, requestRow, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
@@ -92,6 +98,8 @@ export interface Fetcher {
 }
 
 type Answered = Extract<Turn, { kind: "outcome" }>;
+/** Whose limit a refusal for the rate shows (refusals.ts). */
+type RateLimitOf = ReturnType<ReturnType<typeof createLoneRefusals>["note"]>;
 
 /** What a failure says about the service; null: that it is there. */
 const outageSign = (code: ErrorCode, outcome: ApiOutcome): FailureSign | null => {
@@ -168,8 +176,8 @@ const resultOf = (
 const inform = (
   { outcome, order }: Answered,
   verdict: Verdict,
-  { sender, clock, stop, emit }: FetcherDeps,
-  refusals: ReturnType<typeof createRefusals>,
+  { deps: { sender, clock, stop, emit }, refusals }: Watch,
+  limit: RateLimitOf,
 ): void => {
   const { sentAt, durationMs } = outcome;
   const end = verdict.kind === "wait" ? ("refused" as const) : ("lost" as const);
@@ -188,7 +196,7 @@ const inform = (
   }
   if (verdict.kind !== "wait") return;
   const cause = refusalCause(outcome, clock.now());
-  sender.backOff({ untilMs: verdict.untilMs, cause, namedAt: openAgainAt(outcome) });
+  if (limit === "key") sender.backOff({ untilMs: verdict.untilMs, cause, namedAt: openAgainAt(outcome) });
   emit({ kind: "waiting", why: verdict.why, until: verdict.untilMs, stream });
 };
 
@@ -215,10 +223,11 @@ const noteWaste = (outage: Outage, { outcome, order: { stream } }: Answered): vo
 
 /**
  * Wait of the refused request itself before its next attempt, ms. The limiter makes all requests wait for a rate; after a
- * refusal for the number in flight the others go on, and the refused ones come back one by one.
+ * refusal for the number in flight the others go on, and the refused ones come back one by one. So do they if the limit is not the key's.
  */
-const waitOf = ({ outcome }: Answered, verdict: Verdict, { random }: FetcherDeps, now: number): number => {
+const waitOf = ({ outcome }: Answered, verdict: Verdict, limit: RateLimitOf, now: number, random: () => number) => {
   if (verdict.kind === "retry") return verdict.waitMs;
+  if (verdict.kind === "wait" && limit === "own") return Math.max(0, verdict.untilMs - now);
   if (verdict.kind !== "wait" || refusalCause(outcome, now) === "rate") return 0;
   return Math.max(0, Math.round((verdict.untilMs - now) * random()));
 };
@@ -228,6 +237,7 @@ const createWatch = (deps: FetcherDeps, nextRequestId: () => string) => ({
   deps,
   outage: createOutage(),
   refusals: createRefusals(),
+  lone: createLoneRefusals(),
   routes: createForbiddenRoutes(),
   scopes: createScopeFailures(),
   address: createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId),
@@ -258,10 +268,11 @@ const factsOf = ({ deps, outage, scopes, address }: Watch, turn: Answered, attem
 
 /** Notes an answer that is used. */
 const noteUse = (
-  { deps, outage, refusals, routes, address, calm }: Watch,
+  { deps, outage, refusals, lone, routes, address, calm }: Watch,
   { outcome, order: { stream } }: Answered,
 ) => {
   const { sentAt, durationMs } = outcome;
+  lone.noteUse(outcome.call.path);
   const now = deps.clock.now();
   deps.sender.observe(rateToObserve(outcome, USED, now), { sentAt, answeredAt: sentAt + durationMs });
   if (calm.has(stream)) return;
@@ -287,15 +298,18 @@ const judge = async (
   attempt: { readonly requestId: string; readonly number: number },
   requests: RequestRecord[],
 ): Promise<FetchResult | number> => {
-  const { deps, outage, refusals, routes, scopes, address } = watch;
+  const { deps, outage, lone, routes, scopes, address } = watch;
   const { requestId, number } = attempt;
   const { stream, scope } = turn.order;
   const receivedAt = deps.clock.now();
   watch.calm.clear();
   noteWaste(outage, turn);
   routes.note(turn.outcome, isStreamName(stream) && streamSpec(stream).tier === "public");
-  let verdict = verdictOf(turn.outcome, factsOf(watch, turn, number, receivedAt));
-  inform(turn, verdict, deps, refusals);
+  const facts = factsOf(watch, turn, number, receivedAt);
+  let verdict = verdictOf(turn.outcome, facts);
+  const limit = verdict.kind === "wait" ? lone.note(turn.outcome.call.path, receivedAt) : "key";
+  if (limit === "over") verdict = verdictOf(turn.outcome, { ...facts, attempt: Number.POSITIVE_INFINITY });
+  inform(turn, verdict, watch, limit);
   if (["retry", "fail"].includes(verdict.kind) && isOwn(turn.outcome)) scopes.failed(scope);
   const checked = verdict.kind === "absent" ? await address.check(turn) : null;
   if (checked?.kind === "checked") {
@@ -307,7 +321,7 @@ const judge = async (
   // The question is another attempt: a result of the first one alone has no rows.
   if (checked?.kind === "unanswered") return withoutAnswer(checked.turn, number + 1, deps);
   const own = resultOf(turn, verdict, requestId, receivedAt);
-  if (own === null) return waitOf(turn, verdict, deps, receivedAt);
+  if (own === null) return waitOf(turn, verdict, limit, receivedAt, deps.random);
   // A company that fails whatever it is asked for would fail with smaller pages, too.
   const isTried = own.kind === "failed" && scopes.attempts(scope) !== null;
   const result = isTried ? { ...own, size: null } : own;

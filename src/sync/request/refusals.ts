@@ -109,6 +109,35 @@ export const createRefusals = () => {
   };
 };
 
+/** Refusals of one path for its rate, and the time that they last, after which no limit of a minute explains them. */
+const MOST_ALONE = 3;
+const MOST_ALONE_MS = 120_000;
+
+/**
+ * Refusals of one path alone. A 429 is the limit of the key (API.md, "Limits"), unless one path gets it again and again while others
+ * are answered between, and no other is refused.
+ */
+export const createLoneRefusals = () => {
+  let refused: string | null = null;
+  let since = 0;
+  let times = 0;
+  let answered = false;
+  return {
+    noteUse: (path: string): void => {
+      if (path === refused) refused = null;
+      answered = true;
+    },
+    /** Takes a refusal. Whose limit it is: the key's, or the path's own; `over`: it lasts too long for a limit. */
+    note: (path: string, now: number): "key" | "own" | "over" => {
+      if (path !== refused) [refused, since, times] = [path, now, 0];
+      if (times === 0 || answered) times += 1;
+      answered = false;
+      if (times < MOST_ALONE) return "key";
+      return now - since < MOST_ALONE_MS ? "own" : "over";
+    },
+  };
+};
+
 /** Routes that are refused with 403, one of them open to every organization, after which the token counts as refused. */
 const MANY_ROUTES = 3;
 const SEVERAL_ROUTES = 2;

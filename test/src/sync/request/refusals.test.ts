@@ -1,7 +1,7 @@
 // A service that refuses every request ends a run after ten minutes; one that refuses for a while does not.
 import { describe, expect, test } from "vitest";
 import type { ApiOutcome, Verdict } from "../../../../src/api/outcome.ts";
-import { createRefusals, verdictAfter } from "../../../../src/sync/request/refusals.ts";
+import { createLoneRefusals, createRefusals, verdictAfter } from "../../../../src/sync/request/refusals.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeAnswer } from "../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../support/memory-rig.ts";
@@ -118,5 +118,35 @@ describe("a sync", () => {
     // One request a second; it was one in half a minute.
     expect(report.requests).toBeGreaterThan(60);
     expect(tookMs).toBeLessThan(4 * MINUTE_MS + 2_000 * report.requests);
+  });
+
+  test("does not slow down for one path that alone is refused for ever: that list fails within minutes, the others are read", async () => {
+    const service = createFakeService(anOrganization(40));
+    const clock = simulatedClock(0);
+    const path = "/v1/companies/c_2/filings";
+    service.answerWhere(path, { ...REFUSED, headers: { "retry-after": "1" } });
+    const { sync } = await startMemoryRig(service, { DUCKMIRROR_RATE_LIMIT: "60" }, clock);
+    const { sent, report, tookMs } = { ...(await sync()), tookMs: clock.now() };
+    expect(report.streams.filter(({ status }) => status === "failed").map(({ stream }) => stream)).toEqual(["filings"]);
+    expect(tookMs).toBeLessThan(MINUTE_MS * (3 + report.requests / 60));
+    const refusals = sent.filter((request) => request.path === path).length;
+    expect(refusals).toBeGreaterThan(3);
+    expect(refusals).toBeLessThan(12);
+  });
+
+  test("is refused by the key's limit if any other path is refused, or none is answered between", () => {
+    const lone = createLoneRefusals();
+    const note = (path: string, second: number) => lone.note(path, second * 1_000);
+    expect([note("a", 0), note("a", 1), note("a", 300)]).toEqual(["key", "key", "key"]);
+    const between = (second: number) => {
+      lone.noteUse("b");
+      return note("a", second);
+    };
+    expect([between(301), between(302), note("a", 303)]).toEqual(["key", "over", "over"]);
+    expect([note("b", 304), between(305), between(306), between(307), between(500)]).toEqual([
+      ...["key", "key", "key", "own", "over"],
+    ]);
+    lone.noteUse("a");
+    expect(between(600)).toBe("key");
   });
 });

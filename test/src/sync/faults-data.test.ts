@@ -216,6 +216,8 @@ test("a broken embedded record, usage and meta cost no account: that record alon
   expect(rejects).toEqual([{ table_name: "companies", reason: "not valid JSON", record: '{,"id":"c_2",' }]);
   // Its profile has no fault.
   expect(sent.map(({ path }) => path)).toContain("/v1/companies/c_2");
+  // The account brings it broken each time; the profile is paid for again only when it is due.
+  expect((await sync()).sent.map(({ path }) => path)).toEqual(["/v1/accounts"]);
   expect(await rows("SELECT count(*)::INT AS n FROM companies")).toEqual([{ n: 12 }]);
 });
 

@@ -47,7 +47,7 @@ const LASTING: Readonly<Record<FaultKind, readonly Lasting[]>> = {
       says: /"502 Bad Gateway"/,
       attempts: 6,
     },
-    { fault: 429, code: "REQUEST_FAILED", says: /status 429/, attempts: 15 },
+    { fault: 429, code: "REQUEST_FAILED", says: /status 429/, attempts: 8 },
     { fault: 409, code: "REQUEST_FAILED", says: /status 409/, attempts: 1 },
   ],
   "expired-token": [{ code: "CREDENTIALS_REFUSED", attempts: 1 }],

@@ -2,7 +2,7 @@
 import { exec, execFile } from "node:child_process";
 import { createSecureContext } from "node:tls";
 import { promisify } from "node:util";
-import { DuckmirrorError, detailOf } from "../errors.ts";
+import { DuckmirrorError, detailOf, hasSystemCode } from "../errors.ts";
 import { readGiven } from "../files/given-files.ts";
 import { Secret } from "../secret.ts";
 import type { Config } from "./config.ts";
@@ -19,6 +19,18 @@ const outputOf = async (command: string | readonly string[]): Promise<string> =>
       ? await promisify(exec)(command, options)
       : await promisify(execFile)(command[0] ?? "", command.slice(1), options);
   return stdout;
+};
+
+/** How a command that gave no token ended. Its text and output may contain secrets, so neither appears. */
+const endingOf = (cause: unknown): string => {
+  if (hasSystemCode(cause, "ERR_CHILD_PROCESS_STDIO_MAXBUFFER"))
+    return `it printed more than ${LARGEST_TOKEN_BYTES} bytes`;
+  if (!(cause instanceof Error && "code" in cause)) return "it did not run";
+  if ("killed" in cause && cause.killed === true)
+    return `it ran for ${COMMAND_TIMEOUT_MS / 1000} seconds without an end, and was stopped`;
+  return cause.code === null && "signal" in cause
+    ? `it was stopped by ${String(cause.signal)}`
+    : `it ended with ${String(cause.code)}`;
 };
 
 const clean = (text: string, where: string): Secret => {
@@ -49,9 +61,7 @@ export const resolveToken = async ({ token: source }: Pick<Config, "token">): Pr
   try {
     printed = await outputOf(source.command);
   } catch (cause) {
-    // The command's text and output may contain secrets, so the message only says how it ended.
-    const ending = cause instanceof Error && "code" in cause ? `it ended with ${String(cause.code)}` : "it did not run";
-    throw new DuckmirrorError("TOKEN_COMMAND_FAILED", { detail: ending });
+    throw new DuckmirrorError("TOKEN_COMMAND_FAILED", { detail: endingOf(cause) });
   }
   return clean(printed, "what token_command printed");
 };

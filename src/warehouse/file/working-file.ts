@@ -1,7 +1,7 @@
 // The working file: paths in the data directory, the writer's lock, and opening.
 import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import { chmod, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Clock } from "../../core/clock.ts";
 import { DEFAULT_MEMORY, type MemoryPlan, machineMemory, memoryPlan } from "../../core/config/memory-plan.ts";
@@ -199,10 +199,14 @@ const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void>
   }
 };
 
-/** DuckDB follows links in place of these. */
+/** DuckDB follows links in place of these. Publishing replaces a link or file in the snapshot's place, but no folder. */
 const refusePlanted = (dataDir: string): void => {
-  const { state, working } = warehousePaths(dataDir);
+  const { state, working, snapshot } = warehousePaths(dataDir);
   assertOwnFolder(join(state, "tmp"));
+  if (existsSync(snapshot) && statSync(snapshot).isDirectory()) {
+    const detail = `${basename(snapshot)} is a folder; move it away`;
+    throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail });
+  }
   for (const file of [working, `${working}.new`]) {
     assertOwnFile(file);
     assertOwnFile(`${file}.wal`);

@@ -137,6 +137,16 @@ test("repeats neither what a file held nor what a failing command printed", asyn
   expect(error).not.toHaveProperty("cause");
 });
 
+test.each([
+  ["kill -TERM $$", "it was stopped by SIGTERM"],
+  ["yes token", "it printed more than 65536 bytes"],
+])("says how the token command %s ended", async (command, ending) => {
+  await expect(resolveToken({ token: { kind: "command", command } })).rejects.toMatchObject({
+    code: "TOKEN_COMMAND_FAILED",
+    message: expect.stringContaining(ending),
+  });
+});
+
 // The server's certificate and key: both or neither, and only if they fit each other.
 
 const tlsFolder = dirForFile();

@@ -2,8 +2,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { systemClock } from "../../../../src/core/clock.ts";
 import { openForParts } from "../../../../src/warehouse/export/write-parts.ts";
 import { writeBackup } from "../../../../src/warehouse/file/baseline/backup.ts";
+import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { readRun } from "../../../../src/warehouse/read/read-run.ts";
 import { readStatus } from "../../../../src/warehouse/read/read-status.ts";
 import { assertReadable } from "../../../../src/warehouse/user-sql/own-snapshot.ts";
@@ -11,14 +13,26 @@ import { tempDir } from "../temp-dir.ts";
 
 const refused = (code: string) => expect.objectContaining({ code });
 
-test("a file without a WAL; nothing, or a folder, is no snapshot", () => {
+test("a file without a WAL; nothing is no snapshot, and a folder is named as one that cannot be read", () => {
   const dir = tempDir();
   const snapshot = join(dir, "warehouse.duckdb");
   expect(() => assertReadable(snapshot)).toThrow(refused("SNAPSHOT_MISSING"));
   writeFileSync(snapshot, "");
   assertReadable(snapshot);
   mkdirSync(join(dir, "folder"));
-  expect(() => assertReadable(join(dir, "folder"))).toThrow(refused("SNAPSHOT_MISSING"));
+  expect(() => assertReadable(join(dir, "folder"))).toThrow(refused("SNAPSHOT_DAMAGED"));
+});
+
+test.each([
+  ["warehouse.duckdb", "warehouse.duckdb is a folder"],
+  ["state/working.duckdb", "working.duckdb is no regular file"],
+])("the writer names a folder in place of %s", async (name, sentence) => {
+  const dataDir = tempDir();
+  mkdirSync(join(dataDir, name), { recursive: true });
+  await expect(openWarehouse({ dataDir, clock: systemClock })).rejects.toMatchObject({
+    code: "DATA_DIR_UNWRITABLE",
+    message: expect.stringContaining(sentence),
+  });
 });
 
 test("with a WAL it would show what nobody published", () => {

@@ -1,5 +1,5 @@
 // The working file: paths in the data directory, the writer's lock, and opening.
-import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { chmod, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -203,7 +203,7 @@ const makeDirs = async (dataDir: string, dirs: readonly string[]): Promise<void>
 const refusePlanted = (dataDir: string): void => {
   const { state, working, snapshot } = warehousePaths(dataDir);
   assertOwnFolder(join(state, "tmp"));
-  if (existsSync(snapshot) && statSync(snapshot).isDirectory()) {
+  if (lstatSync(snapshot, { throwIfNoEntry: false })?.isDirectory()) {
     const detail = `${basename(snapshot)} is a folder; move it away`;
     throw new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir: dataDir, detail });
   }

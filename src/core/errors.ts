@@ -427,7 +427,7 @@ export const ERRORS = {
   DATA_DIR_UNWRITABLE: row(
     EXIT.usage,
     "The folder {dir} cannot be written: {detail}",
-    "Check its permissions, or name another folder: --data-dir, and --dir for an export.",
+    "Check its path and permissions, or name another folder: --data-dir, and --dir for an export.",
   ),
   LOCK_DAMAGED: row(
     EXIT.unexpected,
@@ -677,6 +677,10 @@ const fill = (template: string, context: ErrorContext) =>
     if (word === undefined) return String(value);
     return typeof value === "number" ? counted(value, word) : `${value} ${word}s`;
   });
+
+/** Message and hint as sentences of one line: a message may end in a word of the system, without a full stop. */
+export const withHint = ({ message, hint }: { readonly message: string; readonly hint: string }): string =>
+  `${message}${/[.!?]["')`\]]?$/.test(message) ? "" : "."} ${hint}`.trimEnd();
 
 /** A failure with code, message, hint and exit code. Never contains a token. */
 export class DuckmirrorError extends Error {

@@ -1,7 +1,7 @@
 // Log of a worker: each run's progress as lines with profile and run id, and the same events for listeners at its
 // server; failures of its server's requests.
 import type { Clock } from "../../core/clock.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, withHint } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { levelOf } from "../../core/report/problem.ts";
 import type { ProgressEvent, ProgressSink } from "../../core/report/sync-progress.ts";
@@ -40,6 +40,6 @@ export const faultLog =
   (logger: Pick<Logger, "warn" | "error">) =>
   (error: unknown): void => {
     if (error instanceof DuckmirrorError) {
-      logger[levelOf(error)](`a request failed: ${error.code}: ${error.message} ${error.hint}`);
+      logger[levelOf(error)](`a request failed: ${error.code}: ${withHint(error)}`);
     } else logger.error({ err: error }, "a request failed");
   };

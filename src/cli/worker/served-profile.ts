@@ -9,7 +9,7 @@ import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import type { Config } from "../../core/config/config.ts";
 import { nextRun, parseCron } from "../../core/config/schedules/cron.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
-import { DuckmirrorError } from "../../core/errors.ts";
+import { DuckmirrorError, withHint } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/log.ts";
 import type { UnableProfile } from "../../core/report/fleet.ts";
@@ -49,9 +49,10 @@ export const watchProfiles = async (
     } catch (error) {
       const known = problems.get(profile);
       problems.set(profile, error);
-      const { code, message, hint } = withCode(error);
-      const isNew = known === undefined || withCode(known).message !== message;
-      if (isNew && profiles.length > 1) logger.error(`profile ${profile} cannot sync: ${code}: ${message} ${hint}`);
+      const problem = withCode(error);
+      const isNew = known === undefined || withCode(known).message !== problem.message;
+      if (isNew && profiles.length > 1)
+        logger.error(`profile ${profile} cannot sync: ${problem.code}: ${withHint(problem)}`);
     }
   };
   const checkAll = (wanted: readonly Config[]) => mapAtOnce(wanted, AT_ONCE, check);

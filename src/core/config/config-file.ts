@@ -96,6 +96,14 @@ const plainValues = (document: Document, path: string): unknown => {
   }
 };
 
+/** What keeps a document from being read, and where; null: nothing. */
+const problemIn = (document: Document.Parsed) => {
+  const [broken] = document.errors;
+  if (broken === undefined) return repeatedName(document);
+  const several = "it holds several documents; remove the lines `---` between them";
+  return { at: broken.pos[0], message: broken.code === "MULTIPLE_DOCS" ? several : broken.message };
+};
+
 /** Parse the text of a configuration file. Throws CONFIG_INVALID naming file and line. */
 export const parseConfigFile = (text: string, path: string): ConfigFile => {
   const lines = new LineCounter();
@@ -103,8 +111,7 @@ export const parseConfigFile = (text: string, path: string): ConfigFile => {
   // yaml compares each name of a map with all others, which takes minutes for a file of many.
   const options = { schema: "failsafe", lineCounter: lines, prettyErrors: false, uniqueKeys: false } as const;
   const document = parseDocument(text, options);
-  const broken = document.errors[0];
-  const problem = broken === undefined ? repeatedName(document) : { at: broken.pos[0], message: broken.message };
+  const problem = problemIn(document);
   if (problem !== null) throw invalid(`${path}, line ${lines.linePos(problem.at).line}: ${problem.message}`);
   const root = document.contents;
   const folder = dirname(path);

@@ -2,7 +2,7 @@
 // of its disk.
 import { basename, isAbsolute } from "node:path";
 import { z } from "zod";
-import { DuckmirrorError, detailOf, type ErrorCode } from "../errors.ts";
+import { DuckmirrorError, detailOf, type ErrorCode, withHint } from "../errors.ts";
 import { withoutPaths } from "../text/forms.ts";
 import { counted } from "../text/units.ts";
 import type { SyncReport } from "./sync-report.ts";
@@ -26,7 +26,7 @@ export const endLine = (
   const end = `sync ${report.run_id} of ${profile}: ${report.status}, ${cost}`;
   if (problem === null) return { level: "info", text: end };
   const level = problem.code === "INTERRUPTED" ? "info" : levelOfCode(problem.code);
-  return { level, text: `${end}. ${problem.code}: ${problem.message} ${problem.hint}`.trimEnd() };
+  return { level, text: `${end}. ${problem.code}: ${withHint(problem)}` };
 };
 
 /** The next attempt or the next sync goes on from here, without anybody's help. */

@@ -7,7 +7,7 @@ import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import { endsWithin } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { DuckmirrorError, type ErrorCode, isCode } from "../../core/errors.ts";
+import { DuckmirrorError, type ErrorCode, isCode, withHint } from "../../core/errors.ts";
 import { isTakenAway, levelOf, problemOf } from "../../core/report/problem.ts";
 import type { Scrubber } from "../../core/secret.ts";
 import { runIdSchema } from "../../core/text/run-id.ts";
@@ -234,7 +234,7 @@ export const createTaking = (deps: TakingDeps): Taking => {
             if (isTakenAway(error)) complain(error);
             // A stored one was logged with the end of its sync.
             else if (!(error instanceof StoredError))
-              log(levelOf(error), `job ${shownId(id)}: ${kept.message} ${problemOf(error).hint}`);
+              log(levelOf(error), `job ${shownId(id)}: ${withHint({ ...problemOf(error), message: kept.message })}`);
             // BullMQ's sign for a job that gets no further attempt.
             if (error instanceof DuckmirrorError && !isWorthRepeating(error)) kept.name = "UnrecoverableError";
             throw kept;

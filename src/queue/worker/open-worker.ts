@@ -7,7 +7,7 @@ import type { RedisConnection } from "../../budget/store/redis-connection.ts";
 import { endsWithin } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { DuckmirrorError, detailOf, isCode } from "../../core/errors.ts";
+import { DuckmirrorError, detailOf, isCode, withHint } from "../../core/errors.ts";
 import type { MemberIdentity, UnableProfile } from "../../core/report/fleet.ts";
 import { isTakenAway } from "../../core/report/problem.ts";
 import type { Scrubber, Secret } from "../../core/secret.ts";
@@ -120,7 +120,7 @@ const complaintOf = (error: unknown, connection: RedisConnection): Complaint => 
     return { about: "away", level: "warn", text };
   }
   if (isCode(failure, "REDIS_FULL")) {
-    return { about: "full", level: "error", text: `${failure.code}: ${failure.message} ${failure.hint}` };
+    return { about: "full", level: "error", text: `${failure.code}: ${withHint(failure)}` };
   }
   return { about: detail, level: "warn", text: `Redis: ${detail}` };
 };

@@ -1,7 +1,7 @@
 // The end of a run: how it ended, what it leaves in the mirror, its report, the publish.
 import type { Quota } from "../../api/outcome.ts";
 import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
-import { DuckmirrorError, type ErrorCode, EXIT, isCode } from "../../core/errors.ts";
+import { DuckmirrorError, type ErrorCode, EXIT, isCode, withHint } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { problemOf } from "../../core/report/problem.ts";
 import type { CheckReport, RunStatus, SyncReport, SyncResult } from "../../core/report/sync-report.ts";
@@ -49,7 +49,7 @@ const tellReset = async (run: Run, stop: DuckmirrorError): Promise<DuckmirrorErr
 
 /** Reports a failure of a stream that had none while its work was done. */
 const reportFailure = ({ stats, deps }: Run<"stats">, stream: StreamName, error: DuckmirrorError): void => {
-  if (stats.fail(stream, error)) deps.emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });
+  if (stats.fail(stream, error)) deps.emit({ kind: "note", level: "warn", text: withHint(error) });
 };
 
 /** Reports lists or records that wait, because their answers could not be used, as failures of their streams. */

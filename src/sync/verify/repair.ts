@@ -2,6 +2,7 @@
 // the remaining credits.
 import { isStreamName, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
+import { withHint } from "../../core/errors.ts";
 import { countByValue } from "../../warehouse/load/compare.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { runSync } from "../run/run-sync.ts";
@@ -86,7 +87,7 @@ export const repairCounts = async (
     if (streams.length === 0) return;
     const { report, error } = await runSync({ ...options, ...more, streams, named: true }, deps);
     credits += report.credits.spent;
-    if (error !== null) deps.emit({ kind: "note", level: "warn", text: `${error.message} ${error.hint}` });
+    if (error !== null) deps.emit({ kind: "note", level: "warn", text: withHint(error) });
   };
   await sync(own, { full: true });
   if (company.length > 0) await markCompanies(deps, suspects, runId);

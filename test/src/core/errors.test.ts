@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { settingsJsonSchema } from "../../../src/core/config/settings.ts";
-import { DuckmirrorError, ERRORS, type ErrorCode, EXIT, isCode } from "../../../src/core/errors.ts";
+import { DuckmirrorError, ERRORS, type ErrorCode, EXIT, isCode, withHint } from "../../../src/core/errors.ts";
 import { renderErrorsDocument } from "../../support/errors-document.ts";
 
 const root = new URL("../../../", import.meta.url);
@@ -54,4 +54,14 @@ test("a value from outside that looks like a placeholder is shown and not filled
   expect(new DuckmirrorError("QUERY_FAILED", { detail: "near {detail} $& $1" }).message).toContain(
     "near {detail} $& $1",
   );
+});
+
+test.each([
+  ["cannot be read: no such file", "cannot be read: no such file. Check it."],
+  ["It is too late.", "It is too late. Check it."],
+  ["Is it late?", "Is it late? Check it."],
+  ["(It is late.)", "(It is late.) Check it."],
+])("message and hint are sentences of one line: %s", (message, line) => {
+  expect(withHint({ message, hint: "Check it." })).toBe(line);
+  expect(withHint({ message: "It ended.", hint: "" })).toBe("It ended.");
 });

@@ -1,6 +1,6 @@
 // duckmirror jobs: lists queued, running and failed jobs, queues, members and pauses; retries, drops and cancels.
 import { z } from "zod";
-import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
+import { DuckmirrorError, EXIT, withHint } from "../../../core/errors.ts";
 import type { AskedSync } from "../../../core/report/triggers.ts";
 import { isoTime } from "../../../core/time.ts";
 import type { DeadLetter } from "../../../queue/dead-letters/dead-letters.ts";
@@ -65,9 +65,9 @@ const show = async (onlyFailed: boolean, worker: WorkerConnection, { shared, ter
   }
   const { columns } = terminal;
   if (fleet !== null) await terminal.out(renderPauses(fleet));
-  for (const { profile, host, code, message, hint } of unable) {
+  for (const { profile, host, ...problem } of unable) {
     await terminal.out(
-      `Profile ${profile} cannot sync${host === null ? "" : ` on ${host}`}: ${code}: ${message} ${hint}\n`,
+      `Profile ${profile} cannot sync${host === null ? "" : ` on ${host}`}: ${problem.code}: ${withHint(problem)}\n`,
     );
   }
   if (active.length > 0) {

@@ -1,6 +1,6 @@
 // Ends of lists: closes, fails or puts off a list of a run, stores its state, and notes what its end means for the rest of the run.
 import { streamSpec } from "../../../catalog/streams.ts";
-import type { DuckmirrorError } from "../../../core/errors.ts";
+import { type DuckmirrorError, withHint } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
 import type { ScopeState, Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
 import type { Verdict } from "../../list/events.ts";
@@ -30,7 +30,7 @@ export const failureText = (failures: Map<string, number>, stream: string, error
   failures.set(reason, earlier + 1);
   if (earlier > MOST_REPORTED) return null;
   return earlier < MOST_REPORTED
-    ? `${error.message} ${error.hint}`
+    ? withHint(error)
     : `${stream}: further failures like this one (${error.code}) are not listed; sync.requests has each of them.`;
 };
 

@@ -149,6 +149,11 @@ test.each([
     /its aliases repeat 50000000 characters/,
   ],
   ["lists in lists", `a: ${"[".repeat(5_000)}`, /call stack/],
+  [
+    "several documents",
+    "rate_limit: 1\n---\nrate_limit: 2\n",
+    /line 2: it holds several documents; remove the lines `---`/,
+  ],
   ["a name twice", "rate_limit: 1\nrate_limit: 2", /line 2: Map keys must be unique/],
   ["a name twice in a setting", "scope:\n  contacts: { type: a, type: b }", /line 2: Map keys must be unique/],
   ["a file without an end", "#".repeat(5 * 1024 * 1024), /it holds more than 4194304 bytes/],

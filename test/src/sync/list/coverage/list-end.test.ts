@@ -182,3 +182,22 @@ test("three pages that come again show a list that goes round, whatever their si
   // One row that moves along with the reader.
   expect(readsUntilRound((page, perPage) => ["moves", ...descending(9_000 - page * perPage, perPage - 1)])).toBeNull();
 });
+
+test("rows come again on a page behind the marked one that ends with one of its rows, or begins alike and shares half", () => {
+  const marked = lapAfter(noLap, aRead({ perPage: 4, ids: ["8", "7", "6", "5"], rows: 4 }));
+  expect(marked).toEqual({ mark: ["8", "7", "6", "5"], behind: 4, reads: 1, again: 0 });
+  // The third page is never the one to be marked.
+  const second = { ...marked, reads: 2 };
+  const againOn = (ids: readonly string[], more: Partial<PageRead> = {}) =>
+    lapAfter(second, aRead({ page: 2, perPage: 4, ids, rows: ids.length, ...more })).again;
+  expect(againOn(["8", "7", "6", "5"])).toBe(4);
+  expect(againOn(["9", "5"])).toBe(1);
+  expect(againOn(["8", "7", "2", "1"])).toBe(2);
+  expect(againOn(["8", "3", "2", "1"])).toBe(0);
+  expect(againOn(["8", "3"])).toBe(1);
+  expect(againOn(["9", "7", "6", "1"])).toBe(0);
+  expect(againOn(["8", "7", "6", "5"], { page: 1 })).toBe(0);
+  expect(lapAfter(second, aRead({ page: 2, perPage: 4, role: "head", ids: ["8"], rows: 1 }))).toBe(second);
+  expect(lapAfter(second, aRead({ page: 2, perPage: 4 }))).toBe(second);
+  expect(lapAfter(noLap, aRead({ ids: descending(900, 300), rows: 300 })).mark).toEqual(descending(900, 200));
+});

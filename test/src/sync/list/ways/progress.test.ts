@@ -21,10 +21,11 @@ import {
   reopened,
   storedCursor,
   withPageSize,
+  withTotal,
 } from "../../../../../src/sync/list/ways/progress.ts";
 import { acceptWalk, startKnown, startWalk } from "../../../../../src/sync/list/ways/walk.ts";
 import { page, twenty } from "../coverage/covered.ts";
-import { aCursor, descending, facts, resumed } from "./readings.ts";
+import { aCursor, cover, descending, facts, resumed } from "./readings.ts";
 
 const walk = startWalk({ size: 10, overlap: true, proof: "descending" });
 const watermark = startWatermark({ size: 10, since: 7 });
@@ -107,6 +108,23 @@ test("a walk that comes up short ends without another one; looks at the head are
   const head = { kind: "read", reads: [{ page: 1, role: "head" }] };
   for (const kind of ["walk", "known"] as const)
     expect(nextStep({ ...moved, kind }, facts({ seen: 3 }), [], 4, "x").step).toMatchObject(head);
+});
+
+test("a walk whose pages did not join begins again where it came up short, once; one that waits, or adds up, does not", () => {
+  const torn = { ...walk, headJoined: true, coverage: over({ complete: true, proven: false, total: 21 }) };
+  const ends = (seen: number) => nextStep(torn, facts({ seen }), [], 4, "x");
+  expect(ends(20)).toMatchObject({ step: { kind: "read", reads: [{ page: 1 }] }, progress: { pass: 2 } });
+  expect(ends(21)).toMatchObject({ step: { kind: "done", addsUp: false }, progress: { pass: 1 } });
+  expect(nextStep(torn, facts({ seen: 20 }), [cover(3)], 4, "x")).toMatchObject({
+    step: { kind: "wait" },
+    progress: { pass: 1 },
+  });
+});
+
+test("a newer count of the list goes to a reading of changes; a walk and a log have their own", () => {
+  expect(withTotal(filter, 5)).toEqual({ ...filter, total: 5 });
+  expect(withTotal(watermark, 5)).toEqual({ ...watermark, coverage: { ...watermark.coverage, total: 5 } });
+  for (const own of [walk, known, log]) expect(withTotal(own, 5)).toBe(own);
 });
 
 test("what a watermark says names the field", () => {

@@ -254,12 +254,30 @@ describe("each decision", () => {
     expect(nextWalk(still, facts({ seen: 3 }), [], 4)).toMatchObject({ kind: "done" });
   });
 
+  test("a list of several pages is looked at from the head although it did not move, unless it ends before its count again", () => {
+    const long: WalkState = { ...whole, coverage: { ...whole.coverage, end: 6, total: 7, endsEarly: true } };
+    const held = { rows: 6, seen: 6 };
+    expect(nextWalk(long, facts(held), [], 4)).toMatchObject({ kind: "read", reads: [{ role: "head" }] });
+    expect(nextWalk(long, facts({ ...held, acceptedGap: 1 }), [], 4)).toMatchObject({ kind: "done" });
+    const onePage: WalkState = { ...long, coverage: { ...long.coverage, end: 5 } };
+    expect(nextWalk(onePage, facts(held), [], 4)).toMatchObject({ kind: "done" });
+  });
+
   test("a look at the head joins where it meets a known id, and takes over count and head", () => {
     const joined = acceptWalk(whole, page({ role: "head", ids: ["5", "4", "3"], total: 5 }));
     expect(joined).toMatchObject({ headJoined: true, coverage: { total: 5, head: ["5", "4", "3"], end: 3 } });
     const apart = acceptWalk(whole, page({ role: "head", ids: descending(30, 10), total: null }));
     expect(apart).toMatchObject({ headJoined: false, coverage: { total: 3, head: descending(30, 8) } });
     expect(acceptWalk(joined, page({ role: "head", ids: ["9"], total: 5 })).headJoined).toBe(true);
+    // Another first row shows that a list grew which seemed unchanged; of one that moved, it shows nothing new.
+    const same = acceptWalk(whole, page({ role: "head", ids: ["3", "2"], total: 3 }));
+    expect([same, joined, acceptWalk(joined, page({ role: "head", ids: ["5"], total: 5 }))]).toMatchObject([
+      { grew: false, coverage: { moved: false } },
+      { grew: true, coverage: { moved: true } },
+      { grew: true, coverage: { moved: true } },
+    ]);
+    const moved: WalkState = { ...whole, coverage: { ...whole.coverage, moved: true } };
+    expect(acceptWalk(moved, page({ role: "head", ids: ["5", "4"], total: 5 }))).toMatchObject({ grew: false });
   });
 
   test("a second pass is for a complete list that was not proven and came up short; it begins at the head, and its pages share rows", () => {
@@ -269,6 +287,13 @@ describe("each decision", () => {
     expect(wantsSecondPass({ ...short, pass: 2 }, facts({ seen: 3 }))).toBe(false);
     const proven = { ...short, coverage: { ...short.coverage, proven: true } };
     expect(wantsSecondPass(proven, facts({ seen: 3 }))).toBe(false);
+    // It ended as far before its count as the walk before, which met every mirrored row: another pass ends there again.
+    const early: WalkState = { ...short, coverage: { ...short.coverage, endsEarly: true } };
+    const again = { rows: 3, seen: 3, acceptedGap: 1 };
+    expect(wantsSecondPass(early, facts(again))).toBe(false);
+    expect(wantsSecondPass(short, facts(again))).toBe(true);
+    expect(wantsSecondPass(early, facts({ ...again, acceptedGap: 2 }))).toBe(true);
+    expect(wantsSecondPass(early, facts({ ...again, seen: 2 }))).toBe(true);
     expect(secondPass(short)).toMatchObject({
       pass: 2,
       proof: "descending",

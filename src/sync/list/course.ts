@@ -1,4 +1,5 @@
-// A list that changes its course: another way of reading, or another form of its pages. Pure.
+// Switches a list that a run is reading: to another way of reading (every page, changes only, a date filter), or to pages of
+// another form. The run asks for it when the service refuses a page, or when the counts show that the shorter reading missed rows. Pure.
 import type { ReadRequest } from "./coverage/contract.ts";
 import type { Coverage } from "./coverage/coverage.ts";
 import { spanAt, startOf } from "./coverage/page-geometry.ts";

@@ -1,4 +1,5 @@
-// The next step of a list, once the mirror has counted: more pages, another way of reading, or its end. Pure.
+// Decides the next step of a list after a run has counted its rows in the mirror: request more pages, read in another way, delete rows
+// that are gone, close a gap, or end. Pure; next.ts calls it, run/read-list.ts carries the step out.
 import { DuckmirrorError } from "../../core/errors.ts";
 import { readByFilter, readChangesAgain, walkWhole, withoutRefused } from "./course.ts";
 import type { Step } from "./coverage/contract.ts";

@@ -1,4 +1,5 @@
-// What happens to a list that is read, and what its next state asks the run to do. src/sync/list/SPEC.md has the table.
+// Types of the state machine of a list: what happens to a list while a run reads it (`ListEvent`), and what its next state asks the run
+// to do (`Effect`). src/sync/list/SPEC.md has the table.
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { LoadCounts, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import type { PageRead, ReadRequest } from "./coverage/contract.ts";

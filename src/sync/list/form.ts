@@ -1,5 +1,5 @@
-// List shape: page size, sorting and embedding that a list route accepts, learned from refusals, which cost nothing.
-// Pure. Stored in sync.capabilities, so it is learned once. Source: API.md, which shows no maximum perPage.
+// List shape (its other name: form): page size, sorting and embedding that a list route accepts. A run learns it from refusals, which
+// cost nothing, and stores it in sync.capabilities, so that it learns it once. Pure. Source: API.md, which shows no maximum perPage.
 import { z } from "zod";
 import type { EmbedSpec, StreamSpec } from "../../catalog/streams.ts";
 import type { Proof } from "./coverage/contract.ts";

@@ -1,4 +1,5 @@
-// A response of a list, in the form of the ways to read.
+// Converts the response for one page of a list to `PageRead`: ids, change dates, count, and whether more rows follow. The ways of
+// reading (ways/) take pages in this form.
 import type { PageMeta } from "../../api/outcome.ts";
 import { forgottenHash, forgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";

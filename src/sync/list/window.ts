@@ -1,5 +1,6 @@
-// Lists whose walks end at the same row and never add up: the list ends before its count, as at a search window, or its count
-// varies although its rows do not. Another walk would end there again. Pure.
+// Recognizes lists whose walks end at the same row again and again, without agreeing with the service: the service returns no row behind
+// it (a search window), or its count varies. Says when the next walk may be worth its credits: otherwise each sync would pay for a
+// useless walk. Pure.
 import type { Coverage } from "./coverage/coverage.ts";
 import type { ListShape } from "./form.ts";
 import { type Live, progressOf } from "./state.ts";

@@ -1,4 +1,4 @@
-// Answers a lookup from the mirror, where the mirror is fresh enough. Sends nothing.
+// Answers a `lookup` of a company or an account from the mirror, if the mirror is fresh enough. Sends nothing.
 import { z } from "zod";
 import { parseJson } from "../../api/lossless-json.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";

@@ -1,5 +1,5 @@
-// What a reading of changes costs beyond its first page, where the last sync left more rows in the mirror than the service counts:
-// a search for these rows, or a walk. Sends nothing.
+// Adds to the plan what a reading of changes will cost beyond its first page, if the mirror holds more rows than the service counts: a
+// search for the deleted rows, or a walk. Sends nothing.
 
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";

@@ -1,5 +1,5 @@
-// Facts that a run stores in the mirror for later runs and readers: what each list accepts, which streams are configured,
-// the tier, and the scope that lists were read with.
+// Stores in the mirror (sync.capabilities) what a run learned for later runs and readers, and reads it: what each list accepts,
+// configured streams, the tier, unusable answers, and the setting `scope` that lists were read with.
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";

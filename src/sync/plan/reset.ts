@@ -1,5 +1,5 @@
-// Lists to read anew: the plan treats them as never read, and plans nothing else. Nothing is deleted first: the walk decides
-// on deletes as every walk does. Pure.
+// Plans `sync --reset` and `sync --since`. A reset reads lists as if they had never been read, and deletes nothing before the walk has
+// ended. `--since` reads rows dated after a day by the service's filter, and never deletes. Pure.
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";

@@ -1,4 +1,5 @@
-// Scopes of the stream `usage`: the quota with its breakdowns, the contracted limits, the request history. Pure.
+// Names the parts of the stream `usage` that are read apart: the quota with its breakdowns, the contracted limits, the request history.
+// Pure.
 /** Scope of the quota, with the first breakdown. */
 export const QUOTA_SCOPE = "usage";
 export const LIMITS_SCOPE = "limits";

@@ -1,6 +1,6 @@
-// Refusals of a run. In a row, over all requests: a service that refuses every request for long does not mean speed, and
-// waiting on would only take time. Of routes: a 403 belongs to its route until all of several routes are refused so. Of companies:
-// one that fails in each of its lists is not asked six times for each.
+// Counts refusals of a run and decides what follows. Refusals in a row: a service that refuses everything for long is not just busy, so
+// the run ends. One path refused for its rate while others are answered: that path waits alone. 403: counts for its route until several
+// routes are all refused. 404: checks first that the service is at the address. A company whose lists all fail is not tried six times each.
 
 import {
   type ApiCall,

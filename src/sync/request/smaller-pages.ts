@@ -1,5 +1,5 @@
-// Pages that fail because they are large: smaller ones are asked for, and the size that was answered is remembered for a
-// week. Pure. docs/decisions/paging.md.
+// Requests smaller pages after a page failed because of its size (time limit, 413, 5xx), and remembers for a week the size that worked.
+// Pure. docs/decisions/paging.md.
 import type { ApiOutcome } from "../../api/outcome.ts";
 import { type ListShape, SIZES } from "../list/form.ts";
 

@@ -1,6 +1,6 @@
 // Turn: one attempt at one request, always in this order: reserve a credit, wait (backoff, then rate), note the intent, send,
-// settle. Every request of a run is sent here (invariant I4). Once the run ends, waits end and nothing is sent. Its sender, and its
-// row in the ledger.
+// settle. Every request of a run goes through here (invariant I4). When the run ends, waits end and nothing is sent.
+// Beside it: the sender that carries the request, and the rows of attempts in the ledger `sync.requests`.
 import type { Client } from "../../api/client.ts";
 import { readAnswerId } from "../../api/envelope.ts";
 import type { ApiCall, ApiOutcome, RateInfo, Verdict } from "../../api/outcome.ts";

@@ -1,4 +1,4 @@
-// Reads the result of a lookup from the service's answer. Pure.
+// Reads what a `lookup` found in the service's answer: found, several matches, or nothing, with the id. Pure.
 import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 

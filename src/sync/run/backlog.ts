@@ -1,5 +1,5 @@
-// What is asked for next: of the lists that are read, the most valuable one with a request to send. While too few have one, the backlog
-// of planned candidates starts the next, and plans again when finished work may make other scopes due.
+// Chooses the next request of a run: among the lists that it reads, the most valuable one with a page to request. If too few lists have
+// one, it starts the next candidate of the plan. It plans again when finished work may have made other lists due.
 import { streamSpec } from "../../catalog/streams.ts";
 import { isActive, openList, requestsOf, underWayOf, workOf } from "../list/state.ts";
 import type { BudgetBook } from "../plan/budgets.ts";

@@ -1,4 +1,5 @@
-// Learns the shape of a list from its answers: page size, optional fields, and whether they must be named.
+// Learns from the responses of a list which page size the service grants, which optional fields it returns, and whether a request must
+// name them. The run stores it, so that later runs do not try again.
 import { isDeepStrictEqual } from "node:util";
 import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";

@@ -1,5 +1,5 @@
-// The shell of a list that is read: counts what its next step needs to know, and carries out what follows from an event.
-// Nothing here decides; list/next.ts does.
+// Carries out the steps of the lists that a run reads: counts their rows in the mirror, and loads, deletes, closes or requests what the
+// next state says. It decides nothing; list/next.ts does.
 import type { ScopedTable } from "../../catalog/tables.ts";
 import { mustWait } from "../list/decide.ts";
 import type { Effect, Facts } from "../list/events.ts";

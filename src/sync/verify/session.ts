@@ -1,4 +1,5 @@
-// State of a running verification, and its way to send one request at a time.
+// State of a running `verify`, and `ask`, which sends one of its requests. The caller decides whether the rows of an answer are loaded;
+// `ask` commits the ledger rows of every other result.
 import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

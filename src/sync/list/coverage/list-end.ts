@@ -1,4 +1,5 @@
-// The end of a list: what proves that no row follows a page. Pure. docs/decisions/end-of-a-list.md.
+// Decides whether a page is the last one of its list, and whether the service's `totalCount` can be believed. A wrong end would leave
+// rows unread, or request empty pages for ever. Pure. docs/decisions/end-of-a-list.md.
 import { z } from "zod";
 import type { PageRead, ReadRequest } from "./contract.ts";
 import { startOf } from "./page-geometry.ts";

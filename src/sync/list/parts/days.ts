@@ -1,5 +1,6 @@
-// Rows of the mirror per day of a date field, and where the service's `before` filter cuts them. Boundaries of parts are days
-// (midnight UTC), because API.md shows dates as values of filters and no times. Pure.
+// Counts of mirrored rows per day of a date field, and the part of them that the service's date filter `before` returns. A search for
+// deleted rows (counting.ts) compares these counts with the service's. It cuts lists at midnight UTC, because API.md shows dates as
+// values of filters and no times. Pure.
 
 export const DAY_MS = 86_400_000;
 

@@ -1,5 +1,6 @@
-// What the service's `before` filter means: honoured or not, with the day or without. API.md does not show it, so the first
-// count asks: the page that comes with it is sorted by the same field, and its newest row shows where the filter cuts. Pure.
+// Finds out how the service applies its date filter `before`: it ignores it, or returns earlier rows only, or also those of that
+// midnight, or of that whole day. API.md does not show it. The first counted page shows it: the page is sorted by the same field, and its
+// newest row shows where the filter cuts. Pure.
 import { type Cut, type Day, isBefore, rowsBefore } from "./days.ts";
 
 /** A page that came with a count. */

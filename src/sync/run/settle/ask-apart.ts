@@ -1,7 +1,5 @@
-// Requests beside the pages of a list: one record by its id, or a page of a part. Rows of the answer are loaded, and rows that
-// 404s prove gone are deleted.
-// A 404 for an id costs nothing and confirms that the record is gone; a 200 costs a credit, repairs the row and marks it as seen by
-// the walk of the list.
+// Sends requests of a run that are not pages of a list: one record by its id, or a page of a part of a list. Loads their rows. A 404
+// for an id costs nothing and proves that the record is gone, so its row is deleted; a 200 costs a credit and repairs the row.
 import type { ApiCall, OkOutcome } from "../../../api/outcome.ts";
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../../catalog/tables.ts";

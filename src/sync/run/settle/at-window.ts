@@ -1,5 +1,5 @@
-// Lists that end at a search window: what their walks showed is remembered, and a reading of changes ends labelled, instead of
-// with another walk that ends there. docs/decisions/end-of-a-list.md.
+// Ends lists whose walks always stop at the same row (list/window.ts): stores the row, and ends a reading of changes as `unconfirmed`,
+// with its reason, instead of paying for another walk that stops there. docs/decisions/end-of-a-list.md.
 import { counted } from "../../../core/text/units.ts";
 import { type Live, liveOf, progressOf, uncountable, unreadIn } from "../../list/state.ts";
 import { endsAtWindow, endsThereAgain, type WalkEnd, windowAfter } from "../../list/window.ts";

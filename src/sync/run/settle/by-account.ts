@@ -1,6 +1,6 @@
-// Rows of accounts that are gone. If the service counts fewer rows than the mirror holds, rows whose account is no longer mirrored are
-// the likeliest to be gone. The run asks for the account by its id: a 404 is free, and settles all of its rows, once a few of these have
-// answered 404, too, and a row of an account that is there has answered 200. docs/decisions/gone-rows.md.
+// Deletes rows whose account is gone. If the service counts fewer rows than the mirror holds, the run asks for accounts that are not
+// mirrored any more, by id. A 404 is free. It settles all rows of the account, after a few of these rows have answered 404, too, and a
+// row of an existing account has answered 200. docs/decisions/gone-rows.md.
 
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";

@@ -1,5 +1,5 @@
-// Suspects: rows that a reading of the whole list did not return, and rows whose account is gone. It requests them by id, which
-// costs nothing if they are gone, and deletes those that return 404. docs/decisions/gone-rows.md.
+// Deletes suspects: rows that a reading of the whole list did not return, and rows whose account is gone. The run requests each by its
+// id, which costs nothing if the row is gone, and deletes those that answer 404. docs/decisions/gone-rows.md.
 
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";

@@ -1,5 +1,5 @@
-// Forms (page size, order, filters, embedded records) that a run asks for its lists in, and what its answers have shown of them.
-// Owns them: a stream's form changes by `use` and `store`, that of a single list by its trials; nobody else keeps one.
+// Holds the form (page size, order, filters, embedded records) in which a run requests each list, and what the answers have shown of it.
+// A stream's form changes by `use` and `store` only; a single list's form by its trials.
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { SCOPED_TABLES, type ScopedTable } from "../../../catalog/tables.ts";
 import type { RowScope } from "../../../core/config/planning/scope-settings.ts";

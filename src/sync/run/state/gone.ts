@@ -1,5 +1,6 @@
-// What may be gone from the service: lists that lost rows, profiles that answered 404, companies and owners that no account brings along.
-// Owns these until settle/ decides on all of a kind together: one answer proves little, and a delete is guarded by the rows of all.
+// Collects what may be gone from the service: lists that lost rows, profiles that answered 404, companies and owners that no account
+// embeds any more. settle/ decides about all of a kind together: one answer proves little, and the guard against mass deletes counts
+// the rows of all.
 import type { StreamName } from "../../../catalog/streams.ts";
 import type { TableLoad } from "../../../warehouse/record/checkpoint.ts";
 import { idOf } from "../../rows/loads.ts";

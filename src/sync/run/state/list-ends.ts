@@ -1,4 +1,5 @@
-// Ends of lists: closes, fails or puts off a list of a run, stores its state, and notes what its end means for the rest of the run.
+// Ends lists of a run: closes, fails or postpones a list, stores its state, and notes in the other parts of the run what follows
+// (counts, completeness, further work).
 import { streamSpec } from "../../../catalog/streams.ts";
 import { type DuckmirrorError, withHint } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";

@@ -1,4 +1,5 @@
-// A list, or a record, that a run reads: holds its state, which only `next` replaces, and the events that wait for their turn.
+// One list or record that a run reads: holds its state (list/state.ts), which only `next` replaces, and the queue of events that wait
+// until the list has decided about earlier ones.
 import { type StreamSpec, streamSpec } from "../../../catalog/streams.ts";
 import type { Effect, ListEvent } from "../../list/events.ts";
 import { next } from "../../list/next.ts";

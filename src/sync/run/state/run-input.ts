@@ -1,4 +1,5 @@
-// What a run is given: the options of its caller, and the dependencies that the caller opens and closes. Nothing of it changes.
+// Input of a run: the caller's options, and the dependencies (warehouse, sender, clock, ...) that the caller opens and closes. A run
+// changes none of it.
 import type { Ledger } from "../../../budget/credits/local-ledger.ts";
 import type { StreamName } from "../../../catalog/streams.ts";
 import type { Clock } from "../../../core/clock.ts";

@@ -1,5 +1,5 @@
-// One sync run: what stays the same in it, and its parts. Each part owns what it holds: others change that by its methods alone. A
-// function names the parts that it uses, `Run<"forms" | "work">`; only what begins and ends a run takes it whole.
+// Type of one sync run: its constants and its parts (fetcher, committer, forms, work, ...). Each part owns its state, and others change
+// it by its methods alone. A function names the parts that it uses, `Run<"forms" | "work">`; only the begin and end take the whole run.
 import type { BudgetBook } from "../../plan/budgets.ts";
 import type { Fetcher } from "../../request/fetcher.ts";
 import type { Committer } from "./committer.ts";

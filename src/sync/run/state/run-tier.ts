@@ -1,4 +1,5 @@
-// What a run knows of the organization's tier (API.md, "Access tiers"). Owns it: pages and refused deletes change it, by its methods.
+// The organization's access tier (API.md, "Access tiers") as a run knows it. Pages and refused deletes change it. Empty lists of a
+// lowered tier must not delete mirrored rows.
 import { ORGANIZATION_LISTS, streamSpec } from "../../../catalog/streams.ts";
 import {
   accessOf,

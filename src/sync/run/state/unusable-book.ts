@@ -1,5 +1,6 @@
-// A run's record of answers that could not be used, and of refusals (core/state/unusable-answers.ts): how often a request
-// is tried, which streams end for this run, and what the mirror remembers. Owns it: it changes by its methods alone.
+// Records, during a run, requests whose answers could not be used, and refused ones (core/state/unusable-answers.ts). Says how often
+// to try such a request and which streams to skip for the rest of the run, and what the next run should remember. This prevents a
+// credit for the same unusable answer in every sync.
 import { DuckmirrorError } from "../../../core/errors.ts";
 import {
   type Failure,

@@ -1,5 +1,5 @@
-// Work of a run: the lists and records that it reads now, those that it has taken up, and whether finished work may have made others due.
-// Owns them. The backlog takes and begins lists, list ends finish or drop them; a function that finds more to be due asks for a plan.
+// The lists and records that a run reads now, and those that it has begun or finished. backlog.ts takes and begins them, list-ends.ts
+// removes them. A function that makes other lists due asks for a new plan here.
 import { ORGANIZATION_LISTS, type StreamName } from "../../../catalog/streams.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import { isExcerpt, liveOf, progressOf } from "../../list/state.ts";

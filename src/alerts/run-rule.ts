@@ -1,4 +1,4 @@
-// One pass of one rule: what is new becomes messages, kept together with the position; then messages are sent in order until
+// Runs one alert rule once: events since its position become messages, kept together with the position; then messages are sent in order until
 // none waits, or the first one must wait for its next attempt. So events of one key arrive in order, and a kill at any moment
 // loses none and makes none up; a message whose answer was lost is sent again under its id.
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Actions of an assistant on a mirror, as the program that starts the server provides them, and the form and provenance of
-// each answer.
+// What an assistant may do with a mirror (`MirrorDoor`): the program that starts the MCP server implements it. Each answer gets one form and
+// says which data it comes from, and of when.
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { TABLE_NAMES, type TableName, VIEW_NAMES } from "../catalog/tables.ts";
 import { ExactNumber } from "../core/json.ts";

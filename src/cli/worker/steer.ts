@@ -1,4 +1,5 @@
-// Shared code of `pause` and `resume`: their options, and the work on each target.
+// Shared code of commands that steer workers and queues (`pause`, `resume`, `jobs`): options, the work on each target, tables of
+// dead letters and of the fleet.
 import type { Command } from "commander";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";

@@ -1,4 +1,5 @@
-// Requests for syncs, and the states of requested syncs, with Redis and without. PURE.
+// A request for a sync (by `trigger`, the API or an assistant): what it may ask for, and the states it goes through, with Redis and
+// without. PURE.
 import { createHash } from "node:crypto";
 import { callersExtent } from "../../../jobs/asked-extent.ts";
 import { STREAM_NAMES } from "../../catalog/streams.ts";

@@ -1,4 +1,4 @@
-// Marks of syncs and verifications in Redis: one key per mark, so that no mark is lost while a worker reconnects. If they are
+// Marks in Redis of a requested sync or verification: started, due, cancelled, and its progress; one key per mark, so that no mark is lost while a worker reconnects. If they are
 // lost, the cost is a superfluous run, never a wrong result.
 
 import type { BulkJobOptions, Queue } from "bullmq";

@@ -1,4 +1,4 @@
-// Context of the server's routes.
+// What the server's routes are given: of each mirror its snapshot, audit trail and actions; clock, limits and settings.
 import { z } from "zod";
 import type { AlertFigures } from "../../../jobs/alerts.ts";
 import { briefly } from "../../core/async/when-free.ts";

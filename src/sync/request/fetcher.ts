@@ -241,8 +241,8 @@ const createWatch = (deps: FetcherDeps, nextRequestId: () => string) => ({
   routes: createForbiddenRoutes(),
   scopes: createScopeFailures(),
   address: createAddressCheck(deps, deps.addressKnown ?? true, nextRequestId),
-  /** Streams of which an answer was used since any request got anything else: another such answer says nothing new. */
-  calm: new Set<LedgerStream>(),
+  /** The path of each stream's last used answer since any request got anything else: another page of it says nothing new. */
+  calm: new Map<LedgerStream, string>(),
 });
 type Watch = ReturnType<typeof createWatch>;
 
@@ -271,16 +271,16 @@ const noteUse = (
   { deps, outage, refusals, lone, routes, address, calm }: Watch,
   { outcome, order: { stream } }: Answered,
 ) => {
-  const { sentAt, durationMs } = outcome;
-  lone.noteUse(outcome.call.path);
+  const { sentAt, durationMs, call } = outcome;
   const now = deps.clock.now();
   deps.sender.observe(rateToObserve(outcome, USED, now), { sentAt, answeredAt: sentAt + durationMs });
-  if (calm.has(stream)) return;
+  if (calm.get(stream) === call.path) return;
+  lone.noteUse(call.path);
   outage.alive(stream);
   refusals.note(outcome, USED, now);
   routes.note(outcome, false);
   address.noteUse();
-  calm.add(stream);
+  calm.set(stream, call.path);
 };
 
 /** The error of a run whose routes were all answered with 403; null: they were not. `ended`: no more requests follow. */

@@ -1,4 +1,4 @@
-// Writes a row's cells (`Sql.cells`) as the text of a JSON object: the object that `rowJson` (record-text.ts) builds in SQL. DuckDB
+// Writes a row's cells (`Sql.cells`) as the text of a JSON object: the object that `rowJson`, below, builds in SQL. DuckDB
 // took longer to plan that SQL expression than to read the rows. Pure.
 import { DATE_ONLY, type FieldSpec } from "../../catalog/fields.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";

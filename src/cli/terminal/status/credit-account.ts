@@ -1,4 +1,4 @@
-// The credits of `status`: as JSON and as lines for people.
+// The lower part of `status`, as JSON and as lines for people: credits and their forecast, disk, deliveries.
 import { counted, formatBytes, formatCount, formatDuration } from "../../../core/text/units.ts";
 import { isoTime, isoTimeOrNull, minuteText } from "../../../core/time.ts";
 import { type DeliveryFigures, leftOutText } from "../../../deliver/notes.ts";

@@ -114,9 +114,9 @@ export const assertOwnCatalog = async (snapshot: string): Promise<void> => {
  * see. Throws SNAPSHOT_MISSING, SNAPSHOT_DAMAGED.
  */
 export const assertReadable = (snapshot: string): void => {
-  const found = statSync(snapshot, { throwIfNoEntry: false });
-  if (found === undefined) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
-  if (!found.isFile()) throw new DuckmirrorError("SNAPSHOT_DAMAGED", { file: snapshot, detail: "it is no file" });
+  if (!statSync(snapshot, { throwIfNoEntry: false })?.isFile()) {
+    throw new DuckmirrorError("SNAPSHOT_MISSING", { file: snapshot });
+  }
   if (statSync(`${snapshot}.wal`, { throwIfNoEntry: false }) === undefined) return;
   const detail = `${snapshot}.wal lies beside it, which duckmirror never writes`;
   throw new DuckmirrorError("SNAPSHOT_DAMAGED", { file: snapshot, detail });

@@ -407,12 +407,7 @@ export const ERRORS = {
   DISK_FULL: row(
     EXIT.unexpected,
     "The disk is full: {detail}",
-    "Free some space and run the command again. Nothing that was stored is lost.",
-  ),
-  FILE_SIZE_LIMIT: row(
-    EXIT.unexpected,
-    "A file reached the largest size that the system allows: {detail}",
-    "Raise the limit of this process (`ulimit -f` shows it) or use a file system that allows larger files, and run the command again. Nothing that was stored is lost.",
+    "Free some space, or raise the limit that a file reached (`ulimit -f`), and run the command again. Nothing that was stored is lost.",
   ),
   NO_MEMORY: row(
     EXIT.unexpected,

@@ -53,12 +53,10 @@ const FULL =
 /** Whether a message says that a disk, a quota or a file's limit is full. */
 export const saysFull = (detail: string): boolean => FULL.test(detail);
 
-/** Error of a write: DISK_FULL or FILE_SIZE_LIMIT where that is the cause, else the error itself. */
+/** Error of a write: DISK_FULL where that is the cause, else the error itself. */
 export const diskError = (error: unknown): unknown => {
-  const detail = detailOf(error);
-  if (error instanceof DuckmirrorError || !saysFull(detail)) return error;
-  const code = /file too large/i.test(detail) ? "FILE_SIZE_LIMIT" : "DISK_FULL";
-  return new DuckmirrorError(code, { detail }, { cause: error });
+  if (error instanceof DuckmirrorError || !saysFull(detailOf(error))) return error;
+  return new DuckmirrorError("DISK_FULL", { detail: detailOf(error) }, { cause: error });
 };
 
 // Replaces a file as a whole: a crash, a kill or a full disk leaves the old content or the new one, never a part.

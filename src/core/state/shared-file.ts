@@ -20,16 +20,15 @@ import { flushToDisk, moveOver, system } from "../system.ts";
 
 // The error for a file or folder of the mirror that could not be written.
 
-/** The error of each system error that says a disk, a user's share of it, or a file is full. */
-const FULL = { ENOSPC: "DISK_FULL", EDQUOT: "DISK_FULL", EFBIG: "FILE_SIZE_LIMIT" } as const;
+/** System errors of a full disk, and of a user who has used up a share of it. */
+const FULL: readonly unknown[] = ["ENOSPC", "EDQUOT"];
 
-/** DISK_FULL or FILE_SIZE_LIMIT if that is the cause, else DATA_DIR_UNWRITABLE for `dir`. */
+/** DISK_FULL if that is the cause, else DATA_DIR_UNWRITABLE for `dir`. */
 export const unwritable = (dir: string, cause: unknown): DuckmirrorError => {
   const detail = detailOf(cause);
-  for (const [system, code] of Object.entries(FULL)) {
-    if (hasSystemCode(cause, system)) return new DuckmirrorError(code, { detail }, { cause });
-  }
-  return new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail }, { cause });
+  return cause instanceof Error && "code" in cause && FULL.includes(cause.code)
+    ? new DuckmirrorError("DISK_FULL", { detail }, { cause })
+    : new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail }, { cause });
 };
 
 // An id in a file of state/, made once: random, and kept beside the working database, so that it moves with it.

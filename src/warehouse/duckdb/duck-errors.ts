@@ -28,7 +28,7 @@ export const isFatal = (error: unknown): boolean => INVALIDATED.test(detailOf(er
 export const isOutOfMemory = (error: unknown): boolean =>
   !(error instanceof DuckmirrorError) && NO_MEMORY.test(detailOf(error));
 
-/** Error of a statement or a write: DISK_FULL, FILE_SIZE_LIMIT or NO_MEMORY where that is the cause, else the error itself. */
+/** Error of a statement or a write: DISK_FULL or NO_MEMORY where that is the cause, else the error itself. */
 export const statementError = (error: unknown): unknown => {
   if (!isOutOfMemory(error) || saysFull(detailOf(error))) return diskError(error);
   return new DuckmirrorError("NO_MEMORY", { detail: detailOf(error) }, { cause: error });
@@ -49,11 +49,11 @@ export const fileError = (error: unknown, file: string, readOnly: boolean): unkn
 
 /** Error for the user when `file` in the data directory `dir` cannot be opened. */
 export const openError = (error: unknown, file: string, dir: string): DuckmirrorError => {
-  const known = diskError(error);
-  if (known instanceof DuckmirrorError) return known;
+  if (error instanceof DuckmirrorError) return error;
   const detail = detailOf(error);
   const cause = { cause: error };
   if (LOCKED.test(detail)) return new DuckmirrorError("WRITER_BUSY", { dir }, cause);
+  if (saysFull(detail)) return new DuckmirrorError("DISK_FULL", { detail }, cause);
   if (REFUSED.test(detail)) return new DuckmirrorError("DATA_DIR_UNWRITABLE", { dir, detail }, cause);
   if (isOutOfMemory(error)) return new DuckmirrorError("NO_MEMORY", { detail }, cause);
   if (NEWER.test(detail)) {

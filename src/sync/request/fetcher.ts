@@ -98,7 +98,7 @@ export interface Fetcher {
 }
 
 type Answered = Extract<Turn, { kind: "outcome" }>;
-/** Whose limit a refusal for the rate shows (refusals.ts). */
+/** The limit that a 429 belongs to: the key's, or that of one path alone (refusals.ts). */
 type RateLimitOf = ReturnType<ReturnType<typeof createLoneRefusals>["note"]>;
 
 /** What a failure says about the service; null: that it is there. */

@@ -127,7 +127,7 @@ export async function* textOf(
 export const firstRows = async ({ columns, batches }: QueryCursor, most: number) => {
   const rows: (readonly OutValue[])[] = [];
   for await (const batch of batches) {
-    rows.push(...batch.slice(0, most + 1 - rows.length));
+    for (const row of batch.slice(0, most + 1 - rows.length)) rows.push(row);
     if (rows.length > most) break;
   }
   return { columns, rows: rows.slice(0, most), more: rows.length > most };

@@ -1,10 +1,17 @@
 // Secrets from settings, files and commands: where they are needed, and never shown.
-import { execFileSync } from "node:child_process";
+import { exec, execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { resolveConfig } from "../../../../src/core/config/config.ts";
-import { resolveHashKey, resolveServerKey, resolveTls, resolveToken } from "../../../../src/core/config/secrets.ts";
+import {
+  endingOf,
+  resolveHashKey,
+  resolveServerKey,
+  resolveTls,
+  resolveToken,
+} from "../../../../src/core/config/secrets.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { aFolder } from "../../../support/cli.ts";
 import { configOf } from "../../../support/given-config.ts";
@@ -145,6 +152,13 @@ test.each([
     code: "TOKEN_COMMAND_FAILED",
     message: expect.stringContaining(ending),
   });
+});
+
+test("says that a token command ran without an end", async () => {
+  const late: unknown = await promisify(exec)("exec cat /dev/zero > /dev/null", { timeout: 20 }).catch(
+    (error: unknown) => error,
+  );
+  expect(endingOf(late)).toBe("it ran for 30 seconds without an end, and was stopped");
 });
 
 // The server's certificate and key: both or neither, and only if they fit each other.

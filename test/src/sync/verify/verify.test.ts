@@ -1,7 +1,9 @@
 // Verify: finds what differs for few credits, never more than allowed, names it, and repairs it; of each difference it says whether the
 // service has changed since the mirror read it (newer), or the mirror is wrong. Shows P10.
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isCode } from "../../../../src/core/errors.ts";
+import { readStatus } from "../../../../src/warehouse/read/read-status.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { aContact, aJob, anAccount, anOrganization, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, type FakeOptions } from "../../../support/fake-service.ts";
@@ -47,6 +49,10 @@ test("a changed field, a vanished record, a missing one and a wrong count are na
   expect(await mirror.rows("select status, error from sync.runs where mode = 'verify'")).toEqual([
     { status: "partial", error: "VERIFY_DIFFERS" },
   ]);
+  const { runs } = await readStatus(join(mirror.dataDir, "warehouse.duckdb"), { runs: 1 });
+  const wrong = result.report.differences.filter(({ verdict }) => verdict === "wrong").length;
+  expect(wrong).toBeGreaterThan(0);
+  expect(runs).toMatchObject([{ mode: "verify", differences: wrong }]);
   // Nothing was repaired: the mirror is as it was.
   expect(await mirror.rows("select name from accounts where id = 2")).toEqual([{ name: "Account 2" }]);
 });

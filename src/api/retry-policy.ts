@@ -104,6 +104,10 @@ const stopWithoutCredits: Decide = (outcome, context) => {
 };
 
 const statusOf = (outcome: ApiOutcome): FailContext => ({ status: refusedStatus(outcome) ?? 0 });
+const credentialsOf = (outcome: ApiOutcome): FailContext => {
+  const problem = outcome.kind === "refused" ? outcome.tokenProblem : undefined;
+  return { ...statusOf(outcome), token: problem === undefined ? "" : ` The token could not be read again: ${problem}` };
+};
 const sizeLimit = (outcome: ApiOutcome): FailContext =>
   outcome.kind === "broken" && outcome.limitBytes !== undefined ? { limit: outcome.limitBytes } : {};
 
@@ -173,7 +177,7 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     credit: "free",
     follows: "The run stops: no other request would be answered.",
     applies: (outcome) => [401, 403].includes(refusedStatus(outcome) ?? 0),
-    decide: give("stop", "CREDENTIALS_REFUSED", statusOf),
+    decide: give("stop", "CREDENTIALS_REFUSED", credentialsOf),
   },
   {
     when: "429 with a Retry-After of a month or more",
@@ -303,6 +307,13 @@ export const VERDICT_ROWS: readonly VerdictRow[] = [
     follows: "Tried again, at most 3 times in all; then the scope fails.",
     applies: (outcome) => isBroken(outcome, ({ status }) => status === 200),
     decide: retryPaid("REQUEST_FAILED"),
+  },
+  {
+    when: "an answer against the rules of HTTP, e.g. with two lengths",
+    credit: "ambiguous",
+    follows: "Tried again, at most 3 times in all; then the scope fails.",
+    applies: (outcome) => isBroken(outcome, ({ reason }) => reason === "form"),
+    decide: retryPaid("SERVICE_UNREACHABLE"),
   },
   {
     when: "a connection that ended, or a time limit, before any answer",

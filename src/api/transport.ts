@@ -69,6 +69,8 @@ const CONNECT = /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_TLS)$/;
 /** Codes of OpenSSL and Node for a certificate that this machine does not trust. The next attempt would get the same one. */
 const CERTIFICATE = /^(CERT_\w+|SELF_SIGNED_\w+|DEPTH_ZERO_\w+|UNABLE_TO_\w+|ERR_TLS_CERT_\w+)$/;
 const NEVER_SENT = /^(UND_ERR_CLOSED|UND_ERR_DESTROYED|UND_ERR_INVALID_ARG)$/;
+/** Codes for an answer against the rules of HTTP, e.g. with two lengths. The next one would most often be the same. */
+const NOT_HTTP = /^(HPE_\w+|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;
 const TIMEOUT = /^(UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|ETIMEDOUT)$/;
 
 /** undici's text for an answer that it cannot follow, e.g. one that switches protocols. */
@@ -76,6 +78,7 @@ const isBadAnswer = (error: unknown) => error instanceof Error && error.message 
 
 /** Plain words, with the setting that helps, for failures that undici describes in internal terms. */
 const plainWords = (code: string, { connectMs, headersMs, bodyMs }: Timeouts): string | null => {
+  if (NOT_HTTP.test(code)) return `the answer breaks the rules of HTTP (${code})`;
   switch (code) {
     case "UND_ERR_CONNECT_TIMEOUT":
       return `no connection within ${connectMs} ms (connect_timeout)`;
@@ -171,6 +174,7 @@ export const createTransport = (base: URL, timeouts: Timeouts, connections: numb
         return { reached: "unsent", reason: "connect" };
       }
       if (code === "UND_ERR_HEADERS_OVERFLOW") return { reached: "unknown", reason: "headers" };
+      if (NOT_HTTP.test(code)) return { reached: "unknown", reason: "form" };
       if (NEVER_SENT.test(code)) return { reached: "unsent", reason: "aborted" };
       return { reached: "unknown", reason: TIMEOUT.test(code) ? "timeout" : "reset" };
     },

@@ -90,7 +90,7 @@ export const ERRORS = {
   ),
   CREDENTIALS_REFUSED: row(
     EXIT.credentials,
-    "The service refused the credentials ({status} on {endpoint}).",
+    "The service refused the credentials ({status} on {endpoint}).{token}",
     "Check that the token is current and belongs to this organization; it may have been replaced.",
   ),
   ROUTE_FORBIDDEN: row(
@@ -181,7 +181,7 @@ export const ERRORS = {
   ROUTE_NOT_FOUND: row(
     EXIT.streamsFailed,
     "{endpoint} was not found: {detail}",
-    "Check `base_url` (DUCKMIRROR_BASE_URL): the address of the service without `/v1`. If it is right, something else answers in place of the service; try again later. Nothing was deleted.",
+    "Check `base_url` (DUCKMIRROR_BASE_URL): the address of the service without `/v1`. If it is right, something else answers in place of the service (try again later), or the service lacks this route (leave its stream out of the setting `streams`). Nothing was deleted.",
   ),
   ROUTE_MISSING: row(
     EXIT.streamsFailed,

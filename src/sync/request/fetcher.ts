@@ -288,7 +288,7 @@ const tokenRefused = ({ deps, routes }: Watch, ended: boolean): DuckmirrorError 
   const outcome = deps.routesDiffer === true ? routes.refusal(ended) : null;
   if (outcome === null) return null;
   const endpoint = ENDPOINTS[outcome.call.endpoint].path;
-  return new DuckmirrorError("CREDENTIALS_REFUSED", { status: outcome.status, endpoint });
+  return new DuckmirrorError("CREDENTIALS_REFUSED", { status: outcome.status, endpoint, token: "" });
 };
 
 /** What follows from any other outcome: a result, or the wait in ms before another attempt. Its ledger rows are added to `requests`. */

@@ -167,6 +167,10 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
   "headers larger than 16 KiB": [
     [broken({ reason: "headers", reached: "unknown" }), { kind: "fail", code: "REQUEST_FAILED" }],
   ],
+  "an answer against the rules of HTTP, e.g. with two lengths": [
+    [broken({ reason: "form", reached: "unknown" }), { kind: "retry" }, { attempt: 2 }],
+    [broken({ reason: "form", reached: "unknown" }), { kind: "fail", code: "SERVICE_UNREACHABLE" }, { attempt: 3 }],
+  ],
   "403 with a Retry-After within the hour": [
     [refused(403, { rate: said({ retryAt: NOW + 30_000 }) }), { kind: "wait", untilMs: NOW + 30_000 }],
   ],

@@ -51,17 +51,11 @@ export interface Embedded {
   /** Name of one record, e.g. `company`, and of several, e.g. `companies`. */
   readonly one: string;
   readonly many: string;
-  /** `record`: one record under `one`. `records`: of a list, in the service's shape. `list`: always an array. */
-  readonly kind: "record" | "records" | "list";
+  /** `record`: one record under `one`. `list`: an array under `many`; its shape in `included` is not shown in API.md. */
+  readonly kind: "record" | "list";
   /** Key and JSON text of each record. */
   readonly records: readonly { readonly key: string; readonly object: string }[];
 }
-
-/**
- * Shape of a list's related records in `included` (not shown in API.md): `{companies: [...]}`, `{company: [...]}`,
- * `{companies: {id: {...}}}`, `{company: {...}}` (holds only one), or absent.
- */
-export type IncludedShape = "plural-array" | "singular-array" | "map" | "object" | "none";
 
 export interface Quota {
   readonly limit: number;
@@ -90,7 +84,6 @@ export interface EnvelopeContext {
   /** ms since the epoch. */
   readonly now: number;
   readonly usage: Quota | null;
-  readonly includedShape: IncludedShape;
 }
 
 /** `meta.apiVersion` (API.md, "Versioning"). */
@@ -108,26 +101,10 @@ export const dataAnswer = (data: string, usageBlock: boolean): Answer => ({
 const member = (name: string, json: string): string => `${JSON.stringify(name)}:${json}`;
 const array = (records: Embedded["records"]): string => `[${records.map(({ object }) => object).join(",")}]`;
 
-const embeddedJson = (embedded: Embedded, shape: IncludedShape): readonly string[] => {
-  const { one, many, kind, records } = embedded;
-  if (shape === "none") return [];
-  const first = records[0]?.object;
-  if (kind === "record") return first === undefined ? [] : [member(one, first)];
+const embeddedJson = ({ one, many, kind, records }: Embedded): readonly string[] => {
   if (kind === "list") return [member(many, array(records))];
-  switch (shape) {
-    case "plural-array":
-      return [member(many, array(records))];
-    case "singular-array":
-      return [member(one, array(records))];
-    case "map":
-      return [member(many, `{${records.map(({ key, object }) => member(key, object)).join(",")}}`)];
-    case "object":
-      return first === undefined ? [] : [member(one, first)];
-    default: {
-      const never: never = shape;
-      return never;
-    }
-  }
+  const [record] = records;
+  return record === undefined ? [] : [member(one, record.object)];
 };
 
 /** Quota in the form of API.md. */
@@ -145,10 +122,8 @@ export const writeEnvelope = (answer: Answer, context: EnvelopeContext): string 
   const members = answer.head.map(([name, json]) => member(name, json));
   if (answer.data !== undefined) members.push(member("data", answer.data));
   members.push(...answer.tail.map(([name, json]) => member(name, json)));
-  const included = answer.included.flatMap((embedded) => embeddedJson(embedded, context.includedShape));
-  if (answer.included.length > 0 && context.includedShape !== "none") {
-    members.push(member("included", `{${included.join(",")}}`));
-  }
+  const included = answer.included.flatMap(embeddedJson);
+  if (answer.included.length > 0) members.push(member("included", `{${included.join(",")}}`));
   const meta = {
     requestId: context.requestId,
     apiVersion: API_VERSION,

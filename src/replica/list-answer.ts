@@ -21,20 +21,12 @@ import { Refusal } from "./refusal.ts";
 import { LINK_COLUMNS, readLinked } from "./related.ts";
 import { inTimeSpan, timeSpanOf } from "./usage.ts";
 
-/** Position of a page, and the value of `meta.perPage`. */
-export interface PageSlice {
-  readonly offset: number;
-  readonly limit: number;
-  readonly perPage: number;
-}
-
 export interface ListContext {
   readonly reader: Reader;
   readonly find: FindRecords;
   /** ms since the epoch. */
   readonly now: number;
   readonly maxPerPage: number;
-  readonly slice: (page: number, perPage: number) => PageSlice;
   readonly orders: ListOrders | null;
   readonly columns: FilledColumns;
 }
@@ -147,15 +139,14 @@ export const pageAsked = (params: Params, maxPerPage: number): { page: number; p
 
 /** Response of a list route. Throws 400 refusals for parameters that do not fit the resource. */
 export const listAnswer = async (route: RouteSpec, params: Params, context: ListContext): Promise<Answer> => {
-  const { reader, now, slice } = context;
+  const { reader, now } = context;
   const spec = listSpec(route);
-  const asked = pageAsked(params, context.maxPerPage);
+  const { page, perPage } = pageAsked(params, context.maxPerPage);
   const { fields, named } = chooseFields(spec.table, params, false);
   const binds = new Binds();
   const conditions = [...(spec.filters?.(params, binds) ?? [])];
   if (route.tier === "public") conditions.push(`t.company_id = ${binds.bind(params.text("companyId") ?? "")}`);
   if (route.tier === "any") conditions.push(...inTimeSpan(timeSpanOf(params, now), binds));
-  const { offset, limit, perPage } = slice(asked.page, asked.perPage);
   const includes = params.list("include");
   const request: ListRequest = context.columns.of({
     table: spec.table,
@@ -165,17 +156,17 @@ export const listAnswer = async (route: RouteSpec, params: Params, context: List
     binds,
     sortBy: sortField(spec, params),
     sortOrder: params.text("sortOrder") === "asc" ? "asc" : "desc",
-    limit,
-    offset: Math.min(offset, Number.MAX_SAFE_INTEGER),
+    limit: perPage,
+    offset: Math.min((page - 1) * perPage, Number.MAX_SAFE_INTEGER),
     links: includes.flatMap((include) => LINK_COLUMNS[include] ?? []),
   });
   const found = await readPage(context, request, knownKeys(spec, params, request, context.orders));
   const included = await Promise.all(
-    includes.map((include, index) => readLinked(reader, include, found.links[index] ?? [], "records")),
+    includes.map((include, index) => readLinked(reader, include, found.links[index] ?? [], "list")),
   );
   return {
     ...dataAnswer(`[${found.rows}]`, hasUsage(route)),
     included,
-    paging: { page: asked.page, perPage, totalCount: found.total },
+    paging: { page, perPage, totalCount: found.total },
   };
 };

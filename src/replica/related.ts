@@ -41,7 +41,7 @@ export const readLinked = async (
   reader: Reader,
   include: string,
   ids: readonly string[],
-  kind: "record" | "records",
+  kind: "record" | "list",
 ): Promise<Embedded> => {
   const many = RELATED[include];
   if (many === undefined) throw new TypeError(`no related record is called ${include}`);

@@ -8,7 +8,7 @@ import { SIGNAL_TYPES } from "../catalog/resources.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Answer, dataAnswer, type Quota } from "./envelope.ts";
 import { everyColumn, type FilledColumns, type ListOrders } from "./kept/kept.ts";
-import { listAnswer, type PageSlice, pageAsked } from "./list-answer.ts";
+import { listAnswer, pageAsked } from "./list-answer.ts";
 import { Binds, FILTERS } from "./query/filters.ts";
 import { Params, type RawQuery } from "./query/params.ts";
 import type { RouteMatch } from "./query/route-match.ts";
@@ -64,8 +64,6 @@ export interface ReplicaOptions {
   readonly quota?: () => Quota;
   /** Receives feedback; its result becomes `data`. Default: 405, because a mirror takes no feedback. */
   readonly feedback?: (feedback: Feedback) => Promise<Readonly<Record<string, unknown>>>;
-  /** Position of a page, if it differs from the document (fault injection). */
-  readonly slice?: (page: number, perPage: number) => PageSlice;
 }
 
 export interface ReplicaRequest {
@@ -105,22 +103,14 @@ const sendFeedback = async (body: unknown, receive: ReplicaOptions["feedback"]):
   return dataAnswer(JSON.stringify(await receive(parseFeedback(body))), false);
 };
 
-/** Position of a page as the document has it. */
-const documentedSlice = (page: number, perPage: number): PageSlice => ({
-  offset: (page - 1) * perPage,
-  limit: perPage,
-  perPage,
-});
-
 export const createReplica = (options: ReplicaOptions): Replica => {
-  const { database, clock, orders = null, columns = everyColumn } = options;
-  const { slice = documentedSlice, maxPerPage = DEFAULT_MAX_PER_PAGE } = options;
+  const { database, clock, orders = null, columns = everyColumn, maxPerPage = DEFAULT_MAX_PER_PAGE } = options;
   const find = createLookups(database);
   const records = createRecords(database, find, columns);
 
   const list = async (route: RouteSpec, params: Params): Promise<Answer> => {
     if (route.tier === "public") await records.checkCompany(route, params.text("companyId") ?? "");
-    return listAnswer(route, params, { reader: database, find, now: clock.now(), maxPerPage, slice, orders, columns });
+    return listAnswer(route, params, { reader: database, find, now: clock.now(), maxPerPage, orders, columns });
   };
 
   const record = async (route: RouteSpec, params: Params): Promise<Answer> => {

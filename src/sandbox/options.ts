@@ -2,8 +2,6 @@
 import { type Clock, systemClock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { PLANS, type PlanName } from "./limits/credits.ts";
-import type { RateHeaderOptions } from "./limits/rate-window.ts";
-import type { Quirks } from "./quirks.ts";
 
 export interface SandboxOptions {
   /** The same seed, accounts and `now` give the same rows. Default 1. */
@@ -16,8 +14,6 @@ export interface SandboxOptions {
   readonly requestsPerMinute?: number | undefined;
   /** Credits per month instead of the plan's. */
   readonly credits?: number | undefined;
-  /** Status when no credits are left. Default 402. */
-  readonly exhaustedStatus?: 402 | 429 | undefined;
   /** Default `full`. */
   readonly tier?: "full" | "public" | undefined;
   /** Address to listen on. Default 127.0.0.1: this machine only. */
@@ -39,9 +35,6 @@ export interface SandboxOptions {
   /** Present time of the data, ms since the epoch. Default: the last midnight UTC. */
   readonly now?: number | undefined;
   readonly clock?: Clock | undefined;
-  /** Default `ratelimit-legacy`, `delta`, `seconds`. */
-  readonly rateHeaders?: Partial<RateHeaderOptions> | undefined;
-  readonly quirks?: Quirks | undefined;
   /** Numeric ids above 2^53. Default false. */
   readonly bigIds?: boolean | undefined;
   /** Threads of the sandbox's database. Default: one per core. */
@@ -75,7 +68,6 @@ export const resolveOptions = (options: SandboxOptions) => {
     requestsPerMinute: whole("requests per minute", options.requestsPerMinute ?? PLANS[plan].requestsPerMinute, 1),
     creditsPerMonth: whole("credits", options.credits ?? PLANS[plan].creditsPerMonth, 0),
     plan,
-    exhaustedStatus: options.exhaustedStatus ?? 402,
     tier: options.tier ?? "full",
     host: options.host ?? "127.0.0.1",
     port: whole("port", options.port ?? 0, 0),
@@ -84,13 +76,6 @@ export const resolveOptions = (options: SandboxOptions) => {
     maxPerPage: whole("maximum page size", options.maxPerPage ?? 100, 1),
     now: options.now ?? Math.floor(clock.now() / DAY_MS) * DAY_MS,
     clock,
-    rateHeaders: {
-      dialect: "ratelimit-legacy",
-      reset: "delta",
-      retryAfter: "seconds",
-      ...options.rateHeaders,
-    } as const,
-    quirks: options.quirks ?? {},
     bigIds: options.bigIds ?? false,
   };
 };

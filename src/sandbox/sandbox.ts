@@ -20,7 +20,6 @@ import { iso, loadRows } from "./generate/load-rows.ts";
 import { generateWorld, organizationOf, type WorldOptions } from "./generate/world.ts";
 import { openCredits } from "./limits/credits.ts";
 import { resolveOptions, type SandboxOptions } from "./options.ts";
-import { type Quirks, quirkySlice } from "./quirks.ts";
 import {
   createRequestLog,
   createService,
@@ -118,22 +117,10 @@ const pathAndQuery = (url: string) => {
   return { path, query };
 };
 
-/** Breaks the connection before the first byte, or in the middle of the body. */
-const breakOff = (reply: FastifyReply, response: SandboxResponse, bytes: Buffer): void => {
-  reply.hijack();
-  if (response.drop === "silent") {
-    reply.raw.destroy();
-    return;
-  }
-  reply.raw.writeHead(response.status, { ...response.headers, "content-length": bytes.length });
-  reply.raw.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => reply.raw.destroy());
-};
-
 const send = async (reply: FastifyReply, response: SandboxResponse, accept: string | undefined): Promise<void> => {
   const plain = Buffer.from(response.body);
   const encoding = codingFor(accept, plain.length);
   const bytes = encoding === undefined ? plain : await compressed(plain, encoding);
-  if (response.drop !== undefined) return breakOff(reply, response, bytes);
   reply.code(response.status).headers(response.headers).header("vary", "accept-encoding");
   if (encoding !== undefined) reply.header("content-encoding", encoding);
   await reply.send(bytes);
@@ -170,7 +157,6 @@ export interface Sandbox {
   /** Makes `count` changes now, one after another, and returns them. */
   evolve(count: number): Promise<readonly Change[]>;
   setTier(tier: "full" | "public"): void;
-  setQuirks(quirks: Quirks): void;
   /** Inserts a function between accounting and routes; undefined removes it. */
   intercept(intercept: Intercept | undefined): void;
   stats(): ServiceStats;
@@ -243,7 +229,6 @@ const serviceOver = (
     organizationId,
     quota: () => service.quota(),
     feedback: async () => ({ received: true }),
-    slice: (page, perPage) => quirkySlice(rest.faults.quirks)(page, perPage),
   });
   const service = createService({
     ...rest,
@@ -253,8 +238,6 @@ const serviceOver = (
     creditsPerMonth,
     requestsPerMinute: settings.requestsPerMinute,
     credits: openCredits(clock.now(), creditsPerMonth, spent),
-    exhaustedStatus: settings.exhaustedStatus,
-    rateHeaders: settings.rateHeaders,
     latencyMs: settings.latencyMs,
   });
   return service;
@@ -272,7 +255,7 @@ export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbo
   const world = await openWorldFor(options, settings);
   const { database } = world;
   let tier = settings.tier;
-  const faults: Faults = { quirks: settings.quirks, intercept: undefined };
+  const faults: Faults = { intercept: undefined };
   try {
     const { spent, lastId } = await spentThisMonth(database, clock.now());
     const log = createRequestLog(database, lastId + 1);
@@ -304,9 +287,6 @@ export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbo
       evolve: (count) => evolveTimes(count, () => change(clock.now())),
       setTier: (changed) => {
         tier = changed;
-      },
-      setQuirks: (changed) => {
-        faults.quirks = changed;
       },
       intercept: (changed) => {
         faults.intercept = changed;

@@ -16,11 +16,9 @@ import {
   type Charge,
   createRateWindow,
   openAccount,
-  type RateHeaderOptions,
   type RateWindow,
   rateHeaders,
 } from "./limits/rate-window.ts";
-import { type Quirks, quirkyBody, quirkyQuery } from "./quirks.ts";
 import { createRandom, hash, type Random } from "./random.ts";
 
 // The service's request history for the usage routes: kept in memory, written to the warehouse before it is read.
@@ -114,10 +112,6 @@ export interface SandboxResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /**
-   * `silent`: the connection closes without a response; `midway`: in the middle of the body. A 200 is charged anyway.
-   */
-  readonly drop?: "silent" | "midway";
 }
 
 /** A function between accounting and routes: responds itself, or changes the request or the response. */
@@ -128,7 +122,6 @@ export type Intercept = (
 
 /** Faults; they may change while the sandbox runs. */
 export interface Faults {
-  quirks: Quirks;
   intercept: Intercept | undefined;
 }
 
@@ -143,8 +136,6 @@ export interface ServiceOptions {
   readonly creditsPerMonth: number;
   /** Credits at the start. */
   readonly credits: CreditState;
-  readonly exhaustedStatus: 402 | 429;
-  readonly rateHeaders: RateHeaderOptions;
   /** Time before an answer, in ms: both ends included. */
   readonly latencyMs: readonly [min: number, max: number];
   /** Ends waits when the sandbox closes. */
@@ -168,8 +159,6 @@ export interface Service {
 
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8" };
 
-const HTML = "<!doctype html><title>Error</title><h1>Something went wrong</h1>";
-
 const parseBody = (request: SandboxRequest): unknown => {
   if (request.method !== "POST") return undefined;
   try {
@@ -179,18 +168,16 @@ const parseBody = (request: SandboxRequest): unknown => {
   }
 };
 
-/** A refusal with the body that the faults ask for. */
-const refusal = ({ quirks }: Faults, code: RefusalCode, status: number, message: string): SandboxResponse => {
-  const kind = quirks.errorBody ?? "json";
-  if (kind === "empty") return { status, headers: {}, body: "" };
-  if (kind === "html") return { status, headers: { "content-type": "text/html" }, body: HTML };
-  return { status, headers: JSON_HEADERS, body: refusalBody(code, message) };
-};
+const refusal = (code: RefusalCode, status: number, message: string): SandboxResponse => ({
+  status,
+  headers: JSON_HEADERS,
+  body: refusalBody(code, message),
+});
 
-const refused = (faults: Faults, error: unknown): SandboxResponse =>
+const refused = (error: unknown): SandboxResponse =>
   error instanceof Refusal
-    ? refusal(faults, error.code, error.status, error.message)
-    : refusal(faults, "internal", 500, detailOf(error));
+    ? refusal(error.code, error.status, error.message)
+    : refusal("internal", 500, detailOf(error));
 
 /** What all requests share. */
 interface Desk extends ServiceOptions {
@@ -205,23 +192,21 @@ interface Flight {
 }
 
 const answer = async (desk: Desk, request: SandboxRequest, { entry, charge }: Flight): Promise<SandboxResponse> => {
-  const { account, faults, random } = desk;
+  const { account, random } = desk;
   const match = matchRoute(request.method, request.path);
-  const query = quirkyQuery(faults.quirks, match.route, request.query);
   if (match.route.tier === "any") {
     // The usage routes report their own requests too, so these are logged and charged before reading.
     await desk.log.flush(entry);
     account.spend(charge);
   }
-  const found = await desk.replica.answer({ match, query, body: parseBody(request) });
+  const found = await desk.replica.answer({ match, query: request.query, body: parseBody(request) });
   account.spend(charge);
   const body = writeEnvelope(found, {
     requestId: `req_${random.id(16)}`,
     now: desk.clock.now(),
     usage: account.quota(),
-    includedShape: faults.quirks.includedShape ?? "plural-array",
   });
-  return { status: 200, headers: JSON_HEADERS, body: quirkyBody(faults.quirks, body) };
+  return { status: 200, headers: JSON_HEADERS, body };
 };
 
 /** Applies latency, faults and routes; every error becomes a response. */
@@ -230,11 +215,10 @@ const serve = async (desk: Desk, request: SandboxRequest, flight: Flight): Promi
   try {
     const [min, max] = desk.latencyMs;
     if (max > 0) await desk.clock.sleep(desk.random.int(min, max), desk.signal);
-    const next = (altered: SandboxRequest = request) =>
-      answer(desk, altered, flight).catch((error: unknown) => refused(faults, error));
+    const next = (altered: SandboxRequest = request) => answer(desk, altered, flight).catch(refused);
     return await (faults.intercept === undefined ? next() : faults.intercept(request, next));
   } catch (error) {
-    return refused(faults, error);
+    return refused(error);
   }
 };
 
@@ -243,7 +227,7 @@ const admit = async (desk: Desk, request: SandboxRequest, entry: LoggedRequest):
   const charge = desk.account.accept();
   if (charge === null) {
     const message = "The credits of this period are used up.";
-    return refusal(desk.faults, "credits_exhausted", desk.exhaustedStatus, message);
+    return refusal("credits_exhausted", 402, message);
   }
   const response = await serve(desk, request, { entry, charge });
   desk.account.settle(charge, response.status);
@@ -251,7 +235,7 @@ const admit = async (desk: Desk, request: SandboxRequest, entry: LoggedRequest):
 };
 
 export const createService = (options: ServiceOptions): Service => {
-  const { log, clock, faults } = options;
+  const { log, clock } = options;
   const account = openAccount(options.credits, options.creditsPerMonth, clock);
   const desk: Desk = { ...options, account, random: createRandom(`${options.seed}/service`) };
   const windows = new Map<string, RateWindow>(
@@ -269,23 +253,23 @@ export const createService = (options: ServiceOptions): Service => {
     const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
     const window = token === undefined ? undefined : windows.get(token);
     if (token === undefined || window === undefined) {
-      return count(refusal(faults, "unauthorized", 401, "The token is missing or not valid."));
+      return count(refusal("unauthorized", 401, "The token is missing or not valid."));
     }
     const reading = window.take(now);
     const withRate = (response: SandboxResponse): SandboxResponse =>
-      count({ ...response, headers: { ...rateHeaders(reading, now, options.rateHeaders), ...response.headers } });
+      count({ ...response, headers: { ...rateHeaders(reading, now), ...response.headers } });
     let match: RouteMatch;
     try {
       match = matchRoute(request.method, request.path);
     } catch (error) {
-      return withRate(refused(faults, error));
+      return withRate(refused(error));
     }
     const endpoint = `${match.route.method} ${match.route.path}`;
     const input = { ...match.path, ...request.query };
     const entry = log.begin({ occurredAt: now, endpoint, apiKeyId: apiKeyId(token), input });
     const response = reading.allowed
       ? await admit(desk, request, entry)
-      : refusal(faults, "rate_limited", 429, "Too many requests.");
+      : refusal("rate_limited", 429, "Too many requests.");
     if (response.status === 200) charged.set(endpoint, (charged.get(endpoint) ?? 0) + 1);
     await log.finish(entry, response.status);
     return withRate(response);

@@ -83,7 +83,6 @@ const body = writeEnvelope(await replica.answer({ match: route, query: {} }), {
   requestId: "r",
   now: 0,
   usage: null,
-  includedShape: "plural-array",
 });
 const [searched] = await search(database, { words: "renamed", tables: ["podcasts"], limit: 1 });
 await database.close();

@@ -215,7 +215,7 @@ export const createMirrorAnswer = ({ clock, version }: ServerContext) => {
       const write = async (requestId: string): Promise<KeptAnswer> => {
         const replica = await replicaOf(snapshot);
         const found = await replica.answer(asked);
-        const text = writeEnvelope(found, { requestId, now: time, usage, includedShape: "plural-array" });
+        const text = writeEnvelope(found, { requestId, now: time, usage });
         return { bytes: Buffer.from(text), rows: rowsOf(found) };
       };
       const headers = ageHeaders(time, now);

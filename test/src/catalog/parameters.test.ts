@@ -1,4 +1,4 @@
-// docs/PARAMETERS.md against the table of routes, which a test of the sandbox compares with the API document.
+// docs/PARAMETERS.md against the table of routes; its routes are those of the API document.
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ENDPOINTS, type RouteSpec } from "../../../src/catalog/endpoints.ts";
@@ -40,6 +40,14 @@ const documentedOf = ({ method, pathParams, query }: RouteSpec): readonly string
 
 test("every route has its section, and no other has one", () => {
   expect([...sections.keys()].sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
+});
+
+test("these are the routes of the API document, where that is at hand", () => {
+  const file = new URL("../../../../shared/API.md", import.meta.url);
+  const text = existsSync(file) ? readFileSync(file, "utf8") : [...sections.keys()].join("\n");
+  const named = [...text.matchAll(/(?:### |^\| |^)((?:GET |POST )?\/v1\/[^\s|`]+)/gm)].map(([, path = ""]) => path);
+  const routes = named.map((path) => (/^(GET|POST) /.test(path) ? path : `GET ${path}`));
+  expect([...new Set(routes)].sort()).toEqual([...sections.keys()].sort());
 });
 
 test.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(

@@ -2,14 +2,7 @@
 
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import {
-  type Answer,
-  codingFor,
-  compressed,
-  dataAnswer,
-  type IncludedShape,
-  writeEnvelope,
-} from "../../../src/replica/envelope.ts";
+import { type Answer, codingFor, compressed, dataAnswer, writeEnvelope } from "../../../src/replica/envelope.ts";
 
 // The coding of a body: what the client accepts, and brotli where it takes both alike.
 
@@ -40,13 +33,13 @@ test("each coding is the one that its name says", async () => {
 });
 
 const USAGE = { limit: 10, used: 3, remaining: 7, resetsAt: 86_400_000 };
-const written = (answer: Answer, includedShape: IncludedShape = "plural-array", usage: typeof USAGE | null = USAGE) =>
-  JSON.parse(writeEnvelope(answer, { requestId: "r", now: 0, usage, includedShape }));
+const written = (answer: Answer, usage: typeof USAGE | null = USAGE) =>
+  JSON.parse(writeEnvelope(answer, { requestId: "r", now: 0, usage }));
 const records = [
   { key: "a", object: '{"id":"a"}' },
   { key: "b", object: '{"id":"b"}' },
 ];
-const withCompanies = (kind: "record" | "records" | "list", found = records): Answer => ({
+const withCompanies = (kind: "record" | "list", found = records): Answer => ({
   ...dataAnswer("[]", false),
   included: [{ one: "company", many: "companies", kind, records: found }],
 });
@@ -61,23 +54,14 @@ test("the last page counts, though it is not full; an empty list has none", () =
 test("usage is shown where the route has it and the mirror knows a figure", () => {
   expect(written(dataAnswer("{}", true)).usage).toEqual({ ...USAGE, resetsAt: "1970-01-02T00:00:00.000Z" });
   expect(written(dataAnswer("{}", false))).not.toHaveProperty("usage");
-  expect(written(dataAnswer("{}", true), "map", null)).not.toHaveProperty("usage");
+  expect(written(dataAnswer("{}", true), null)).not.toHaveProperty("usage");
 });
 
-test.each<[IncludedShape, unknown]>([
-  ["plural-array", { companies: [{ id: "a" }, { id: "b" }] }],
-  ["singular-array", { company: [{ id: "a" }, { id: "b" }] }],
-  ["map", { companies: { a: { id: "a" }, b: { id: "b" } } }],
-  ["object", { company: { id: "a" } }],
-  ["none", undefined],
-])("related records of a list have the shape %s", (shape, included) => {
-  expect(written(withCompanies("records"), shape).included).toEqual(included);
-});
-
-test("a single record has its own name in any shape, and is left out where there is none", () => {
-  expect(written(withCompanies("record"), "map").included).toEqual({ company: { id: "a" } });
+test("related records of a list are an array, also an empty one; a single record is left out where there is none", () => {
+  expect(written(withCompanies("list")).included).toEqual({ companies: [{ id: "a" }, { id: "b" }] });
+  expect(written(withCompanies("list", [])).included).toEqual({ companies: [] });
+  expect(written(withCompanies("record")).included).toEqual({ company: { id: "a" } });
   expect(written(withCompanies("record", [])).included).toEqual({});
-  expect(written(withCompanies("list", []), "object").included).toEqual({ companies: [] });
 });
 
 test("members come in the order of the document, and an insight that was not found has no data", () => {

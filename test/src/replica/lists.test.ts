@@ -1,20 +1,10 @@
-import { join } from "node:path";
+// Pages of lists: whatever ids look like, and while rows go away.
 import { beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { writeEnvelope } from "../../../src/replica/envelope.ts";
-import { matchRoute } from "../../../src/replica/query/route-match.ts";
 import type { Reader } from "../../../src/replica/reader.ts";
-import { createReplica } from "../../../src/replica/replica.ts";
-import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { migrate } from "../../../src/warehouse/file/migrate.ts";
-import { forFile } from "../../support/for-file.ts";
-import { dirForFile } from "../warehouse/temp-dir.ts";
+import { aMirror, ask, watched } from "./rig.ts";
 
-const NOW = Date.UTC(2026, 4, 20);
-const dir = dirForFile();
-
-const database = await forFile(openDatabase(join(dir, "mirror.duckdb"), { threads: 1 }));
-await migrate(database, NOW);
+const database = await aMirror();
 beforeEach(async () => {
   for (const table of ["contacts", "news_articles"]) await database.run(`DELETE FROM ${table}`);
 });
@@ -26,10 +16,7 @@ const pageSchema = z.object({
 
 /** Ids of a page and the count of its list. */
 const pageOf = async (reader: Reader, path: string, query: Record<string, string> = {}) => {
-  const replica = createReplica({ database: reader, clock: { now: () => NOW }, tier: () => "full" });
-  const answer = await replica.answer({ match: matchRoute("GET", path), query });
-  const text = writeEnvelope(answer, { requestId: "r", now: NOW, usage: null, includedShape: "plural-array" });
-  const { data, meta } = pageSchema.parse(JSON.parse(text));
+  const { data, meta } = pageSchema.parse(JSON.parse(await ask(reader, path, query)));
   return { ids: data.map(({ id }) => id), total: meta.totalCount };
 };
 
@@ -68,16 +55,13 @@ test("an article that two companies share stands in each list once", async () =>
 test("a record that is removed between the two statements of a page leaves no gap: the page is read again", async () => {
   for (const id of ["1", "2", "3", "4"]) await addContact(id, id);
   let statements = 0;
+  const counted = watched(database, () => (statements += 1));
   const moving: Reader = {
+    ...counted,
     query: async (sql, params, row) => {
-      statements += 1;
-      const rows = await database.query(sql, params, row);
+      const rows = await counted.query(sql, params, row);
       if (statements === 1) await database.run("DELETE FROM main.contacts WHERE id = '2'");
       return rows;
-    },
-    cells: (sql, params) => {
-      statements += 1;
-      return database.cells(sql, params);
     },
   };
   expect(await pageOf(moving, "/v1/contacts", { ...BY_NAME, perPage: "2" })).toEqual({ ids: ["1", "3"], total: 3 });

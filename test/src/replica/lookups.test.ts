@@ -1,29 +1,17 @@
 // Records by key: read together, each by whom it was asked for.
-import { beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { tableSpec } from "../../../src/catalog/tables.ts";
-import type { Reader } from "../../../src/replica/reader.ts";
-import { createLookups } from "../../../src/replica/reader.ts";
-import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { migrate } from "../../../src/warehouse/file/migrate.ts";
-import { forFile } from "../../support/for-file.ts";
+import { createLookups, type Reader } from "../../../src/replica/reader.ts";
+import { aMirror } from "./rig.ts";
 
-const _UNUSUAL = "O'Brien \0 $1";
 /** Records that each statement so far found, in the order in which they ended: no one promises that order. */
 let statements: number[];
 let failing: boolean;
 let reader: Reader;
 
-const database = await forFile(openDatabase(":memory:", { threads: 1 }));
-beforeAll(async () => {
-  await migrate(database, 0);
-  const columns = "(id, organization_id, first_name, _synced_at, _run_id)";
-  await database.run(
-    `INSERT INTO main.contacts ${columns} SELECT id::VARCHAR, 'o', 'N' || id, now(), 'r' FROM range(1, 3001) t(id)`,
-  );
-  await database.run(
-    `INSERT INTO main.contacts ${columns} VALUES ('O''Brien ' || chr(0) || ' $1', 'o', 'Pat', now(), 'r')`,
-  );
-});
+const database = await aMirror();
+await database.run(`INSERT INTO main.contacts (id, organization_id, first_name, _synced_at, _run_id)
+  SELECT id::VARCHAR, 'o', 'N' || id, now(), 'r' FROM range(1, 3001) t(id)`);
 beforeEach(() => {
   statements = [];
   failing = false;

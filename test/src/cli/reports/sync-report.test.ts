@@ -1,5 +1,5 @@
 // What `sync --report` hands to the program that started it, from syncs of a generated service.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { deflateSync } from "node:zlib";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect, test } from "vitest";
+import { parse } from "yaml";
 import { startSandbox } from "../../../../src/sandbox/sandbox.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aFolder, aPlaceFor, cli } from "../../../support/cli.ts";
@@ -27,9 +28,7 @@ const linesOf = (file: string) =>
 const official = () => {
   const ajv = new Ajv2020({ allErrors: true, strict: false });
   formats.default(ajv);
-  const folder = new URL("../../../support/openlineage/", import.meta.url);
-  for (const name of readdirSync(folder).filter((one) => one.endsWith(".json")))
-    ajv.addSchema(JSON.parse(readFileSync(new URL(name, folder), "utf8")));
+  ajv.addSchema(parse(readFileSync(new URL("../../../support/openlineage.yaml", import.meta.url), "utf8")));
   const isEvent = ajv.compile({ $ref: "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent" });
   return {
     problems: (event: unknown): unknown => (isEvent(event) ? null : isEvent.errors),

@@ -1,25 +1,15 @@
 // Columns that hold no value anywhere: left out of statements, without a trace in what is answered.
 import { setImmediate } from "node:timers/promises";
-import { beforeAll, expect, test } from "vitest";
-import { writeEnvelope } from "../../../../src/replica/envelope.ts";
+import { expect, test } from "vitest";
 import { createFilledColumns, type FilledColumns } from "../../../../src/replica/kept/kept.ts";
-import { matchRoute } from "../../../../src/replica/query/route-match.ts";
 import type { Reader } from "../../../../src/replica/reader.ts";
-import { createReplica } from "../../../../src/replica/replica.ts";
-import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
-import { migrate } from "../../../../src/warehouse/file/migrate.ts";
-import { forFile } from "../../../support/for-file.ts";
+import { aMirror, ask } from "../rig.ts";
 
-const NOW = Date.UTC(2026, 4, 20);
-
-const database = await forFile(openDatabase(":memory:", { threads: 1 }));
-beforeAll(async () => {
-  await migrate(database, NOW);
-  // A subtype in one row only; an empty text and an empty `_extra` are values.
-  await database.run(`INSERT INTO main.signals (id, organization_id, account_id, type, headline, description, subtype, date, _extra, _first_synced_at, _synced_at, _run_id)
-    SELECT i, 'o', i % 3, 'podcast', 'h' || i, '', CASE WHEN i = 77 THEN 'late' END, TIMESTAMPTZ '2026-01-01' + to_hours(i),
-      CASE WHEN i = 5 THEN '{"new":1}' END, now(), now(), 'r' FROM range(100) r(i)`);
-});
+const database = await aMirror();
+// A subtype in one row only; an empty text and an empty `_extra` are values.
+await database.run(`INSERT INTO main.signals (id, organization_id, account_id, type, headline, description, subtype, date, _extra, _first_synced_at, _synced_at, _run_id)
+  SELECT i, 'o', i % 3, 'podcast', 'h' || i, '', CASE WHEN i = 77 THEN 'late' END, TIMESTAMPTZ '2026-01-01' + to_hours(i),
+    CASE WHEN i = 5 THEN '{"new":1}' END, now(), now(), 'r' FROM range(100) r(i)`);
 
 /** A reader, the statements that read columns, and the promise of each. */
 const spied = () => {
@@ -37,22 +27,10 @@ const spied = () => {
   return { reader, statements, running };
 };
 
-const textOf = async (reader: Reader, columns: FilledColumns | undefined, path: string, query = {}) => {
-  const clock = { now: () => NOW };
-  const replica = createReplica({
-    database: reader,
-    clock,
-    tier: () => "full",
-    ...(columns === undefined ? {} : { columns }),
-  });
-  const answer = await replica.answer({ match: matchRoute("GET", path), query });
-  return writeEnvelope(answer, { requestId: "r", now: NOW, usage: null, includedShape: "plural-array" });
-};
-
 /** The columns of a reader that has read signals often enough, once they are looked up. */
 const known = async (reader: Reader, running: readonly Promise<unknown>[]): Promise<FilledColumns> => {
   const columns = createFilledColumns(reader);
-  for (let read = 0; read < 10; read += 1) await textOf(reader, columns, "/v1/signals/1");
+  for (let read = 0; read < 10; read += 1) await ask(reader, "/v1/signals/1", {}, { columns });
   await Promise.all(running);
   await setImmediate();
   return columns;
@@ -70,7 +48,7 @@ test("answers are the same to the byte without the columns that hold no value", 
     ["/v1/signals/5"],
   ];
   for (const [path, query] of asked) {
-    expect(await textOf(reader, columns, path, query)).toBe(await textOf(database, undefined, path, query));
+    expect(await ask(reader, path, query, { columns })).toBe(await ask(database, path, query));
   }
 });
 
@@ -79,7 +57,7 @@ test("after ten reads of a table, empty columns are no longer read, and columns 
   const columns = await known(reader, running);
   expect(statements.filter((sql) => sql.includes("EXISTS"))).toHaveLength(1);
   expect(statements[0]).toContain(`t."full_content"`);
-  await textOf(reader, columns, "/v1/signals/1");
+  await ask(reader, "/v1/signals/1", {}, { columns });
   expect(statements.at(-1)).not.toContain(`t."full_content"`);
   expect(statements.at(-1)).toContain(`t."subtype"`);
   expect(statements.at(-1)).toContain("t._extra");
@@ -93,6 +71,6 @@ test("a table whose columns cannot be looked up is read with all of them", async
       sql.includes("EXISTS") ? Promise.reject(new TypeError("busy")) : reader.cells(sql, params),
   };
   const columns = await known(failing, running);
-  await textOf(failing, columns, "/v1/signals/1");
+  await ask(failing, "/v1/signals/1", {}, { columns });
   expect(statements.at(-1)).toContain(`t."full_content"`);
 });

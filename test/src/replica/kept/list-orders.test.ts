@@ -1,52 +1,26 @@
 // Lists whose order is kept in memory: the same pages as statements find, without a statement for their keys.
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { tableSpec } from "../../../../src/catalog/tables.ts";
-import { writeEnvelope } from "../../../../src/replica/envelope.ts";
 import {
   createKept,
   createListOrders,
   type Kept,
   type KnownOrder,
   type ListOrder,
-  type ListOrders,
 } from "../../../../src/replica/kept/kept.ts";
-import { matchRoute } from "../../../../src/replica/query/route-match.ts";
-import type { Reader } from "../../../../src/replica/reader.ts";
-import { createReplica } from "../../../../src/replica/replica.ts";
-import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
-import { migrate } from "../../../../src/warehouse/file/migrate.ts";
-import { forFile } from "../../../support/for-file.ts";
+import { aMirror, ask, watched } from "../rig.ts";
 
-const NOW = Date.UTC(2026, 4, 20);
 /** More than DuckDB returns at once. */
 const SIGNALS = 2500;
 const MOST_BYTES = 1024 * 1024;
 
-const database = await forFile(openDatabase(":memory:", { threads: 1 }));
-beforeAll(async () => {
-  await migrate(database, NOW);
-  // Equal dates, missing dates and accounts, ids in another order than dates.
-  await database.run(`INSERT INTO main.signals (id, organization_id, account_id, type, headline, date, _first_synced_at, _synced_at, _run_id)
-    SELECT 9007199254740990 + (i * 7919) % ${SIGNALS}, 'o', nullif(i % 7, 0), 'podcast', nullif('h' || i % 11, 'h3'),
-      CASE WHEN i % 5 > 0 THEN TIMESTAMPTZ '2026-01-01' + to_days(CAST(i % 40 AS INTEGER)) END, now(), now(), 'r' FROM range(${SIGNALS}) r(i)`);
-});
-
-const textOf = async (
-  orders: ListOrders | undefined,
-  query: Record<string, string>,
-  reader: Reader = database,
-): Promise<string> => {
-  const replica = createReplica({
-    database: reader,
-    clock: { now: () => NOW },
-    tier: () => "full",
-    ...(orders === undefined ? {} : { orders }),
-  });
-  const answer = await replica.answer({ match: matchRoute("GET", "/v1/signals"), query });
-  return writeEnvelope(answer, { requestId: "r", now: NOW, usage: null, includedShape: "plural-array" });
-};
+const database = await aMirror();
+// Equal dates, missing dates and accounts, ids in another order than dates.
+await database.run(`INSERT INTO main.signals (id, organization_id, account_id, type, headline, date, _first_synced_at, _synced_at, _run_id)
+  SELECT 9007199254740990 + (i * 7919) % ${SIGNALS}, 'o', nullif(i % 7, 0), 'podcast', nullif('h' || i % 11, 'h3'),
+    CASE WHEN i % 5 > 0 THEN TIMESTAMPTZ '2026-01-01' + to_days(CAST(i % 40 AS INTEGER)) END, now(), now(), 'r' FROM range(${SIGNALS}) r(i)`);
 
 const order = (sortBy: string, sortOrder: "asc" | "desc", per: string | null) => {
   const field = tableSpec("signals").fields.find(({ name }) => name === sortBy);
@@ -97,7 +71,7 @@ test("a page of a list whose order is known is, to the byte, the one that statem
   );
   await fc.assert(
     fc.asyncProperty(query, async (asked) => {
-      expect(await textOf(orders, asked)).toBe(await textOf(undefined, asked));
+      expect(await ask(database, "/v1/signals", asked, { orders })).toBe(await ask(database, "/v1/signals", asked));
     }),
     { numRuns: 30 },
   );
@@ -107,19 +81,10 @@ test("keys of a known order cost no statement; an order is made only after fifty
   const { orders, learn } = ordersOf(createKept(MOST_BYTES));
   await learn(order("date", "desc", null));
   const statements: string[] = [];
-  const counting: Reader = {
-    query: (sql, params, row) => {
-      statements.push(sql);
-      return database.query(sql, params, row);
-    },
-    cells: (sql, params) => {
-      statements.push(sql);
-      return database.cells(sql, params);
-    },
-  };
-  await textOf(orders, { page: "3" }, counting);
+  const counting = watched(database, (sql) => statements.push(sql));
+  await ask(counting, "/v1/signals", { page: "3" }, { orders });
   expect(statements).toHaveLength(1);
-  await textOf(orders, { page: "3", accountId: "1" }, counting);
+  await ask(counting, "/v1/signals", { page: "3", accountId: "1" }, { orders });
   expect(statements).toHaveLength(3);
 });
 

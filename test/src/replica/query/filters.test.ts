@@ -154,6 +154,6 @@ test.each([
   expect(error?.message.length).toBeGreaterThan(10);
 });
 
-test.each(["default", "export"])("view %s is taken", async (view) => {
-  expect(many((await get(sandbox(), `/v1/accounts?view=${view}`)).data)).toHaveLength(12);
+test.each(["view=default", "view=export", "unknown=1"])("%s is taken", async (query) => {
+  expect(many((await get(sandbox(), `/v1/accounts?${query}`)).data)).toHaveLength(12);
 });

@@ -9,13 +9,8 @@ import {
   refundCredit,
   spendCredit,
 } from "../../../../src/sandbox/limits/credits.ts";
-import {
-  createRateWindow,
-  openAccount,
-  type RateHeaderOptions,
-  rateHeaders,
-  WINDOW_MS,
-} from "../../../../src/sandbox/limits/rate-window.ts";
+import { createRateWindow, openAccount, rateHeaders, WINDOW_MS } from "../../../../src/sandbox/limits/rate-window.ts";
+import { fakeClock, get, NOW, send, withSandbox } from "../sandbox-client.ts";
 
 const month = (nth: number) => Date.UTC(2026, nth, 15);
 const PER_MONTH = 10;
@@ -103,29 +98,69 @@ test("the limit holds in any minute of a long run, also after old requests were 
   expect(taken.every((at, nth) => at - (taken[nth - 10] ?? -WINDOW_MS) >= WINDOW_MS)).toBe(true);
 });
 
-const NOW = Date.UTC(2026, 0, 1);
-const reading = { allowed: true, limit: 60, remaining: 12, resetsAt: NOW + 1_500 };
-const headers = (options: Partial<RateHeaderOptions>, more: Partial<typeof reading> = {}) =>
-  rateHeaders({ ...reading, ...more }, NOW, { dialect: "none", reset: "delta", retryAfter: "seconds", ...options });
-
-test("a reset is rounded up to whole seconds, so that nobody returns too early", () => {
-  expect(headers({ dialect: "ratelimit" })).toEqual({
-    "ratelimit-policy": '"default";q=60;w=60',
-    ratelimit: '"default";r=12;t=2',
-  });
-  expect(headers({ dialect: "ratelimit-legacy" })).toMatchObject({
+test("a reset is rounded up to whole seconds, so that nobody returns too early; only a refusal says when to come back", () => {
+  const headers = (resetsAt: number, allowed = true) =>
+    rateHeaders({ allowed, limit: 60, remaining: 12, resetsAt: NOW + resetsAt }, NOW);
+  expect(headers(1_500)).toEqual({
+    "ratelimit-limit": "60",
     "ratelimit-remaining": "12",
     "ratelimit-reset": "2",
     "ratelimit-policy": "60;w=60",
   });
-  expect(headers({ dialect: "ratelimit-legacy" }, { resetsAt: NOW - 5_000 })["ratelimit-reset"]).toBe("0");
+  expect(headers(-5_000)["ratelimit-reset"]).toBe("0");
+  expect([headers(1_500, false), headers(0, false)]).toMatchObject([{ "retry-after": "2" }, { "retry-after": "1" }]);
 });
 
-test("only a refusal says when to come back, after a second at least", () => {
-  const refused = { allowed: false, resetsAt: NOW };
-  expect(headers({})).toEqual({});
-  expect(headers({}, refused)).toEqual({ "retry-after": "1" });
-  expect(headers({}, { allowed: false })).toEqual({ "retry-after": "2" });
-  expect(headers({ retryAfter: "date" }, refused)).toEqual({ "retry-after": "Thu, 01 Jan 2026 00:00:01 GMT" });
-  expect(headers({ retryAfter: "none" }, refused)).toEqual({});
+// The same over HTTP.
+
+test("a plan allows its requests in any minute, each token has a window of its own, and what is refused is free", async () => {
+  const clock = fakeClock();
+  await withSandbox({ plan: "free", clock, moreTokens: ["second"] }, async (sandbox) => {
+    expect((await send(sandbox, "/v1/usage/limits")).headers.get("ratelimit-remaining")).toBe("9");
+    clock.advance(20_000);
+    for (let sent = 1; sent < 10; sent++) await get(sandbox, "/v1/accounts/1", 404);
+    const refused = await send(sandbox, "/v1/accounts");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "40"]);
+    const other = await send(sandbox, "/v1/accounts", { headers: { authorization: "Bearer second" } });
+    expect(other.status).toBe(200);
+    clock.advance(39_999);
+    await get(sandbox, "/v1/accounts", 429);
+    clock.advance(1);
+    // One request has left the sliding window, so one may enter.
+    await get(sandbox, "/v1/accounts");
+    await get(sandbox, "/v1/accounts", 429);
+    expect(sandbox.stats()).toMatchObject({ byStatus: { 200: 3, 404: 9, 429: 3 }, credits: { used: 3 } });
+  });
+});
+
+test("a 200 costs one credit, whatever its size; spent ones are refused until the month ends, then roll over", async () => {
+  const clock = fakeClock(Date.UTC(2026, 0, 30));
+  await withSandbox({ credits: 3, clock }, async (sandbox) => {
+    const resetsAt = "2026-02-01T00:00:00.000Z";
+    expect((await get(sandbox, "/v1/signals?perPage=100")).usage).toEqual({
+      limit: 3,
+      used: 1,
+      remaining: 2,
+      resetsAt,
+    });
+    await get(sandbox, "/v1/accounts/1", 404);
+    await get(sandbox, "/v1/accounts?perPage=x", 400);
+    expect((await get(sandbox, "/v1/account-insights?query=zzz")).usage?.used).toBe(2);
+    await get(sandbox, "/v1/usage/limits");
+    await get(sandbox, "/v1/accounts", 402);
+    for (const [month, limit] of [
+      [1, 3],
+      [2, 5],
+    ] as const) {
+      clock.advance(Date.UTC(2026, month, 1) - clock.now());
+      expect((await get(sandbox, "/v1/accounts")).usage).toMatchObject({ limit, used: 1, remaining: limit - 1 });
+    }
+  });
+});
+
+test("latency is waited on the clock, between its bounds", async () => {
+  const clock = fakeClock();
+  await withSandbox({ clock, latencyMs: "200-300" }, (sandbox) => get(sandbox, "/v1/accounts"));
+  expect(clock.now() - NOW).toBeGreaterThanOrEqual(200);
+  expect(clock.now() - NOW).toBeLessThanOrEqual(300);
 });

@@ -8,6 +8,7 @@ import { plainProgram } from "../../../../../src/core/program-files.ts";
 import { filterFor, SYSCALLS } from "../../../../../src/warehouse/user-sql/fence/syscalls.ts";
 import { offeredBox } from "../../../../../src/warehouse/user-sql/process-pool.ts";
 import { tempDir } from "../../temp-dir.ts";
+import { kernelCalls } from "./kernel-calls.ts";
 
 const LAUNCHER = "src/warehouse/user-sql/fence/launcher";
 const koffi = dirname(createRequire(import.meta.url).resolve("koffi"));
@@ -38,7 +39,8 @@ test("inside the fence nothing can be reached but the snapshot, by Node or by ra
   cpSync(join(import.meta.dirname, "within.mjs"), program);
   cpSync(join(koffi, "../@koromix"), join(dirname(program), "node_modules/@koromix"), { recursive: true });
   cpSync(koffi, join(dirname(program), "node_modules/koffi"), { recursive: true });
-  const places = { koffi: "koffi", snapshot, secret, folder: dir, parent: process.pid };
+  const calls = Object.fromEntries(kernelCalls(process.arch === "arm64" ? "arm64" : "x64").forbidden);
+  const places = { koffi: "koffi", snapshot, secret, folder: dir, parent: process.pid, calls };
   const before = statSync(secret);
   const run = launch([dirname(program), snapshot], [program, JSON.stringify(places)]);
   expect(run.stderr).toBe("");
@@ -46,7 +48,7 @@ test("inside the fence nothing can be reached but the snapshot, by Node or by ra
   const reached = Object.entries(outcomes).filter(
     ([, outcome]) => !/^(EACCES|EPERM|ENOSYS|ERR_DLOPEN_FAILED)$/.test(outcome),
   );
-  expect(Object.keys(outcomes).length).toBeGreaterThan(50);
+  expect(Object.keys(outcomes).length).toBeGreaterThan(90);
   expect(reached).toEqual([["read the snapshot", "done"]]);
   expect(statSync(secret)).toMatchObject({ mode: before.mode, mtimeMs: before.mtimeMs, uid: before.uid });
   expect(readFileSync(snapshot, "utf8")).toBe("rows");

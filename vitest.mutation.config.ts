@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: [
       "test/src/sync/list/{coverage,ways}/*.test.ts",
-      "test/src/budget/{decisions,credits/{ledger,ledger-decisions,roll-over},rate/{limiter,limiter-decisions,flights}}.test.ts",
+      "test/src/budget/{credits/{ledger,ledger-decisions,roll-over},rate/{limiter,flights}}.test.ts",
     ],
     env: { DUCKMIRROR_PROPERTY_RUNS: "6" },
     testTimeout: 20_000,

@@ -1,7 +1,7 @@
 // A service that misbehaves on purpose: a raw TCP server that plays one scripted answer per request, byte by byte, so
 // that faults no HTTP library would produce (cut bodies, lying lengths, silence) reach the client over real sockets.
 import { createServer, type Socket } from "node:net";
-import { brotliCompressSync, createGzip, gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 
 interface SeenRequest {
   readonly method: string;
@@ -123,22 +123,6 @@ export const raw =
   };
 
 export const redirect = (location: string): Script => answer("", { status: 302, headers: { location } });
-
-/** 300 MB of spaces as gzip: 291 KB on the wire. */
-export const gzipBomb = async (): Promise<Script> => {
-  const gzip = createGzip({ level: 9 });
-  const chunks: Buffer[] = [];
-  gzip.on("data", (chunk: Buffer) => chunks.push(chunk));
-  const block = Buffer.alloc(1_000_000, " ");
-  for (let written = 0; written < 300; written += 1) {
-    if (!gzip.write(block)) await new Promise((resolve) => gzip.once("drain", resolve));
-  }
-  await new Promise((resolve) => {
-    gzip.once("end", resolve);
-    gzip.end();
-  });
-  return answer(Buffer.concat(chunks), { headers: { "content-encoding": "gzip" } });
-};
 
 /** The first complete request in what has arrived, and the bytes behind it. */
 const takeRequest = (received: Buffer, connection: number): { request: SeenRequest; rest: Buffer } | null => {

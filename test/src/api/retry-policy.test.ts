@@ -1,42 +1,12 @@
 // The table of verdicts: one case per row, then what must hold for any outcome whatever. Shows P22.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type {
-  ApiOutcome,
-  BrokenOutcome,
-  Quota,
-  RateInfo,
-  RefusedOutcome,
-  VerdictContext,
-} from "../../../src/api/outcome.ts";
-import { backoffMs, chargeOf, isProse, rowFor, VERDICT_ROWS, verdictOf } from "../../../src/api/retry-policy.ts";
+import type { ApiOutcome, BrokenOutcome, Quota, RefusedOutcome, VerdictContext } from "../../../src/api/outcome.ts";
+import { backoffMs, chargeOf, rateToObserve, rowFor, VERDICT_ROWS, verdictOf } from "../../../src/api/retry-policy.ts";
 import { ENDPOINTS, type EndpointName } from "../../../src/catalog/endpoints.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { said } from "../../support/rate-info.ts";
-
-// What the body of a 404 says about its sender.
-
-const gone = (excerpt: string): RefusedOutcome => ({
-  kind: "refused",
-  call: { endpoint: "listFilings", path: "/v1/companies/c1/filings", query: {} },
-  status: 404,
-  sentAt: 0,
-  durationMs: 1,
-  bytes: 1,
-  rate: null,
-  excerpt,
-  usage: null,
-});
-
-test.each([
-  ['{"error":"no such company"}', false],
-  ['"not found"', false],
-  ["404 page not found", true],
-  ["<html>", true],
-  ["", false],
-])("%j is text in place of JSON: %s", (body, text) => {
-  expect(isProse(gone(body))).toBe(text);
-});
+import * as outcomes from "../sync/request/outcomes.ts";
 
 const NOW = Date.UTC(2026, 0, 5, 10);
 const HOUR = 3_600_000;
@@ -56,26 +26,10 @@ const quotaOf = (more: Partial<Quota>): Quota => ({
   ...more,
 });
 
-interface Answer {
-  readonly endpoint?: EndpointName;
-  readonly rate?: RateInfo | null;
-  readonly excerpt?: string;
-  readonly usage?: Quota | null;
-}
-const answered = (status: number, { endpoint = "listAccounts", rate = null }: Answer) => ({
-  call: callOf(endpoint),
-  status,
-  sentAt: NOW - 100,
-  durationMs: 100,
-  bytes: 10,
-  rate,
-});
-const refused = (status: number, more: Answer = {}): RefusedOutcome => ({
-  kind: "refused",
-  ...answered(status, more),
-  excerpt: more.excerpt ?? "",
-  usage: more.usage ?? null,
-});
+const refused = (
+  status: number,
+  { endpoint = "listAccounts", ...more }: Partial<RefusedOutcome> & { endpoint?: EndpointName } = {},
+): RefusedOutcome => outcomes.refused(status, { call: callOf(endpoint), ...more });
 /** A redirect of a company's list within the service. */
 const moved = (movedTo: string, status = 301): ApiOutcome => {
   const outcome = refused(status, { endpoint: "listFilings", excerpt: `redirect to ${movedTo}` });
@@ -86,37 +40,19 @@ const insightRefused = (status: number): ApiOutcome => {
   const outcome = refused(status, { endpoint: "getAccountInsight" });
   return { ...outcome, call: { ...outcome.call, query: { accountId: "7" } } };
 };
-const ok = (): ApiOutcome => ({
-  kind: "ok",
-  ...answered(200, {}),
-  data: [],
-  included: null,
-  page: { page: 1, perPage: 20, totalCount: 0, totalPages: 0 },
-  usage: null,
-  timestamp: null,
-  envelope: { data: [] },
-  wire: { bytes: Buffer.from("{}"), encoding: "identity" },
-});
-const invalid = (): ApiOutcome => ({ kind: "invalid", ...answered(200, {}), detail: "the body is empty", wire: null });
-const broken = (more: Partial<BrokenOutcome>): ApiOutcome => ({
-  kind: "broken",
-  call: callOf("listAccounts"),
-  sentAt: NOW - 100,
-  durationMs: 100,
-  reached: "unknown",
-  status: null,
-  reason: "reset",
-  detail: "other side closed",
-  ...more,
-});
+const { ok } = outcomes;
+const answered = { call: callOf("listAccounts"), status: 200, sentAt: 0, durationMs: 1, bytes: 10, rate: null };
+const invalid: ApiOutcome = { kind: "invalid", ...answered, detail: "the body is empty", wire: null };
+const broken = ({ reason = "reset", ...more }: Partial<BrokenOutcome>): ApiOutcome =>
+  outcomes.broken(reason, { call: callOf("listAccounts"), detail: "other side closed", ...more });
 
 /** One example for each row, under the row's own words. */
 const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Partial<VerdictContext>?])[]>> = {
-  "200 with an envelope": [[ok(), { kind: "use" }]],
+  "200 with an envelope": [[ok, { kind: "use" }]],
   "200 without an envelope": [
-    [invalid(), { kind: "retry", waitMs: 500 }],
-    [invalid(), { kind: "retry", waitMs: 1_000 }, { attempt: 2 }],
-    [invalid(), { kind: "fail", code: "RESPONSE_INVALID" }, { attempt: 3 }],
+    [invalid, { kind: "retry", waitMs: 500 }],
+    [invalid, { kind: "retry", waitMs: 1_000 }, { attempt: 2 }],
+    [invalid, { kind: "fail", code: "RESPONSE_INVALID" }, { attempt: 3 }],
   ],
   "402, 403 to a request that names heavy fields": [
     [refused(403), { kind: "adjust" }, { namesContent: true }],
@@ -203,6 +139,7 @@ const CASES: Readonly<Record<string, readonly (readonly [ApiOutcome, object, Par
     [refused(404, { endpoint: "listFilings" }), { kind: "absent" }],
     [refused(410, { endpoint: "resolveCompany" }), { kind: "absent" }],
     [refused(404, { endpoint: "listFilings", excerpt: '{"error":"no such company"}' }), { kind: "absent" }],
+    [refused(404, { endpoint: "listFilings", excerpt: '"not found"' }), { kind: "absent" }],
     [refused(404, { endpoint: "listFilings", excerpt: "404 page not found" }), { kind: "retry" }],
     [refused(404, { endpoint: "listFilings", excerpt: "<html>" }), { kind: "retry" }, { attempt: 2 }],
     [refused(404, { endpoint: "listFilings", excerpt: "<html>" }), { kind: "absent" }, { attempt: 3 }],
@@ -323,7 +260,7 @@ describe("a message", () => {
     ["409", refused(409, { excerpt: '{"error":"no"}' }), /status 409, \{"error":"no"\}/],
     ["500 with a long body", refused(500, { excerpt: "x".repeat(2_000) }), /status 500, x{300}…$/],
     ["redirect", refused(302, { excerpt: "redirect to https://login.example" }), /status 302, redirect to https/],
-    ["no envelope", invalid(), /the body is empty/],
+    ["no envelope", invalid, /the body is empty/],
     ["broken off", broken({ status: 200 }), /other side closed/],
     ["DNS", broken({ reached: "unsent", reason: "dns", detail: "getaddrinfo ENOTFOUND x" }), /ENOTFOUND/],
     ["silence", broken({ reason: "timeout", detail: "no complete answer within 5 ms" }), /within 5 ms/],
@@ -343,8 +280,8 @@ describe("a message", () => {
 
 describe("any outcome", () => {
   const anyOutcome = fc.oneof(
-    fc.constant(ok()),
-    fc.constant(invalid()),
+    fc.constant(ok),
+    fc.constant(invalid),
     fc
       .record({
         status: fc.integer({ min: 201, max: 599 }),
@@ -394,5 +331,19 @@ describe("any outcome", () => {
       1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000,
     ]);
     expect(backoffMs(5, 0)).toBe(0);
+  });
+});
+
+describe("of a response's rate the limiter uses", () => {
+  const late = refused(429, { rate: said({ limit: 10, retryAt: NOW + HOUR }) });
+
+  test("the Retry-After of a refusal that is waited for, not of one that fails: it does not hold up the others", () => {
+    expect(rateToObserve(late, { kind: "wait", untilMs: NOW, why: "rate" }, NOW)).toEqual(late.rate);
+    expect(rateToObserve(late, { kind: "retry", waitMs: 1 }, NOW)).toEqual(said({ limit: 10 }));
+  });
+
+  test("nothing of a refusal that ends the run, nor of one without figures", () => {
+    expect(rateToObserve(late, { kind: "stop", code: "QUOTA_SPENT", context: {} }, NOW)).toBeNull();
+    expect(rateToObserve({ ...late, rate: null }, { kind: "use" }, NOW)).toBeNull();
   });
 });

@@ -1,22 +1,24 @@
-// Signs that a refusal is about credits, not about speed.
+// Signs that a refusal is about credits, about speed, or about requests in flight.
 import { describe, expect, test } from "vitest";
-import { isEndless, isQuotaRefusal, openAgainAt } from "../../../../src/api/limits/quota-signs.ts";
-import type { RateInfo, RefusedOutcome } from "../../../../src/api/outcome.ts";
+import {
+  isEndless,
+  isQuotaRefusal,
+  openAgainAt,
+  type RefusalCause,
+  refusalCause,
+} from "../../../../src/api/limits/quota-signs.ts";
+import type { RateInfo } from "../../../../src/api/outcome.ts";
 import { said } from "../../../support/rate-info.ts";
+import { broken, refused as refusedWith } from "../../sync/request/outcomes.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const HOUR = 3_600_000;
-const refused = (excerpt: string, rate: Partial<RateInfo> | null = null, remaining?: number): RefusedOutcome => ({
-  kind: "refused",
-  call: { endpoint: "listSignals", path: "/v1/signals", query: {} },
-  status: 429,
-  sentAt: NOW,
-  durationMs: 1,
-  bytes: 1,
-  rate: rate === null ? null : said(rate),
-  excerpt,
-  usage: remaining === undefined ? null : { limit: 100, used: null, remaining, resetsAt: null },
-});
+const refused = (excerpt: string, rate: Partial<RateInfo> | null = null, remaining?: number) =>
+  refusedWith(429, {
+    excerpt,
+    rate: rate === null ? null : said(rate),
+    usage: remaining === undefined ? null : { limit: 100, used: null, remaining, resetsAt: null },
+  });
 
 describe("a refusal is about credits", () => {
   test.each([
@@ -91,9 +93,7 @@ describe("a 403", () => {
 });
 
 test("what is no refusal is none about credits, whatever is left", () => {
-  const { call, sentAt, durationMs } = refused("");
-  const broken = { kind: "broken", call, sentAt, durationMs, reached: "unknown", status: null } as const;
-  expect(isQuotaRefusal({ ...broken, reason: "reset", detail: "out of credits" }, 0, NOW)).toBe(false);
+  expect(isQuotaRefusal(broken("reset", { detail: "out of credits" }), 0, NOW)).toBe(false);
 });
 
 test("requests are accepted again when the headers say so, or when nothing is left until a reset", () => {
@@ -101,4 +101,20 @@ test("requests are accepted again when the headers say so, or when nothing is le
   expect(openAgainAt(refused("", { remaining: 0, resetsAt: 9 }))).toBe(9);
   expect(openAgainAt(refused("", { remaining: 1, resetsAt: 9 }))).toBeNull();
   expect(openAgainAt(refused(""))).toBeNull();
+});
+
+// What a refusal counts: requests per time, or requests in flight.
+
+test.each<[string, Partial<RateInfo> | null, RefusalCause]>([
+  ["Too many concurrent requests", null, "in-flight"],
+  ['{"code":"max_in_flight"}', { retryAt: NOW + 1_000 }, "in-flight"],
+  ["too many parallel requests", null, "in-flight"],
+  ["rate limit exceeded", null, "rate"],
+  ["60 requests per minute", null, "rate"],
+  ["Too Many Requests", { remaining: 0 }, "rate"],
+  ["Too Many Requests", { retryAt: NOW + 30_000 }, "rate"],
+  ["Too Many Requests", { retryAt: NOW + 1_000 }, "unclear"],
+  ["", null, "unclear"],
+])("%j with %j: %s", (excerpt, rate, cause) => {
+  expect(refusalCause(refused(excerpt, rate), NOW)).toBe(cause);
 });

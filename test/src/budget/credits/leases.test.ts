@@ -12,12 +12,12 @@ import {
   type SharedLedger,
   settleLease,
 } from "../../../../src/budget/credits/leases.ts";
-import type { Charge } from "../../../../src/budget/credits/ledger.ts";
-import { snapshotOf } from "../../../../src/budget/credits/ledger.ts";
+import { type Charge, snapshotOf } from "../../../../src/budget/credits/ledger.ts";
+import { limits } from "../limits.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const RESET = T0 + 20 * 86_400_000;
-const LIMITS = { maxCredits: null, reserve: 0, pace: "greedy", runEveryMs: 86_400_000 } as const;
+const LIMITS = limits();
 const TERM = 10_000;
 
 const quota = (remaining: number, resetsAt = RESET) => ({ limit: 1_000, used: null, remaining, resetsAt });
@@ -126,7 +126,7 @@ test("a late answer that was charged stays subtracted until a figure shows it", 
 });
 
 test("while a request is in flight that nobody can tell the cost of, the reserve of the organization stays untouched", () => {
-  const kept = { ...known(3), ledger: { ...known(3).ledger, limits: { ...LIMITS, reserve: 2 } } };
+  const kept = { ...known(3), ledger: { ...known(3).ledger, limits: limits({ reserve: 2 }) } };
   const state = take(kept, "1");
   expect(reserveLease(state, lease("2"), T0)).toMatchObject({ ok: false, code: "BUDGET_SPENT", settling: true });
   expect(reserveLease(lapse(state, T0 + TERM), lease("2"), T0 + TERM)).toMatchObject({ ok: false, settling: false });
@@ -162,7 +162,7 @@ describe("credits that were bought after the last figure left nothing but the re
   const HOUR = 3_600_000;
   const kept = (remaining: number) => {
     const state = known(remaining);
-    return { ...state, ledger: { ...state.ledger, limits: { ...LIMITS, reserve: 50 } } };
+    return { ...state, ledger: { ...state.ledger, limits: limits({ reserve: 50 }) } };
   };
 
   test("are found by one request a day, which costs a credit of the reserve; a figure of the day is believed", () => {

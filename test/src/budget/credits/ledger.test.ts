@@ -3,9 +3,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Quota } from "../../../../src/api/outcome.ts";
 import {
+  isLaterQuota,
   type LedgerState,
   observe,
   openLedger,
+  type QuotaSeen,
   reserve,
   settle,
   snapshotOf,
@@ -150,13 +152,6 @@ describe("the allowance", () => {
     expect(denial(spend(openLedger(limits()), 0))).toEqual({ code: "QUOTA_SPENT", settling: false });
   });
 
-  test("a denial while requests are in flight says that credits may come back", () => {
-    let state = take(take(openLedger(limits({ maxCredits: 2 }))));
-    expect(denial(state)).toEqual({ code: "BUDGET_SPENT", settling: true });
-    state = settle(state, "free", T0);
-    expect(denial(state)).toBeNull();
-  });
-
   test("with a reserve or even pacing, one request goes alone until what is left is known", () => {
     for (const careful of [limits({ reserve: 5 }), limits({ pace: "even" })]) {
       const first = take(openLedger(careful));
@@ -165,113 +160,49 @@ describe("the allowance", () => {
     }
     expect(denial(take(openLedger(limits())))).toBeNull();
   });
-
-  test("even pacing shares what is left among the runs until the reset", () => {
-    // 20 days, a run a day: 100 credits, the first one already spent, make 5 a run.
-    let state = spend(openLedger(limits({ pace: "even" })), 99);
-    expect(snapshotOf(state, T0).allowance).toBe(5);
-    for (let left = 98; left > 94; left -= 1) state = spend(state, left);
-    expect(denial(state)?.code).toBe("BUDGET_SPENT");
-    // Never less than one: a run that may do nothing is none.
-    expect(snapshotOf(spend(openLedger(limits({ pace: "even" })), 3), T0).allowance).toBe(1);
-    // Without a reset there is nothing to divide by.
-    const unknown = observe(settle(take(openLedger(limits({ pace: "even" }))), "spent", T0), quota(99, null), T0, T0);
-    expect(snapshotOf(unknown, T0).allowance).toBe(100);
-  });
 });
 
-describe("the service's figures", () => {
-  test("always win: what others spent counts", () => {
-    const state = spend(spend(openLedger(limits()), 100), 3);
-    expect(snapshotOf(state, T0)).toMatchObject({ spent: 2, allowance: 5, remaining: 3 });
-  });
+// Which of several figures is the latest.
 
-  test("the lowest counts when answers overtake one another, and a credit is not counted twice", () => {
-    let state = take(take(openLedger(limits())));
-    state = observe(settle(state, "spent", T0 + 200), quota(3), T0 + 10, T0 + 200);
-    state = observe(settle(state, "spent", T0 + 300), quota(4), T0, T0 + 300);
-    expect(snapshotOf(state, T0 + 300)).toMatchObject({ remaining: 3, spent: 2, allowance: 5 });
-  });
-
-  test("requests without a figure are subtracted until a later answer shows them", () => {
-    let state = spend(openLedger(limits()), 10);
-    state = settle(take(state), "spent", T0 + 200);
-    expect(snapshotOf(state, T0)).toMatchObject({ allowance: 11, remaining: 9 });
-    expect(denial(take(take(state)))).toBeNull();
-    state = spend(state, 8, T0 + 300);
-    expect(snapshotOf(state, T0)).toMatchObject({ spent: 3, allowance: 11 });
-  });
-
-  test("remaining may be left out when limit and used are there", () => {
-    const said = quota(null, RESET, { limit: 100, used: 40 });
-    expect(snapshotOf(observe(openLedger(limits()), said, T0, T0), T0).remaining).toBe(60);
-  });
-
-  test("a new period starts afresh; a late answer from the old one changes nothing", () => {
-    const next = RESET + 30 * DAY;
-    let state = spend(openLedger(limits()), 0);
-    expect(denial(state)?.code).toBe("QUOTA_SPENT");
-    // After the reset nobody knows what is left: asking is allowed.
-    expect(denial(state, RESET)).toBeNull();
-    state = observe(settle(take(state, RESET), "spent", RESET + 50), quota(999, next), RESET, RESET + 50);
-    state = observe(state, quota(0, RESET), RESET - 10, RESET + 60);
-    expect(snapshotOf(state, RESET + 60)).toMatchObject({ remaining: 999, resetsAt: next });
-  });
-
-  test("a period that the service still reports hours after its end by this clock, which is ahead, keeps the reserve", () => {
-    const kept = limits({ reserve: 50 });
-    const spendAll = (first: LedgerState, from: number, now: number) => {
-      let state = first;
-      let left = from;
-      while (left > 0 && denial(state, now) === null) {
-        left -= 1;
-        state = spend(state, left, now);
-      }
-      return { left, denied: denial(state, now), allowance: snapshotOf(state, now).allowance };
-    };
-    const late = RESET + 2 * 3_600_000;
-    const denied = { code: "BUDGET_SPENT", settling: false };
-    expect(spendAll(openLedger(kept), 60, late)).toEqual({ left: 50, denied, allowance: 10 });
-    // The clock was corrected, or the end came, within the run.
-    expect(spendAll(spend(openLedger(kept), 60), 60, late)).toMatchObject({ left: 50, denied });
-    // Answers to requests from before the end are late, and the service may be.
-    const across = spend(spend(openLedger(kept), 60), 20, RESET - 1, RESET + 500);
-    expect(denial(spend(across, 20, RESET + 1_000), RESET + 2_000)).toBeNull();
-    // The next period's figure counts.
-    const behind = spend(openLedger(kept), 50, late);
-    expect(denial(behind, late)).toEqual(denied);
-    expect(denial(observe(behind, quota(900, RESET + 30 * DAY), late, late), late)).toBeNull();
-  });
-
-  test("a reset that is always a month from now is one period, not one per answer", () => {
-    let state = observe(openLedger(limits()), quota(5, RESET + 900), T0 + 900, T0 + 900);
-    state = observe(state, quota(7, RESET), T0, T0 + 950);
-    expect(snapshotOf(state, T0 + 950).remaining).toBe(5);
-  });
+const seen = (used: number, sentAt: number, receivedAt: number, more: Partial<QuotaSeen["quota"]> = {}): QuotaSeen => ({
+  quota: { limit: 10_000, used, remaining: 10_000 - used, resetsAt: RESET, ...more },
+  sentAt,
+  receivedAt,
 });
 
-describe("requests that died without an answer", () => {
-  const died = (before: LedgerState) => settle(take(before), "ambiguous", T0 + 1_000);
+test("of answers that overtook one another the one with more used is the latest, in whichever order they arrive", () => {
+  const answers = fc.array(fc.tuple(fc.nat(500), fc.nat(3000)), { minLength: 1, maxLength: 40 });
+  fc.assert(
+    fc.property(answers, (flights) => {
+      // The service counts requests when it answers them; answers arrive up to 3 s later.
+      const counted = flights
+        .map(([sentAt], index) => ({ sentAt, index }))
+        .sort((a, b) => a.sentAt - b.sentAt || a.index - b.index)
+        .map(({ sentAt, index }, used) => seen(used + 1, sentAt, sentAt + (flights[index]?.[1] ?? 0)));
+      const arrived = [...counted].sort((a, b) => a.receivedAt - b.receivedAt);
+      const latest = arrived.reduce<QuotaSeen | null>(
+        (known, next) => (isLaterQuota(known, next) ? next : known),
+        null,
+      );
+      expect(latest?.quota.used).toBe(flights.length);
+    }),
+  );
+});
 
-  test("count as spent against --max-credits", () => {
-    const state = died(openLedger(limits({ maxCredits: 1 })));
-    expect(snapshotOf(state, T0)).toMatchObject({ spent: 0, ambiguous: 1 });
-    expect(denial(state)?.code).toBe("BUDGET_SPENT");
-  });
+test("credits given back show in an answer to a request that was sent afterwards, not in one under way together", () => {
+  const known = seen(9_641, 1_000, 2_000);
+  expect(isLaterQuota(known, seen(9_638, 1_500, 2_500))).toBe(false);
+  expect(isLaterQuota(known, seen(9_638, 60_000, 60_500))).toBe(true);
+});
 
-  test("are settled by the next figure that can tell: charged or not", () => {
-    const state = died(spend(openLedger(limits()), 100));
-    const later = T0 + 120_000;
-    expect(snapshotOf(spend(state, 98, later), later)).toMatchObject({ spent: 3, ambiguous: 0 });
-    expect(snapshotOf(spend(state, 99, later), later)).toMatchObject({ spent: 2, ambiguous: 0 });
-  });
+test("bought credits raise the limit and show at once", () => {
+  const known = seen(500, 1_000, 2_000);
+  expect(isLaterQuota(known, seen(500, 1_500, 2_500, { limit: 20_000, remaining: 19_500 }))).toBe(true);
+});
 
-  test("stay open while the service may still be serving them, while others are in flight, and when figures rise", () => {
-    const state = died(spend(openLedger(limits()), 100));
-    const open = { ambiguous: 1 };
-    expect(snapshotOf(spend(state, 99, T0 + 2_000), T0)).toMatchObject(open);
-    const later = T0 + 120_000;
-    expect(snapshotOf(spend(take(state, later), 99, later), later)).toMatchObject(open);
-    expect(snapshotOf(spend(state, 400, later), later)).toMatchObject(open);
-  });
+test("a new period counts from the start; what is left over from the old one does not come back", () => {
+  const known = seen(9_900, 1_000, 2_000);
+  const next = seen(3, 1_900, 2_100, { resetsAt: RESET + 30 * DAY });
+  expect(isLaterQuota(known, next)).toBe(true);
+  expect(isLaterQuota(next, known)).toBe(false);
 });

@@ -1,7 +1,7 @@
 // Unused credits at a reset: what the service's figures show, and pace `even` across the reset.
 import { expect, test } from "vitest";
 import type { Quota } from "../../../../src/api/outcome.ts";
-import { allowanceAt, type Grant, type Limits } from "../../../../src/budget/credits/ledger.ts";
+import { allowanceAt, type Grant } from "../../../../src/budget/credits/ledger.ts";
 import { type PeriodReadings, rollOverOf } from "../../../../src/budget/credits/roll-over.ts";
 import {
   advanceCredits,
@@ -10,11 +10,11 @@ import {
   quotaOf,
   spendCredit,
 } from "../../../../src/sandbox/limits/credits.ts";
+import { limits } from "../limits.ts";
 
 const DAY = 86_400_000;
 const END = Date.UTC(2026, 11, 1);
 const NEXT = Date.UTC(2027, 0, 1);
-const LIMITS: Limits = { maxCredits: null, reserve: 0, pace: "even", runEveryMs: DAY };
 
 const quota = (limit: number, used: number, remaining: number, resetsAt: number): Quota => ({
   limit,
@@ -65,7 +65,11 @@ const halfYear = (rollsOver: Grant | undefined) => {
     granted += 100 * (next.cycle - state.cycle);
     state = next;
     const due = day < 25 ? 1 : Number.POSITIVE_INFINITY;
-    const most = Math.min(due, allowanceAt({ ...LIMITS, rollsOver }, quotaOf(state), now) ?? 0, creditsLeft(state));
+    const most = Math.min(
+      due,
+      allowanceAt(limits({ pace: "even", rollsOver }), quotaOf(state), now) ?? 0,
+      creditsLeft(state),
+    );
     for (let credit = 0; credit < most; credit++) state = spendCredit(state);
     days.push(most);
   }
@@ -81,13 +85,4 @@ test("pace even spreads unused credits across the reset where they come over, an
   expect(until.days[30]).toBeGreaterThan(10);
   expect(across.most).toBeLessThanOrEqual(6);
   expect(Math.min(...across.days.slice(25, 59))).toBeGreaterThanOrEqual(4);
-});
-
-test("credits that came over earlier are shared until the reset, where they may lapse; too few are never stretched", () => {
-  const grant = { credits: 100, periodMs: 30 * DAY };
-  const share = (figures: Quota) => allowanceAt({ ...LIMITS, rollsOver: grant }, figures, END - 10 * DAY);
-  // Of 250, 150 came over: 15 a day; the period's own 100 and the next 100 in 40 days: 5 a day.
-  expect(share(quota(100, 0, 250, END))).toBe(20);
-  expect(share(quota(100, 95, 5, END))).toBe(1);
-  expect(share(quota(100, 80, 20, END))).toBe(2);
 });

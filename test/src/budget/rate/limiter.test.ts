@@ -7,22 +7,12 @@ import { nextSlot, observeRate, type Pacing, takeSlot } from "../../../../src/bu
 import { type LimiterState, startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
 import { limitsAt } from "../../../../src/budget/rate/windows.ts";
 import { said as rate } from "../../../support/rate-info.ts";
+import { mostWithin } from "../store-suite.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const MINUTE = 60_000;
 const LATENCY = 40;
 const ratePerMinute = (state: LimiterState, now: number) => MINUTE * limitsAt(state, now).speed;
-
-/** Most times within any window of this length, wherever it starts. */
-const mostWithin = (times: readonly number[], windowMs: number): number => {
-  let first = 0;
-  let most = 0;
-  times.forEach((time, index) => {
-    while (time - (times[first] ?? time) >= windowMs) first += 1;
-    most = Math.max(most, index - first + 1);
-  });
-  return most;
-};
 
 /** Requests one after the other, each `late` ms later than it may leave, answered after LATENCY, until `untilMs`. */
 const saturate = (

@@ -7,7 +7,8 @@ import {
   slidingWindow,
   tokenBucket,
 } from "../../../../bench/rates/services.ts";
-import { type Scenario, seeded, type Way } from "./simulation.ts";
+import { pick as pickFrom, seededRandom } from "../../../support/chance.ts";
+import { type Scenario, type Way, way } from "./simulation.ts";
 
 /** Limits from 10 a minute to 100 a second; none has more than 6,000 requests in a window, so that runs stay short. */
 const LIMITS: readonly Limit[] = [
@@ -30,50 +31,22 @@ const LIMITS: readonly Limit[] = [
 ];
 
 const LATENCIES: readonly { readonly name: string; readonly up: Way; readonly down: Way }[] = [
-  {
-    name: "5 ms",
-    up: { least: 2, spread: 2, tail: false },
-    down: { least: 2, spread: 2, tail: false },
-  },
-  {
-    name: "100 ms",
-    up: { least: 20, spread: 10, tail: true },
-    down: { least: 60, spread: 60, tail: true },
-  },
-  {
-    name: "400 ms",
-    up: { least: 20, spread: 20, tail: true },
-    down: { least: 340, spread: 80, tail: false },
-  },
-  {
-    name: "0.1 to 1.5 s, answers slow",
-    up: { least: 20, spread: 40, tail: true },
-    down: { least: 80, spread: 1_360, tail: false },
-  },
-  {
-    name: "0.1 to 1 s, tail",
-    up: { least: 20, spread: 60, tail: true },
-    down: { least: 80, spread: 900, tail: true },
-  },
+  { name: "5 ms", up: way(2, 2), down: way(2, 2) },
+  { name: "100 ms", up: way(20, 10, true), down: way(60, 60, true) },
+  { name: "400 ms", up: way(20, 20, true), down: way(340, 80) },
+  { name: "0.1 to 1.5 s, answers slow", up: way(20, 40, true), down: way(80, 1_360) },
+  { name: "0.1 to 1 s, tail", up: way(20, 60, true), down: way(80, 900, true) },
 ];
-
-const pickFrom =
-  (random: () => number) =>
-  <T>(first: T, ...others: readonly T[]): T => {
-    const index = Math.floor(random() * (others.length + 1));
-    return index === 0 ? first : (others[index - 1] ?? first);
-  };
 
 export type Kind = "announced" | "revealed";
 
 /** `announced`: headers name the window. `revealed`: only limit, remaining and reset. */
 export const scenarioOf = (seed: number, kind: Kind): Scenario => {
-  const random = seeded(seed * 7_919 + 13);
+  const random = seededRandom(seed * 7_919 + 13);
   for (let n = 0; n < 5; n += 1) random();
-  const pick = pickFrom(random);
-  const limit = pick(LIMITS[0] ?? { limit: 1, windowMs: 1 }, ...LIMITS.slice(1));
-  const latency = pick(LATENCIES[0], ...LATENCIES.slice(1));
-  if (latency === undefined) throw new Error("no latency");
+  const pick = <T>(...items: readonly T[]): T => pickFrom(random, items);
+  const limit = pick(...LIMITS);
+  const { name: latency, up, down } = pick(...LATENCIES);
   const makers: readonly (readonly [string, () => Limiting])[] = [
     ["sliding, oldest", () => slidingWindow(limit, "oldest")],
     ["sliding, all", () => slidingWindow(limit, "all")],
@@ -84,8 +57,7 @@ export const scenarioOf = (seed: number, kind: Kind): Scenario => {
     ["bucket, next", () => tokenBucket(limit, limit.limit, "next", "rate")],
     ["gcra", () => tokenBucket(limit, Math.max(4, Math.ceil(limit.limit / 5)), "full", "burst")],
   ];
-  const [made, make] = makers[Math.floor(random() * makers.length)] ??
-    makers[0] ?? ["", () => slidingWindow(limit, "all")];
+  const [made, make] = pick(...makers);
   const rounding = pick<Rounding>("up", "up", "down", "nearest");
   const announcing = pick<Dialect["names"]>("structured", "draft7", "legacy", "policy");
   const reset = pick<ResetForm>("delta", "delta", "delta-fraction", "epoch", "epoch-ms", "date");
@@ -108,23 +80,20 @@ export const scenarioOf = (seed: number, kind: Kind): Scenario => {
       `seed ${seed}: ${limit.limit} per ${limit.windowMs / 1_000} s`,
       made,
       `${dialect.names} ${reset} ${rounding} ${dialect.counted}`,
-      latency.name,
+      latency,
       `configured ${configured}`,
       `pause ${pauseMs / 1_000} s, skew ${skewMs / 1_000} s, timers ${lateMs} ms late`,
     ].join("; "),
     seed,
-    limits: [limit],
-    services: [make()],
+    limit,
+    service: make(),
     dialect,
     configured,
-    up: latency.up,
-    down: latency.down,
+    up,
+    down,
     skewMs,
     lateMs,
     pauseMs,
-    others: 0,
-    vanish: false,
-    warmWindows: 2,
     windows: Math.max(2, Math.min(30, Math.ceil(2_000 / limit.limit))),
   };
 };

@@ -9,12 +9,11 @@ import {
   slidingWindow,
   steppedBucket,
 } from "../../../../bench/rates/services.ts";
-import { type Scenario, simulate, type Way } from "./simulation.ts";
+import { simulate, way } from "./simulation.ts";
 
-const way = (least: number, spread: number): Way => ({ least, spread, tail: spread > 10 });
 const LATENCIES = [
   { up: way(2, 2), down: way(2, 2) },
-  { up: way(20, 20), down: way(340, 80) },
+  { up: way(20, 20, true), down: way(340, 80, true) },
 ];
 
 const forty: Limit = { limit: 40, windowMs: 1_000 };
@@ -33,23 +32,10 @@ const services: readonly (readonly [string, Limit, () => Limiting, { least: numb
 
 test.each(services)("%s: few refusals, none later, and most of the rate is used", async (name, limit, make, bound) => {
   for (const latency of LATENCIES) {
-    const scenario: Scenario = {
-      name,
-      seed: 7,
-      limits: [limit],
-      services: [make()],
-      dialect: TELLS,
-      configured: null,
-      ...latency,
-      skewMs: 0,
-      lateMs: 15,
-      pauseMs: 3_000,
-      others: 0,
-      vanish: false,
-      warmWindows: 2,
-      windows: 8_000 / limit.windowMs,
-    };
-    const { early, late, share } = await simulate(scenario);
+    const { early, late, share } = await simulate({
+      ...{ name, seed: 7, limit, service: make(), dialect: TELLS, configured: null, ...latency },
+      ...{ skewMs: 0, lateMs: 15, pauseMs: 3_000, windows: 8_000 / limit.windowMs },
+    });
     expect(late, JSON.stringify(latency)).toBe(0);
     expect(early, JSON.stringify(latency)).toBeLessThanOrEqual(bound.refusals);
     expect(share, JSON.stringify(latency)).toBeGreaterThan(bound.least);

@@ -11,7 +11,8 @@ import { checkRedis, connectRedis } from "../../../../src/budget/store/redis-con
 import { systemClock as clock } from "../../../../src/core/clock.ts";
 import { type RedisOptions, startRedis, type TestRedis } from "../../../support/redis.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
-import { GREEDY, mostWithin, recording } from "../store-suite.ts";
+import { limits as limitsOf } from "../limits.ts";
+import { mostWithin, recording } from "../store-suite.ts";
 
 const organization = organizationKey("https://api.example/", "a token");
 
@@ -181,7 +182,7 @@ test("a restart with empty memory makes no burst, forgets no rate and no reserva
   const place = { connection: connect(redis.url), organization, clock };
   const taken: number[] = [];
   const throttle = createThrottle({ clock, configured: null, store: recording(redisLimiter(place), taken) });
-  const limits = GREEDY;
+  const limits = limitsOf();
   const ledger = createOrganizationLedger({ clock, store: redisLedger(place, limits), limits });
   const rate = { limit: 20, windowMs: 1_000, remaining: null, resetsAt: null, retryAt: null };
   await throttle.acquire();
@@ -206,7 +207,7 @@ test("a process that is alone changes credits in one round trip, and one that fi
   const redis = await start();
   const connection = connectPatiently(redis.url);
   const place = { connection, organization, clock };
-  const ledgerOf = () => createOrganizationLedger({ clock, store: redisLedger(place, GREEDY), limits: GREEDY });
+  const ledgerOf = () => createOrganizationLedger({ clock, store: redisLedger(place, limitsOf()), limits: limitsOf() });
   const [one, other] = [ledgerOf(), ledgerOf()];
   const scripts = vi.spyOn(connection.redis, "evalsha");
   const during = async (work: () => Promise<unknown>) => {

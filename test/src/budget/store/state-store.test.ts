@@ -9,7 +9,8 @@ import { connectRedis, type RedisConnection } from "../../../../src/budget/store
 import { createMemoryState } from "../../../../src/budget/store/state-store.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { redisForTests } from "../../../support/redis.ts";
-import { GREEDY, storeSuite } from "../store-suite.ts";
+import { limits } from "../limits.ts";
+import { storeSuite } from "../store-suite.ts";
 
 // State of one process: each update sees the one before it.
 
@@ -40,7 +41,7 @@ storeSuite("the memory", async () => ({
   organization: () => {
     // One process has one clock, so those of its parts are not asked for.
     const limiter = createMemoryState(systemClock, startShared());
-    const ledger = createMemoryState(systemClock, openSharedLedger(GREEDY));
+    const ledger = createMemoryState(systemClock, openSharedLedger(limits()));
     return {
       limiter: () => limiter,
       ledger: () => ledger,
@@ -63,7 +64,7 @@ storeSuite("the Redis", async () => {
       const place = () => ({ connection: connect(), organization });
       return {
         limiter: (clock) => redisLimiter({ ...place(), clock }),
-        ledger: (clock) => redisLedger({ ...place(), clock }, GREEDY),
+        ledger: (clock) => redisLedger({ ...place(), clock }, limits()),
       };
     },
     close: async () => {

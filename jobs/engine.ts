@@ -14,8 +14,8 @@ import type { Secret } from "../src/core/secret.ts";
 import { learnTier, readTier } from "../src/core/state/tier.ts";
 import { inSpan, noTracer, type Span, type SpanAttributes, type Tracer } from "../src/core/tracing.ts";
 import { grantOf, readRollOver } from "../src/sync/plan/credits.ts";
-import { redactingArchive } from "../src/sync/recovery/archived-answer.ts";
-import { bookingWarehouse, takeCalls } from "../src/sync/recovery/take-calls.ts";
+import { redactingArchive } from "../src/sync/recovery/archived-response.ts";
+import { bookingWarehouse, loadCommandCalls } from "../src/sync/recovery/load-command-calls.ts";
 import { redactingSender } from "../src/sync/request/fetcher.ts";
 import { tracedSender, tracedWarehouse } from "../src/sync/request/tracing.ts";
 import type { SyncDeps } from "../src/sync/run/state/run-input.ts";
@@ -149,7 +149,7 @@ export const withEngine = async <T>(
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const archive = redactingArchive(archiveStore(warehouse.archiveDir), redact);
       const booking = { dataDir, archive, clock };
-      await takeCalls(warehouse, booking);
+      await loadCommandCalls(warehouse, booking);
       const rollsOver = grantOf(await readRollOver(warehouse.database));
       const ledger = createLedger({ clock, ...limitsOf(config), ...rollsOver, maxCredits });
       return await work({

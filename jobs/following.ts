@@ -17,7 +17,7 @@ import {
 } from "../src/core/state/following.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
 import { isoTimeOrNull } from "../src/core/time.ts";
-import { eraseUnfollowed } from "../src/sync/run/settle/remove-company.ts";
+import { eraseUnfollowed } from "../src/sync/run/reconcile/remove-company.ts";
 import { sqlText } from "../src/warehouse/duckdb/sql-files.ts";
 import { isUnused } from "../src/warehouse/file/empty-mirror.ts";
 import type { Warehouse } from "../src/warehouse/file/warehouse.ts";

@@ -11,8 +11,8 @@ import { newRunId } from "../src/core/text/run-id.ts";
 import { askService } from "../src/sync/lookup/ask-service.ts";
 import { answerFromMirror, hasAnswered, type LookupFound } from "../src/sync/lookup/mirror-answer.ts";
 import { readLastQuota } from "../src/sync/plan/credits.ts";
-import { redactingArchive } from "../src/sync/recovery/archived-answer.ts";
-import { takeCalls } from "../src/sync/recovery/take-calls.ts";
+import { redactingArchive } from "../src/sync/recovery/archived-response.ts";
+import { loadCommandCalls } from "../src/sync/recovery/load-command-calls.ts";
 import { redactingSender } from "../src/sync/request/fetcher.ts";
 import type { LookupQuestion } from "../src/sync/rows/lookup-outcome.ts";
 import { readForgotten, refuseUnfinished } from "../src/warehouse/archive/forgotten-list.ts";
@@ -70,7 +70,7 @@ const keepAnswer = async (config: Config, { clock, signal }: LookupContext): Pro
     await withWarehouse({ ...writingOptions(config, clock), stop: signal }, async (warehouse) => {
       const redact = await redactorOf(config, await readForgotten(warehouse.archiveDir));
       const archive = redactingArchive(archiveStore(warehouse.archiveDir), redact);
-      await takeCalls(warehouse, { dataDir, archive, clock });
+      await loadCommandCalls(warehouse, { dataDir, archive, clock });
       await warehouse.publish();
     });
     return { kept: true, error: null };

@@ -10,7 +10,7 @@ import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../src/core/errors.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
-import { orderedRow, requestRow } from "../src/sync/request/turn.ts";
+import { plannedRow, requestRow } from "../src/sync/request/turn.ts";
 import { type CallLine, createCallLog } from "../src/warehouse/journal/call-lines.ts";
 import { appendCallLine } from "../src/warehouse/journal/journal.ts";
 import type { QuotaReading } from "../src/warehouse/record/checkpoint.ts";
@@ -72,7 +72,7 @@ export const recordedClient = (
     sent += 1;
     const attempt = sent;
     const requestId = `${runId}-${attempt}`;
-    const { runId: _, ...row } = orderedRow(order);
+    const { runId: _, ...row } = plannedRow(order);
     log.sent({ requestId, ...row });
     const outcome = await client.send(call, signal);
     const lastAttempt = { attempt: 1, maxAttempts: 1, random: 0.5, now: clock.now(), remainingCredits: null };

@@ -1,6 +1,6 @@
 -- Purpose: companies of inputs that are followed no more, without those that an account or a followed input names.
 -- Grain: one row per company. Parameters: $1 inputs to erase, $2 followed inputs, both JSON lists. Readers:
--- src/sync/run/settle/remove-company.ts.
+-- src/sync/run/reconcile/remove-company.ts.
 SELECT DISTINCT i.company_id
 FROM main.company_inputs AS i
 WHERE

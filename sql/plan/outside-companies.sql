@@ -1,5 +1,5 @@
 -- Purpose: companies of which every mirrored row is outside the setting `scope`. Grain: one row per company. Readers:
--- src/sync/run/settle/remove-company.ts.
+-- src/sync/run/reconcile/remove-company.ts.
 WITH marks AS (
   SELECT id AS company_id, _in_scope FROM main.companies
   UNION ALL

@@ -52,7 +52,7 @@ const ITS_FILES = "";
 /** Inside a folder of several folders: folder → folders it may import, the highest first. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   "src/sync": ["verify", "lookup", "run", "recovery", "plan", "request", "list", "rows"],
-  "src/sync/run": [ITS_FILES, "settle", "state"],
+  "src/sync/run": [ITS_FILES, "reconcile", "state"],
   "src/sync/list": [ITS_FILES, "parts", "ways", "coverage"],
   "src/sync/plan": ["forecast", ITS_FILES],
   "src/queue": [

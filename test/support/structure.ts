@@ -22,7 +22,7 @@ export interface Structure {
   readonly functions: readonly { readonly path: string; readonly name: string; readonly lines: number }[];
 }
 
-/** `src/sync/run/settle/apply-deletes.ts` seen from `src/sync` is `run`; null where the folder does not hold it. */
+/** `src/sync/run/reconcile/delete-missing-rows.ts` seen from `src/sync` is `run`; null where the folder does not hold it. */
 const partOf = (folder: string, path: string): string | null => {
   if (!path.startsWith(`${folder}/`)) return null;
   const [part = ""] = path.slice(folder.length + 1).split("/");
@@ -62,7 +62,7 @@ const figuresOf = (folder: string, files: readonly Parsed[]): FolderFigures => {
   return { folder, parts: parts.length, arrows, floors: floorsOf(parts, below) };
 };
 
-/** Every folder above the file: `src/sync/run/settle/apply-deletes.ts` gives `src`, `src/sync` and `src/sync/run`. */
+/** Every folder above the file: `src/sync/run/reconcile/delete-missing-rows.ts` gives `src`, `src/sync` and `src/sync/run`. */
 const foldersOf = ({ path }: SourceFile): readonly string[] => {
   const parts = path.split("/").slice(0, -1);
   return parts.map((_, index) => parts.slice(0, index + 1).join("/"));

@@ -103,7 +103,7 @@ const ENOUGH_TRIPS = 8;
 export type Pacing = "burst" | "even";
 
 /** Times when a request was sent and its answer arrived, ms since the epoch. */
-export interface Trip {
+export interface RequestTimes {
   readonly sentAt: number;
   readonly answeredAt: number;
   /** `refused`: for its rate, or for the requests in flight. `lost`: without an answer. Unset: it was answered. */
@@ -201,7 +201,7 @@ export const takeSlot = (
 };
 
 /** The time that the request took. */
-const withTrip = (state: LimiterState, { sentAt, answeredAt }: Trip): LimiterState => {
+const withTrip = (state: LimiterState, { sentAt, answeredAt }: RequestTimes): LimiterState => {
   const tookMs = Math.max(0, answeredAt - sentAt);
   return { ...state, fastestMs: Math.min(state.fastestMs ?? tookMs, tookMs), trips: state.trips + 1 };
 };
@@ -228,7 +228,7 @@ export const observeRate = (
   rate: RateInfo | null,
   flying: number,
   now: number,
-  trip: Trip | null = null,
+  trip: RequestTimes | null = null,
   proof: Proof | null = null,
 ): LimiterState => {
   const sentAt = trip?.sentAt ?? now;

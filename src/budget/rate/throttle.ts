@@ -7,7 +7,7 @@ import { untilAborted } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import { createMemoryState, type StateStore } from "../store/state-store.ts";
 import { type Refusal, refuse } from "./learned.ts";
-import { nextSlot, observeRate, type Pacing, type Proof, type Trip, takeSlot } from "./limiter.ts";
+import { nextSlot, observeRate, type Pacing, type Proof, type RequestTimes, takeSlot } from "./limiter.ts";
 import { startLimiter } from "./limiter-state.ts";
 import {
   countFlight,
@@ -32,9 +32,9 @@ export interface Throttle {
    * request and response. Need not be awaited and never rejects: changes that a shared limiter did not store
    * are sent with the next request.
    */
-  observe(rate: RateInfo | null, trip?: Trip): Promise<void>;
+  observe(rate: RateInfo | null, trip?: RequestTimes): Promise<void>;
   /** A granted request is not sent. Otherwise like `observe`. */
-  giveBack(): Promise<void>;
+  releaseSlot(): Promise<void>;
   /** After `observe` of a refused request: waits, and learns from it. Otherwise like `observe`. */
   backOff(refusal: Refusal): Promise<void>;
   /** Most requests in flight, as refusals showed; null: no such limit is known. */
@@ -134,7 +134,7 @@ class StoredThrottle implements Throttle {
       if (!this.#serving) void this.#serve();
     });
 
-  readonly observe = async (rate: RateInfo | null, trip?: Trip): Promise<void> => {
+  readonly observe = async (rate: RateInfo | null, trip?: RequestTimes): Promise<void> => {
     const proof = this.#granted.shift()?.proof ?? null;
     // A refusal beside a count that leaves more is not due to others who use up the limit.
     const wasHeld = this.#latest.limiter.left?.isLess === true && !((rate?.remaining ?? 0) > 0);
@@ -155,7 +155,7 @@ class StoredThrottle implements Throttle {
     this.#wake();
   };
 
-  readonly giveBack = async (): Promise<void> => {
+  readonly releaseSlot = async (): Promise<void> => {
     this.#granted.pop();
     await this.#change((state, now) => ({ ...state, flights: countFlight(state.flights, this.#process, -1, now) }));
     this.#wake();
@@ -190,7 +190,7 @@ class StoredThrottle implements Throttle {
         if (waitMs > 0) continue;
         // If the requester left, the slot is the next one's.
         const next = this.#queue.includes(first) ? first : this.#queue[0];
-        if (next === undefined) void this.giveBack();
+        if (next === undefined) void this.releaseSlot();
         else this.#leave(next);
         next?.grant();
       } catch (error) {

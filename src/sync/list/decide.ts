@@ -1,7 +1,6 @@
 // Decides the next step of a list after a run has counted its rows in the mirror: request more pages, read in another way, delete rows
 // that are gone, close a gap, or end. Pure; next.ts calls it, run/read-list.ts carries the step out.
 import { DuckmirrorError } from "../../core/errors.ts";
-import { readByFilter, readChangesAgain, walkWhole, withoutRefused } from "./course.ts";
 import type { Step } from "./coverage/contract.ts";
 import type { Beginning, Effect, Facts, Transition } from "./events.ts";
 import type { ListShape } from "./form.ts";
@@ -17,6 +16,7 @@ import {
   type Single,
   stepOf,
 } from "./state.ts";
+import { readByFilter, readChangesAgain, walkWhole, withoutRefused } from "./switch-reading.ts";
 import { coverageOf, inFixedPages } from "./ways/progress.ts";
 
 type Next = Transition<ListState>;
@@ -43,7 +43,7 @@ const MOMENT_MS = 30_000;
 
 /**
  * True when the list may have changed while it was read. A row that came behind the reader and one that went there leave the count as it
- * is; the changes show the new one, where the service sorts by change date (`run/settle/close-gap.ts`).
+ * is; the changes show the new one, where the service sorts by change date (`run/reconcile/close-gap.ts`).
  */
 export const mayHaveChanged = ({ reading: { progress, readAt, firstReadAt }, rows }: Active): boolean => {
   if (progress.kind !== "walk") return false;

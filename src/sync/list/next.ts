@@ -3,7 +3,6 @@ import { routeOf } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isForgottenId } from "../../core/forgotten.ts";
 import type { LoadCounts } from "../../warehouse/record/checkpoint.ts";
-import { closeByChanges, leaveReading, reshape } from "./course.ts";
 import type { PageRead, ReadRequest } from "./coverage/contract.ts";
 import { concluded, decide, deletingOf, walkInstead } from "./decide.ts";
 import type { Effect, ListEvent, Transition } from "./events.ts";
@@ -17,6 +16,7 @@ import {
   NO_ROWS,
   type Reading,
 } from "./state.ts";
+import { closeByChanges, leaveReading, reshape } from "./switch-reading.ts";
 import { acceptRead, inPagesOf, withPageSize, withTotal } from "./ways/progress.ts";
 
 const NO_IDS: ReadonlySet<string> = new Set();

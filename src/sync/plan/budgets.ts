@@ -153,7 +153,7 @@ export const readSpent = async (
 };
 
 /** Counts a run's credits. A request counts from when it is launched; its response decides whether it cost a credit. */
-export type BudgetBook = ReturnType<typeof createBudgetBook>;
+export type BudgetTracker = ReturnType<typeof createBudgetBook>;
 
 interface Count {
   readonly cap: Cap;
@@ -216,10 +216,10 @@ const createBudgetBook = (input: {
 };
 
 /** The book of one run, from what the ledger says was spent before. */
-export const openBudgets = async (
+export const openBudgetTracker = async (
   budgets: Budgets,
   { warehouse, ledger, clock }: { readonly warehouse: MirrorReader; readonly ledger: Ledger; readonly clock: Clock },
-): Promise<BudgetBook> => {
+): Promise<BudgetTracker> => {
   const quota = await readLastQuota(warehouse.database);
   const resetsAt = quota?.resetsAt ?? null;
   const spent = await readSpent(warehouse.database, { budgets, resetsAt, now: clock.now() });

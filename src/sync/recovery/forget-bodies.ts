@@ -8,7 +8,7 @@ import type { ArchiveBodies } from "../../warehouse/forget/archive.ts";
 import type { Forgetting } from "../../warehouse/forget/forget.ts";
 import { embeddedRecords } from "../rows/granted-fields.ts";
 import { idOf } from "../rows/loads.ts";
-import { readArchived } from "./archived-answer.ts";
+import { readArchived } from "./archived-response.ts";
 
 /**
  * Hash for a record without a usable id that holds an address or number of an erased contact; its owner is not

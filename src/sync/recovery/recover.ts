@@ -18,7 +18,7 @@ import { finishedState, walkingState } from "../list/stored-state.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { unansweredRow } from "../request/turn.ts";
 import { DETAIL_SCOPE, timeOf } from "../rows/loads.ts";
-import { type ArchivedAnswer, archivedLoads, isEndpoint, loadable } from "./archived-answer.ts";
+import { type ArchivedAnswer, archivedLoads, isEndpoint, loadable } from "./archived-response.ts";
 
 // Times of readings that lie in the future, because the clock was ahead: their lists would not be due until then. They become
 // the time of now, so a list is read at its usual age. A clock that is behind the service's own dates changes nothing: with its

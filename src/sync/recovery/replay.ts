@@ -10,7 +10,7 @@ import type { Rebuilding } from "../../warehouse/file/rebuild.ts";
 import type { JournalEvent, JournalRows } from "../../warehouse/journal/journal-event.ts";
 import { readJournal } from "../../warehouse/journal/read-journal.ts";
 import type { TableLoad } from "../../warehouse/record/checkpoint.ts";
-import { type ArchivedAnswer, archivedLoads, parseArchived, redactedResponse } from "./archived-answer.ts";
+import { type ArchivedAnswer, archivedLoads, parseArchived, redactedResponse } from "./archived-response.ts";
 
 // Archived responses by id, in the order in which a replay asks for them: each run's archive is read once, from its
 // beginning to its end.

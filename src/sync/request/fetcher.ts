@@ -1,5 +1,5 @@
-// Fetcher: sends one request until it has a final response. Each attempt is a turn (turn.ts); the API's pure retry
-// policy decides what follows. A verdict that ends the run ends it here, at once.
+// Fetcher: sends one request until its response is final. turn.ts makes each attempt; the retry policy (api/retry-policy.ts) decides
+// whether another one follows. Archives paid responses, and ends the run at once if a response requires it.
 import { openAgainAt, refusalCause } from "../../api/limits/quota-signs.ts";
 import { type ApiOutcome, causeOf, type OkOutcome, type RefusedOutcome, type Verdict } from "../../api/outcome.ts";
 import { type Redactor, redactOutcome } from "../../api/redact.ts";
@@ -20,7 +20,7 @@ import {
 } from "./refusals.ts";
 import { type SizeFailure, sizeFailureOf } from "./smaller-pages.ts";
 import type { Sender } from "./turn.ts";
-import { type FetchOrder, requestRow, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
+import { type AttemptDeps, type AttemptResult, makeAttempt, type PlannedRequest, requestRow } from "./turn.ts";
 
 // Applies redaction to responses of the service, before anything of them is archived, planned with or loaded. The
 // redactor itself is pure (api/redact.ts).
@@ -31,13 +31,13 @@ export const redactingSender = (sender: Sender, redact: Redactor | null): Sender
     ? sender
     : {
         ...sender,
-        send: async (parcel, ends) => {
-          const sending = await sender.send(parcel, ends);
-          return sending.kind === "outcome" ? { ...sending, outcome: redactOutcome(sending.outcome, redact) } : sending;
+        send: async (request, ends) => {
+          const result = await sender.send(request, ends);
+          return result.kind === "outcome" ? { ...result, outcome: redactOutcome(result.outcome, redact) } : result;
         },
       };
 
-interface FetcherDeps extends TurnDeps {
+interface FetcherDeps extends AttemptDeps {
   /** In [0, 1): jitter. */
   readonly random: () => number;
   /** Ends the run, because no other request would succeed either. */
@@ -81,15 +81,15 @@ export interface Fetched {
 }
 
 /** The wanted request, built when it may be sent; later attempts keep it. */
-export interface Wanted {
-  readonly order: () => FetchOrder;
-  /** Called once, when the first attempt has its turn. */
+export interface FetchOptions {
+  readonly order: () => PlannedRequest;
+  /** Called once, when the first attempt has its slot. */
   readonly onLeaving?: () => void;
 }
 
 export interface Fetcher {
   /** Never rejects, except for faults of duckmirror. */
-  fetch(wanted: Wanted): Promise<Fetched>;
+  fetch(wanted: FetchOptions): Promise<Fetched>;
   isFailing(stream: LedgerStream): boolean;
   /** Several requests got the same answer, paid and of no use: send one request at a time. */
   isDoubtful(): boolean;
@@ -97,7 +97,7 @@ export interface Fetcher {
   tokenRefused(): DuckmirrorError | null;
 }
 
-type Answered = Extract<Turn, { kind: "outcome" }>;
+type AnsweredAttempt = Extract<AttemptResult, { kind: "outcome" }>;
 /** The limit that a 429 belongs to: the key's, or that of one path alone (refusals.ts). */
 type RateLimitOf = ReturnType<ReturnType<typeof createLoneRefusals>["note"]>;
 
@@ -118,8 +118,8 @@ const isDefinite = (outcome: ApiOutcome): boolean =>
 
 const USED: Verdict = { kind: "use" };
 
-const keep = async ({ archive }: FetcherDeps, turn: Answered, requestId: string, receivedAt: number) => {
-  const { order, outcome } = turn;
+const keep = async ({ archive }: FetcherDeps, attempted: AnsweredAttempt, requestId: string, receivedAt: number) => {
+  const { order, outcome } = attempted;
   if ((outcome.kind !== "ok" && outcome.kind !== "invalid") || outcome.wire === null) return;
   const { runId, stream, scope, walkId, call, detail } = order;
   const { sentAt, status, bytes } = outcome;
@@ -127,23 +127,27 @@ const keep = async ({ archive }: FetcherDeps, turn: Answered, requestId: string,
   await archive.response({ ...about, sentAt, receivedAt, status, bytes }, outcome.wire);
 };
 
-/** Result of a turn without a response. After the first attempt no other request could use the credit better. */
-const withoutAnswer = (turn: Exclude<Turn, Answered>, attempt: number, { stop }: FetcherDeps): FetchResult => {
-  if (turn.kind === "ended") return turn;
-  if (turn.kind === "unaddressable") {
-    const { endpoint, path } = turn.call;
+/** Result of an attempt without a response. After the first attempt no other request could use the credit better. */
+const withoutAnswer = (
+  attempted: Exclude<AttemptResult, AnsweredAttempt>,
+  attempt: number,
+  { stop }: FetcherDeps,
+): FetchResult => {
+  if (attempted.kind === "ended") return attempted;
+  if (attempted.kind === "unaddressable") {
+    const { endpoint, path } = attempted.call;
     const context = { endpoint: ENDPOINTS[endpoint].path, detail: `the id in ${path} leads to another route` };
     const error = new DuckmirrorError("REQUEST_FAILED", context);
     return { kind: "failed", error, notFound: false, size: null, paid: false, own: false };
   }
-  if (turn.kind === "no-credit" && attempt === 1) return turn;
-  stop(turn.error);
+  if (attempted.kind === "no-credit" && attempt === 1) return attempted;
+  stop(attempted.error);
   return { kind: "ended" };
 };
 
 /** Result of an attempt; null: another attempt. */
 const resultOf = (
-  { outcome }: Answered,
+  { outcome }: AnsweredAttempt,
   verdict: Verdict,
   requestId: string,
   receivedAt: number,
@@ -174,7 +178,7 @@ const resultOf = (
 
 /** Informs limiter and run at once, before another request is sent with outdated knowledge. */
 const inform = (
-  { outcome, order }: Answered,
+  { outcome, order }: AnsweredAttempt,
   verdict: Verdict,
   { deps: { sender, clock, stop, emit }, refusals }: Watch,
   limit: RateLimitOf,
@@ -201,11 +205,16 @@ const inform = (
 };
 
 /** Notes what the result says about the service, and ends the run if it fails as a whole. */
-const noteOutage = (outage: Outage, turn: Answered, result: FetchResult, stop: FetcherDeps["stop"]): void => {
-  const { stream, scope } = turn.order;
+const noteOutage = (
+  outage: Outage,
+  attempted: AnsweredAttempt,
+  result: FetchResult,
+  stop: FetcherDeps["stop"],
+): void => {
+  const { stream, scope } = attempted.order;
   if (result.kind === "ended" || result.kind === "no-credit") return;
-  const isFailure = result.kind === "failed" && !isDefinite(turn.outcome);
-  const sign = isFailure ? outageSign(result.error.code, turn.outcome) : null;
+  const isFailure = result.kind === "failed" && !isDefinite(attempted.outcome);
+  const sign = isFailure ? outageSign(result.error.code, attempted.outcome) : null;
   if (result.kind !== "failed" || sign === null) {
     outage.alive(stream);
     return;
@@ -216,7 +225,7 @@ const noteOutage = (outage: Outage, turn: Answered, result: FetchResult, stop: F
 };
 
 /** Notes an answer that was paid and cannot be used. */
-const noteWaste = (outage: Outage, { outcome, order: { stream } }: Answered): void => {
+const noteWaste = (outage: Outage, { outcome, order: { stream } }: AnsweredAttempt): void => {
   if (outcome.kind === "invalid") outage.wasted(stream, { url: urlOf(outcome.call), detail: outcome.detail });
   else if (chargeOf(outcome) === "spent") outage.wasted(stream);
 };
@@ -225,7 +234,13 @@ const noteWaste = (outage: Outage, { outcome, order: { stream } }: Answered): vo
  * Wait of the refused request itself before its next attempt, ms. The limiter makes all requests wait for a rate; after a
  * refusal for the number in flight the others go on, and the refused ones come back one by one. So do they if the limit is not the key's.
  */
-const waitOf = ({ outcome }: Answered, verdict: Verdict, limit: RateLimitOf, now: number, random: () => number) => {
+const waitOf = (
+  { outcome }: AnsweredAttempt,
+  verdict: Verdict,
+  limit: RateLimitOf,
+  now: number,
+  random: () => number,
+) => {
   if (verdict.kind === "retry") return verdict.waitMs;
   if (verdict.kind === "wait" && limit === "own") return Math.max(0, verdict.untilMs - now);
   if (verdict.kind !== "wait" || refusalCause(outcome, now) === "rate") return 0;
@@ -247,8 +262,13 @@ const createWatch = (deps: FetcherDeps, nextRequestId: () => string) => ({
 type Watch = ReturnType<typeof createWatch>;
 
 /** What the verdict on an attempt depends on beside its outcome. */
-const factsOf = ({ deps, outage, scopes, address }: Watch, turn: Answered, attempt: number, now: number) => {
-  const { stream, scope, maxAttempts = Infinity, maxPaidAttempts = Infinity } = turn.order;
+const factsOf = (
+  { deps, outage, scopes, address }: Watch,
+  attempted: AnsweredAttempt,
+  attempt: number,
+  now: number,
+) => {
+  const { stream, scope, maxAttempts = Infinity, maxPaidAttempts = Infinity } = attempted.order;
   const { remaining, resetsAt } = deps.ledger.snapshot();
   return {
     attempt,
@@ -257,19 +277,19 @@ const factsOf = ({ deps, outage, scopes, address }: Watch, turn: Answered, attem
     now,
     random: deps.random(),
     // The last report of an earlier run explains only a refusal that gives no other reason.
-    remainingCredits: remaining ?? (openAgainAt(turn.outcome) === null ? (deps.lastRemaining ?? null) : null),
+    remainingCredits: remaining ?? (openAgainAt(attempted.outcome) === null ? (deps.lastRemaining ?? null) : null),
     creditsResetAt: resetsAt,
     stream,
     serviceAnswers: address.hasAnswered(),
     routesDiffer: deps.routesDiffer === true,
-    namesContent: namesContent(stream, turn.outcome.call.query.onlyWithFields),
+    namesContent: namesContent(stream, attempted.outcome.call.query.onlyWithFields),
   };
 };
 
 /** Notes an answer that is used. */
 const noteUse = (
   { deps, outage, refusals, lone, routes, address, calm }: Watch,
-  { outcome, order: { stream } }: Answered,
+  { outcome, order: { stream } }: AnsweredAttempt,
 ) => {
   const { sentAt, durationMs, call } = outcome;
   const now = deps.clock.now();
@@ -294,38 +314,38 @@ const tokenRefused = ({ deps, routes }: Watch, ended: boolean): DuckmirrorError 
 /** What follows from any other outcome: a result, or the wait in ms before another attempt. Its ledger rows are added to `requests`. */
 const judge = async (
   watch: Watch,
-  turn: Answered,
+  attempted: AnsweredAttempt,
   attempt: { readonly requestId: string; readonly number: number },
   requests: RequestRecord[],
 ): Promise<FetchResult | number> => {
   const { deps, outage, lone, routes, scopes, address } = watch;
   const { requestId, number } = attempt;
-  const { stream, scope } = turn.order;
+  const { stream, scope } = attempted.order;
   const receivedAt = deps.clock.now();
   watch.calm.clear();
-  noteWaste(outage, turn);
-  routes.note(turn.outcome, isStreamName(stream) && streamSpec(stream).tier === "public");
-  const facts = factsOf(watch, turn, number, receivedAt);
-  let verdict = verdictOf(turn.outcome, facts);
-  const limit = verdict.kind === "wait" ? lone.note(turn.outcome.call.path, receivedAt) : "key";
-  if (limit === "over") verdict = verdictOf(turn.outcome, { ...facts, attempt: Number.POSITIVE_INFINITY });
-  inform(turn, verdict, watch, limit);
-  if (["retry", "fail"].includes(verdict.kind) && isOwn(turn.outcome)) scopes.failed(scope);
-  const checked = verdict.kind === "absent" ? await address.check(turn) : null;
+  noteWaste(outage, attempted);
+  routes.note(attempted.outcome, isStreamName(stream) && streamSpec(stream).tier === "public");
+  const facts = factsOf(watch, attempted, number, receivedAt);
+  let verdict = verdictOf(attempted.outcome, facts);
+  const limit = verdict.kind === "wait" ? lone.note(attempted.outcome.call.path, receivedAt) : "key";
+  if (limit === "over") verdict = verdictOf(attempted.outcome, { ...facts, attempt: Number.POSITIVE_INFINITY });
+  inform(attempted, verdict, watch, limit);
+  if (["retry", "fail"].includes(verdict.kind) && isOwn(attempted.outcome)) scopes.failed(scope);
+  const checked = verdict.kind === "absent" ? await address.check(attempted) : null;
   if (checked?.kind === "checked") {
     requests.push(...checked.requests);
     verdict = checked.verdict ?? verdict;
   }
-  await keep(deps, turn, requestId, receivedAt);
-  requests.push(requestRow(turn, requestId, number, verdict));
+  await keep(deps, attempted, requestId, receivedAt);
+  requests.push(requestRow(attempted, requestId, number, verdict));
   // The question is another attempt: a result of the first one alone has no rows.
-  if (checked?.kind === "unanswered") return withoutAnswer(checked.turn, number + 1, deps);
-  const own = resultOf(turn, verdict, requestId, receivedAt);
-  if (own === null) return waitOf(turn, verdict, limit, receivedAt, deps.random);
+  if (checked?.kind === "unanswered") return withoutAnswer(checked.attempted, number + 1, deps);
+  const own = resultOf(attempted, verdict, requestId, receivedAt);
+  if (own === null) return waitOf(attempted, verdict, limit, receivedAt, deps.random);
   // A company that fails whatever it is asked for would fail with smaller pages, too.
   const isTried = own.kind === "failed" && scopes.attempts(scope) !== null;
   const result = isTried ? { ...own, size: null } : own;
-  noteOutage(outage, turn, result, deps.stop);
+  noteOutage(outage, attempted, result, deps.stop);
   // Others may have been answered while this one was checked and kept.
   watch.calm.clear();
   const refused = tokenRefused(watch, false);
@@ -344,7 +364,7 @@ export const createFetcher = (deps: FetcherDeps, idPrefix: string): Fetcher => {
     tokenRefused: () => tokenRefused(watch, true),
     fetch: async ({ order: decide, onLeaving = () => undefined }) => {
       const requests: RequestRecord[] = [];
-      let decided: FetchOrder | null = null;
+      let decided: PlannedRequest | null = null;
       const order = () => {
         if (decided === null) onLeaving();
         decided ??= decide();
@@ -353,17 +373,17 @@ export const createFetcher = (deps: FetcherDeps, idPrefix: string): Fetcher => {
       let backOffMs = 0;
       for (let number = 1; ; number++) {
         const requestId = nextRequestId();
-        const turn = await takeTurn(deps, { requestId, number, backOffMs, order });
-        if (turn.kind !== "outcome") return { requests, result: withoutAnswer(turn, number, deps) };
-        const { outcome } = turn;
+        const attempted = await makeAttempt(deps, { requestId, number, backOffMs, order });
+        if (attempted.kind !== "outcome") return { requests, result: withoutAnswer(attempted, number, deps) };
+        const { outcome } = attempted;
         if (outcome.kind === "ok") {
           const receivedAt = deps.clock.now();
-          noteUse(watch, turn);
-          await keep(deps, turn, requestId, receivedAt);
-          requests.push(requestRow(turn, requestId, number, USED));
+          noteUse(watch, attempted);
+          await keep(deps, attempted, requestId, receivedAt);
+          requests.push(requestRow(attempted, requestId, number, USED));
           return { requests, result: { kind: "answer", requestId, receivedAt, outcome } };
         }
-        const next = await judge(watch, turn, { requestId, number }, requests);
+        const next = await judge(watch, attempted, { requestId, number }, requests);
         if (typeof next !== "number") return { requests, result: next };
         backOffMs = next;
       }

@@ -14,13 +14,13 @@ import { rateToObserve } from "../../api/retry-policy.ts";
 import { type EndpointName, pathOf } from "../../catalog/endpoints.ts";
 import type { RequestRecord } from "../../warehouse/record/checkpoint.ts";
 
-import { requestRow, type Turn, type TurnDeps, takeTurn } from "./turn.ts";
+import { type AttemptDeps, type AttemptResult, makeAttempt, requestRow } from "./turn.ts";
 
 // Address check: a 404 says that a company or record does not exist only if the service is at the configured address. Where
 // nothing has shown that, its one route that answers every request is asked without parameters: 400, and free (API.md,
 // "Errors"). An organization without Full Access may pay a credit for it, once (docs/decisions/unusable-answers.md).
 
-type Answered = Extract<Turn, { kind: "outcome" }>;
+type AnsweredAttempt = Extract<AttemptResult, { kind: "outcome" }>;
 
 const QUESTION: ApiCall = { endpoint: "getAccountInsight", path: pathOf("getAccountInsight"), query: {} };
 /** Statuses of a service that knows the route, whatever it thinks of the request. */
@@ -43,13 +43,13 @@ export const verdictAfter = (absent: ApiOutcome, outcome: ApiOutcome): Verdict |
 type Checked =
   /** null: the service is there, so the 404 is believed. */
   | { readonly kind: "checked"; readonly verdict: Verdict | null; readonly requests: readonly RequestRecord[] }
-  | { readonly kind: "unanswered"; readonly turn: Exclude<Turn, Answered> };
+  | { readonly kind: "unanswered"; readonly attempted: Exclude<AttemptResult, AnsweredAttempt> };
 
 /** `isKnown`: an earlier run was answered. */
-export const createAddressCheck = (deps: TurnDeps, isKnown: boolean, nextRequestId: () => string) => {
+export const createAddressCheck = (deps: AttemptDeps, isKnown: boolean, nextRequestId: () => string) => {
   let answered = false;
   let known = isKnown;
-  let asked: Promise<Turn> | null = null;
+  let asked: Promise<AttemptResult> | null = null;
 
   return {
     /** The service has used a request of this run. */
@@ -58,25 +58,25 @@ export const createAddressCheck = (deps: TurnDeps, isKnown: boolean, nextRequest
       answered = true;
       known = true;
     },
-    check: async (absent: Answered): Promise<Checked> => {
+    check: async (absent: AnsweredAttempt): Promise<Checked> => {
       if (known) return { kind: "checked", verdict: null, requests: [] };
       const isFirst = asked === null;
       const requestId = nextRequestId();
       const order = () => ({ ...absent.order, walkId: null, call: QUESTION, detail: null });
-      asked ??= takeTurn(deps, { requestId, number: 1, backOffMs: 0, order });
-      const turn = await asked;
-      if (turn.kind !== "outcome") {
+      asked ??= makeAttempt(deps, { requestId, number: 1, backOffMs: 0, order });
+      const attempted = await asked;
+      if (attempted.kind !== "outcome") {
         asked = null;
-        return { kind: "unanswered", turn };
+        return { kind: "unanswered", attempted };
       }
-      const verdict = verdictAfter(absent.outcome, turn.outcome);
+      const verdict = verdictAfter(absent.outcome, attempted.outcome);
       known ||= verdict === null;
       if (verdict?.kind === "fail" && verdict.code !== "ROUTE_NOT_FOUND") asked = null;
       if (!isFirst) return { kind: "checked", verdict, requests: [] };
-      const { sentAt, durationMs } = turn.outcome;
+      const { sentAt, durationMs } = attempted.outcome;
       const about = { sentAt, answeredAt: sentAt + durationMs };
-      deps.sender.observe(rateToObserve(turn.outcome, verdict ?? { kind: "absent" }, deps.clock.now()), about);
-      const row = requestRow(turn, requestId, 1, verdict ?? { kind: "absent" });
+      deps.sender.observe(rateToObserve(attempted.outcome, verdict ?? { kind: "absent" }, deps.clock.now()), about);
+      const row = requestRow(attempted, requestId, 1, verdict ?? { kind: "absent" });
       return { kind: "checked", verdict, requests: [row] };
     },
   };

@@ -8,9 +8,9 @@ import type { Clock } from "../../core/clock.ts";
 import { inSpan, noTracer, type Span, type SpanAttributes, type Tracer } from "../../core/tracing.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { LoadCounts } from "../../warehouse/record/checkpoint.ts";
-import type { Parcel, Sender, Sending } from "./turn.ts";
+import type { OutgoingRequest, Sender, SendResult } from "./turn.ts";
 
-/** Shorter waits for a turn get no span, ms. */
+/** Shorter waits for a slot get no span, ms. */
 const NOTABLE_WAIT_MS = 5;
 
 /** `server.address` and `server.port` of the service; empty without an address. */
@@ -21,7 +21,7 @@ const serverOf = (baseUrl: string | null): SpanAttributes => {
   return { "server.address": hostname, "server.port": port === "" ? usual : Number(port) };
 };
 
-const requestAttributes = ({ requestId, runId, call, stream, attempt = 1 }: Parcel): SpanAttributes => {
+const requestAttributes = ({ requestId, runId, call, stream, attempt = 1 }: OutgoingRequest): SpanAttributes => {
   const { method, path } = ENDPOINTS[call.endpoint];
   return {
     "http.request.method": method,
@@ -50,17 +50,17 @@ const errorOf = (outcome: ApiOutcome): string | null => {
   return outcome.status === 404 ? null : String(outcome.status);
 };
 
-const setOutcome = (span: Span, sending: Sending): void => {
-  if (sending.kind === "outcome") {
-    span.set(outcomeAttributes(sending.outcome));
-    span.fail(errorOf(sending.outcome));
+const setOutcome = (span: Span, result: SendResult): void => {
+  if (result.kind === "outcome") {
+    span.set(outcomeAttributes(result.outcome));
+    span.fail(errorOf(result.outcome));
   } else {
     span.set({ "duckmirror.charge": "free" });
-    span.fail(sending.kind === "denied" ? sending.error.code : "INTERRUPTED");
+    span.fail(result.kind === "denied" ? result.error.code : "INTERRUPTED");
   }
 };
 
-/** The sender with a span around every request and every wait for a turn. */
+/** The sender with a span around every request and every wait for a slot. */
 export const tracedSender = (
   sender: Sender,
   { tracer, clock, baseUrl }: { readonly tracer: Tracer; readonly clock: Clock; readonly baseUrl: string | null },
@@ -80,14 +80,14 @@ export const tracedSender = (
         }
       }
     },
-    send: (parcel, ends) => {
-      const { method, path } = ENDPOINTS[parcel.call.endpoint];
+    send: (request, ends) => {
+      const { method, path } = ENDPOINTS[request.call.endpoint];
       const send = async (span: Span) => {
-        const sending = await sender.send(parcel, ends);
-        setOutcome(span, sending);
-        return sending;
+        const result = await sender.send(request, ends);
+        setOutcome(span, result);
+        return result;
       };
-      const attributes = { ...requestAttributes(parcel), ...server };
+      const attributes = { ...requestAttributes(request), ...server };
       return inSpan(tracer, `${method} ${path}`, send, { kind: "client", attributes });
     },
   };

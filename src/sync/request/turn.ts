@@ -1,6 +1,6 @@
-// Turn: one attempt at one request, always in this order: reserve a credit, wait (backoff, then rate), note the intent, send,
-// settle. Every request of a run goes through here (invariant I4). When the run ends, waits end and nothing is sent.
-// Beside it: the sender that carries the request, and the rows of attempts in the ledger `sync.requests`.
+// One attempt at a request, always in this order: reserve a credit, wait (backoff, then rate), note the intent, send, settle. Every
+// request of a run is sent here (invariant I4). When the run ends, waits end and nothing is sent. fetcher.ts decides on further attempts.
+// Also here: `Sender`, which sends the request within rate and shared credits, and the rows of attempts in the ledger `sync.requests`.
 import type { Client } from "../../api/client.ts";
 import { readAnswerId } from "../../api/envelope.ts";
 import type { ApiCall, ApiOutcome, RateInfo, Verdict } from "../../api/outcome.ts";
@@ -8,7 +8,7 @@ import { chargeOf } from "../../api/retry-policy.ts";
 import type { Charge, QuotaSeen } from "../../budget/credits/ledger.ts";
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import type { Refusal } from "../../budget/rate/learned.ts";
-import type { Trip } from "../../budget/rate/limiter.ts";
+import type { RequestTimes } from "../../budget/rate/limiter.ts";
 import type { Throttle } from "../../budget/rate/throttle.ts";
 import { ENDPOINTS, leadsTo } from "../../catalog/endpoints.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";
@@ -25,7 +25,7 @@ import { urlOf } from "./calls.ts";
 // Sender: carries a request to the service and returns its outcome: a client behind a throttle, and behind the credits that
 // several processes share.
 
-export interface Parcel {
+export interface OutgoingRequest {
   /** Unique id of this attempt, also in archive and ledger. */
   readonly requestId: string;
   /** 1-based; unset: the first. */
@@ -35,7 +35,7 @@ export interface Parcel {
   readonly call: ApiCall;
 }
 
-export type Sending =
+export type SendResult =
   | { readonly kind: "outcome"; readonly outcome: ApiOutcome }
   /** Not sent, because sending is not permitted for this reason. */
   | { readonly kind: "denied"; readonly error: DuckmirrorError }
@@ -51,20 +51,20 @@ interface SendEnds {
 
 /** Carries requests to the service, behind the limiter. */
 export interface Sender extends Pick<Throttle, "acquire"> {
-  /** The latest turn is not used: nothing is sent. */
-  giveBack(): void;
+  /** Gives back the slot that `acquire` granted last: nothing is sent. */
+  releaseSlot(): void;
   /** Most requests in flight, as the service's refusals showed; null: no such limit is known. */
   mostInFlight?(): number | null;
-  /** Sends one request and uses up the turn. Rejects only on faults of duckmirror. */
-  send(parcel: Parcel, ends: SendEnds): Promise<Sending>;
+  /** Sends one request and uses up its slot. Rejects only on faults of duckmirror. */
+  send(request: OutgoingRequest, ends: SendEnds): Promise<SendResult>;
   /** Rate information of a response, as its verdict uses it; null: none. */
-  observe(rate: RateInfo | null, trip: Trip): void;
+  observe(rate: RateInfo | null, trip: RequestTimes): void;
   /** After `observe` of a request that was refused for its rate, or for the requests in flight. */
   backOff(refusal: Refusal): void;
 }
 
-/** Reason why no turn was granted; null when the run is ending anyway. Rethrows faults. */
-export const refusedTurn = (error: unknown, signal: AbortSignal): DuckmirrorError | null => {
+/** Reason why no slot of the rate was granted; null when the run is ending anyway. Rethrows faults. */
+export const sendDenial = (error: unknown, signal: AbortSignal): DuckmirrorError | null => {
   if (signal.aborted) return null;
   if (error instanceof DuckmirrorError) return error;
   throw error;
@@ -85,12 +85,12 @@ const refusedCredit = async (
   credits: SharedCredits,
   requestId: string,
   signal: AbortSignal,
-): Promise<Sending | null> => {
+): Promise<SendResult | null> => {
   let error: DuckmirrorError | null;
   try {
     error = await credits.reserve(requestId, signal);
   } catch (reason) {
-    error = refusedTurn(reason, signal);
+    error = sendDenial(reason, signal);
     if (error === null) return { kind: "unsent" };
   }
   return error === null ? null : { kind: "denied", error };
@@ -118,7 +118,7 @@ export const createLocalSender = (deps: {
 
 // The attempt.
 
-export interface TurnDeps {
+export interface AttemptDeps {
   readonly sender: Sender;
   readonly ledger: Ledger;
   readonly archive: Archive;
@@ -136,7 +136,7 @@ export interface TurnDeps {
 }
 
 /** Identity of a request, for the ledger and the archive. */
-export interface FetchOrder {
+export interface PlannedRequest {
   readonly runId: string;
   readonly stream: LedgerStream;
   readonly scope: string;
@@ -158,11 +158,11 @@ interface Attempt {
   /** Wait before this attempt because of the previous one, ms. */
   readonly backOffMs: number;
   /** Called only when the request may be sent, because the best request may change during the wait. */
-  readonly order: () => FetchOrder;
+  readonly order: () => PlannedRequest;
 }
 
-export type Turn =
-  | (Extract<Sending, { kind: "outcome" }> & { readonly order: FetchOrder })
+export type AttemptResult =
+  | (Extract<SendResult, { kind: "outcome" }> & { readonly order: PlannedRequest })
   /** No credit is left, and no request in flight can refund one. */
   | { readonly kind: "no-credit"; readonly error: DuckmirrorError }
   /** Sending is not permitted for this reason. */
@@ -177,7 +177,7 @@ const ENDED = { kind: "ended" } as const;
 const NOTABLE_WAIT_MS = 2000;
 
 /** Reserves a credit. Waits while requests in flight may still refund theirs. */
-const reserve = async ({ ledger, signal }: TurnDeps) => {
+const reserve = async ({ ledger, signal }: AttemptDeps) => {
   while (!signal.aborted) {
     const reservation = ledger.tryReserve();
     if (reservation.ok) return { kind: "reserved", id: reservation.id } as const;
@@ -187,14 +187,14 @@ const reserve = async ({ ledger, signal }: TurnDeps) => {
   return ENDED;
 };
 
-/** Waits before another attempt. Cut short when the run ends; then no turn is granted either. */
-const backOff = async ({ clock, signal, tracer = noTracer }: TurnDeps, ms: number): Promise<void> => {
+/** Waits before another attempt. Cut short when the run ends; then no slot is granted either. */
+const backOff = async ({ clock, signal, tracer = noTracer }: AttemptDeps, ms: number): Promise<void> => {
   const attributes = { "duckmirror.wait.reason": "retry" };
   await inSpan(tracer, "wait", () => clock.sleep(ms, signal), { attributes }).catch(() => undefined);
 };
 
-/** Waits for the rate. Returns the reason if no turn was granted, else null. */
-const waitForRate = async ({ sender, signal, clock, emit }: TurnDeps, attempt: number) => {
+/** Waits for the rate. Returns the reason if no slot was granted, else null. */
+const waitForRate = async ({ sender, signal, clock, emit }: AttemptDeps, attempt: number) => {
   // For later attempts, the verdict on the earlier one has reported the wait.
   let isReported = attempt > 1;
   try {
@@ -205,16 +205,16 @@ const waitForRate = async ({ sender, signal, clock, emit }: TurnDeps, attempt: n
       }
     });
   } catch (reason) {
-    const error = refusedTurn(reason, signal);
+    const error = sendDenial(reason, signal);
     return error === null ? ENDED : ({ kind: "denied", error } as const);
   }
   if (!signal.aborted) return null;
-  sender.giveBack();
+  sender.releaseSlot();
   return ENDED;
 };
 
 /** Records a response: its charge, and the service's figures. */
-const book = ({ ledger, onQuota, clock }: TurnDeps, creditId: string, outcome: ApiOutcome): void => {
+const recordResponse = ({ ledger, onQuota, clock }: AttemptDeps, creditId: string, outcome: ApiOutcome): void => {
   ledger.settle(creditId, chargeOf(outcome));
   if ((outcome.kind !== "ok" && outcome.kind !== "refused") || outcome.usage === null) return;
   ledger.observe(outcome.usage, outcome.sentAt);
@@ -222,7 +222,7 @@ const book = ({ ledger, onQuota, clock }: TurnDeps, creditId: string, outcome: A
 };
 
 /** Makes the attempt. Rejects only on faults of duckmirror; the credit is settled then, too. */
-export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> => {
+export const makeAttempt = async (deps: AttemptDeps, attempt: Attempt): Promise<AttemptResult> => {
   const credit = await reserve(deps);
   if (credit.kind !== "reserved") return credit;
   /** Charge if no response decides it. */
@@ -242,27 +242,27 @@ export const takeTurn = async (deps: TurnDeps, attempt: Attempt): Promise<Turn> 
     await deps.archive.intent({ requestId, runId, stream, scope, url: urlOf(call), sentAt: deps.clock.now() });
     if (deps.signal.aborted) return ENDED;
     otherwise = "ambiguous";
-    const sending = await deps.sender.send({ requestId, attempt: number, runId, call, stream }, deps);
+    const result = await deps.sender.send({ requestId, attempt: number, runId, call, stream }, deps);
     otherwise = "free";
-    isGranted = sending.kind !== "outcome";
-    if (sending.kind === "unsent") return ENDED;
-    if (sending.kind === "denied") return sending;
-    book(deps, credit.id, sending.outcome);
-    return { ...sending, order };
+    isGranted = result.kind !== "outcome";
+    if (result.kind === "unsent") return ENDED;
+    if (result.kind === "denied") return result;
+    recordResponse(deps, credit.id, result.outcome);
+    return { ...result, order };
   } finally {
     // A credit that a response has settled stays unchanged.
     deps.ledger.settle(credit.id, otherwise);
-    if (isGranted) deps.sender.giveBack();
+    if (isGranted) deps.sender.releaseSlot();
     answered?.();
   }
 };
 
 // Ledger rows of requests: one per attempt. Pure.
 
-type Ordered = Pick<FetchOrder, "runId" | "stream" | "scope" | "call" | "work">;
+type LedgerIdentity = Pick<PlannedRequest, "runId" | "stream" | "scope" | "call" | "work">;
 
 /** What a ledger row says before its request is answered. */
-export const orderedRow = ({ runId, stream, scope, call, work }: Ordered) => ({
+export const plannedRow = ({ runId, stream, scope, call, work }: LedgerIdentity) => ({
   runId,
   stream,
   scope,
@@ -303,7 +303,7 @@ const errorText = (outcome: Exclude<ApiOutcome, { kind: "ok" }>, verdict: Verdic
 
 /** Row of an attempt. `attempt`: 1-based. */
 export const requestRow = (
-  { order, outcome }: { readonly order: Ordered; readonly outcome: ApiOutcome },
+  { order, outcome }: { readonly order: LedgerIdentity; readonly outcome: ApiOutcome },
   requestId: string,
   attempt: number,
   verdict: Verdict,
@@ -312,7 +312,7 @@ export const requestRow = (
   /** Ids that the service gave its response. */
   const id = isOk ? readAnswerId(outcome.envelope) : outcome.kind === "refused" ? outcome.id : undefined;
   return {
-    ...orderedRow(order),
+    ...plannedRow(order),
     requestId,
     status: outcome.status,
     charge: chargeOf(outcome),

@@ -2,20 +2,20 @@
 // one, it starts the next candidate of the plan. It plans again when finished work may have made other lists due.
 import { streamSpec } from "../../catalog/streams.ts";
 import { isActive, openList, requestsOf, underWayOf, workOf } from "../list/state.ts";
-import type { BudgetBook } from "../plan/budgets.ts";
+import type { BudgetTracker } from "../plan/budgets.ts";
 import { type Candidate, stateKey } from "../plan/candidate.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import { QUOTA_SCOPE } from "../plan/usage-scopes.ts";
 import { LIST_WORTH } from "../plan/worth.ts";
 import { contentNames } from "../request/calls.ts";
 import type { Fetcher } from "../request/fetcher.ts";
-import { leaveWalk } from "./begin-anew.ts";
+import { readChangesInstead } from "./after-refused-page.ts";
+import { purposeOf } from "./next-request.ts";
 import type { Forms } from "./state/forms.ts";
 import { OpenList } from "./state/open-list.ts";
 import type { Run } from "./state/run-state.ts";
-import type { UnusableBook } from "./state/unusable-book.ts";
+import type { UnusableResponses } from "./state/unusable-responses.ts";
 import type { Work } from "./state/work.ts";
-import { purposeOf } from "./wanted-call.ts";
 
 // Which list sends next: this runs before every request, over hundreds of lists, and changes nothing.
 
@@ -23,8 +23,8 @@ import { purposeOf } from "./wanted-call.ts";
 interface RunningLists {
   readonly work: Pick<Work, "open">;
   readonly forms: Pick<Forms, "ofStreams" | "ofLists">;
-  readonly budgets: Pick<BudgetBook, "limits" | "room">;
-  readonly unusable: Pick<UnusableBook, "isShut">;
+  readonly budgets: Pick<BudgetTracker, "limits" | "room">;
+  readonly unusable: Pick<UnusableResponses, "isShut">;
   readonly fetcher: Pick<Fetcher, "isFailing">;
 }
 
@@ -184,12 +184,12 @@ const start = async (
   const list = new OpenList(candidate, first);
   run.work.begin(list);
   run.stats.addMode(candidate.stream, candidate.mode);
-  if (candidate.meanwhile) leaveWalk(run, list);
+  if (candidate.meanwhile) readChangesInstead(run, list);
   await run.reader.goOn(list);
 };
 
 export const createBacklog = (
-  run: Run<"budgets" | "fetcher" | "forms" | "gone" | "reader" | "stats" | "tier" | "unusable" | "work">,
+  run: Run<"budgets" | "fetcher" | "forms" | "suspected" | "reader" | "stats" | "tier" | "unusable" | "work">,
   planner: Planner,
   initial: Plan,
 ): Backlog => {
@@ -215,7 +215,7 @@ export const createBacklog = (
       const access = run.tier.access();
       awaitsTier = access === "unknown";
       const { forms, unusable } = run;
-      const suspected = (id: string, tracked: boolean) => run.gone.isSuspect(id, tracked);
+      const suspected = (id: string, tracked: boolean) => run.suspected.isSuspect(id, tracked);
       const plan = await planner(
         { shapes: forms.ofStreams, access, suspected, unusable: unusable.known },
         deps.clock.now(),

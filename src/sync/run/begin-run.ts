@@ -8,7 +8,7 @@ import { newRunId } from "../../core/text/run-id.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
 import type { ListShape } from "../list/form.ts";
-import { openBudgets } from "../plan/budgets.ts";
+import { openBudgetTracker } from "../plan/budgets.ts";
 import { creditsNow, readLastQuota, readRollOver } from "../plan/credits.ts";
 import { type Forecast, forecastJson, forecastOf } from "../plan/forecast/forecast.ts";
 import { ratesOf, readPastRuns } from "../plan/forecast/past-runs.ts";
@@ -23,14 +23,14 @@ import { createReader } from "./read-list.ts";
 import { createCommitter } from "./state/committer.ts";
 import { createEnding } from "./state/ending.ts";
 import { Forms } from "./state/forms.ts";
-import { Gone } from "./state/gone.ts";
 import { ListEnds } from "./state/list-ends.ts";
 import type { RunConstants, SyncDeps, SyncOptions } from "./state/run-input.ts";
 import type { SyncRun } from "./state/run-state.ts";
 import { RunStats } from "./state/run-stats.ts";
 import { RunTier } from "./state/run-tier.ts";
 import { openScope } from "./state/scope-marks.ts";
-import { UnusableBook } from "./state/unusable-book.ts";
+import { SuspectedDeletions } from "./state/suspected-deletions.ts";
+import { UnusableResponses } from "./state/unusable-responses.ts";
 import { Work } from "./state/work.ts";
 
 /** A run under way, with what its report needs in the end. */
@@ -108,7 +108,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const quota = createQuotaRecorder(clock);
   const isEarly = Object.keys(options.rowScope).length === 0 && isFirstMirror(planned.plan);
   const firstResults = isEarly ? publishFirstResults(deps, startedAt) : null;
-  const onCommitted = firstResults?.look;
+  const onCommitted = firstResults?.noteCommit;
   const own = { ...deps, signal, hardSignal };
   const known = { lastRemaining, addressKnown: lastRemaining !== null };
   const remember = (stream: StreamName, form: ListShape) => rememberShape(warehouse, stream, form, clock.now());
@@ -117,11 +117,11 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
     fetcher: createFetcher({ ...own, ...known, stop, archive, onQuota: quota.see, routesDiffer: true }, runId),
     committer: createCommitter({ clock, warehouse, archive, runId, takeQuota: quota.take, onCommitted }),
     stats: new RunStats(),
-    budgets: await openBudgets(options.budgets, deps),
-    unusable: new UnusableBook(unusableIn(capabilities), clock.now),
+    budgets: await openBudgetTracker(options.budgets, deps),
+    unusable: new UnusableResponses(unusableIn(capabilities), clock.now),
     forms: new Forms(shapes, { ...options, remember }),
     work: new Work({ rows: await readScopeRows(warehouse.database), states: planned.plan.view.states }, options),
-    gone: new Gone(),
+    suspected: new SuspectedDeletions(),
   };
   const tier = new RunTier(parts);
   const lists = { ...parts, tier, ends: new ListEnds({ ...parts, tier }) };

@@ -12,16 +12,16 @@ import { readSoFar } from "../list/ways/progress.ts";
 import type { Plan, Planner } from "../plan/make-plan.ts";
 import type { Fetched } from "../request/fetcher.ts";
 import { creditsOf } from "../request/turn.ts";
-import { askDifferently, askForLess } from "./ask-differently.ts";
+import { continueAfterRefusal, readChangesMeanwhile } from "./after-refused-page.ts";
+import { applyNotFound, applyPage, applyRecord, applyRefusedEnd, commitLedger } from "./apply-response.ts";
 import { type Backlog, createBacklog, hasReady, mostValuable } from "./backlog.ts";
-import { beginAnew, readMeanwhile } from "./begin-anew.ts";
-import { pageSizeOf } from "./learn-shape.ts";
-import { settleAbsentCompanies } from "./settle/apply-absences.ts";
-import { settleDeletes } from "./settle/apply-deletes.ts";
+import { pageSizeOf } from "./learn-form.ts";
+import { negotiateForm, requestSmallerPages } from "./negotiate-form.ts";
+import { buildNextRequest, purposeOf, type SentRequest } from "./next-request.ts";
+import { deleteAbsentCompanies } from "./reconcile/delete-absent-records.ts";
+import { deleteMissingRows } from "./reconcile/delete-missing-rows.ts";
 import type { OpenList } from "./state/open-list.ts";
 import type { Run, SyncRun } from "./state/run-state.ts";
-import { commitLedger, takeAbsence, takeEnd, takeListAnswer, takeSingleAnswer } from "./take-answer.ts";
-import { purposeOf, type Sent, wantedCall } from "./wanted-call.ts";
 
 // Reports a stream's progress in numbers after every response.
 
@@ -58,7 +58,7 @@ const MOST_UNCOMMITTED = 256;
 /** Most decoded bytes of these and of requests in flight; parsed, they take several times that memory. */
 const MOST_UNCOMMITTED_BYTES = 4 * 1024 * 1024;
 
-type Picked = Pick<Sent, "list" | "read">;
+type Picked = Pick<SentRequest, "list" | "read">;
 
 /** Requests and responses in progress. */
 interface Traffic {
@@ -91,13 +91,13 @@ const pick = (run: Run<"budgets" | "fetcher" | "forms" | "unusable" | "work">): 
   if (list === null) return null;
   const { state } = list;
   const read = (isActive(state) ? state.requests.unsent[0] : null) ?? null;
-  list.tell({ kind: "sent", read });
+  list.transition({ kind: "sent", read });
   return { list, read };
 };
 
 /** Takes a request back that was not sent. Its list decides again, because it may have changed. */
 const unpick = async (run: Run<"reader">, { list, read }: Picked): Promise<void> => {
-  list.tell({ kind: "unsent", read });
+  list.transition({ kind: "unsent", read });
   if (read !== null) await run.reader.goOn(list);
 };
 
@@ -115,10 +115,10 @@ const takeFailure = async (
   { error, notFound, size }: Extract<Fetched["result"], { kind: "failed" }>,
 ): Promise<void> => {
   if (read !== null) {
-    list.tell({ kind: "lost", read });
-    if (notFound && (await beginAnew(run, list, read, error))) return;
-    if (size !== null && (await askForLess(run, list, read, size))) return;
-    if (await readMeanwhile(run, list, read, error)) return;
+    list.transition({ kind: "lost", read });
+    if (notFound && (await continueAfterRefusal(run, list, read, error))) return;
+    if (size !== null && (await requestSmallerPages(run, list, read, size))) return;
+    if (await readChangesMeanwhile(run, list, read, error)) return;
   }
   return run.ends.fail(list, error, { resumable: true });
 };
@@ -132,20 +132,20 @@ const isPastEnd = ({ state }: OpenList, read: ReadRequest, result: Fetched["resu
 };
 
 /** Applies the outcome of a request. */
-const take = async (run: SyncRun, sent: Sent, result: Fetched["result"]): Promise<void> => {
+const take = async (run: SyncRun, sent: SentRequest, result: Fetched["result"]): Promise<void> => {
   const { list, read } = sent;
   if (read !== null && result.kind !== "answer" && isPastEnd(list, read, result))
-    return takeEnd(run, { ...sent, read });
+    return applyRefusedEnd(run, { ...sent, read });
   switch (result.kind) {
     case "answer":
-      await (read === null ? takeSingleAnswer(run, sent, result) : takeListAnswer(run, { ...sent, read }, result));
+      await (read === null ? applyRecord(run, sent, result) : applyPage(run, { ...sent, read }, result));
       return emitPage(run, list);
     case "absent":
-      await takeAbsence(run, sent, result);
+      await applyNotFound(run, sent, result);
       return emitPage(run, list);
     case "adjust":
       // The list's other requests need the new shape at once, not only when this one is in the ledger.
-      await Promise.all([commitLedger(run, sent), askDifferently(run, sent, result.outcome)]);
+      await Promise.all([commitLedger(run, sent), negotiateForm(run, sent, result.outcome)]);
       return;
     case "failed":
       // Before the commit: until then further requests of a stream are sent whose answers cannot be used.
@@ -154,7 +154,7 @@ const take = async (run: SyncRun, sent: Sent, result: Fetched["result"]): Promis
       return takeFailure(run, sent, result);
     case "ended":
       await commitLedger(run, sent);
-      if (read !== null) list.tell({ kind: "lost", read });
+      if (read !== null) list.transition({ kind: "lost", read });
       run.ends.putOff(list);
       return emitPage(run, list);
     case "no-credit":
@@ -170,7 +170,7 @@ const orderOf = (run: SyncRun, { list, read }: Picked) => {
   const { forms, options, work } = run;
   return {
     ...{ runId: run.runId, stream, scope, walkId: liveOf(list.state).walkId },
-    ...wantedCall(list.state, read, forms.of(list), options, work.embeddable),
+    ...buildNextRequest(list.state, read, forms.of(list), options, work.embeddable),
     ...{ ...forms.attempts(stream), ...run.unusable.attempts(list.candidate, hasGoneOn(list.state, run.startedAt)) },
   };
 };
@@ -217,16 +217,19 @@ const launch = (run: SyncRun, traffic: Traffic, picked: Picked): Promise<void> =
 
 /** With nothing in progress: decides on rows that company lists lost, then checks whether more work became due. */
 const findWork = async (run: SyncRun, backlog: Backlog): Promise<boolean> => {
-  await settleAbsentCompanies(run, run.gone.absent.take());
+  await deleteAbsentCompanies(run, run.suspected.absentCompanies.take());
   // A company whose list answers 404 is asked for itself first: if it is gone, it is one company, not its rows.
-  if (run.gone.losing.items.some(({ candidate }) => run.gone.isSuspect(candidate.scope)) && (await backlog.replan()))
+  if (
+    run.suspected.shrunkLists.items.some(({ candidate }) => run.suspected.isSuspect(candidate.scope)) &&
+    (await backlog.replan())
+  )
     return true;
-  const losing = run.gone.losing.take();
+  const losing = run.suspected.shrunkLists.take();
   for (const name of new Set(losing.map((list) => list.stream.name))) {
     const lists = losing.filter((list) => list.stream.name === name);
-    await settleDeletes(run, streamSpec(name), lists);
+    await deleteMissingRows(run, streamSpec(name), lists);
   }
-  await run.reader.searchOn();
+  await run.reader.resumeSearches();
   if ((await backlog.replan()) || !backlog.isEmpty()) return true;
   const stuck = [...run.work.open.values()].find((list) => !hasReady(list));
   if (stuck !== undefined) throw new TypeError(`${stuck.key} waits for nothing`);

@@ -15,8 +15,8 @@ import { readCreditsLeft, readLastQuota } from "../plan/credits.ts";
 import { forecastErrorJson } from "../plan/forecast/forecast.ts";
 import { rememberUnusable } from "../plan/remembered.ts";
 import type { BegunRun } from "./begin-run.ts";
-import { dropInsights, settleOwners } from "./settle/apply-absences.ts";
-import { eraseFollowers } from "./settle/remove-company.ts";
+import { deleteAbsentOwners, deleteOrphanInsights } from "./reconcile/delete-absent-records.ts";
+import { eraseFollowers } from "./reconcile/remove-company.ts";
 import { missingParents, type ProvenStream, readCompleteness } from "./state/completeness.ts";
 import type { Run } from "./state/run-state.ts";
 import { closeScope, eraseOutside } from "./state/scope-marks.ts";
@@ -133,11 +133,11 @@ const endScope = async ({ options, deps, runId, forms, stats }: Run<"forms" | "s
 };
 
 /** Removes what belonged to rows that are gone, and settles rows outside the scope. */
-export const settleRest = async (run: Run<"forms" | "gone" | "stats">): Promise<void> => {
+export const settleRest = async (run: Run<"forms" | "suspected" | "stats">): Promise<void> => {
   // Owners and insights of erased accounts go with them.
   await endScope(run);
-  if (run.stats.hasChanged("accounts") || run.gone.hasAllAccounts) await settleOwners(run);
-  await dropInsights(run);
+  if (run.stats.hasChanged("accounts") || run.suspected.hasAllAccounts) await deleteAbsentOwners(run);
+  await deleteOrphanInsights(run);
 };
 
 /**

@@ -1,5 +1,5 @@
-// First results: while a mirror is made, the snapshot is published at growing intervals, so that what is there can be
-// queried long before the end (docs/decisions/publishing.md). Its lists are incomplete until they are proven.
+// Publishes the snapshot during the first sync, at growing intervals, so that users can query the rows loaded so far long before the
+// run ends. Its lists count as incomplete until they are proven. docs/decisions/publishing.md.
 import { detailOf } from "../../core/errors.ts";
 import { formatCount } from "../../core/text/units.ts";
 import type { LoadCounts } from "../../warehouse/record/checkpoint.ts";
@@ -11,9 +11,9 @@ const GROWTH = 4;
 
 export interface FirstResults {
   /** Takes the counts of a commit, and publishes when it is due. */
-  readonly look: (counts: readonly LoadCounts[]) => void;
+  readonly noteCommit: (counts: readonly LoadCounts[]) => void;
   /** Publishes nothing more; resolves when no publish is under way. */
-  over(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** `startedAt`: ms since the epoch. A publish that fails is a warning: the one at the end of the run decides. */
@@ -47,8 +47,8 @@ export const publishFirstResults = (
     if (isDue && !isOver && publishing === null) publishing = publish();
   };
   return {
-    look,
-    over: async () => {
+    noteCommit: look,
+    stop: async () => {
       isOver = true;
       await publishing;
     },

@@ -7,20 +7,20 @@ import type { ListShape } from "../list/form.ts";
 import { type Active, hasGoneOn, isActive, liveOf, readingOf } from "../list/state.ts";
 import { coverageOf } from "../list/ways/progress.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
-import { settleDeletes } from "./settle/apply-deletes.ts";
-import type { Asks } from "./settle/ask-apart.ts";
-import { endedAtWindow, rememberWindow } from "./settle/at-window.ts";
-import { settleByAccount, waitsForAccounts } from "./settle/by-account.ts";
-import { settleByCounting } from "./settle/by-counting.ts";
-import { closeGap, endLook } from "./settle/close-gap.ts";
-import { readDeep } from "./settle/read-deep.ts";
-import { settleAfterChanges } from "./settle/suspects.ts";
+import { closeGap, endClosing } from "./reconcile/close-gap.ts";
+import { deleteByAccount, waitsForAccounts } from "./reconcile/delete-by-account.ts";
+import { deleteByCounting } from "./reconcile/delete-by-counting.ts";
+import { deleteMissingRows } from "./reconcile/delete-missing-rows.ts";
+import { deleteAfterChanges } from "./reconcile/delete-suspects.ts";
+import { endedAtWindow, rememberWindow } from "./reconcile/end-at-window.ts";
+import type { ExtraRequestParts } from "./reconcile/extra-requests.ts";
+import { readDeepList } from "./reconcile/read-deep-list.ts";
 import { beginningOf } from "./state/forms.ts";
 import type { Deciding, ListReader, OpenList } from "./state/open-list.ts";
 import type { Run } from "./state/run-state.ts";
 
 /** Parts of a run that the steps of a list change. */
-type Reading = Run<Asks | "ending" | "ends" | "forms" | "gone" | "unusable" | "work">;
+type Reading = Run<ExtraRequestParts | "ending" | "ends" | "forms" | "suspected" | "unusable" | "work">;
 
 /** Distinct ids of the reading. */
 const seenBy = async (run: Run, list: Active): Promise<number> => {
@@ -79,26 +79,26 @@ const noteContent = async (run: Run<"forms">, list: OpenList, whole: boolean): P
 
 /** Finds what is gone after changes were read whose counts differ. */
 const findGone = async (run: Reading, list: OpenList, because: string): Promise<void> => {
-  if (waitsForAccounts(run, list)) return run.gone.searching.add(list);
+  if (waitsForAccounts(run, list)) return run.suspected.awaitingAccounts.add(list);
   if (await endedAtWindow(run, list, "varying")) return;
-  const isSettled = (await settleByAccount(run, list)) || (await settleAfterChanges(run, list));
-  const end = isSettled ? "agrees" : await settleByCounting(run, list);
-  if (end === "agrees") list.later({ kind: "go-on" });
+  const isSettled = (await deleteByAccount(run, list)) || (await deleteAfterChanges(run, list));
+  const end = isSettled ? "agrees" : await deleteByCounting(run, list);
+  if (end === "agrees") list.enqueue({ kind: "go-on" });
   else if (end === "walk" && !(await endedAtWindow(run, list, "steady")))
-    list.later({ kind: "walk", because, ...beginningOf(run, list) });
+    list.enqueue({ kind: "walk", because, ...beginningOf(run, list) });
 };
 
 /** What a list that lost rows waits for: its own settlement, or that of all lists of its stream. */
 const deleteRows = async (run: Reading, list: OpenList): Promise<void> => {
-  if (list.stream.scope === "organization") await settleDeletes(run, list.stream, [list]);
-  else run.gone.losing.add(list);
+  if (list.stream.scope === "organization") await deleteMissingRows(run, list.stream, [list]);
+  else run.suspected.shrunkLists.add(list);
 };
 
 type Ends = "delete" | "find-gone" | "close-gap" | "end-closing" | "end" | "close" | "fail" | "go-on";
 
 /** Carries out what reports or stores, and leads to nothing. */
 const keep = async (
-  run: Run<"forms" | "gone" | "stats">,
+  run: Run<"forms" | "suspected" | "stats">,
   list: OpenList,
   effect: Exclude<Effect, { kind: Ends }>,
 ): Promise<void> => {
@@ -113,7 +113,7 @@ const keep = async (
     case "content":
       return noteContent(run, list, effect.whole);
     case "compared":
-      return run.gone.compare(name, liveOf(list.state).rows);
+      return run.suspected.countCompared(name, liveOf(list.state).rows);
     default:
       return effect satisfies never;
   }
@@ -128,21 +128,21 @@ const carryOut = async (run: Reading, list: OpenList, effect: Effect): Promise<v
       return deleteRows(run, list);
     case "close-gap":
       if ((await closeGap(run, list)) === "goes on") {
-        list.later({ kind: "read-changes", shape: run.forms.ofStream(list.stream.name) });
+        list.enqueue({ kind: "read-changes", shape: run.forms.ofStream(list.stream.name) });
       }
       return;
     case "end-closing":
-      return endLook(run, list, effect.agrees);
+      return endClosing(run, list, effect.agrees);
     case "end":
       await rememberWindow(run, list, "settled");
       return run.ends.finish(list, effect.verdict);
     case "close":
       return run.ends.close(list);
     case "fail":
-      if (await readDeep(run, list, effect.error)) return;
+      if (await readDeepList(run, list, effect.error)) return;
       return run.ends.fail(list, effect.error, { resumable: effect.resumable });
     case "go-on":
-      return list.later({ kind: "go-on" });
+      return list.enqueue({ kind: "go-on" });
     default:
       return keep(run, list, effect);
   }
@@ -151,26 +151,26 @@ const carryOut = async (run: Reading, list: OpenList, effect: Effect): Promise<v
 /** One event: its facts, counted of the state that it meets, its transition, its effects. */
 const decide = async (run: Reading, list: OpenList, event: Deciding): Promise<void> => {
   if (event.kind !== "go-on") {
-    for (const effect of list.tell(event)) await carryOut(run, list, effect);
+    for (const effect of list.transition(event)) await carryOut(run, list, effect);
     return;
   }
   const { state } = list;
   if (!isActive(state)) return;
   const facts = await factsOf(run, state);
   // A page arrived while the mirror counted: it counts again.
-  if (list.state !== state) return list.later(event, true);
-  for (const effect of list.tell({ kind: "go-on", facts })) await carryOut(run, list, effect);
+  if (list.state !== state) return list.enqueue(event, true);
+  for (const effect of list.transition({ kind: "go-on", facts })) await carryOut(run, list, effect);
 };
 
 export const createReader = (run: Reading): ListReader => {
   const apply = async (list: OpenList, event: Deciding): Promise<void> => {
-    list.later(event);
+    list.enqueue(event);
     await list.drain((next) => decide(run, list, next));
-    if (list.stream.name === "accounts" && !run.work.open.has(list.key)) await searchOn();
+    if (list.stream.name === "accounts" && !run.work.open.has(list.key)) await resumeSearches();
   };
   const goOn = (list: OpenList) => apply(list, { kind: "go-on" });
-  const searchOn = async () => {
-    for (const list of run.gone.searching.take()) await goOn(list);
+  const resumeSearches = async () => {
+    for (const list of run.suspected.awaitingAccounts.take()) await goOn(list);
   };
-  return { apply, goOn, searchOn };
+  return { apply, goOn, resumeSearches };
 };

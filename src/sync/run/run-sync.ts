@@ -18,11 +18,11 @@ export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<Syn
   const work = async (): Promise<End> => {
     try {
       await dispatch(run, planner, plan).finally(run.ending.close);
-      await firstResults?.over();
+      await firstResults?.stop();
       await settleRest(run);
       return await endOf(run);
     } catch (fault) {
-      await firstResults?.over();
+      await firstResults?.stop();
       await noteFault(begun, fault);
       throw fault;
     }

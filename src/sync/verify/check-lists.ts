@@ -8,7 +8,7 @@ import { initialShape, type ListShape } from "../list/form.ts";
 import { acceptedGap } from "../list/state.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { detailCall, listCall } from "../request/calls.ts";
-import { guardDeletes, PROBES } from "../run/settle/apply-deletes.ts";
+import { guardDeletes, PROBES } from "../run/reconcile/delete-missing-rows.ts";
 import type { Check } from "./checks.ts";
 import { cameOrWent, compareAnswer, differs, type Where } from "./newer.ts";
 import type { Difference, Finding } from "./report.ts";

@@ -10,7 +10,7 @@ import { quoted } from "../../core/text/sql-text.ts";
 import { type Comparison, compareLoad } from "../../warehouse/load/compare.ts";
 import type { ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import { stateKey } from "../plan/candidate.ts";
-import { archivedLoads, parseArchived } from "../recovery/archived-answer.ts";
+import { archivedLoads, parseArchived } from "../recovery/archived-response.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import type { VerifyFacts } from "./checks.ts";
 import type { Difference } from "./report.ts";

@@ -5,9 +5,9 @@ import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
 import type { ListShape } from "../list/form.ts";
-import type { BudgetBook } from "../plan/budgets.ts";
+import type { BudgetTracker } from "../plan/budgets.ts";
 import type { Fetcher } from "../request/fetcher.ts";
-import { askOnce } from "../run/settle/ask-apart.ts";
+import { fetchExtra } from "../run/reconcile/extra-requests.ts";
 import type { Ending } from "../run/state/ending.ts";
 import type { SyncDeps, SyncOptions } from "../run/state/run-input.ts";
 
@@ -19,7 +19,7 @@ export interface VerifyRun {
   /** Reason why no further request is possible. */
   readonly ending: Ending;
   readonly fetcher: Fetcher;
-  readonly budgets: BudgetBook;
+  readonly budgets: BudgetTracker;
   readonly shapes: ReadonlyMap<StreamName, ListShape>;
   readonly states: ReadonlyMap<string, ScopeState>;
   /** Load and delete differences. */
@@ -59,7 +59,7 @@ export type Reply =
 
 /** Sends one request, and commits it unless it was answered. */
 export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Promise<Reply> => {
-  const asked = await askOnce(run, { stream, scope, call, work: "verify", walkId: null, granted: [] });
+  const asked = await fetchExtra(run, { stream, scope, call, work: "verify", walkId: null, granted: [] });
   if (asked === null) {
     run.ending.stop(new DuckmirrorError("BUDGET_REACHED", { budgets: run.budgets.cut().join(", ") }));
     return { kind: "stopped" };

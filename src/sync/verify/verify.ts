@@ -10,7 +10,7 @@ import { newRunId } from "../../core/text/run-id.ts";
 import { isoTimeOrNull } from "../../core/time.ts";
 import { creditsOfRuns, unusedRunId } from "../../warehouse/read/read-run.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
-import { openBudgets } from "../plan/budgets.ts";
+import { openBudgetTracker } from "../plan/budgets.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
 import { storedShapesIn } from "../plan/remembered.ts";
@@ -161,7 +161,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   const scope = { warehouse, rowScope: options.sync.rowScope, runId, now: startedAt };
   await openScope(scope, shapes);
   const { facts, checks } = await planned(options, deps, stored, shapes);
-  const budgets = await openBudgets(options.sync.budgets, deps);
+  const budgets = await openBudgetTracker(options.sync.budgets, deps);
   const earlier = options.runId === undefined ? 0 : await chargeEarlierRuns(deps, options.runId);
   await warehouse.startRun({ runId, mode: "verify", startedAt, forecast: { requests: checks.length } });
   const states = new Map(stored.map((state) => [stateKey(state.stream, state.scope), state]));

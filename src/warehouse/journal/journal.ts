@@ -21,7 +21,7 @@ import type { JournalEntry, JournalEvent, JournalRows } from "./journal-event.ts
 import { JOURNAL, lastJournalled } from "./read-journal.ts";
 
 // Call files: `state/calls/<run id>.jsonl`, one per command that sends requests without holding the warehouse. The next
-// process that holds it books the calls (sync/recovery/take-calls.ts) and removes the file.
+// process that holds it books the calls (sync/recovery/load-command-calls.ts) and removes the file.
 
 const SUFFIX = ".jsonl";
 

@@ -199,7 +199,7 @@ export const journalledChanges = (
       return counts;
     },
     deleteMissing: async ({ table, walkId, company, expected, runId, now, scope = null }) => {
-      let gone: readonly walks.Gone[] = [];
+      let gone: readonly walks.MissingRows[] = [];
       const entry = async (): Promise<JournalEntry> => {
         gone = await walks.missingIds(database, { table, walkId, ...(company === undefined ? {} : { company }) });
         const count = walks.countGone(gone);

@@ -79,7 +79,7 @@ const unmet = (table: TableName, { inScope, met }: ScopedSql) =>
 
 const goneRow = z.object({ company: z.string().nullable(), ids: z.array(z.string()) });
 /** Rows of a table by id; `company` where the table is kept per company. */
-export interface Gone {
+export interface MissingRows {
   readonly company: string | null;
   readonly ids: readonly string[];
 }
@@ -145,7 +145,7 @@ const moveToHistory = async (
 };
 
 /** Ids of rows that the walk did not return, by company where the table is kept per company. */
-export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope): Promise<readonly Gone[]> => {
+export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope): Promise<readonly MissingRows[]> => {
   const scoped = scopedSql(table, company);
   const companyId = tableSpec(table).key[0] === "company_id" ? "t.company_id" : "NULL";
   return sql.query(
@@ -156,7 +156,7 @@ export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope
   );
 };
 
-export const countGone = (gone: readonly Gone[]): number => gone.reduce((sum, { ids }) => sum + ids.length, 0);
+export const countGone = (gone: readonly MissingRows[]): number => gone.reduce((sum, { ids }) => sum + ids.length, 0);
 
 export interface Deletion {
   readonly table: TableName;
@@ -167,7 +167,7 @@ export interface Deletion {
 }
 
 /** Moves rows to history as deleted. Returns their number; unknown ids do not count. */
-export const deleteGone = async (tx: Sql, deletion: Deletion, gone: readonly Gone[]): Promise<number> => {
+export const deleteGone = async (tx: Sql, deletion: Deletion, gone: readonly MissingRows[]): Promise<number> => {
   let deleted = 0;
   for (const { company, ids } of gone) {
     const { inScope, scopeParams, id } = scopedSql(deletion.table, company ?? undefined);

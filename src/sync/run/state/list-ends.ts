@@ -9,12 +9,12 @@ import { isActive, isExcerpt, type ListState, liveOf, progressOf } from "../../l
 import { finishedState, walkingState } from "../../list/stored-state.ts";
 import type { Committer } from "./committer.ts";
 import type { Forms } from "./forms.ts";
-import type { Gone } from "./gone.ts";
 import type { OpenList } from "./open-list.ts";
 import type { RunConstants } from "./run-input.ts";
 import type { RunStats } from "./run-stats.ts";
 import type { RunTier } from "./run-tier.ts";
-import type { UnusableBook } from "./unusable-book.ts";
+import type { SuspectedDeletions } from "./suspected-deletions.ts";
+import type { UnusableResponses } from "./unusable-responses.ts";
 import type { Work } from "./work.ts";
 
 /** Failures of a stream for one reason that are reported one by one: thousands of lists can fail alike. */
@@ -41,10 +41,10 @@ const hasEnded = ({ state }: OpenList): boolean => state.kind === "finished" || 
 interface Ended extends RunConstants {
   readonly committer: Committer;
   readonly stats: RunStats;
-  readonly unusable: UnusableBook;
+  readonly unusable: UnusableResponses;
   readonly forms: Forms;
   readonly work: Work;
-  readonly gone: Gone;
+  readonly suspected: SuspectedDeletions;
   readonly tier: RunTier;
 }
 
@@ -69,7 +69,7 @@ export class ListEnds {
     if (hasEnded(list)) return;
     const { stats, unusable, forms, work } = this.#run;
     const { state, candidate, stream, key } = list;
-    list.tell({ kind: "finished" });
+    list.transition({ kind: "finished" });
     work.finish(list);
     if (unusable.read(candidate)) work.planAgain();
     if (isExcerpt(state)) return;
@@ -89,7 +89,7 @@ export class ListEnds {
   #noteAllAccounts({ stream }: OpenList, state: ListState): void {
     const isWalk = stream.name === "accounts" && progressOf(state)?.kind === "walk";
     if (!isWalk || liveOf(state).startedAt < this.#run.startedAt) return;
-    this.#run.gone.noteAllAccounts();
+    this.#run.suspected.noteAllAccounts();
     this.#run.work.planAgain();
   }
 
@@ -113,7 +113,7 @@ export class ListEnds {
   ): Promise<void> {
     if (list.state.kind === "finished") return;
     const { resumable } = outcome;
-    list.tell({ kind: "failed", error, resumable });
+    list.transition({ kind: "failed", error, resumable });
     const { runId, deps, stats, work, tier } = this.#run;
     const { state } = list;
     work.drop(list);
@@ -132,7 +132,7 @@ export class ListEnds {
 
   /** Leaves the list unfinished; the next run continues it. */
   putOff(list: OpenList): void {
-    if (isActive(list.state)) for (const read of list.state.requests.unsent) list.tell({ kind: "lost", read });
+    if (isActive(list.state)) for (const read of list.state.requests.unsent) list.transition({ kind: "lost", read });
     this.#run.work.drop(list);
     this.#run.stats.leave(list.candidate.stream);
   }

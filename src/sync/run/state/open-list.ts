@@ -1,5 +1,5 @@
-// One list or record that a run reads: holds its state (list/state.ts), which only `next` replaces, and the queue of events that wait
-// until the list has decided about earlier ones.
+// `OpenList`: one list or record that a run reads. It holds the state (list/state.ts), which only `next` (list/next.ts) replaces, and a
+// queue of events that wait until the list has decided on earlier ones.
 import { type StreamSpec, streamSpec } from "../../../catalog/streams.ts";
 import type { Effect, ListEvent } from "../../list/events.ts";
 import { next } from "../../list/next.ts";
@@ -34,14 +34,14 @@ export class OpenList {
   }
 
   /** Replaces the state. Returns what is to be done about it. */
-  tell(event: ListEvent): readonly Effect[] {
+  transition(event: ListEvent): readonly Effect[] {
     const { state, effects } = next(this.#state, event);
     this.#state = state;
     return effects;
   }
 
   /** The event waits for its turn, which is the next one if it comes `first`. A list that waits to go on is not asked to twice. */
-  later(event: Deciding, first = false): void {
+  enqueue(event: Deciding, first = false): void {
     if (first) this.#waiting.unshift(event);
     else if (event.kind !== "go-on" || !this.#waiting.some(({ kind }) => kind === "go-on")) this.#waiting.push(event);
   }
@@ -65,5 +65,5 @@ export interface ListReader {
   /** Decides the next pages of a list, or ends it. Call it after every commit of its pages. */
   goOn(list: OpenList): Promise<void>;
   /** Lists that waited for the accounts look for their gone rows now. */
-  searchOn(): Promise<void>;
+  resumeSearches(): Promise<void>;
 }

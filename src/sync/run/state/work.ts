@@ -91,14 +91,14 @@ export class Work {
 
   /** Rows of a list that is read were added or removed beside its pages. */
   adjustRows(list: OpenList, by: number): void {
-    list.tell({ kind: "rows", by });
+    list.transition({ kind: "rows", by });
     this.countRows(list);
   }
 
   /** Rows were added to a list that may not be read now. */
   addRows(key: string, by: number): void {
     this.#rows.set(key, this.rowsOf(key) + by);
-    this.#open.get(key)?.tell({ kind: "rows", by });
+    this.#open.get(key)?.transition({ kind: "rows", by });
   }
 
   /** Finished work may make other lists or records due. */

@@ -62,7 +62,7 @@ test("a turn that is given back is the next one's", async () => {
   void callers(throttle, 1, turns);
   await clock.advance(100);
   expect(turns).toEqual([]);
-  await throttle.giveBack();
+  await throttle.releaseSlot();
   await clock.advance(1);
   expect(turns).toEqual([0]);
 });

@@ -2,13 +2,6 @@
 // count, watermark and verdict when it ends.
 import { describe, expect, test } from "vitest";
 import { type StreamName, streamSpec } from "../../../../src/catalog/streams.ts";
-import {
-  closeByChanges,
-  readByFilter,
-  readChangesAgain,
-  reshape,
-  walkWhole,
-} from "../../../../src/sync/list/course.ts";
 import type { PageRead } from "../../../../src/sync/list/coverage/contract.ts";
 import type { Coverage } from "../../../../src/sync/list/coverage/coverage.ts";
 import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
@@ -31,6 +24,13 @@ import {
   uncountable,
 } from "../../../../src/sync/list/state.ts";
 import { finishedState, totalOf, unreadState, walkingState } from "../../../../src/sync/list/stored-state.ts";
+import {
+  closeByChanges,
+  readByFilter,
+  readChangesAgain,
+  reshape,
+  walkWhole,
+} from "../../../../src/sync/list/switch-reading.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { due, idleState } from "../plan/planning-input.ts";
 

@@ -19,7 +19,7 @@ import {
   withLargePagesAgain,
   withSmallerPages,
 } from "../../../../src/sync/request/smaller-pages.ts";
-import { creditsOf, orderedRow, requestRow, unansweredRow } from "../../../../src/sync/request/turn.ts";
+import { creditsOf, plannedRow, requestRow, unansweredRow } from "../../../../src/sync/request/turn.ts";
 import { broken, LIST, ok, refused } from "./outcomes.ts";
 
 const options: CallOptions = { content: [], view: "default", rowScope: {} };
@@ -195,7 +195,7 @@ const rowOf = (outcome: ApiOutcome, verdict: Parameters<typeof requestRow>[3] = 
 
 test("a row names what was asked for, by route and address", () => {
   const row = { runId: "r", stream: "signals", scope: "", work: "walk", endpoint: "/v1/signals" };
-  expect(orderedRow(order)).toEqual({ ...row, url: "/v1/signals?page=2&perPage=5" });
+  expect(plannedRow(order)).toEqual({ ...row, url: "/v1/signals?page=2&perPage=5" });
 });
 
 test("an answer's row has its rows, size and ids; one record counts as no row of a list", () => {
@@ -215,6 +215,6 @@ test("a refusal is free and named by its status; a broken answer is named by wha
 });
 
 test("a refusal is no credit, a paid answer is one", () => {
-  const unanswered = unansweredRow({ ...orderedRow(order), requestId: "q", startedAt: 1 });
+  const unanswered = unansweredRow({ ...plannedRow(order), requestId: "q", startedAt: 1 });
   expect(creditsOf([rowOf(refused(503)), rowOf(answer), unanswered])).toBe(2);
 });

@@ -1,6 +1,6 @@
 // Outcomes of requests, and a sender, for tests of what becomes of a response.
 import type { ApiOutcome, BrokenOutcome, OkOutcome, RefusedOutcome } from "../../../../src/api/outcome.ts";
-import type { Sender, Sending } from "../../../../src/sync/request/turn.ts";
+import type { Sender, SendResult } from "../../../../src/sync/request/turn.ts";
 
 export const LIST = { endpoint: "listSignals", path: "/v1/signals", query: {} } as const;
 
@@ -34,12 +34,12 @@ export const broken = (reason: BrokenOutcome["reason"], more: Partial<BrokenOutc
   ...more,
 });
 
-export const outcome = (of: ApiOutcome): Sending => ({ kind: "outcome", outcome: of });
+export const outcome = (of: ApiOutcome): SendResult => ({ kind: "outcome", outcome: of });
 
 /** Sends at once, and gets an empty list each time. */
 export const aSender = (parts: Partial<Sender> = {}): Sender => ({
   acquire: async () => undefined,
-  giveBack: () => undefined,
+  releaseSlot: () => undefined,
   send: async () => outcome(ok),
   observe: () => undefined,
   backOff: () => undefined,

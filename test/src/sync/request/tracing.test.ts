@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { noTracer } from "../../../../src/core/tracing.ts";
 import { tracedSender } from "../../../../src/sync/request/tracing.ts";
-import type { Parcel, Sending } from "../../../../src/sync/request/turn.ts";
+import type { OutgoingRequest, SendResult } from "../../../../src/sync/request/turn.ts";
 import { recordingTracer } from "../../../support/recorded-spans.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 import { aSender, broken, outcome, refused } from "./outcomes.ts";
 
 const call = { endpoint: "getContact", path: "/v1/contacts/ann-ash", query: { view: "secret-view" } } as const;
-const parcel: Parcel = {
+const parcel: OutgoingRequest = {
   requestId: "r1-7",
   runId: "r1",
   call,
@@ -19,8 +19,8 @@ const ends = { signal: new AbortController().signal, hardSignal: new AbortContro
 
 /** Sends a request to a service with this answer; the span of it. */
 const sent = async (
-  sending: Sending | Error,
-  more: Partial<Parcel> = {},
+  sending: SendResult | Error,
+  more: Partial<OutgoingRequest> = {},
   baseUrl: string | null = "https://api.example",
 ) => {
   const { tracer, spans } = recordingTracer();
@@ -70,7 +70,7 @@ describe("the span of a request", () => {
     ).toBe(2);
   });
 
-  test.each<readonly [string, Sending, string | null, string]>([
+  test.each<readonly [string, SendResult, string | null, string]>([
     ["a status", outcome(refused(503, { call })), "503", "free"],
     ["a broken connection", outcome(broken("reset", { call })), "reset", "ambiguous"],
     ["a 404, which is an answer", outcome(refused(404, { call })), null, "free"],

@@ -5,8 +5,8 @@ import type { ApiCall, ApiOutcome } from "../../../../src/api/outcome.ts";
 import { createLedger } from "../../../../src/budget/credits/local-ledger.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { createFetcher } from "../../../../src/sync/request/fetcher.ts";
-import type { Sender, Sending } from "../../../../src/sync/request/turn.ts";
-import { takeTurn } from "../../../../src/sync/request/turn.ts";
+import type { Sender, SendResult } from "../../../../src/sync/request/turn.ts";
+import { makeAttempt } from "../../../../src/sync/request/turn.ts";
 import { createMemoryArchive } from "../../../support/memory-archive.ts";
 import { aSender, LIST, ok, outcome, refused } from "./outcomes.ts";
 
@@ -55,7 +55,7 @@ const attempt = (
     },
   };
   const taken = { requestId: "q1", number: 1, backOffMs, order: () => ({ ...order, call: { ...LIST, path } }) };
-  return { run: () => takeTurn(deps, taken), end, ledger, log, intents: () => archive.intents("r") };
+  return { run: () => makeAttempt(deps, taken), end, ledger, log, intents: () => archive.intents("r") };
 };
 
 test("reserve, wait for the rate, note, send, settle: in this order", async () => {
@@ -67,7 +67,7 @@ test("reserve, wait for the rate, note, send, settle: in this order", async () =
 });
 
 describe("the credit", () => {
-  const charged = async (sending: () => Promise<Sending>) => {
+  const charged = async (sending: () => Promise<SendResult>) => {
     const { run, ledger } = attempt({ send: sending });
     await run().catch(() => undefined);
     const { spent, reserved, ambiguous } = ledger.snapshot();
@@ -157,7 +157,7 @@ const fetcherOf = (
   const archive = createMemoryArchive(() => undefined);
   const left = [...outcomes];
   let answered = 0;
-  const answer = (): Sending => {
+  const answer = (): SendResult => {
     const next = left.length > 1 ? left.shift() : left[0];
     if (next === undefined) throw new Error("nothing to answer");
     return outcome(next);

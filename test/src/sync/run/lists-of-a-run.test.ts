@@ -105,7 +105,7 @@ test("the most valuable list with something to send goes first, the first of equ
 test("a single record is asked for once", () => {
   const profile = aList({ stream: "companies", scope: "c_1", mode: "on-change" });
   expect(mostValuable(aRun([profile]))).toBe(profile);
-  profile.tell({ kind: "sent", read: null });
+  profile.transition({ kind: "sent", read: null });
   expect(mostValuable(aRun([profile]))).toBeNull();
 });
 
@@ -172,7 +172,7 @@ describe("pages that a stream is expected to have", () => {
     const ids = Array.from({ length: 10 }, (_, nth) => String(99 - nth));
     const values = ids.map(() => null);
     const read = { page: 1, perPage: 10, role: "cover", ids, rows: 10, values, total: 41 } as const;
-    walk.tell({ kind: "page", read, receivedAt: 0 });
+    walk.transition({ kind: "page", read, receivedAt: 0 });
     expect([pagesTotal(walk, stats), pagesTotal(walk, { planned: 3, pages: 8 })]).toEqual([5, 8]);
   });
 });
@@ -268,13 +268,13 @@ test("an event that comes while another is decided waits for its turn, and whoev
   const first = new Promise<void>((resolve) => {
     release = resolve;
   });
-  list.later(absent);
+  list.enqueue(absent);
   const draining = list.drain(async ({ kind }) => {
     order.push(`${kind} begins`);
     if (kind === "absent") await first;
     order.push(`${kind} ends`);
   });
-  list.later(goOn);
+  list.enqueue(goOn);
   await list.drain(async () => void order.push("twice at once"));
   expect([list.deciding, order]).toEqual([true, ["absent begins"]]);
   release();
@@ -284,7 +284,7 @@ test("an event that comes while another is decided waits for its turn, and whoev
 
 test("a decision that fails leaves the list free to decide", async () => {
   const list = aList();
-  list.later(goOn);
+  list.enqueue(goOn);
   const failed = list.drain(() => Promise.reject(new Error("disk full")));
   await expect(failed).rejects.toThrow("disk full");
   expect(list.deciding).toBe(false);
@@ -293,6 +293,6 @@ test("a decision that fails leaves the list free to decide", async () => {
 test("an event replaces the state, and an old one stays as it was", () => {
   const list = aList();
   const before = list.state;
-  list.tell({ kind: "rows", by: 3 });
+  list.transition({ kind: "rows", by: 3 });
   expect([before, list.state]).toMatchObject([{ rows: 0 }, { rows: 3 }]);
 });

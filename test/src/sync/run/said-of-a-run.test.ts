@@ -6,14 +6,14 @@ import type { RowScope } from "../../../../src/core/config/planning/scope-settin
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
 import { openList } from "../../../../src/sync/list/state.ts";
+import { countEmbedded, ignoresFilters } from "../../../../src/sync/run/apply-response.ts";
 import { endOfWork, untilReset } from "../../../../src/sync/run/finish-run.ts";
+import { buildNextRequest } from "../../../../src/sync/run/next-request.ts";
 import { contentOfAll } from "../../../../src/sync/run/read-list.ts";
-import { guardDeletes } from "../../../../src/sync/run/settle/apply-deletes.ts";
+import { guardDeletes } from "../../../../src/sync/run/reconcile/delete-missing-rows.ts";
 import { completenessOf, missingParents, unconfirmedIn } from "../../../../src/sync/run/state/completeness.ts";
 import { failureText } from "../../../../src/sync/run/state/list-ends.ts";
 import { RunStats } from "../../../../src/sync/run/state/run-stats.ts";
-import { countEmbedded, ignoresFilters } from "../../../../src/sync/run/take-answer.ts";
-import { wantedCall } from "../../../../src/sync/run/wanted-call.ts";
 import type { RequestRecord } from "../../../../src/warehouse/record/checkpoint.ts";
 import { aRequest } from "../../warehouse/checkpoints.ts";
 
@@ -96,7 +96,7 @@ test("what a list grants is archived by the form of its request", () => {
   const read = { page: 2, perPage: 50, role: "cover" } as const;
   const usage = { historyDays: 30, breakdowns: ["endpoint"] };
   const options = { view: "default", content: [], rowScope: {}, exclude: [], usage } as const;
-  const { call, detail } = wantedCall(list, read, shape, options, new Set());
+  const { call, detail } = buildNextRequest(list, read, shape, options, new Set());
   expect(detail).toMatchObject({ read, overlap: false, work: "walk" });
   expect(detail.granted).toEqual(call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants);
 });

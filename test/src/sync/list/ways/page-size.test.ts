@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startLog } from "../../../../../src/sync/list/ways/log.ts";
 import { acceptRead } from "../../../../../src/sync/list/ways/progress.ts";
 import { startKnown, startWalk } from "../../../../../src/sync/list/ways/walk.ts";
-import { isOtherPage, pageSizeOf, provenPageSize } from "../../../../../src/sync/run/learn-shape.ts";
+import { isOtherPage, pageSizeOf, provenPageSize } from "../../../../../src/sync/run/learn-form.ts";
 
 const cover = (page: number, perPage: number) => ({ page, perPage, role: "cover" as const });
 const start = () => startWalk({ size: 100, overlap: false, proof: "identity" });

@@ -188,10 +188,10 @@ test("a publish that fails is a warning, and one that is under way is waited for
     },
   };
   const deps = { warehouse, clock, emit: (event: { kind: string; text?: string }) => events.push(event.text ?? "") };
-  const { look, over } = publishFirstResults(deps as never, 0);
+  const { noteCommit, stop } = publishFirstResults(deps as never, 0);
   for (const ms of [29_000, 1_000, 60_000, 30_000, 1_000]) {
     await clock.sleep(ms);
-    look(committed);
+    noteCommit(committed);
     await new Promise((resolve) => setImmediate(resolve));
   }
   expect(publishes).toBe(2);
@@ -199,9 +199,9 @@ test("a publish that fails is a warning, and one that is under way is waited for
     "the rows so far could not be published: the disk is full",
     "12 rows can be queried already; lists that are still read count as incomplete",
   ]);
-  await over();
+  await stop();
   await clock.sleep(10_000_000);
-  look(committed);
+  noteCommit(committed);
   expect(publishes).toBe(2);
 });
 

@@ -1,6 +1,5 @@
-// Finds rows that are gone by counting parts of their list, where that is cheaper than reading the list (list/parts decides each
-// step). Carries the steps out: asks for pages, loads their rows, proves rows of a part by free 404s, deletes them.
-// docs/decisions/gone-rows.md.
+// Finds deleted rows by counting parts of their list, if that is cheaper than reading it. list/parts decides each step; this file sends
+// the counting requests, loads their rows, confirms deleted rows by 404s (free), and moves them to history. docs/decisions/gone-rows.md.
 
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
@@ -33,15 +32,22 @@ import { partCall } from "../../request/calls.ts";
 import { idOf, timeOf } from "../../rows/loads.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
-import { guardDeletes, leaveUndecided } from "./apply-deletes.ts";
-import { type Asks, askApart, askRows, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
+import { guardDeletes, leaveUndecided } from "./delete-missing-rows.ts";
+import {
+  deleteRows,
+  type ExtraRequestParts,
+  fetchAndLoad,
+  fetchRowsById,
+  hasDetailRoute,
+  trusts404s,
+} from "./extra-requests.ts";
 
 /** Rows of a part that still exist cost a credit each; after this many the pages were not the part. */
 const MOST_ALIVE = 3;
 
 /** The search in one list: what stays the same from step to step. */
 export interface Search {
-  readonly run: Run<Asks | "ending" | "forms" | "work">;
+  readonly run: Run<ExtraRequestParts | "ending" | "forms" | "work">;
   readonly list: OpenList;
   readonly name: ScopedTable;
   readonly part: { readonly before: string; readonly field: string };
@@ -75,7 +81,7 @@ export const ask = async ({ run, list, name, part }: Search, { day, page }: Aske
   const shape = run.forms.ofStream(name);
   const call = partCall(list.stream, { ...part, day: day === null ? null : filterDate(day) }, page, shape, run.options);
   const granted = call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants;
-  const result = await askApart(run, { stream: name, call, work: "look", walkId: null, granted });
+  const result = await fetchAndLoad(run, { stream: name, call, work: "look", walkId: null, granted });
   if (result.kind === "no-credit") run.ending.stop(result.error);
   if (["no-credit", "no-budget", "ended"].includes(result.kind)) return CUT;
   if (result.kind !== "answer")
@@ -98,7 +104,7 @@ const settlePart = async (
   const bound = (day: number | null) => (day === null || cut === null ? null : boundOf(cut, day));
   const limit = most + MOST_ALIVE;
   const between = { table: name, field: part.field, from: bound(from), to: bound(to), besides: [...seen], limit };
-  const { gone, obstacle } = await askRows(run, list, await run.deps.warehouse.rowsBetween(between), {
+  const { gone, obstacle } = await fetchRowsById(run, list, await run.deps.warehouse.rowsBetween(between), {
     isEnough: (soFar) => soFar.gone >= most || soFar.alive + soFar.moved >= MOST_ALIVE,
   });
   if (obstacle !== null) {
@@ -109,16 +115,19 @@ const settlePart = async (
   if (!proven) {
     const [known] = seen;
     if (known === undefined) return fault("no row of the part is there to prove 404s by");
-    const isKnown = await knowsAny(run, list, [known]);
+    const isKnown = await trusts404s(run, list, [known]);
     if (isKnown === null) return CUT;
     if (!isKnown) return fault("the service knows no row by its id, so its 404s prove nothing");
   }
-  await deleteGone(run, list, gone);
+  await deleteRows(run, list, gone);
   return null;
 };
 
 /** Takes steps until the counts agree, or the search ends without. */
-const searchOn = async (search: Search, memory: CountingMemory): Promise<{ state: Counting; end: Obstacle | null }> => {
+const runSearch = async (
+  search: Search,
+  memory: CountingMemory,
+): Promise<{ state: Counting; end: Obstacle | null }> => {
   const { before } = search.part;
   let facts = await factsOf(search);
   const total = countOf(search.list) ?? facts.rows;
@@ -144,7 +153,7 @@ const searchOn = async (search: Search, memory: CountingMemory): Promise<{ state
 /** Searches by the date filters of the list that are usable now. */
 export const searchesOf = (run: Search["run"], list: OpenList, memory: CountingMemory): readonly Search[] => {
   const { name, parts = [] } = list.stream;
-  if (!isAskable(name) || run.forms.isFiltered(name) || !run.forms.ofStream(name).sort) return [];
+  if (!hasDetailRoute(name) || run.forms.isFiltered(name) || !run.forms.ofStream(name).sort) return [];
   const { excludeFields: excluded = [] } = run.options;
   const now = run.deps.clock.now();
   return parts
@@ -172,8 +181,8 @@ const searchFor = async (run: Search["run"], list: OpenList, memory: CountingMem
  * Deletes the rows that are gone, if counting finds them. `later`: the credits ended; the next run goes on. `walk`: the list is
  * read, because counting does not serve, or failed; it is tried again at growing intervals.
  */
-export const settleByCounting = async (
-  run: Run<Asks | "ending" | "ends" | "forms" | "work">,
+export const deleteByCounting = async (
+  run: Run<ExtraRequestParts | "ending" | "ends" | "forms" | "work">,
   list: OpenList,
 ): Promise<"agrees" | "later" | "walk"> => {
   const { warehouse, clock, emit } = run.deps;
@@ -183,7 +192,7 @@ export const settleByCounting = async (
   const search = await searchFor(run, list, memory);
   if (search === null) return "walk";
   const { before } = search.part;
-  const { state, end } = await searchOn(search, memory);
+  const { state, end } = await runSearch(search, memory);
   const now = clock.now();
   const remember = async (next: CountingMemory) => {
     const value = JSON.stringify(next);
@@ -191,7 +200,7 @@ export const settleByCounting = async (
   };
   if (end === null) {
     await remember(afterFound(memory, before, state.cut));
-    list.tell({ kind: "counted", total: state.total });
+    list.transition({ kind: "counted", total: state.total });
     return "agrees";
   }
   if (end.kind === "fault") {

@@ -1,4 +1,5 @@
-// Applies the outcome of a request to its list: rows to load, another form, an end.
+// Applies the response to a request to its list or record: commits its rows and the list's state, then lets the list decide what comes
+// next. Also the outcomes without rows: 404, and a refused page after the last known row. It sends nothing.
 import { z } from "zod";
 import type { OkOutcome } from "../../api/outcome.ts";
 import { isStreamName, type StreamName } from "../../catalog/streams.ts";
@@ -17,18 +18,20 @@ import { stateKey } from "../plan/candidate.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { INPUT_SCOPE, loadsOf, timeOf, unknownInputLoad } from "../rows/loads.ts";
 import { filtersOf, isOutside } from "../rows/row-scope.ts";
-import { shareForm } from "./ask-differently.ts";
-import { settleForm, settleShape } from "./learn-shape.ts";
+import { learnFromPage, learnFromRecord } from "./learn-form.ts";
+import { shareForm } from "./negotiate-form.ts";
+import { describeRequest, type SentRequest } from "./next-request.ts";
 import type { OpenList } from "./state/open-list.ts";
 import type { Run } from "./state/run-state.ts";
-import { type Sent, whereOf } from "./wanted-call.ts";
 
-type SentPage = Sent & { readonly read: ReadRequest };
+type SentPage = SentRequest & { readonly read: ReadRequest };
 type Answer = Extract<FetchResult, { kind: "answer" }>;
 type Absence = Extract<FetchResult, { kind: "absent" }>;
 
 /** Parts of a run that an answer changes. */
-type Taking = Run<"committer" | "ends" | "forms" | "gone" | "reader" | "stats" | "tier" | "unusable" | "work">;
+type ResponseParts = Run<
+  "committer" | "ends" | "forms" | "suspected" | "reader" | "stats" | "tier" | "unusable" | "work"
+>;
 
 /** True when a record outside the scope, in the answer to a request with its filters, shows that the service ignores them. */
 export const ignoresFilters = (
@@ -53,7 +56,7 @@ const markingWalk = (list: Live): string | null => {
   return reading === null || reading.firstMirror || reading.progress.kind === "log" ? null : list.walkId;
 };
 
-const rowLoads = ({ list, wanted: { call, detail } }: Sent, { outcome, requestId, receivedAt }: Answer) => {
+const rowLoads = ({ list, wanted: { call, detail } }: SentRequest, { outcome, requestId, receivedAt }: Answer) => {
   const { stream, scope } = list.candidate;
   const { endpoint, query } = call;
   const { data, included, envelope } = outcome;
@@ -117,15 +120,18 @@ const statesOf = ({ runId }: Run, { state }: OpenList): readonly ScopeState[] =>
   isExcerpt(state) || (state.kind === "failed" && !state.resumable) ? [] : [walkingState(state, runId)];
 
 /** Commits the ledger rows of an answer that brings nothing. */
-export const commitLedger = async (run: Run<"committer">, { requests }: Pick<Sent, "requests">): Promise<void> => {
+export const commitLedger = async (
+  run: Run<"committer">,
+  { requests }: Pick<SentRequest, "requests">,
+): Promise<void> => {
   await run.committer.commit({ loads: [], requests, states: [], bytes: 0 });
 };
 
 /** Learns from a page the form of its list, whether filters work, and the granted page size. Returns whether it is asked for again. */
-const learnForm = async (run: Taking, { list, read, wanted: { call } }: SentPage, { outcome }: Answer) => {
+const learnForm = async (run: ResponseParts, { list, read, wanted: { call } }: SentPage, { outcome }: Answer) => {
   const { name } = list.stream;
   const tried = run.forms.hasOwn(list);
-  const again = await settleShape(run, list, read, call, outcome);
+  const again = await learnFromPage(run, list, read, call, outcome);
   if (tried && !run.forms.hasOwn(list)) await shareForm(run, list);
   const { rowScope } = run.options;
   const records = Array.isArray(outcome.data) ? outcome.data : [];
@@ -135,7 +141,7 @@ const learnForm = async (run: Taking, { list, read, wanted: { call } }: SentPage
 
 /** Commits the rows of a page with the state that it leads to. `again`: it is asked for again in another form. */
 const commitPage = async (
-  run: Taking,
+  run: ResponseParts,
   { list, requests }: SentPage,
   loads: readonly TableLoad[],
   { page, again, bytes }: { readonly page: PageRead; readonly again: boolean; readonly bytes: number },
@@ -145,7 +151,7 @@ const commitPage = async (
     requests,
     states: statesOf(run, list),
     counted: ([main, ...embedded]) => {
-      list.tell({ kind: "loaded", counts: main ?? null, repeated: again });
+      list.transition({ kind: "loaded", counts: main ?? null, repeated: again });
       if (main !== undefined) {
         run.work.countRows(list);
         run.stats.countLoad(list.candidate.stream, main);
@@ -160,19 +166,19 @@ const commitPage = async (
 };
 
 /** The answer cannot be used: the list fails, and goes on there in the next run. */
-const failAnswer = async (run: Taking, { list, read, requests }: SentPage, error: DuckmirrorError) => {
-  list.tell({ kind: "lost", read });
+const failPage = async (run: ResponseParts, { list, read, requests }: SentPage, error: DuckmirrorError) => {
+  list.transition({ kind: "lost", read });
   await commitLedger(run, { requests });
   return run.ends.fail(list, error, { resumable: true });
 };
 
 /** Applies a page of a list. */
-export const takeListAnswer = async (run: Taking, sent: SentPage, result: Answer): Promise<void> => {
+export const applyPage = async (run: ResponseParts, sent: SentPage, result: Answer): Promise<void> => {
   const { list, read } = sent;
   const { data, page: meta, bytes } = result.outcome;
   if (!Array.isArray(data)) {
-    const context = { endpoint: whereOf(sent), detail: "`data` is not a list" };
-    return failAnswer(run, sent, new DuckmirrorError("RESPONSE_INVALID", context));
+    const context = { endpoint: describeRequest(sent), detail: "`data` is not a list" };
+    return failPage(run, sent, new DuckmirrorError("RESPONSE_INVALID", context));
   }
   const again = await learnForm(run, sent, result);
   const { name } = list.stream;
@@ -180,12 +186,12 @@ export const takeListAnswer = async (run: Taking, sent: SentPage, result: Answer
   run.forms.notePage(name, page.rows);
   run.tier.notePage(list, page);
   const loads = rowLoads(sent, result);
-  if (name === "accounts") run.gone.noteEmbedded(loads);
+  if (name === "accounts") run.suspected.noteEmbedded(loads);
   const frozen = frozenError(run, list, loads);
-  if (frozen !== null) return failAnswer(run, sent, frozen);
+  if (frozen !== null) return failPage(run, sent, frozen);
   // The default response is loaded, too: only it is certain to hold fields that API.md does not know.
-  if (again) list.tell({ kind: "repeated", read });
-  else list.tell({ kind: "page", read: page, receivedAt: result.receivedAt });
+  if (again) list.transition({ kind: "repeated", read });
+  else list.transition({ kind: "page", read: page, receivedAt: result.receivedAt });
   await commitPage(run, sent, loads, { page, again, bytes });
   if (!again) await run.tier.learnFrom(list, page);
   await run.reader.goOn(list);
@@ -195,9 +201,9 @@ export const takeListAnswer = async (run: Taking, sent: SentPage, result: Answer
  * The service refused the page after the last known row of a list that it does not count: nothing more is requested. The
  * list stays unconfirmed, because the service may limit the page number, or the company may just have gone.
  */
-export const takeEnd = async (run: Taking, { list, read, requests }: SentPage): Promise<void> => {
-  list.tell({ kind: "page", read: refusedPage(read), receivedAt: run.deps.clock.now() });
-  list.tell({ kind: "loaded", counts: null, repeated: false });
+export const applyRefusedEnd = async (run: ResponseParts, { list, read, requests }: SentPage): Promise<void> => {
+  list.transition({ kind: "page", read: refusedPage(read), receivedAt: run.deps.clock.now() });
+  list.transition({ kind: "loaded", counts: null, repeated: false });
   await run.committer.commit({ loads: [], requests, states: statesOf(run, list), bytes: 0 });
   await run.reader.goOn(list);
 };
@@ -216,8 +222,8 @@ const compareEmbedded = async (
 
 /** Commits the rows of a record with its final state. `own`: its version, if it has one. */
 const endRecord = async (
-  run: Taking,
-  { list, requests }: Sent,
+  run: ResponseParts,
+  { list, requests }: SentRequest,
   end: {
     readonly own: number | null;
     readonly loads: readonly TableLoad[];
@@ -227,7 +233,7 @@ const endRecord = async (
 ): Promise<void> => {
   const { own, loads, bytes, now } = end;
   const { mode, version = null } = list.candidate;
-  list.tell({ kind: "record", version: own ?? version });
+  list.transition({ kind: "record", version: own ?? version });
   const [main] = loads;
   const lost = main === undefined ? 0 : lossesOf(main, run.deps.warehouse.strictness(main.table)).length;
   const verdict = { whole: true, addsUp: lost === 0, unconfirmed: rejected(lost) };
@@ -236,19 +242,23 @@ const endRecord = async (
   countEmbedded(run, loads, counts);
   const [count] = main?.table === "company_inputs" ? [] : counts;
   if (count !== undefined) run.stats.countLoad(list.candidate.stream, count);
-  await settleForm(run, list);
+  await learnFromRecord(run, list);
   run.ends.close(list);
 };
 
 /** A record that the service does not know. Companies, and inputs that were resolved before, are decided together, behind guards. */
-const takeAbsentRecord = async (run: Taking, sent: Sent, { requestId, receivedAt: now, doubtful }: Absence) => {
+const applyRecordNotFound = async (
+  run: ResponseParts,
+  sent: SentRequest,
+  { requestId, receivedAt: now, doubtful }: Absence,
+) => {
   const { list } = sent;
   const { scope, mode } = list.candidate;
   if (list.stream.scope === "company" && (mode !== "resolve" || (await isResolved(run, list)))) {
     await commitLedger(run, sent);
     if (list.state.kind !== "single") return;
-    list.tell({ kind: "absent" });
-    run.gone.absent.add({ list, doubtful });
+    list.transition({ kind: "absent" });
+    run.suspected.absentCompanies.add({ list, doubtful });
   } else if (mode === "detail") {
     await commitLedger(run, sent);
     run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true, absent: true });
@@ -261,7 +271,7 @@ const takeAbsentRecord = async (run: Taking, sent: Sent, { requestId, receivedAt
 };
 
 /** Applies the response to the single request of a record: rows and final state are one transaction. */
-export const takeSingleAnswer = async (run: Taking, sent: Sent, result: Answer): Promise<void> => {
+export const applyRecord = async (run: ResponseParts, sent: SentRequest, result: Answer): Promise<void> => {
   const { list } = sent;
   const { outcome, receivedAt: now } = result;
   const loads = (await distrusts(run, list, outcome)) ? [] : rowLoads(sent, result);
@@ -276,15 +286,15 @@ export const takeSingleAnswer = async (run: Taking, sent: Sent, result: Answer):
 };
 
 /** 404 on a list or record. */
-export const takeAbsence = async (run: Taking, sent: Sent, result: Absence): Promise<void> => {
+export const applyNotFound = async (run: ResponseParts, sent: SentRequest, result: Absence): Promise<void> => {
   const { list, read, wanted } = sent;
-  if (read === null) return takeAbsentRecord(run, sent, result);
-  list.tell({ kind: "lost", read });
+  if (read === null) return applyRecordNotFound(run, sent, result);
+  list.transition({ kind: "lost", read });
   await commitLedger(run, sent);
-  const endpoint = whereOf(sent);
+  const endpoint = describeRequest(sent);
   if (list.stream.scope === "company") {
     const isNew = readingOf(list.state)?.pages === 0 && liveOf(list.state).rows > 0;
-    if (isNew && !result.doubtful) run.gone.suspect(list.candidate.scope);
+    if (isNew && !result.doubtful) run.suspected.suspect(list.candidate.scope);
     const doubt = result.doubtful && isNew ? run.unusable.doubt(list.candidate, endpoint) : null;
     return doubt === null
       ? run.reader.apply(list, { kind: "absent" })

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { overlappingPages } from "../../../../src/sync/list/coverage/page-geometry.ts";
 import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
-import { withoutChanges } from "../../../../src/sync/run/ask-differently.ts";
+import { withoutChangeParameters } from "../../../../src/sync/run/negotiate-form.ts";
 import { aContact, anOrganization } from "../../../support/fake-data.ts";
 import {
   createFakeService,
@@ -69,7 +69,7 @@ const shapeAfter = (
 ) => {
   const refused = { perPage, sort, include: false, content: false, names: false, filters: false };
   const given = { ordered: false, filter: null, accepted: null, ...reading };
-  return withoutChanges({ ...shape, ...before }, refused, excerpt, given);
+  return withoutChangeParameters({ ...shape, ...before }, refused, excerpt, given);
 };
 
 describe("the order", () => {

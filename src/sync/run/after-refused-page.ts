@@ -1,8 +1,7 @@
-// A list whose next page the service refuses. Changes that go deeper than the service returns are found by a walk. A walk reads up to
-// the refused page, and fails as too deep. A resumed list may have become shorter than its cursor: to find out, the run reads its
-// changes, or walks it from the head if the list has no order by change date; once in a run. If the list still has the refused page,
-// it fails and keeps its cursor, so that its pages are not paid for again. If not, it is walked from the head
-// (docs/decisions/reading-changes.md).
+// Decides how a run reads a list on after the service refused its next page in every form. Changes that go deeper than the service
+// returns lead to a walk. A walk reads up to the refused page and fails with LIST_TOO_DEEP. A resumed list may have become shorter than
+// its cursor: the run reads its changes (or the list from its head, if it has no order by change date). If the list still has the page,
+// it fails and keeps its cursor, so that its pages are not paid for again. docs/decisions/reading-changes.md.
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isoTime } from "../../core/time.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
@@ -51,18 +50,18 @@ const showsChanges = (run: Run<"forms">, { stream, reading: { progress } }: Acti
   run.forms.ofStream(stream.name).changeOrder;
 
 /** Reads the changes of a list whose walk waits for a page that cannot be used. */
-export const leaveWalk = (run: Run<"forms" | "unusable">, list: OpenList): void => {
+export const readChangesInstead = (run: Run<"forms" | "unusable">, list: OpenList): void => {
   const { state } = list;
   const { name: stream } = list.stream;
   const waiting = run.unusable.waiting.find((other) => other.stream === stream);
   if (waiting === undefined || !isActive(state) || !showsChanges(run, state)) return;
   const context = { stream, count: waiting.places, until: isoTime(waiting.until) };
   const error = new DuckmirrorError("ANSWERS_UNUSABLE", context);
-  list.later(leaving(run, list, { row: readSoFar(state.reading.progress).end, error }));
+  list.enqueue(leaving(run, list, { row: readSoFar(state.reading.progress).end, error }));
 };
 
 /** Reads the changes of a resumed walk whose next page failed. False: they cannot be read. */
-export const readMeanwhile = async (
+export const readChangesMeanwhile = async (
   run: Run<"fetcher" | "forms" | "reader">,
   list: OpenList,
   request: ReadRequest,
@@ -77,7 +76,7 @@ export const readMeanwhile = async (
 };
 
 /** Reads on in another way after a page was refused. False: there is none. */
-export const beginAnew = async (
+export const continueAfterRefusal = async (
   run: Run<"forms" | "reader">,
   list: OpenList,
   request: ReadRequest,
@@ -93,8 +92,8 @@ export const beginAnew = async (
   // The forms that were tried in between say nothing about the list.
   run.forms.use(name, shape);
   const row = startOf(request);
-  if (isResumed || changes) list.tell({ kind: "pages-of", size: shape.perPage, exactly: true });
-  else list.tell({ kind: "page-refused", at: { row, error }, shape });
+  if (isResumed || changes) list.transition({ kind: "pages-of", size: shape.perPage, exactly: true });
+  else list.transition({ kind: "page-refused", at: { row, error }, shape });
   // Another page may be answered; else the last refusal decides.
   if (underWayOf(list.state) > 0) return true;
   const because = `the service refuses the page of its changes at row ${row + 1}`;

@@ -1,4 +1,5 @@
-// Builds a list's next request, and the detail that the archive stores for loading its response later.
+// Builds the next request of a list or record from its state, and the detail that the archive stores with it, so that its response can
+// be loaded later. Pure; it sends nothing.
 import type { ApiCall } from "../../api/outcome.ts";
 import type { RequestRecord, Work } from "../../warehouse/record/checkpoint.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
@@ -21,7 +22,7 @@ import {
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
 import type { OpenList } from "./state/open-list.ts";
 
-export interface WantedCall {
+export interface NextRequest {
   readonly call: ApiCall;
   readonly work: Work;
   readonly detail: ArchivedDetail;
@@ -66,13 +67,13 @@ export const purposeOf = ({ stream, state }: Pick<OpenList, "stream" | "state">)
 });
 
 /** The request for a page of a list; `read` is null where one request suffices. `embeddable`: lists whose records may come along. */
-export const wantedCall = (
+export const buildNextRequest = (
   state: ListState,
   read: ReadRequest | null,
   shape: ListShape,
   options: WantedOptions,
   embeddable: ReadonlySet<string>,
-): WantedCall => {
+): NextRequest => {
   const { stream, order } = liveOf(state);
   const progress = progressOf(state);
   const call =
@@ -87,14 +88,14 @@ export const wantedCall = (
 };
 
 /** A request that was sent for a list, with the rows of the ledger that are committed with its answer. */
-export interface Sent {
+export interface SentRequest {
   readonly list: OpenList;
   /** null: the single request of a record. */
   readonly read: ReadRequest | null;
-  readonly wanted: WantedCall;
+  readonly wanted: NextRequest;
   readonly requests: readonly RequestRecord[];
 }
 
 /** The request as text for messages, in the form of verdicts (api/retry-policy.ts). */
-export const whereOf = ({ list, read, wanted }: Sent): string =>
+export const describeRequest = ({ list, read, wanted }: SentRequest): string =>
   `${list.stream.name} (GET ${wanted.call.path}${read === null ? "" : `, page ${read.page}`})`;

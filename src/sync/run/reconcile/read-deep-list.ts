@@ -1,5 +1,5 @@
-// Reads the rest of a list that is deeper than the service returns: part by part, `before` a day, sorted by the same date. Each part
-// is read as deep as the service goes; the day of its last row begins the next one. docs/decisions/end-of-a-list.md.
+// Reads the rest of a list that is longer than the service returns (LIST_TOO_DEEP), in parts by date: rows `before` a day, as deep as
+// the service goes; the day of the last row begins the next part. docs/decisions/end-of-a-list.md.
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
 import { CUTS, DAY_MS, type MirrorFacts, rowsBefore } from "../../list/parts/days.ts";
@@ -8,9 +8,9 @@ import { afterFailure, type CountingMemory, countingMemory, countingName } from 
 import { unconfirmedIn } from "../state/completeness.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
-import type { Asks } from "./ask-apart.ts";
-import { rememberWindow } from "./at-window.ts";
-import { ask, factsOf, type Obstacle, rowsOf, type Search, searchesOf } from "./by-counting.ts";
+import { ask, factsOf, type Obstacle, rowsOf, type Search, searchesOf } from "./delete-by-counting.ts";
+import { rememberWindow } from "./end-at-window.ts";
+import type { ExtraRequestParts } from "./extra-requests.ts";
 
 /** How far the service returns the list, and its rows. */
 interface Depth {
@@ -120,8 +120,8 @@ const readOn = async (
 };
 
 /** Reads a list by parts whose deeper pages the service refuses. False: it stays labelled, and a later sync goes on. */
-export const readDeep = async (
-  run: Run<Asks | "ending" | "ends" | "forms" | "work">,
+export const readDeepList = async (
+  run: Run<ExtraRequestParts | "ending" | "ends" | "forms" | "work">,
   list: OpenList,
   error: DuckmirrorError,
 ): Promise<boolean> => {

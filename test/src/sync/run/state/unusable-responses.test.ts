@@ -1,6 +1,6 @@
 // Lists whose answers are paid and cannot be used are asked for less and less often, and the report says so. Shows P21.
 import { expect, test } from "vitest";
-import { UnusableBook } from "../../../../../src/sync/run/state/unusable-book.ts";
+import { UnusableResponses } from "../../../../../src/sync/run/state/unusable-responses.ts";
 import { anOrganization } from "../../../../support/fake-data.ts";
 import { createFakeService, type FakeOptions, type FakeRequest } from "../../../../support/fake-service.ts";
 import { startMemoryRig } from "../../../../support/memory-rig.ts";
@@ -86,7 +86,7 @@ test("a stream none of whose records can be used ends after twenty of them; then
 });
 
 test("a list that was read further than the last time is tried as often as any other", () => {
-  const book = new UnusableBook([{ stream: "news_articles", scope: "c_1", times: 4, at: 0 }], () => 7);
+  const book = new UnusableResponses([{ stream: "news_articles", scope: "c_1", times: 4, at: 0 }], () => 7);
   const place = { stream: "news_articles", scope: "c_1" };
   expect([book.attempts(place, false), book.attempts(place, true)]).toEqual([{ maxPaidAttempts: 1 }, {}]);
   book.failed(place, { goneOn: true, deep: false, free: false });
@@ -94,7 +94,7 @@ test("a list that was read further than the last time is tried as often as any o
 });
 
 test("the organization's own list is asked for whatever became of single records", () => {
-  const book = new UnusableBook([], () => 0);
+  const book = new UnusableResponses([], () => 0);
   const failure = { goneOn: false, deep: false, free: false };
   for (let record = 0; record < 20; record++) book.failed({ stream: "signals", scope: `detail:${record}` }, failure);
   const isShut = (scope: string) => book.isShut({ stream: "signals", scope });

@@ -1,5 +1,5 @@
-// Applies deletes: counts rows that a walk did not return, consults the guard, probes a few by id, then moves them to
-// history. The guard is against empty lists, too large a share, and rows that their own route still returns (invariant I3).
+// Moves rows that a complete walk did not return to history (invariant I3). First it requests a few of them by id, and a guard refuses
+// the delete if a list came back empty, if the share is too large, or if the service still returns such a row by its id.
 import { z } from "zod";
 import type { StreamSpec } from "../../../catalog/streams.ts";
 import type { ScopedTable } from "../../../catalog/tables.ts";
@@ -12,8 +12,8 @@ import { coverageOf } from "../../list/ways/progress.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { DeleteGuard } from "../state/run-input.ts";
 import type { Run } from "../state/run-state.ts";
-import { type Asks, askRows, isAskable } from "./ask-apart.ts";
-import { endCutOff, rememberWindow } from "./at-window.ts";
+import { endCutOff, rememberWindow } from "./end-at-window.ts";
+import { type ExtraRequestParts, fetchRowsById, hasDetailRoute } from "./extra-requests.ts";
 
 /** Rows requested by id before a delete: a 404 is free and confirms it, a 200 proves the walk wrong. */
 export const PROBES = 3;
@@ -104,11 +104,14 @@ export const missingOf = async (run: Run, list: OpenList): Promise<MissingRows> 
 };
 
 /** Requests a few missing rows by id, without those that the walk of an earlier run lacked, too. `later`: this run could not find out. */
-const probe = async (run: Run<Asks | "ending">, { list, sample }: MissingRows): Promise<"gone" | "alive" | "later"> => {
-  if (!isAskable(list.stream.name)) return "gone";
+const probe = async (
+  run: Run<ExtraRequestParts | "ending">,
+  { list, sample }: MissingRows,
+): Promise<"gone" | "alive" | "later"> => {
+  if (!hasDetailRoute(list.stream.name)) return "gone";
   const before = await missedBefore(run, list, sample);
   const ids = sample.filter((id) => !before.includes(id)).slice(0, PROBES);
-  const { alive, obstacle } = await askRows(run, list, ids, { isEnough: (soFar) => soFar.alive > 0 });
+  const { alive, obstacle } = await fetchRowsById(run, list, ids, { isEnough: (soFar) => soFar.alive > 0 });
   if (alive > 0 || obstacle === null) return alive > 0 ? "alive" : "gone";
   if (obstacle.noCredit !== null) run.ending.stop(obstacle.noCredit);
   return "later";
@@ -120,7 +123,7 @@ const refuse = async (run: Run<"ends">, scopes: readonly MissingRows[], error: D
 
 /** The next run decides, whenever that is: it believes the pages only after it has asked the service again. */
 export const leaveUndecided = async (run: Run<"ends">, list: OpenList): Promise<void> => {
-  list.tell({ kind: "believed-no-more" });
+  list.transition({ kind: "believed-no-more" });
   await run.ends.commit(walkingState(list.state, run.runId));
   run.ends.putOff(list);
 };
@@ -162,8 +165,8 @@ const leaveOutside = async (
 };
 
 /** Decides on rows that the walks of one stream did not return, and moves them to history if nothing contradicts. */
-export const settleDeletes = async (
-  run: Run<Asks | "ending" | "ends" | "forms" | "gone" | "work">,
+export const deleteMissingRows = async (
+  run: Run<ExtraRequestParts | "ending" | "ends" | "forms" | "suspected" | "work">,
   stream: StreamSpec,
   lists: readonly OpenList[],
 ): Promise<void> => {
@@ -171,7 +174,7 @@ export const settleDeletes = async (
   const scopes: MissingRows[] = [];
   for (const list of lists) scopes.push(await missingOf(run, list));
   const missing = scopes.reduce((sum, scope) => sum + scope.missing, 0);
-  const refusal = guardDeletes(stream, { rows: run.gone.compared(stream.name), missing }, run.options);
+  const refusal = guardDeletes(stream, { rows: run.suspected.comparedRows(stream.name), missing }, run.options);
   if (refusal !== null) return refuse(run, scopes, refusal);
   for (const scope of scopes) {
     const verdict = await probe(run, scope);

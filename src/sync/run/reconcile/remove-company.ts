@@ -1,5 +1,5 @@
-// Removes what the mirror holds of companies: the lists of one that is gone, and everything of those that are followed
-// no more and should be erased. The rows move to history.
+// Removes the rows of a company from the mirror: the lists of a deleted company, and all rows of companies that are no longer followed
+// and that the user asked to erase. The rows move to history.
 import { z } from "zod";
 import { COMPANY_LISTS, type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";

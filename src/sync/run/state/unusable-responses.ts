@@ -1,6 +1,6 @@
-// Records, during a run, requests whose answers could not be used, and refused ones (core/state/unusable-answers.ts). Says how often
-// to try such a request and which streams to skip for the rest of the run, and what the next run should remember. This prevents a
-// credit for the same unusable answer in every sync.
+// Counts, during a run, requests whose responses could not be used, and refused ones. Says how often to try such a request, which
+// streams to skip for the rest of the run, and what the next run should remember (core/state/unusable-answers.ts), so that not every
+// sync pays for the same unusable response.
 import { DuckmirrorError } from "../../../core/errors.ts";
 import {
   type Failure,
@@ -14,7 +14,7 @@ import {
   withUsable,
 } from "../../../core/state/unusable-answers.ts";
 
-export class UnusableBook {
+export class UnusableResponses {
   /** What earlier runs knew. */
   readonly before: readonly Unusable[];
   readonly #now: () => number;

@@ -1,5 +1,5 @@
-// Books the calls that commands made without holding the warehouse: `check`, `feedback`, and whatever ran beside a
-// worker. Each command becomes a run with its ledger rows.
+// Loads the ledger rows of requests that commands sent without holding the warehouse (`check`, `feedback`, a lookup beside a worker):
+// each command wrote its requests to a file, and becomes a run of its own here.
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
 import { isStreamName } from "../../catalog/streams.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -13,7 +13,7 @@ import { unreadState } from "../list/stored-state.ts";
 import { unansweredRow } from "../request/turn.ts";
 import { unknownInputLoad } from "../rows/loads.ts";
 import { type LookupOutcome, lookupOutcome, lookupQuestion, outcomeJson } from "../rows/lookup-outcome.ts";
-import { loadable } from "./archived-answer.ts";
+import { loadable } from "./archived-response.ts";
 import { archivedRequest } from "./recover.ts";
 
 const BY_INPUT = ENDPOINTS.resolveCompany.path;
@@ -89,7 +89,7 @@ interface Booking {
  * Books every call file whose process has ended. A file that cannot be removed is booked again, which changes nothing.
  * Throws the errors of a commit.
  */
-export const takeCalls = async (warehouse: Warehouse, { dataDir, archive, clock }: Booking): Promise<void> => {
+export const loadCommandCalls = async (warehouse: Warehouse, { dataDir, archive, clock }: Booking): Promise<void> => {
   for (const calls of await readCallFiles(dataDir)) {
     if (calls.until >= clock.now()) continue;
     await book(warehouse, archive, calls);
@@ -101,11 +101,11 @@ export const takeCalls = async (warehouse: Warehouse, { dataDir, archive, clock 
 export const bookingWarehouse = (warehouse: Warehouse, booking: Booking): Warehouse => ({
   ...warehouse,
   publish: async () => {
-    await takeCalls(warehouse, booking);
+    await loadCommandCalls(warehouse, booking);
     return warehouse.publish();
   },
   publishNews: async (runId, policy) => {
-    await takeCalls(warehouse, booking);
+    await loadCommandCalls(warehouse, booking);
     return warehouse.publishNews(runId, policy);
   },
 });

@@ -1,6 +1,5 @@
-// Collects what may be gone from the service: lists that lost rows, profiles that answered 404, companies and owners that no account
-// embeds any more. settle/ decides about all of a kind together: one answer proves little, and the guard against mass deletes counts
-// the rows of all.
+// Collects suspected deletions during a run: lists that lost rows, company profiles that returned 404, and companies and owners that no
+// account embeds any more. reconcile/ decides on all of one kind at once, because the guard against mass deletes counts all their rows.
 import type { StreamName } from "../../../catalog/streams.ts";
 import type { TableLoad } from "../../../warehouse/record/checkpoint.ts";
 import { idOf } from "../../rows/loads.ts";
@@ -31,12 +30,12 @@ class Undecided<Item> {
   }
 }
 
-export class Gone {
+export class SuspectedDeletions {
   /** Lists that lost rows and wait for the list of accounts, which shows whose rows may be gone. */
-  readonly searching = new Undecided<OpenList>();
+  readonly awaitingAccounts = new Undecided<OpenList>();
   /** Company lists that lost rows; decided together when their stream is done. */
-  readonly losing = new Undecided<OpenList>();
-  readonly absent = new Undecided<AbsentCompany>();
+  readonly shrunkLists = new Undecided<OpenList>();
+  readonly absentCompanies = new Undecided<AbsentCompany>();
   /** Companies and owners that accounts embedded in this run. */
   readonly #embedded = { companies: new Set<string>(), owners: new Set<string>() };
   readonly owners: ReadonlySet<string> = this.#embedded.owners;
@@ -77,11 +76,11 @@ export class Gone {
   }
 
   /** A list of the stream was read completely. The share of deletes refers to the rows of all such lists. */
-  compare(stream: StreamName, rows: number): void {
-    this.#compared.set(stream, this.compared(stream) + rows);
+  countCompared(stream: StreamName, rows: number): void {
+    this.#compared.set(stream, this.comparedRows(stream) + rows);
   }
 
-  compared(stream: StreamName): number {
+  comparedRows(stream: StreamName): number {
     return this.#compared.get(stream) ?? 0;
   }
 }

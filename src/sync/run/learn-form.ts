@@ -1,5 +1,5 @@
-// Learns from the responses of a list which page size the service grants, which optional fields it returns, and whether a request must
-// name them. The run stores it, so that later runs do not try again.
+// Learns from the response for a page which page size the service grants to a list, which optional fields it returns, and whether a
+// request must name them. The run stores this form in `sync.capabilities`, so that later runs need not try again.
 import { isDeepStrictEqual } from "node:util";
 import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
@@ -67,7 +67,7 @@ const keepForm = async (run: Run<"forms">, list: OpenList, form: ListShape): Pro
  * reduced page size. Returns true if the page must be asked for again: the default response lacks fields that the list may
  * return by name, or the service took another page size than the request's.
  */
-export const settleShape = async (
+export const learnFromPage = async (
   run: Run<"forms">,
   list: OpenList,
   request: ReadRequest,
@@ -107,7 +107,7 @@ export const settleShape = async (
 };
 
 /** A single record was returned in a form that an earlier refusal led to, so later runs ask for that at once. */
-export const settleForm = async (run: Run<"forms">, list: OpenList): Promise<void> => {
+export const learnFromRecord = async (run: Run<"forms">, list: OpenList): Promise<void> => {
   const { name, list: route } = list.stream;
   const [form, shape] = [run.forms.of(list), run.forms.ofStream(name)];
   const tried = run.forms.hasOwn(list);

@@ -1,6 +1,6 @@
-// Deletes rows whose account is gone. If the service counts fewer rows than the mirror holds, the run asks for accounts that are not
-// mirrored any more, by id. A 404 is free. It settles all rows of the account, after a few of these rows have answered 404, too, and a
-// row of an existing account has answered 200. docs/decisions/gone-rows.md.
+// Finds deleted rows by their account. If the service counts fewer rows of a list than the mirror holds, the run requests the accounts
+// that are no longer mirrored, by id (a 404 is free). All rows of a deleted account move to history, after some of them returned 404,
+// too, and a row of an existing account returned 200. docs/decisions/gone-rows.md.
 
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
@@ -8,9 +8,16 @@ import { liveOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
-import { guardDeletes } from "./apply-deletes.ts";
-import { type Asks, askById, askRows, CONTROLS, deleteGone, isAskable } from "./ask-apart.ts";
-import { surplusOf } from "./suspects.ts";
+import { guardDeletes } from "./delete-missing-rows.ts";
+import { surplusOf } from "./delete-suspects.ts";
+import {
+  CONTROL_ROWS,
+  deleteRows,
+  type ExtraRequestParts,
+  fetchById,
+  fetchRowsById,
+  hasDetailRoute,
+} from "./extra-requests.ts";
 
 /** Accounts that are asked for in one run, those with the most rows first. */
 const MOST_ACCOUNTS = 50;
@@ -27,24 +34,29 @@ const spread = (ids: readonly string[]): readonly string[] => {
 };
 
 /** Whether a 404 of a row means something: the service knows a row by id whose account is mirrored. */
-const knowsRows = async (run: Run<Asks>, list: OpenList, table: ScopedTable): Promise<boolean> => {
-  const there = await run.deps.warehouse.rowsByAccount({ table, mirrored: true, limit: CONTROLS });
+const knowsRows = async (run: Run<ExtraRequestParts>, list: OpenList, table: ScopedTable): Promise<boolean> => {
+  const there = await run.deps.warehouse.rowsByAccount({ table, mirrored: true, limit: CONTROL_ROWS });
   const ids = there.flatMap(({ ids: [first = []] }) => first);
-  return (await askRows(run, list, ids, { isEnough: ({ alive, moved }) => alive + moved > 0 })).alive > 0;
+  return (await fetchRowsById(run, list, ids, { isEnough: ({ alive, moved }) => alive + moved > 0 })).alive > 0;
 };
 
 /** True when the service knows none of these rows. */
-const areGone = async (run: Run<Asks>, list: OpenList, ids: readonly string[]): Promise<boolean> =>
-  (await askRows(run, list, ids, { isEnough: ({ alive, moved }) => alive + moved > 0 })).gone.length === ids.length;
+const areGone = async (run: Run<ExtraRequestParts>, list: OpenList, ids: readonly string[]): Promise<boolean> =>
+  (await fetchRowsById(run, list, ids, { isEnough: ({ alive, moved }) => alive + moved > 0 })).gone.length ===
+  ids.length;
 
 /** Deletes the rows of accounts that the service does not know any more, as far as its count allows. Returns whether the counts agree now. */
-export const settleByAccount = async (run: Run<Asks | "forms" | "work">, list: OpenList): Promise<boolean> => {
+export const deleteByAccount = async (
+  run: Run<ExtraRequestParts | "forms" | "work">,
+  list: OpenList,
+): Promise<boolean> => {
   const { name } = list.stream;
   const { warehouse, emit } = run.deps;
   const gone = surplusOf(list);
   // With a scope, or without their stream, accounts are missing that exist.
   const areComplete = run.options.configured.includes("accounts") && !run.forms.isFiltered("accounts");
-  if (gone <= 0 || !isAskable(name) || name === "accounts" || run.forms.isFiltered(name) || !areComplete) return false;
+  if (gone <= 0 || !hasDetailRoute(name) || name === "accounts" || run.forms.isFiltered(name) || !areComplete)
+    return false;
   if (guardDeletes(list.stream, { rows: liveOf(list.state).rows, missing: gone }, run.options) !== null) return false;
   let left = gone;
   let isTrusted = false;
@@ -55,11 +67,11 @@ export const settleByAccount = async (run: Run<Asks | "forms" | "work">, list: O
   })) {
     // More rows than are gone: some of them are there.
     if (ids.length > left) continue;
-    if ((await askById(run, list, "accounts", account)) !== "absent") return false;
+    if ((await fetchById(run, list, "accounts", account)) !== "absent") return false;
     if (!(await areGone(run, list, spread(ids)))) return false;
     isTrusted ||= await knowsRows(run, list, name);
     if (!isTrusted) return false;
-    await deleteGone(run, list, ids);
+    await deleteRows(run, list, ids);
     left -= ids.length;
   }
   if (left < gone)

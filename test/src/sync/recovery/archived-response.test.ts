@@ -14,7 +14,7 @@ import {
   parseArchived,
   redactedResponse,
   redactingArchive,
-} from "../../../../src/sync/recovery/archived-answer.ts";
+} from "../../../../src/sync/recovery/archived-response.ts";
 import { createForgetBodies } from "../../../../src/sync/recovery/forget-bodies.ts";
 import { recover } from "../../../../src/sync/recovery/recover.ts";
 import { createRunAnswers } from "../../../../src/sync/recovery/replay.ts";

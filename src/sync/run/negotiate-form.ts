@@ -1,4 +1,5 @@
-// After a refusal (400, or of heavy fields): the same request in another form, or the end of its list.
+// After a refused request (400, or heavy fields that are not granted): chooses the form (page size, order, filters, embedded records) in
+// which the run requests the same rows again, or fails the list if no form is left. list/form.ts has the order of forms.
 import { causeOf } from "../../api/outcome.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
@@ -14,15 +15,15 @@ import { isActive, type ListState, liveOf, progressOf, underWayOf } from "../lis
 import { namesLightFields, namesUnknownFields } from "../request/calls.ts";
 import type { FetchResult } from "../request/fetcher.ts";
 import { SIZE_FAILURE_CODES, type SizeFailure, sizeBelow, withSmallerPages } from "../request/smaller-pages.ts";
-import { beginAnew } from "./begin-anew.ts";
-import { pageSizeOf } from "./learn-shape.ts";
+import { continueAfterRefusal } from "./after-refused-page.ts";
+import { pageSizeOf } from "./learn-form.ts";
+import { describeRequest, type SentRequest } from "./next-request.ts";
 import { isOneOfMany } from "./state/forms.ts";
 import type { OpenList } from "./state/open-list.ts";
 import type { Run } from "./state/run-state.ts";
-import { type Sent, whereOf } from "./wanted-call.ts";
 
 /** Parts of a run that a refusal changes. */
-type Asking = Run<"ends" | "forms" | "reader" | "unusable" | "work">;
+type NegotiatingRun = Run<"ends" | "forms" | "reader" | "unusable" | "work">;
 
 // After a page failed for good: the same rows in smaller pages. At once while no page of the list was ever answered in
 // this size. Where one was, only if the list failed in the last sync, too: an outage must not make pages small.
@@ -30,8 +31,8 @@ type Asking = Run<"ends" | "forms" | "reader" | "unusable" | "work">;
 const hasFailedBefore = ({ state }: OpenList): boolean => SIZE_FAILURE_CODES.has(liveOf(state).before?.error ?? "");
 
 /** Asks for smaller pages. False: their size is not the reason, or every size has failed. */
-export const askForLess = async (
-  run: Asking,
+export const requestSmallerPages = async (
+  run: NegotiatingRun,
   list: OpenList,
   request: ReadRequest,
   failure: SizeFailure,
@@ -52,14 +53,14 @@ export const askForLess = async (
   if (size === null) {
     const first = before ?? shape;
     run.forms.noteSmaller(name, null);
-    list.tell({ kind: "pages-of", size: first.perPage, exactly: true });
-    await useShape(run, list, first);
+    list.transition({ kind: "pages-of", size: first.perPage, exactly: true });
+    await applyForm(run, list, first);
     return false;
   }
   run.forms.noteSmaller(name, before ?? shape);
   const text = `${name}: pages of ${request.perPage} rows fail, pages of ${size} are asked for`;
   run.deps.emit({ kind: "note", level: "info", text });
-  await useShape(run, list, withSmallerPages(shape, size, run.deps.clock.now()));
+  await applyForm(run, list, withSmallerPages(shape, size, run.deps.clock.now()));
   return true;
 };
 
@@ -79,7 +80,7 @@ interface ChangeReading {
  * was returned in `accepted` before and refuses a smaller page as well, so the size is not at fault. A fault that the
  * response does not name may pass: `settled` remains true, so the run does not store it.
  */
-export const withoutChanges = (
+export const withoutChangeParameters = (
   shape: ListShape,
   refused: RefusedRequest,
   excerpt: string,
@@ -150,13 +151,13 @@ const nextShape = (run: Run<"forms">, list: OpenList, refused: Refused, outcome:
   if (forbidsContent(outcome)) return { ...shape, content: false, contentForbidden: true };
   const { excerpt } = outcome;
   if (isOutdated(list, shape, refused)) return shape;
-  list.tell({ kind: "refused-form", shape, remembers: false, later: refused.later === true });
+  list.transition({ kind: "refused-form", shape, remembers: false, later: refused.later === true });
   // The first page of another way may be refused for its order or filter.
   if (refused.later === true && laterRefusals(list.state) > MOST_LATER_REFUSALS) return null;
   const elsewhere = run.forms.ofLists().map((other) => other.perPage);
   return (
     withFixedPages(shape, refused, excerpt) ??
-    withoutChanges(shape, refused, excerpt, readingOf(list)) ??
+    withoutChangeParameters(shape, refused, excerpt, readingOf(list)) ??
     shapeAfterRefusal(shape, refused, excerpt, {
       largest: run.options.largestPage,
       elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
@@ -165,10 +166,14 @@ const nextShape = (run: Run<"forms">, list: OpenList, refused: Refused, outcome:
 };
 
 /** Gives all lists of the stream this form, and lets those go on that can. */
-export const useShape = async (run: Asking, { stream }: Pick<OpenList, "stream">, shape: ListShape): Promise<void> => {
+export const applyForm = async (
+  run: NegotiatingRun,
+  { stream }: Pick<OpenList, "stream">,
+  shape: ListShape,
+): Promise<void> => {
   run.forms.use(stream.name, shape);
   for (const other of run.work.listsOf(stream.name)) {
-    other.tell({ kind: "form", shape });
+    other.transition({ kind: "form", shape });
     await run.reader.goOn(other);
   }
 };
@@ -181,11 +186,11 @@ const triesForItself = (run: Run<"forms">, list: OpenList, { later }: { readonly
   !later && isOneOfMany(list) && (progressOf(list.state) === null || run.forms.ofStream(list.stream.name).settled);
 
 /** Gives the other lists of the stream, of which no page is on its way, the stream's form. None is sent in another one meanwhile. */
-export const shareForm = async (run: Asking, list: OpenList): Promise<void> => {
+export const shareForm = async (run: NegotiatingRun, list: OpenList): Promise<void> => {
   const { name } = list.stream;
   const isIdle = (other: OpenList) => other !== list && underWayOf(other.state) === 0;
   const others = run.work.listsOf(name).filter(isIdle);
-  for (const other of others) other.tell({ kind: "form", shape: run.forms.ofStream(name) });
+  for (const other of others) other.transition({ kind: "form", shape: run.forms.ofStream(name) });
   await Promise.all(others.map((other) => run.reader.goOn(other)));
 };
 
@@ -193,13 +198,13 @@ export const shareForm = async (run: Asking, list: OpenList): Promise<void> => {
  * Fails a list that was refused in every form. What was given up was not at fault: the next sync begins with the form of
  * before, and the other lists of the stream go on in theirs.
  */
-const failInEveryForm = async (run: Asking, list: OpenList, error: DuckmirrorError, later: boolean) => {
+const failInEveryForm = async (run: NegotiatingRun, list: OpenList, error: DuckmirrorError, later: boolean) => {
   const before = acceptedForm(list.state) ?? initialShape(run.options.largestPage);
   const isOwn = triesForItself(run, list, { later });
   if (!later && isOneOfMany(list)) run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true });
   if (!later) run.forms.giveUp(list);
-  if (later) list.tell({ kind: "pages-of", size: before.perPage, exactly: true });
-  else list.tell({ kind: "form", shape: isOwn ? run.forms.ofStream(list.stream.name) : before });
+  if (later) list.transition({ kind: "pages-of", size: before.perPage, exactly: true });
+  else list.transition({ kind: "form", shape: isOwn ? run.forms.ofStream(list.stream.name) : before });
   if (!isOwn) run.forms.use(list.stream.name, before);
   const sharing = isOwn ? undefined : shareForm(run, list);
   await run.ends.fail(list, error, { resumable: true });
@@ -207,7 +212,7 @@ const failInEveryForm = async (run: Asking, list: OpenList, error: DuckmirrorErr
 };
 
 /** What the refused request sent that the service may not take. */
-const refusedRequest = (run: Run<"forms">, { list, read, wanted: { call } }: Sent) => {
+const refusedRequest = (run: Run<"forms">, { list, read, wanted: { call } }: SentRequest) => {
   const { query } = call;
   return {
     perPage: read?.perPage ?? 0,
@@ -234,29 +239,29 @@ const mayTryForms = (
 };
 
 /** After a refusal: tries the next list shape, or abandons the scope. */
-export const askDifferently = async (run: Asking, sent: Sent, outcome: Refusal): Promise<void> => {
+export const negotiateForm = async (run: NegotiatingRun, sent: SentRequest, outcome: Refusal): Promise<void> => {
   const { list, read } = sent;
   const { name } = list.stream;
   const refused = refusedRequest(run, sent);
-  if (read !== null) list.tell({ kind: "lost", read });
+  if (read !== null) list.transition({ kind: "lost", read });
   const shape = run.forms.of(list);
   const remembers = read !== null && (read.page > 1 || shape.settled);
-  list.tell({ kind: "refused-form", shape, remembers, later: false });
+  list.transition({ kind: "refused-form", shape, remembers, later: false });
   const found = nextShape(run, list, refused, outcome);
   const next = found === shape || mayTryForms(run, list, refused) ? found : null;
   if (next === null) {
-    const context = { endpoint: whereOf(sent), detail: causeOf(outcome) };
+    const context = { endpoint: describeRequest(sent), detail: causeOf(outcome) };
     const error = new DuckmirrorError("REQUEST_FAILED", context);
-    if (read !== null && (await beginAnew(run, list, read, error))) return;
+    if (read !== null && (await continueAfterRefusal(run, list, read, error))) return;
     return failInEveryForm(run, list, error, refused.later);
   }
   if (forbidsContent(outcome) && shape.content) {
     const text = `${name}: asked for again without the fields that the setting content names, they were refused (${outcome.status})`;
     run.deps.emit({ kind: "note", level: "warn", text });
   }
-  if (read === null) list.tell({ kind: "unsent", read });
-  if (!triesForItself(run, list, refused)) return useShape(run, list, next);
+  if (read === null) list.transition({ kind: "unsent", read });
+  if (!triesForItself(run, list, refused)) return applyForm(run, list, next);
   if (next !== shape) run.forms.try(list, next);
-  list.tell({ kind: "form", shape: next });
+  list.transition({ kind: "form", shape: next });
   await run.reader.goOn(list);
 };

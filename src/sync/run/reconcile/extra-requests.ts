@@ -1,5 +1,5 @@
-// Sends requests of a run that are not pages of a list: one record by its id, or a page of a part of a list. Loads their rows. A 404
-// for an id costs nothing and proves that the record is gone, so its row is deleted; a 200 costs a credit and repairs the row.
+// Requests of a run beside the pages of its lists: one record by its id, or a page of a part of a list. Sends them within the run's
+// credits and budgets, and loads their rows. A 404 for an id is free and shows that the record was deleted; a 200 costs a credit.
 import type { ApiCall, OkOutcome } from "../../../api/outcome.ts";
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../../catalog/tables.ts";
@@ -15,9 +15,9 @@ import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
 
 /** Parts of a run that a request beside the pages of a list uses. */
-export type Asks = "budgets" | "committer" | "fetcher" | "stats";
+export type ExtraRequestParts = "budgets" | "committer" | "fetcher" | "stats";
 
-interface ApartOrder {
+interface ExtraRequest {
   readonly stream: StreamName;
   /** Unset: a list of the organization. */
   readonly scope?: string;
@@ -29,7 +29,7 @@ interface ApartOrder {
   readonly granted: readonly string[];
 }
 
-interface Asked {
+interface ExtraResponse {
   readonly result: FetchResult;
   readonly requests: readonly RequestRecord[];
   /** Rows of the answer. */
@@ -39,10 +39,10 @@ interface Asked {
 }
 
 /** Sends one request within the run's credits, budgets and rate; commits nothing. null: a budget forbids it. */
-export const askOnce = async (
+export const fetchExtra = async (
   run: Pick<Run<"budgets" | "fetcher">, "runId" | "budgets" | "fetcher" | "deps">,
-  { stream, scope = "", call, work, walkId, granted }: ApartOrder,
-): Promise<Asked | null> => {
+  { stream, scope = "", call, work, walkId, granted }: ExtraRequest,
+): Promise<ExtraResponse | null> => {
   const purpose = { stream, work };
   if (run.budgets.room(purpose) !== "some") {
     run.budgets.leaveOut(purpose);
@@ -62,7 +62,7 @@ export const askOnce = async (
   return { result, requests, loads, misfit: frozenMisfit(loads, run.deps.warehouse.strictness) };
 };
 
-type Apart =
+type ExtraResult =
   /** `counts` null: nothing was loaded, because the answer has no rows or a frozen table does not take them. */
   | { readonly kind: "answer"; readonly outcome: OkOutcome; readonly counts: LoadCounts | null }
   /** A budget forbids it. */
@@ -70,8 +70,8 @@ type Apart =
   | Exclude<FetchResult, { kind: "answer" }>;
 
 /** Sends one request that belongs to no page, within the run's credits, budgets and rate, and loads its rows. */
-export const askApart = async (run: Run<Asks>, order: ApartOrder): Promise<Apart> => {
-  const asked = await askOnce(run, order);
+export const fetchAndLoad = async (run: Run<ExtraRequestParts>, order: ExtraRequest): Promise<ExtraResult> => {
+  const asked = await fetchExtra(run, order);
   if (asked === null) return { kind: "no-budget" };
   const { result, requests, loads, misfit } = asked;
   run.stats.countRequests(requests);
@@ -82,7 +82,7 @@ export const askApart = async (run: Run<Asks>, order: ApartOrder): Promise<Apart
 };
 
 /** True for a list of the organization whose records can be requested by id (API.md, detail routes of the workspace). */
-export const isAskable = (name: StreamName): name is ScopedTable =>
+export const hasDetailRoute = (name: StreamName): name is ScopedTable =>
   isScopedTable(name) && streamSpec(name).detail !== undefined;
 
 type ByIdAnswer =
@@ -102,10 +102,15 @@ const isMoved = ({ code, context }: DuckmirrorError): boolean =>
   code === "REDIRECTED" && [301, 308].includes(Number(context.status));
 
 /** Asks for one record by its id. */
-export const askById = async (run: Run<Asks>, list: OpenList, name: ScopedTable, id: string): Promise<ByIdAnswer> => {
+export const fetchById = async (
+  run: Run<ExtraRequestParts>,
+  list: OpenList,
+  name: ScopedTable,
+  id: string,
+): Promise<ByIdAnswer> => {
   const call = detailCall(streamSpec(name), id, run.options);
   const { walkId } = liveOf(list.state);
-  const result = await askApart(run, { stream: name, call, work: "walk", walkId, granted: [] });
+  const result = await fetchAndLoad(run, { stream: name, call, work: "walk", walkId, granted: [] });
   if (result.kind === "answer") return (idOf(result.outcome.data) ?? id) === id ? "alive" : "another";
   if (result.kind === "absent") return "absent";
   if (result.kind === "failed" && isMoved(result.error)) return "another";
@@ -113,7 +118,7 @@ export const askById = async (run: Run<Asks>, list: OpenList, name: ScopedTable,
 };
 
 /** What is known of rows that were asked for by their ids. */
-interface AskedRows {
+interface RowsById {
   readonly gone: readonly string[];
   readonly alive: number;
   /** Rows that answered with another id. */
@@ -122,7 +127,7 @@ interface AskedRows {
   readonly obstacle: Unanswered | null;
 }
 
-interface Asking {
+interface RowsByIdOptions {
   /** True when the next row need not be asked for. */
   readonly isEnough: (
     soFar: { readonly gone: number; readonly alive: number; readonly moved: number },
@@ -133,20 +138,20 @@ interface Asking {
 }
 
 /** Asks for rows of a list by their ids until enough is known. */
-export const askRows = async (
-  run: Run<Asks>,
+export const fetchRowsById = async (
+  run: Run<ExtraRequestParts>,
   list: OpenList,
   ids: readonly string[],
-  { isEnough, atOnce = 1 }: Asking,
-): Promise<AskedRows> => {
+  { isEnough, atOnce = 1 }: RowsByIdOptions,
+): Promise<RowsById> => {
   const { name } = list.stream;
   const waiting = [...ids];
   const found = { gone: [] as string[], alive: 0, moved: 0, obstacle: null as Unanswered | null };
-  if (!isAskable(name)) return found;
+  if (!hasDetailRoute(name)) return found;
   const ask = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       if (found.obstacle !== null || isEnough({ ...found, gone: found.gone.length }, next)) return;
-      const answer = await askById(run, list, name, next);
+      const answer = await fetchById(run, list, name, next);
       if (answer === "absent") found.gone.push(next);
       else if (answer === "alive") found.alive += 1;
       else if (answer === "another") found.moved += 1;
@@ -158,19 +163,23 @@ export const askRows = async (
 };
 
 /** Rows asked for as a control before 404s are trusted. */
-export const CONTROLS = 3;
+export const CONTROL_ROWS = 3;
 
 /**
  * Whether 404s can be trusted: the service must know by its id one of a few rows that are there. An organization with a lowered tier
  * gets 404 for everything (API.md, Access tiers), and so does a token without access to the route. null: the run could not find out.
  */
-export const knowsAny = async (run: Run<Asks>, list: OpenList, ids: readonly string[]): Promise<boolean | null> => {
-  const { alive, obstacle } = await askRows(run, list, ids, { isEnough: (soFar) => soFar.alive > 0 });
+export const trusts404s = async (
+  run: Run<ExtraRequestParts>,
+  list: OpenList,
+  ids: readonly string[],
+): Promise<boolean | null> => {
+  const { alive, obstacle } = await fetchRowsById(run, list, ids, { isEnough: (soFar) => soFar.alive > 0 });
   return obstacle === null ? alive > 0 : null;
 };
 
 /** Moves rows of the list to history. */
-export const deleteGone = async (run: Run<"stats" | "work">, list: OpenList, ids: readonly string[]): Promise<void> => {
+export const deleteRows = async (run: Run<"stats" | "work">, list: OpenList, ids: readonly string[]): Promise<void> => {
   const { name, table } = list.stream;
   const now = run.deps.clock.now();
   const deleted = await run.deps.warehouse.deleteKeys({ table, ids, runId: run.runId, now });

@@ -1,5 +1,5 @@
-// Switches a list that a run is reading: to another way of reading (every page, changes only, a date filter), or to pages of
-// another form. The run asks for it when the service refuses a page, or when the counts show that the shorter reading missed rows. Pure.
+// Changes how a list is read while a run reads it: from one way of reading to another (every page, changes only, a date filter), or to
+// another page size or form. next.ts and decide.ts call it after a refused page, or when the counts show missed rows. Pure.
 import type { ReadRequest } from "./coverage/contract.ts";
 import type { Coverage } from "./coverage/coverage.ts";
 import { spanAt, startOf } from "./coverage/page-geometry.ts";

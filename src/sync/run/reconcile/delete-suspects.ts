@@ -1,5 +1,5 @@
-// Deletes suspects: rows that a reading of the whole list did not return, and rows whose account is gone. The run requests each by its
-// id, which costs nothing if the row is gone, and deletes those that answer 404. docs/decisions/gone-rows.md.
+// Finds deleted rows by requests for suspects: rows that a reading of the whole list did not return, and rows whose account is gone.
+// Each is requested by its id (free if it returns 404); rows that return 404 move to history. docs/decisions/gone-rows.md.
 
 import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
@@ -9,8 +9,15 @@ import { totalOf } from "../../list/stored-state.ts";
 import { coverageOf } from "../../list/ways/progress.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
-import { guardDeletes, missingOf } from "./apply-deletes.ts";
-import { type Asks, askRows, CONTROLS, deleteGone, isAskable, knowsAny } from "./ask-apart.ts";
+import { guardDeletes, missingOf } from "./delete-missing-rows.ts";
+import {
+  CONTROL_ROWS,
+  deleteRows,
+  type ExtraRequestParts,
+  fetchRowsById,
+  hasDetailRoute,
+  trusts404s,
+} from "./extra-requests.ts";
 
 /** Limits on rows requested by id in one run, and on the time, because paid requests share the rate limit. */
 const MOST_ASKED = 250;
@@ -44,13 +51,13 @@ interface Asked {
 }
 
 /** What remains of suspects. `rows`: rows that the list lacks, and that their own route returns. */
-export interface Left {
+export interface RemainingSuspects {
   readonly because: string;
   readonly rows: number;
 }
 
 /** Why rows remain; null: none does. A list without a count does not show that it lacks them. */
-const leftOf = (list: Live, { alive, ended }: Asked): Left | null => {
+const leftOf = (list: Live, { alive, ended }: Asked): RemainingSuspects | null => {
   if (ended !== null) return { because: ended, rows: alive };
   if (alive === 0 || totalOf(list) !== null) return null;
   return { because: `the list lacks ${counted(alive, "row")}, which the service returns by id`, rows: alive };
@@ -61,11 +68,15 @@ const exceedsCount = ({ state }: OpenList, gone = 0): boolean =>
   liveOf(state).rows - gone > (countedBy(liveOf(state)) ?? Number.POSITIVE_INFINITY);
 
 /** Requests suspects, several at a time, until enough are known, too many exist, or nothing more may be sent. */
-const askSuspects = async (run: Run<Asks>, list: OpenList, suspects: readonly Suspect[]): Promise<Asked> => {
+const askSuspects = async (
+  run: Run<ExtraRequestParts>,
+  list: OpenList,
+  suspects: readonly Suspect[],
+): Promise<Asked> => {
   const { clock } = run.deps;
   const until = clock.now() + MOST_ASKING_MS;
   const met = new Set(suspects.flatMap((suspect) => (suspect.met ? suspect.id : [])));
-  const { gone, obstacle, ...there } = await askRows(
+  const { gone, obstacle, ...there } = await fetchRowsById(
     run,
     list,
     suspects.map(({ id }) => id),
@@ -89,11 +100,11 @@ const askSuspects = async (run: Run<Asks>, list: OpenList, suspects: readonly Su
 };
 
 /** Requests suspects and deletes those that are gone. */
-export const settleSuspects = async (
-  run: Run<Asks | "work">,
+export const deleteSuspects = async (
+  run: Run<ExtraRequestParts | "work">,
   list: OpenList,
   name: ScopedTable,
-): Promise<Left | null> => {
+): Promise<RemainingSuspects | null> => {
   const live = liveOf(list.state);
   const walkBefore = live.before?.status === "idle" ? live.before.walkId : null;
   const search = { table: name, walkId: live.walkId, walkBefore, limit: MOST_ASKED };
@@ -109,11 +120,11 @@ export const settleSuspects = async (
   const asked = await askSuspects(run, list, suspects);
   const { gone } = asked;
   if (gone.length === 0) return leftOf(live, asked);
-  const met = await run.deps.warehouse.metRows({ table: name, walkId: live.walkId, limit: CONTROLS });
-  if ((await knowsAny(run, list, met)) !== true) {
+  const met = await run.deps.warehouse.metRows({ table: name, walkId: live.walkId, limit: CONTROL_ROWS });
+  if ((await trusts404s(run, list, met)) !== true) {
     return { because: "the service knows no row by its id, so its 404s prove nothing", rows: 0 };
   }
-  await deleteGone(run, list, gone);
+  await deleteRows(run, list, gone);
   return leftOf(live, asked);
 };
 
@@ -142,13 +153,16 @@ export const surplusOf = ({ state }: OpenList): number => {
 };
 
 /** Deletes the rows that are gone. Returns whether the counts agree now, so that no walk is needed. */
-export const settleAfterChanges = async (run: Run<Asks | "forms" | "work">, list: OpenList): Promise<boolean> => {
+export const deleteAfterChanges = async (
+  run: Run<ExtraRequestParts | "forms" | "work">,
+  list: OpenList,
+): Promise<boolean> => {
   const { name } = list.stream;
   const surplus = surplusOf(list);
-  if (!cameToTheEnd(list.state) || !isAskable(name) || run.forms.isFiltered(name)) return false;
+  if (!cameToTheEnd(list.state) || !hasDetailRoute(name) || run.forms.isFiltered(name)) return false;
   if (surplus <= 0 || surplus > MOST_ASKED) return false;
   const { missing } = await missingOf(run, list);
   if (missing < surplus || missing > surplus + MOST_MOVED) return false;
-  await settleSuspects(run, list, name);
+  await deleteSuspects(run, list, name);
   return surplusOf(list) === 0;
 };

@@ -12,10 +12,10 @@ import { totalOf } from "../../list/stored-state.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
-import { missingOf } from "./apply-deletes.ts";
-import { type Asks, isAskable } from "./ask-apart.ts";
-import { rememberWindow } from "./at-window.ts";
-import { countedBy, isProven, type Left, settleSuspects } from "./suspects.ts";
+import { missingOf } from "./delete-missing-rows.ts";
+import { countedBy, deleteSuspects, isProven, type RemainingSuspects } from "./delete-suspects.ts";
+import { rememberWindow } from "./end-at-window.ts";
+import { type ExtraRequestParts, hasDetailRoute } from "./extra-requests.ts";
 
 /** A first walk returned exactly the mirrored rows. */
 const isFirst = ({ state }: OpenList): boolean => readingOf(state)?.firstMirror === true;
@@ -48,7 +48,7 @@ const end = async (run: Run<"ends" | "forms">, list: OpenList, unconfirmed: Unco
 
 /** True when the list may have changed during the walk, and its changes can be read: they show new rows and the present count. */
 const canLook = (run: Run<"forms">, { stream, state }: OpenList): boolean =>
-  isAskable(stream.name) &&
+  hasDetailRoute(stream.name) &&
   stream.watermark !== undefined &&
   run.forms.ofStream(stream.name).changeOrder &&
   isActive(state) &&
@@ -57,22 +57,23 @@ const canLook = (run: Run<"forms">, { stream, state }: OpenList): boolean =>
   !run.deps.signal.aborted;
 
 /** Rows that a list without a count lacks, although their own route returns them. */
-const lackedBy = (live: Live, kept: Left | null): Left | null =>
+const lackedBy = (live: Live, kept: RemainingSuspects | null): RemainingSuspects | null =>
   kept !== null && kept.rows > 0 && totalOf(live) === null ? kept : null;
 
 /** What is open, with the reason why suspects remain. */
-const withReason = (open: Unconfirmed | null, kept: Left | null): Unconfirmed | null =>
+const withReason = (open: Unconfirmed | null, kept: RemainingSuspects | null): Unconfirmed | null =>
   open === null || kept === null || open === kept ? open : { ...open, because: `${open.because}; ${kept.because}` };
 
 /** Ends a walk of the whole list, or lets it go on by reading the changes. */
 export const closeGap = async (
-  run: Run<Asks | "ends" | "forms" | "work">,
+  run: Run<ExtraRequestParts | "ends" | "forms" | "work">,
   list: OpenList,
 ): Promise<"ended" | "goes on"> => {
   const { name } = list.stream;
-  let kept: Left | null = null;
+  let kept: RemainingSuspects | null = null;
   // Rows that a filtered walk did not return may exist outside the scope, where asking costs a credit each.
-  if (isAskable(name) && !isFirst(list) && !run.forms.isFiltered(name)) kept = await settleSuspects(run, list, name);
+  if (hasDetailRoute(name) && !isFirst(list) && !run.forms.isFiltered(name))
+    kept = await deleteSuspects(run, list, name);
   const open = (await openIn(run, list)) ?? lackedBy(liveOf(list.state), kept);
   const isMet = open === null || isFirst(list) || (await missingOf(run, list)).missing === 0;
   if (isMet && canLook(run, list)) {
@@ -85,7 +86,7 @@ export const closeGap = async (
 };
 
 /** Ends the reading of changes after such a walk; `agrees`: the counts agree. */
-export const endLook = async (run: Run<"ends" | "forms">, list: OpenList, agrees: boolean): Promise<void> => {
+export const endClosing = async (run: Run<"ends" | "forms">, list: OpenList, agrees: boolean): Promise<void> => {
   const isProof = agrees && isBelieved(liveOf(list.state));
   const open = isProof ? null : await openIn(run, list);
   await end(run, list, isProof ? null : (open ?? { rows: 0, because: "the list moved while its changes were read" }));

@@ -1,5 +1,5 @@
-// Ends lists whose walks always stop at the same row (list/window.ts): stores the row, and ends a reading of changes as `unconfirmed`,
-// with its reason, instead of paying for another walk that stops there. docs/decisions/end-of-a-list.md.
+// Ends lists that the service never returns to their end (a search window, list/window.ts): stores the row at which walks stop, and
+// ends the list as `unconfirmed`, with that reason, instead of paying for another walk. docs/decisions/end-of-a-list.md.
 import { counted } from "../../../core/text/units.ts";
 import { type Live, liveOf, progressOf, uncountable, unreadIn } from "../../list/state.ts";
 import { endsAtWindow, endsThereAgain, type WalkEnd, windowAfter } from "../../list/window.ts";

@@ -1,17 +1,17 @@
-// Applies absences that no list shows: moves companies whose profile returned 404, and owners and insights without an account, to
-// history. Companies and owners have the same guards as rows that a walk did not return (apply-deletes.ts).
+// Moves records that the service no longer has, and that no walk of a list can show, to history: companies whose profile returned 404,
+// and owners and insights without an account. The guard against mass deletes applies to companies and owners (delete-missing-rows.ts).
 import { z } from "zod";
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { TableName } from "../../../catalog/tables.ts";
 import { sqlText } from "../../../warehouse/duckdb/sql-files.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
-import type { AbsentCompany } from "../state/gone.ts";
 import type { Run } from "../state/run-state.ts";
-import { guardDeletes } from "./apply-deletes.ts";
+import type { AbsentCompany } from "../state/suspected-deletions.ts";
+import { guardDeletes } from "./delete-missing-rows.ts";
 import { removeLists } from "./remove-company.ts";
 
-type Settling = Run<"ends" | "forms" | "gone" | "stats" | "unusable" | "work">;
+type Settling = Run<"ends" | "forms" | "suspected" | "stats" | "unusable" | "work">;
 
 const idRow = z.object({ id: z.string() });
 const mirroredRow = z.object({ id: z.string(), named: z.boolean() });
@@ -71,7 +71,7 @@ const settleGone = async (run: Settling, absent: readonly AbsentCompany[]): Prom
   const scopes = JSON.stringify(absent.map(({ list }) => list.candidate.scope));
   const sql = sqlText("plan/mirrored-companies.sql");
   const mirrored = await run.deps.warehouse.database.query(sql, [scopes], mirroredRow);
-  const stays = (id: string) => embedded && !run.gone.isSuspect(id);
+  const stays = (id: string) => embedded && !run.suspected.isSuspect(id);
   const gone = mirrored.filter(({ id, named }) => !(named && stays(id))).map(({ id }) => id);
   const rows = await run.deps.warehouse.countRows("companies");
   const refusal = guardDeletes(streamSpec("companies"), { rows, missing: gone.length }, run.options);
@@ -94,7 +94,7 @@ const settleGone = async (run: Settling, absent: readonly AbsentCompany[]): Prom
 };
 
 /** Decides on companies and followed inputs that the service answered with 404. */
-export const settleAbsentCompanies = async (run: Settling, absent: readonly AbsentCompany[]): Promise<void> => {
+export const deleteAbsentCompanies = async (run: Settling, absent: readonly AbsentCompany[]): Promise<void> => {
   const isInput = ({ list }: AbsentCompany) => list.candidate.mode === "resolve";
   await settleGone(
     run,
@@ -107,7 +107,7 @@ export const settleAbsentCompanies = async (run: Settling, absent: readonly Abse
  * Removes insights of accounts that are gone; no list shows them. This happens at the end of a run, because a
  * response sent before the account was deleted brings its insight back.
  */
-export const dropInsights = async (run: Run<"stats">): Promise<void> =>
+export const deleteOrphanInsights = async (run: Run<"stats">): Promise<void> =>
   remove(run, "account_insights", "account_insights", await idsOf(run, "plan/insights-without-account.sql"));
 
 const sighting = z
@@ -122,9 +122,9 @@ const UNSETTLED_OWNERS = "unlisted.owners";
  * others; owners have no route of their own that could prove it. Until then, or where the guard refuses, they are remembered:
  * the table is not complete.
  */
-export const settleOwners = async (run: Run<"forms" | "gone" | "stats">): Promise<void> => {
+export const deleteAbsentOwners = async (run: Run<"forms" | "suspected" | "stats">): Promise<void> => {
   const { warehouse, clock } = run.deps;
-  const { hasAllAccounts, owners } = run.gone;
+  const { hasAllAccounts, owners } = run.suspected;
   const orphans = await idsOf(run, "plan/owners-without-account.sql");
   const isShown = hasAllAccounts && owners.size > 0 && !run.forms.isFiltered("accounts");
   const mirrored = isShown ? await idsOf(run, "plan/owners.sql") : [];

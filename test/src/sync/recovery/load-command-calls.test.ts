@@ -1,7 +1,7 @@
 // Calls of commands that hold no warehouse are booked by the next process that does: once, and only when they are over.
 import { expect, test } from "vitest";
 import { ENDPOINTS } from "../../../../src/catalog/endpoints.ts";
-import { takeCalls } from "../../../../src/sync/recovery/take-calls.ts";
+import { loadCommandCalls } from "../../../../src/sync/recovery/load-command-calls.ts";
 import type { CallLine } from "../../../../src/warehouse/journal/call-lines.ts";
 import { appendCallLine, readCallFiles } from "../../../../src/warehouse/journal/journal.ts";
 import { createMemoryArchive } from "../../../support/memory-archive.ts";
@@ -45,10 +45,10 @@ test("answered calls with their charge, an open one as ambiguous, an unknown inp
     clock: { now: () => now },
   });
   // The process may still be at work.
-  await takeCalls(warehouse, booking(90));
+  await loadCommandCalls(warehouse, booking(90));
   expect(await readCallFiles(dataDir)).toHaveLength(1);
   const lines = await readCallFiles(dataDir);
-  await takeCalls(warehouse, booking(91));
+  await loadCommandCalls(warehouse, booking(91));
   expect(await readCallFiles(dataDir)).toEqual([]);
   const booked = () => rowsOf(warehouse, "SELECT request_id, charge, error FROM sync.requests ORDER BY request_id");
   const rows = await booked();
@@ -67,6 +67,6 @@ test("answered calls with their charge, an open one as ambiguous, an unknown inp
   // A file that could not be removed is booked again.
   expect(lines).toHaveLength(1);
   for (const line of [answered("a"), sent("c")]) write(line);
-  await takeCalls(warehouse, booking(99));
+  await loadCommandCalls(warehouse, booking(99));
   expect(await booked()).toEqual(rows);
 });

@@ -1,7 +1,8 @@
 // docs/PARAMETERS.md against the table of routes; its routes are those of the API document.
 import { existsSync, readFileSync } from "node:fs";
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ENDPOINTS, type RouteSpec } from "../../../src/catalog/endpoints.ts";
+import { ENDPOINTS, leadsTo, pathOf, type RouteSpec } from "../../../src/catalog/endpoints.ts";
 
 const ROUTES = Object.values(ENDPOINTS);
 const document = readFileSync(new URL("../../../docs/PARAMETERS.md", import.meta.url), "utf8");
@@ -61,3 +62,12 @@ test.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as cons
     }
   },
 );
+
+test("a path leads to its endpoint unless no path segment can carry its parameter", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (id) => {
+      const carried = id !== "" && id !== "." && id !== "..";
+      expect(leadsTo("getContact", pathOf("getContact", id))).toBe(carried);
+    }),
+  );
+});

@@ -54,9 +54,9 @@ test("a pretty line is one line for people, without escape codes when colour is 
 
 test("a pretty line steers no terminal, and an error has its stack and causes below it", () => {
   const { lines, log } = logged("pretty");
-  log.info({ name: "a\u001b[2Jb" }, "c\u001b]0;d\rover");
+  log.info({ name: "a\u001b[2Jb" }, "c\u001b]0;d\rover \\d");
   log.error(new Error("outer", { cause: new Error("inner") }), "failed");
-  expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: c\\u001b\]0;d\\u000dover \{"name":"a\\u001b\[2Jb"\}\n$/);
+  expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: c\\u001b\]0;d\\u000dover \\d \{"name":"a\\u001b\[2Jb"\}\n$/);
   expect(lines[1]).toMatch(/ERROR: failed\n {4}Error: outer\n[\s\S]*\n {4}caused by: Error: inner\n/);
 });
 

@@ -85,7 +85,6 @@ test.each([
   ["an unknown setting in a profile", "profiles:\n  a:\n    rate_limits: 3\n", /line 3\) is not a setting.*rate_limit/],
   ["a setting of the whole program", "profiles:\n  a:\n    redis_url: redis://x\n", /belongs to the program/],
   ["a name that is no file name", 'profiles:\n  "../a":\n    view: export\n', /made of letters/],
-  ["a schedule of an unknown stream", 'schedule: [{ cron: "0 3 * * *", streams: [signal] }]\n', /signal.*not a stream/],
   ["profiles that are a list", "profiles: [a, b]\n", /must map names to settings/],
   ["a profile that is a text", "profiles:\n  a: b\n", /profile a must hold settings/],
 ])("refused: %s", (_, yaml, message) => {
@@ -148,6 +147,8 @@ test.each([
     `a: &a ${"x".repeat(1_000_000)}\nb: [${"*a,".repeat(50)}]`,
     /its aliases repeat 50000000 characters/,
   ],
+  ["a text without its end", 'view: "export', /duckmirror\.yaml, line/],
+  ["a list of settings", "- a", /must hold settings/],
   ["lists in lists", `a: ${"[".repeat(5_000)}`, /call stack/],
   [
     "several documents",

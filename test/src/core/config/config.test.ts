@@ -195,18 +195,6 @@ describe("refusals", () => {
     expect(refusal({ env: { DUCKMIRROR_BASE_URL: address } })).toContain("base_url (DUCKMIRROR_BASE_URL)");
   });
 
-  test("a list where one value belongs, and a map where a list belongs, are refused by name", () => {
-    expect(refusal({ yaml: "data_dir: [a, b]\n" })).toContain("data_dir (");
-    expect(refusal({ yaml: "companies: {a: b}\n" })).toContain("companies (");
-    expect(refusal({ yaml: "max_age: [accounts]\n" })).toContain("max_age (");
-  });
-
-  test("a doubled setting and broken YAML name their line", () => {
-    expect(() => parseConfigFile("view: export\nview: default\n", "f.yaml")).toThrow(/f\.yaml, line 2/);
-    expect(() => parseConfigFile('view: "export\n', "f.yaml")).toThrow(/f\.yaml, line/);
-    expect(() => parseConfigFile("- a\n", "f.yaml")).toThrow(/must hold settings/);
-  });
-
   test("a variable that looks like a mistyped setting is warned about, others are left alone", () => {
     const { warnings } = given({ env: { DUCKMIRROR_MAX_CREDIT: "5", DUCKMIRROR_PORT_80_TCP_ADDR: "10.0.0.1" } });
     expect(warnings).toEqual([

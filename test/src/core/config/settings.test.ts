@@ -1,7 +1,12 @@
-// The JSON Schema of the settings.
+// Settings about usage, about what is kept and published, and the JSON Schema of all.
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { settingList, settingsJsonSchema, usageSettings } from "../../../../src/core/config/settings.ts";
+import {
+  publishSettings,
+  settingList,
+  settingsJsonSchema,
+  usageSettings,
+} from "../../../../src/core/config/settings.ts";
 
 // Settings about the organization's usage.
 
@@ -18,6 +23,34 @@ test("the history reaches from nothing to ten years back, a month unless set", (
   expect([days("0"), days("3650"), days(undefined)]).toEqual([0, 3650, 30]);
   expect([days("3651"), days("-1"), days("1.5")]).toEqual([undefined, undefined, undefined]);
 });
+
+const kept = z.object(publishSettings);
+
+test.each([
+  ["2GiB", 2 * 2 ** 30],
+  ["mirror", "mirror"],
+  ["MIRROR", "mirror"],
+  ["keep", null],
+  ["none", null],
+])("archive_max_size %s is %s", (text, most) => {
+  expect(kept.parse({ archive_max_size: text }).archive_max_size).toBe(most);
+});
+
+test("unset, the archive takes as much as the mirror, and small snapshots are published each time", () => {
+  expect(kept.parse({})).toMatchObject({
+    archive_retention_days: 90,
+    archive_max_size: "mirror",
+    publish_unchanged_every: 6 * 3_600_000,
+    publish_unchanged_below: 32 * 2 ** 20,
+  });
+});
+
+test.each([{ archive_max_size: "much" }, { publish_unchanged_below: "keep" }, { publish_unchanged_every: "often" }])(
+  "%j is refused",
+  (given) => {
+    expect(kept.safeParse(given).success).toBe(false);
+  },
+);
 
 describe("the JSON Schema", () => {
   test("describes every setting and allows no other", () => {

@@ -1,8 +1,6 @@
 // A text is found in every form in which a writer may have written it, and no other text is.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createLogger } from "../../../../src/core/log.ts";
-import { createScrubber } from "../../../../src/core/secret.ts";
 import {
   ESCAPED_SIGN,
   formsInBytes,
@@ -22,26 +20,6 @@ test("no control character is left but line ends and tabs; other text stays as i
   expect(visible("a\u001b]0;owned\u0007b\u009b2J\tü\r\n")).toBe("a\\u001b]0;owned\\u0007b\\u009b2J\tü\r\n");
   expect(visible("safe\rfake\r")).toBe("safe\\u000dfake\\u000d");
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => !STEERS.test(visible(text))));
-});
-
-test("no message or member of a log line steers the terminal, and backslashes stay what they are", () => {
-  const linesOf = (text: string): string => {
-    let written = "";
-    const write = (line: string): void => {
-      written += line;
-    };
-    const options = {
-      level: "info",
-      format: "pretty",
-      colour: false,
-      scrubber: createScrubber(),
-      target: { write },
-    } as const;
-    createLogger(options).warn({ title: text }, text);
-    return written;
-  };
-  expect(linesOf("\u001b[2J\\u001b \\\u001b")).toContain("\\u001b[2J\\u001b \\\\u001b");
-  fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => !STEERS.test(linesOf(text))));
 });
 
 test("the texts and names of JSON are changed, and nothing else", () => {

@@ -1,6 +1,7 @@
 // The meaning of a schedule around changes of the clocks, and what is refused (next-run.long.test.ts: four years in four zones). Shows P39.
 import { expect, test } from "vitest";
 import { CronProblem, nextRun, parseCron } from "../../../../../src/core/config/schedules/cron.ts";
+import { parseSchedules } from "../../../../../src/core/config/schedules/schedules.ts";
 
 test.each([
   ["0 5 13 * 5", ["2026-01-02", "2026-01-09", "2026-01-13", "2026-01-16"]],
@@ -63,4 +64,20 @@ test.each([
 ])("%s is refused in words", (text, problem) => {
   expect(() => parseCron(text)).toThrow(CronProblem);
   expect(() => parseCron(text)).toThrow(problem);
+});
+
+const onlySignals = (name: string) => (name === "signals" ? null : `there is no stream ${name}`);
+
+test.each([
+  ["an expression that is none", "0 3 * * MON;rm", /is not a cron expression/],
+  ["a day that no month has", "0 3 30 2 *", /matches no time/],
+  ["a zone that does not exist", { cron: "0 3 * * *", time_zone: "Europe/Berlim" }, /Berlim" is not a time zone/],
+  ["a jitter without a unit that is known", { cron: "0 3 * * *", jitter: "30 parsecs" }, /is not a duration like 30s/],
+  ["a stream that does not exist", { cron: "0 3 * * *", streams: ["signals", "signal"] }, /no stream signal$/],
+  ["neither yes nor no", { cron: "0 3 * * *", full: "perhaps" }, /^full: "perhaps" is neither yes nor no/],
+  ["a member that is unknown", { cron: "0 3 * * *", every: "1h" }, /every/],
+  ["no expression", { full: true }, /^cron /],
+  ["no schedule", null, /./],
+])("of a schedule %s is refused, and the problem is named", (_, value, problem) => {
+  expect(parseSchedules(["0 3 * * *", value], onlySignals)).toMatch(problem);
 });

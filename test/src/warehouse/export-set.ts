@@ -7,6 +7,7 @@ import type { z } from "zod";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { type ExportRequest, exportSnapshot } from "../../../src/warehouse/export/export.ts";
 import { type Manifest, readManifest } from "../../../src/warehouse/export/manifest.ts";
+import { noteOwn } from "../../../src/warehouse/user-sql/own-snapshot.ts";
 import { copyMigratedFile } from "../../support/migrated-mirror.ts";
 import { tempDir } from "./temp-dir.ts";
 
@@ -30,16 +31,21 @@ const using = async <T>(file: string, work: (database: Database) => Promise<T>):
   }
 };
 
-export const anExport = async (sql: string): Promise<ExportSet> => {
+/** `isOwn`: duckmirror published the snapshot; any other is inspected before each export. */
+export const anExport = async (sql: string, isOwn = true): Promise<ExportSet> => {
   const root = tempDir();
   const snapshot = join(root, "warehouse.duckdb");
   const dir = join(root, "export");
   await copyMigratedFile(snapshot);
-  await using(snapshot, (database) => database.run(sql));
+  const change = async (statements: string) => {
+    await using(snapshot, (database) => database.run(statements));
+    if (isOwn) await noteOwn(snapshot);
+  };
+  await change(sql);
   return {
     dir,
     snapshot,
-    change: (statements) => using(snapshot, async (database) => void (await database.run(statements))),
+    change,
     run: (more = {}) =>
       exportSnapshot({ snapshot, dir, format: "parquet", tables: [], since: null, guardFormulas: false, ...more }),
     manifest: async (at = dir) => {

@@ -4,13 +4,9 @@ import { join } from "node:path";
 import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  type ArchiveHeader,
-  appendingFile,
-  openArchive,
-  type Wire,
-} from "../../../../src/warehouse/archive/archive.ts";
+import { appendingFile, openArchive, type Wire } from "../../../../src/warehouse/archive/archive.ts";
 import { readArchive, readIntents } from "../../../../src/warehouse/archive/read-archive.ts";
+import { aHeader } from "../../../support/memory-archive.ts";
 import { tempDir } from "../temp-dir.ts";
 
 test("records handed over at once stand whole, in the order of the calls, and none is acknowledged before it is written", async () => {
@@ -88,22 +84,7 @@ test("after a flush that failed no later one succeeds: the system may have dropp
 
 const NOW = Date.UTC(2025, 2, 4);
 
-const aHeader = (requestId: string, bytes = 0, more: Partial<ArchiveHeader> = {}): ArchiveHeader => ({
-  requestId,
-  runId: "run-1",
-  stream: "signals",
-  scope: "",
-  walkId: null,
-  endpoint: "listSignals",
-  url: "/v1/signals?page=1",
-  detail: '{"page":1}',
-  sentAt: NOW,
-  receivedAt: NOW + 5,
-  status: 200,
-  bytes,
-  ...more,
-});
-
+const headerOf = (requestId: string, bytes = 0) => aHeader({ requestId, bytes, runId: "run-1", sentAt: NOW });
 const plain = (text: string): Wire => ({ bytes: Buffer.from(text), encoding: "identity" });
 
 const readAll = async (dir: string) => {
@@ -115,7 +96,7 @@ const readAll = async (dir: string) => {
 const archiveOf = async (dir: string, bodies: readonly string[]) => {
   const archive = openArchive({ dir, runId: "run-1", now: NOW });
   for (const [index, body] of bodies.entries()) {
-    await archive.response(aHeader(`q${index}`, Buffer.byteLength(body)), plain(body));
+    await archive.response(headerOf(`q${index}`, Buffer.byteLength(body)), plain(body));
   }
   await archive.flush();
   await archive.close();
@@ -138,8 +119,8 @@ test("a gzip body is archived byte for byte, a brotli one decoded", async () => 
   const text = JSON.stringify({ data: "x".repeat(5000) });
   const gzipped = gzipSync(text, { level: 3 });
   const archive = openArchive({ dir, runId: "run-1", now: NOW });
-  await archive.response(aHeader("gzip", text.length), { bytes: gzipped, encoding: "gzip" });
-  await archive.response(aHeader("br", text.length), { bytes: brotliCompressSync(text), encoding: "br" });
+  await archive.response(headerOf("gzip", text.length), { bytes: gzipped, encoding: "gzip" });
+  await archive.response(headerOf("br", text.length), { bytes: brotliCompressSync(text), encoding: "br" });
   await archive.close();
   expect(readFileSync(join(dir, "2025-03", "run-1.ndjson.gz")).includes(gzipped)).toBe(true);
   expect(await readAll(dir)).toEqual([
@@ -153,11 +134,11 @@ test("gzip of several members, with garbage after it, or that is no gzip at all 
   const archive = openArchive({ dir, runId: "run-1", now: NOW });
   const two = Buffer.concat([gzipSync("ab"), gzipSync("cd")]);
   const garbled = Buffer.concat([gzipSync("ab"), Buffer.from("xx")]);
-  await archive.response(aHeader("two", 4), { bytes: two, encoding: "gzip" });
-  await archive.response(aHeader("tail", 2), { bytes: garbled, encoding: "gzip" });
-  await archive.response(aHeader("none", 5), { bytes: Buffer.from("plain"), encoding: "gzip" });
-  await archive.response(aHeader("wrong length", 99), plain("four"));
-  await archive.response(aHeader("last", 3), plain("end"));
+  await archive.response(headerOf("two", 4), { bytes: two, encoding: "gzip" });
+  await archive.response(headerOf("tail", 2), { bytes: garbled, encoding: "gzip" });
+  await archive.response(headerOf("none", 5), { bytes: Buffer.from("plain"), encoding: "gzip" });
+  await archive.response(headerOf("wrong length", 99), plain("four"));
+  await archive.response(headerOf("last", 3), plain("end"));
   await archive.close();
   expect(await readAll(dir)).toEqual([
     { id: "two", body: "abcd" },
@@ -183,7 +164,7 @@ test("a file torn at any byte gives back every response that was whole", async (
   const archive = openArchive({ dir, runId: "run-1", now: NOW });
   const file = join(dir, "2025-03", "run-1.ndjson.gz");
   for (const [index, body] of bodies.entries()) {
-    await archive.response(aHeader(`q${index}`, body.length), plain(body));
+    await archive.response(headerOf(`q${index}`, body.length), plain(body));
     ends.push(statSync(file).size);
   }
   await archive.close();
@@ -207,25 +188,15 @@ test("a run that goes on after a crash writes a second file, and both are read i
   const file = await archiveOf(dir, ["one"]);
   appendFileSync(file, gzipSync("torn").subarray(0, 9));
   const archive = openArchive({ dir, runId: "run-1", now: NOW });
-  await archive.response(aHeader("later", 3), plain("two"));
+  await archive.response(headerOf("later", 3), plain("two"));
   await archive.close();
   expect((await readAll(dir)).map(({ body }) => body)).toEqual(["one", "two"]);
-});
-
-test("responses appended at the same time do not mix", async () => {
-  const dir = tempDir();
-  const archive = openArchive({ dir, runId: "run-1", now: NOW });
-  const bodies = Array.from({ length: 50 }, (_, i) => String(i).repeat(i * 100));
-  await Promise.all(bodies.map((body, i) => archive.response(aHeader(`q${i}`, body.length), plain(body))));
-  await archive.close();
-  const found = await readAll(dir);
-  expect(new Map(found.map(({ id, body }) => [id, body]))).toEqual(new Map(bodies.map((body, i) => [`q${i}`, body])));
 });
 
 test("intents are read back although the last line is torn, and files are for their owner only", async () => {
   const dir = tempDir();
   const archive = openArchive({ dir, runId: "run-1", now: NOW });
-  const { requestId, runId, stream, scope, url, sentAt } = aHeader("q1");
+  const { requestId, runId, stream, scope, url, sentAt } = headerOf("q1");
   await archive.intent({ requestId, runId, stream, scope, url, sentAt });
   await archive.close();
   const file = join(dir, "2025-03", "run-1.intents.ndjson");

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { archiveFiles, readArchive, readIntents, records } from "../../../../src/warehouse/archive/read-archive.ts";
+import { aHeader } from "../../../support/memory-archive.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const RESPONSES = ".ndjson.gz";
@@ -13,21 +14,7 @@ const put = (dir: string, name: string, content: string | Buffer = ""): string =
   writeFileSync(file, content);
   return file;
 };
-const aHeader = (requestId: string, bytes: number) =>
-  JSON.stringify({
-    requestId,
-    runId: "r",
-    stream: "signals",
-    scope: "",
-    url: "/v1/signals",
-    sentAt: 1,
-    walkId: null,
-    endpoint: "listSignals",
-    detail: null,
-    receivedAt: 2,
-    status: 200,
-    bytes,
-  });
+const headerOf = (requestId: string, bytes: number) => JSON.stringify(aHeader({ requestId, bytes }));
 
 test("months, then runs by their ids, then the parts of a run by their number", async () => {
   const dir = tempDir();
@@ -50,8 +37,8 @@ test("months, then runs by their ids, then the parts of a run by their number", 
 });
 
 test("a body is as long as its header says, whatever lines it holds; a line that is no header is passed over", async () => {
-  const body = `\n${aHeader("inside", 0)}\n`;
-  const text = `noise\n${aHeader("a", body.length)}\n${body}\n${aHeader("b", 2)}\n{}\n`;
+  const body = `\n${headerOf("inside", 0)}\n`;
+  const text = `noise\n${headerOf("a", body.length)}\n${body}\n${headerOf("b", 2)}\n{}\n`;
   const dir = tempDir();
   put(dir, "2026-01/r.ndjson.gz", gzipSync(text));
   const found: string[] = [];
@@ -60,8 +47,8 @@ test("a body is as long as its header says, whatever lines it holds; a line that
 });
 
 test("a file that was cut off gives its whole responses, and says that something is missing", async () => {
-  const whole = gzipSync(`${aHeader("a", 2)}\n{}\n`);
-  const rest = gzipSync(`${aHeader("b", 2)}\n{}\n`);
+  const whole = gzipSync(`${headerOf("a", 2)}\n{}\n`);
+  const rest = gzipSync(`${headerOf("b", 2)}\n{}\n`);
   const dir = tempDir();
   const read = async (name: string, content: Buffer) => {
     const file = put(dir, name, content);
@@ -72,7 +59,7 @@ test("a file that was cut off gives its whole responses, and says that something
   };
   expect(await read("1", Buffer.concat([whole, rest]))).toEqual({ ids: ["a", "b"], torn: false });
   expect(await read("2", Buffer.concat([whole, rest.subarray(0, -12)]))).toEqual({ ids: ["a"], torn: true });
-  expect(await read("3", gzipSync(`${aHeader("a", 9)}\n{}\n`))).toEqual({ ids: [], torn: true });
+  expect(await read("3", gzipSync(`${headerOf("a", 9)}\n{}\n`))).toEqual({ ids: [], torn: true });
 });
 
 test("a folder that cannot be read is no empty archive, whose answers would be paid again", async () => {

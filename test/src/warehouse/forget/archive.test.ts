@@ -3,10 +3,11 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createIdEraser } from "../../../../src/core/forgotten.ts";
-import { type ArchiveHeader, responseRecord } from "../../../../src/warehouse/archive/archive.ts";
+import { responseRecord } from "../../../../src/warehouse/archive/archive.ts";
 import { records } from "../../../../src/warehouse/archive/read-archive.ts";
 import { type ArchiveBodies, archivedContacts, cleanArchive } from "../../../../src/warehouse/forget/archive.ts";
 import { aFolder } from "../../../support/cli.ts";
+import { aHeader } from "../../../support/memory-archive.ts";
 
 const eraser = createIdEraser(
   new Map([
@@ -25,12 +26,10 @@ const bodies: ArchiveBodies = {
   },
 };
 
-const header = (url: string, body: string, scope = ""): ArchiveHeader => ({
-  ...{ requestId: "q", runId: "r1", stream: "contacts", scope, url, sentAt: 0, walkId: null, endpoint: "listContacts" },
-  ...{ detail: {}, receivedAt: 0, status: 200, bytes: Buffer.byteLength(body) },
-});
-const recordOf = (url: string, body: string, scope?: string) =>
-  responseRecord(header(url, body, scope), { bytes: Buffer.from(body), encoding: "identity" });
+const recordOf = (url: string, body: string, scope = "") => {
+  const header = aHeader({ stream: "contacts", scope, url, endpoint: "listContacts", bytes: Buffer.byteLength(body) });
+  return responseRecord(header, { bytes: Buffer.from(body), encoding: "identity" });
+};
 
 const rig = () => {
   const dir = aFolder();
@@ -94,42 +93,38 @@ test("a record that a crash cut off is dropped, because it may hold them, and th
   expect((await read("r1.ndjson.gz")).map(({ url }) => url)).toEqual(["/v1/contacts?page=1"]);
 });
 
-test("lines of noted requests and of the journal lose their ids; other lines stay to the letter", async () => {
+const OTHER = '{ "url": "/v1/accounts/ann",  "n": 1.0 }';
+const entry = (table: string, ...ids: string[]) => JSON.stringify({ seq: 1, entry: { table, ids } });
+test.each([
+  [
+    "noted requests lose their ids; other lines stay to the letter",
+    "r1.intents.ndjson",
+    [OTHER, '{"stream":"contacts","url":"/v1/contacts/ann-0001"}\n'],
+    [OTHER, '{"stream":"contacts","url":"/v1/contacts/forgotten:h1"}\n'],
+  ],
+  [
+    "the journal lose their ids",
+    "000000000001.journal.ndjson",
+    [entry("contacts", "ann-0001", "bea"), ""],
+    [entry("contacts", "forgotten:h1", "bea"), ""],
+  ],
+  [
+    "the journal lose a short id where contacts are meant; as the id of something else it stays",
+    "000000000001.journal.ndjson",
+    [entry("contacts", "7"), entry("accounts", "7"), ""],
+    [entry("contacts", "forgotten:h7"), entry("accounts", "7"), ""],
+  ],
+  [
+    "the journal lose one that a crash cut off, because a short id in it is a text like any other there",
+    "000000000001.journal.ndjson",
+    ['{"seq":1,"entry":{}}', '{"seq":2,"entry":{"table":"contacts","ids":["7","8'],
+    ['{"seq":1,"entry":{}}', ""],
+  ],
+])("lines of %s", async (_, name, before, after) => {
   const { path, clean } = rig();
-  const other = '{ "url": "/v1/accounts/ann",  "n": 1.0 }';
-  writeFileSync(path("r1.intents.ndjson"), `${other}\n{"stream":"contacts","url":"/v1/contacts/ann-0001"}\n`);
-  writeFileSync(
-    path("000000000001.journal.ndjson"),
-    '{"seq":1,"entry":{"table":"contacts","ids":["ann-0001","bea"]}}\n',
-  );
-  expect(await clean()).toBe(2);
-  expect(readFileSync(path("r1.intents.ndjson"), "utf8")).toBe(
-    `${other}\n{"stream":"contacts","url":"/v1/contacts/forgotten:h1"}\n`,
-  );
-  expect(readFileSync(path("000000000001.journal.ndjson"), "utf8")).toBe(
-    '{"seq":1,"entry":{"table":"contacts","ids":["forgotten:h1","bea"]}}\n',
-  );
-});
-
-test("a short id is erased where contacts are meant, and stays where it is the id of something else", async () => {
-  const { path, clean } = rig();
-  const file = path("000000000001.journal.ndjson");
-  writeFileSync(
-    file,
-    '{"seq":1,"entry":{"table":"contacts","ids":["7"]}}\n{"seq":2,"entry":{"table":"accounts","ids":["7"]}}\n',
-  );
-  await clean();
-  expect(readFileSync(file, "utf8")).toBe(
-    '{"seq":1,"entry":{"table":"contacts","ids":["forgotten:h7"]}}\n{"seq":2,"entry":{"table":"accounts","ids":["7"]}}\n',
-  );
-});
-
-test("a line that a crash cut off is dropped, because a short id in it is a text like any other there", async () => {
-  const { path, clean } = rig();
-  const file = path("000000000001.journal.ndjson");
-  writeFileSync(file, '{"seq":1,"entry":{}}\n{"seq":2,"entry":{"table":"contacts","ids":["7","8');
+  writeFileSync(path(name), before.join("\n"));
   expect(await clean()).toBe(1);
-  expect(readFileSync(file, "utf8")).toBe('{"seq":1,"entry":{}}\n');
+  expect(readFileSync(path(name), "utf8")).toBe(after.join("\n"));
 });
 
 test("every archived contact is found, in whichever file", async () => {

@@ -10,7 +10,6 @@ import { appendCallLine, callsDir, readCallFiles, removeCallFile } from "../../.
 import { readJournal } from "../../../../src/warehouse/journal/read-journal.ts";
 import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 import { aCheckpoint, aLoad, aRequest, aSignal } from "../builders.ts";
-import { startChild } from "../child.ts";
 import { tempDir } from "../temp-dir.ts";
 
 // Call files: one per command, appended to line by line, read by the next process that holds the warehouse.
@@ -155,22 +154,4 @@ test("a working file that lacks more than a crash can explain is refused, and ga
     isCode(error, "WAREHOUSE_BEHIND"),
   );
   expect((await read(dataDir)).gaps).toEqual([[1, 6]]);
-});
-
-test("after kill -9 at any moment the journal is at most one change ahead of the file", async () => {
-  const dataDir = tempDir();
-  let next = 0;
-  for (const acknowledged of [3, 1, 5]) {
-    const child = startChild("commit", dataDir, String(next));
-    await child.next();
-    for (let i = 0; i < acknowledged; i++) await child.next();
-    await child.kill();
-    const warehouse = await open(dataDir);
-    next = Number((await warehouse.scopeStates("signals"))[0]?.cursor) + 1;
-    await warehouse.close();
-    const { found, gaps } = await read(dataDir);
-    expect(gaps).toEqual([]);
-    expect([next, next + 1]).toContain(found.length);
-    expect(found.map(({ seq }) => seq)).toEqual(found.map((_, index) => index + 1));
-  }
 });

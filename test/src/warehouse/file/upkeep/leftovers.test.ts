@@ -57,7 +57,9 @@ test("what killed writers left is gone when the next one has the lock", async ()
     mkdirSync(join(state, folder));
     writeFileSync(join(state, folder, "left"), "x".repeat(1000));
   }
+  writeFileSync(join(dataDir, ".warehouse.duckdb.new"), "half a snapshot");
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
   await warehouse.close();
   expect(readdirSync(state).filter((name) => name === "tmp" || name.startsWith("new-"))).toEqual([]);
+  expect(readdirSync(dataDir)).toEqual(["state"]);
 });

@@ -11,7 +11,7 @@ import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { type Checked, learnChecked } from "../src/core/state/checked.ts";
 import { type KnownTier, learnTier, readTier, type TierEvidence } from "../src/core/state/tier.ts";
-import { type Waiting, waitingNow } from "../src/core/state/unusable-answers.ts";
+import { type Waiting, waitingNow } from "../src/core/state/unusable-responses.ts";
 import { unusableIn } from "../src/sync/plan/remembered.ts";
 import { pageShownBy, probeAfterRefusal, probeOf, probeQuery } from "../src/sync/request/page-probe.ts";
 import { filtersOf } from "../src/sync/rows/row-scope.ts";

@@ -10,7 +10,7 @@ import { DuckmirrorError, isCode } from "../src/core/errors.ts";
 import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { accessOf, type KnownTier, readTier } from "../src/core/state/tier.ts";
-import { type Waiting, waitingJson } from "../src/core/state/unusable-answers.ts";
+import { type Waiting, waitingJson } from "../src/core/state/unusable-responses.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { isoTimeOrNull } from "../src/core/time.ts";
 import { type Cut, readSpent, withinBudgets } from "../src/sync/plan/budgets.ts";

@@ -1,7 +1,7 @@
 // Runs an action of a command with its lines in the audit trail: one before it is done, one when it has ended.
 import { userInfo } from "node:os";
 import type { Config } from "../core/config/config.ts";
-import type { Deed, Result } from "../warehouse/audit/trail.ts";
+import type { AuditedAction, Result } from "../warehouse/audit/trail.ts";
 import type { CommandContext } from "./command.ts";
 import { asProblem } from "./problem.ts";
 
@@ -18,7 +18,7 @@ const osUser = (): string | null => {
 export const audited = async <T>(
   config: Config,
   { clock, terminal }: CommandContext,
-  deed: Pick<Deed, "action" | "subject" | "sql">,
+  action: Pick<AuditedAction, "action" | "subject" | "sql">,
   work: () => Promise<T>,
   resultOf?: (value: T) => Partial<Result>,
 ): Promise<T> => {
@@ -26,5 +26,5 @@ export const audited = async <T>(
   const warn = (text: string) => terminal.err(`warning: ${text}\n`);
   const options = { dataDir: config.dataDir, ...config.audit, clock, warn };
   const who = { actor: "local", way: "command", osUser: osUser() } as const;
-  return inTrail(options, { ...who, ...deed }, work, resultOf, (error) => asProblem(error).code);
+  return inTrail(options, { ...who, ...action }, work, resultOf, (error) => asProblem(error).code);
 };

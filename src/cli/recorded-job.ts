@@ -20,10 +20,10 @@ export const withSharedLimits = async <T>(
   work: (limits: { readonly connect?: OpenAccess }) => Promise<T>,
 ): Promise<T> => {
   if (config.redisUrl === null) return work({});
-  const { openAsking } = await import("../queue/redis/queue-connections.ts");
+  const { openCommandConnection } = await import("../queue/redis/queue-connections.ts");
   const { sharedAccess } = await import("../queue/worker/shared-access.ts");
   const warn = (text: string) => void (shared.quiet || terminal.err(`warning: ${text}\n`));
-  const connection = await openAsking(config.redisUrl, warn, signal);
+  const connection = await openCommandConnection(config.redisUrl, warn, signal);
   try {
     return await work({ connect: sharedAccess(connection) });
   } finally {

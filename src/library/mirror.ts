@@ -80,7 +80,7 @@ export type {
   SyncReport,
   SyncResult as SyncOutcome,
 } from "../core/report/sync-report.ts";
-export type { Waiting } from "../core/state/unusable-answers.ts";
+export type { Waiting } from "../core/state/unusable-responses.ts";
 export type { Delivered, DeliveredRows, LeftOut, Position } from "../deliver/destination.ts";
 export type { Cut } from "../sync/plan/budgets.ts";
 export type { Credits } from "../sync/plan/credits.ts";

@@ -1,5 +1,5 @@
-// The tools of an assistant that read: describe, query, search, brief, changes, freshness, plan. None sends a request or costs
-// a credit, and none writes.
+// The read-only tools of the MCP server: describe, query, search, brief, changes, freshness, plan. None sends a request, costs a credit
+// or writes.
 import type { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { parseJson } from "../api/lossless-json.ts";
@@ -15,7 +15,15 @@ import { changeInWords, changeTables } from "../warehouse/read/changes/change.ts
 import { readChanges } from "../warehouse/read/changes/read-changes.ts";
 import { search } from "../warehouse/read/search/search.ts";
 import { firstRows } from "../warehouse/user-sql/query-output.ts";
-import { answerOf, cutToFit, failureOf, type MirrorDoor, provenanceOf, readTableStates, tablesNamed } from "./door.ts";
+import {
+  answerOf,
+  cutToFit,
+  failureOf,
+  type MirrorBackend,
+  provenanceOf,
+  readTableStates,
+  tablesNamed,
+} from "./backend.ts";
 
 // The brief of an account: score and course, people, signals, openings, calls, filings, insights, what changed lately.
 
@@ -52,7 +60,7 @@ const readBrief = async (sql: ReadSql, text: string): Promise<Brief> => {
 
 const READS = { readOnlyHint: true, openWorldHint: false } as const;
 
-type AddTool = (server: McpServer, door: MirrorDoor, clock: Pick<Clock, "now">) => void;
+type AddTool = (server: McpServer, door: MirrorBackend, clock: Pick<Clock, "now">) => void;
 
 /** Answers with what `work` returns, or with its failure. */
 const answering = async (work: () => Promise<Readonly<Record<string, unknown>>>) => {
@@ -84,7 +92,7 @@ const describe = async (typed: string | undefined): Promise<Readonly<Record<stri
 
 const MOST_ROWS = 1_000;
 
-const query = async (door: MirrorDoor, sql: string, most: number, signal: AbortSignal) => {
+const query = async (door: MirrorBackend, sql: string, most: number, signal: AbortSignal) => {
   const { columns, rows, more } = await door.query(sql, signal, (cursor) => firstRows(cursor, most));
   const { items, cut } = cutToFit(rows, most);
   const states = await door.read(readTableStates);

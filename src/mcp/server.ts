@@ -1,4 +1,5 @@
-// The MCP server over one mirror: tools, resources and prompts. The program that starts it chooses the transport.
+// The MCP server over one mirror: its tools, resources and prompts, and the purse, which limits the credits that an assistant may spend.
+// The program that starts it chooses the transport.
 
 import { join } from "node:path";
 import { McpServer } from "@modelcontextprotocol/server";
@@ -9,7 +10,7 @@ import type { Clock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { changeShared, readShared, type SharedFile } from "../core/state/shared-file.ts";
 import { savedQueries } from "../warehouse/read/saved-queries.ts";
-import { answerOf, type Bought, failureOf, type MirrorDoor, provenanceOf, readTableStates } from "./door.ts";
+import { answerOf, failureOf, type MirrorBackend, type PaidResult, provenanceOf, readTableStates } from "./backend.ts";
 import { addReadTools } from "./read-tools.ts";
 
 // The purse of an assistant: how many credits it may spend per call, per session and per day. Without one it spends nothing.
@@ -116,11 +117,11 @@ const SPENDS = { readOnlyHint: false, destructiveHint: false, openWorldHint: tru
 
 /** Buys within the purse, unless `known` has the answer already. An empty purse is an answer, not an error. */
 const bought = async (
-  door: MirrorDoor,
+  door: MirrorBackend,
   purse: Purse,
   { least, most }: { readonly least: number; readonly most: number },
-  buy: (credits: number) => Promise<Bought>,
-  known: () => Promise<Bought | null> = async () => null,
+  buy: (credits: number) => Promise<PaidResult>,
+  known: () => Promise<PaidResult | null> = async () => null,
 ) => {
   try {
     const result = (await known()) ?? (await purse.spend({ least, most }, buy));
@@ -135,7 +136,7 @@ const bought = async (
 };
 
 /** Registers the tools that spend. */
-const addPurseTools = (server: McpServer, door: MirrorDoor, purse: Purse): void => {
+const addPurseTools = (server: McpServer, door: MirrorBackend, purse: Purse): void => {
   server.registerTool(
     "lookup",
     {
@@ -180,7 +181,7 @@ const json = (uri: URL, value: unknown) => ({
 
 const ask = (text: string) => ({ messages: [{ role: "user" as const, content: { type: "text" as const, text } }] });
 
-const addResources = (server: McpServer, door: MirrorDoor): void => {
+const addResources = (server: McpServer, door: MirrorBackend): void => {
   const about = { mimeType: "application/json" };
   server.registerResource("dictionary", "duckmirror://dictionary", { ...about, title: "Tables and columns" }, (uri) =>
     Promise.resolve(
@@ -229,7 +230,7 @@ const addPrompts = (server: McpServer): void => {
 
 /** A server for one session. `purse`: null: it has no tools that spend. */
 export const createMcpServer = (
-  door: MirrorDoor,
+  door: MirrorBackend,
   {
     purse,
     clock,

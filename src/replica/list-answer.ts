@@ -1,10 +1,10 @@
-// The list routes (API.md, "Endpoints"). Unless the list's order is in memory (kept/kept.ts), one statement counts its rows
+// The list routes (API.md, "Endpoints"). Unless the list's order is in memory (cache/list-cache.ts), one statement counts its rows
 // and finds the page's keys. Another reads the page's records by key. Then related records are read.
 import { z } from "zod";
 import { hasUsage, type RouteSpec } from "../catalog/endpoints.ts";
 import { type TableName, tableSpec } from "../catalog/tables.ts";
+import type { FilledColumns, ListOrders, PageKeys } from "./cache/list-cache.ts";
 import { type Answer, dataAnswer } from "./envelope.ts";
-import type { FilledColumns, ListOrders, PageKeys } from "./kept/kept.ts";
 import { Binds, type Conditions, FILTERS } from "./query/filters.ts";
 import {
   hasKeyOfOneColumn,

@@ -7,7 +7,7 @@ import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { afterAll, beforeEach, expect, inject, test } from "vitest";
 import { syncReportSchema } from "../../src/core/report/sync-report.ts";
-import { VERSION } from "../../src/queue/asking/payloads.ts";
+import { VERSION } from "../../src/queue/requests/job-payloads.ts";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { forFile } from "../support/for-file.ts";
 import { startRedis } from "../support/redis.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
-import type { AskedSync, SyncAsk, SyncTriggers } from "../../src/core/report/triggers.ts";
+import type { RequestedSync, SyncRequest, SyncTriggers } from "../../src/core/report/triggers.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { addKey } from "../../src/server/access/key-store.ts";
 import { mirrorForFile } from "../src/server/served-mirror.ts";
@@ -18,10 +18,10 @@ const profiles = (...names: readonly string[]) =>
 
 /** Stands in for a worker: remembers what it was asked, and ends runs when the test says so. */
 const fakeWorker = () => {
-  const asks: SyncAsk[] = [];
+  const asks: SyncRequest[] = [];
   const cancelled: string[] = [];
   const listeners = new Set<Parameters<NonNullable<SyncTriggers["listen"]>>[0]>();
-  let state: AskedSync["state"] = "running";
+  let state: RequestedSync["state"] = "running";
   const triggers: SyncTriggers = {
     start: async (ask) => {
       asks.push(ask);

@@ -8,7 +8,7 @@ import { syncJob } from "../../jobs/sync.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { DuckmirrorError } from "../../src/core/errors.ts";
 import type { SyncProgress } from "../../src/core/report/sync-progress.ts";
-import type { AskedSync, SyncTriggers } from "../../src/core/report/triggers.ts";
+import type { RequestedSync, SyncTriggers } from "../../src/core/report/triggers.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { readProgress } from "../../src/core/state/progress-file.ts";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
@@ -86,7 +86,7 @@ test("during the first sync: its share, credits and the time left", async () => 
   const missing = join(tempDir(), "warehouse.duckdb");
   const started_at = Date.now() - 60_000;
   const stream = { state: "reading", requests: 5, credits: 5, rows: 500, pages_done: 5, pages_total: 10 };
-  const run: AskedSync = {
+  const run: RequestedSync = {
     runId: "run-1",
     state: "running",
     profile: "default",

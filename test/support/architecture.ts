@@ -65,7 +65,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "schedules",
     "fleet",
     "redis",
-    "asking",
+    "requests",
   ],
   "src/warehouse": [
     "forget",

@@ -13,13 +13,13 @@ import { jsonOrNull } from "../../core/json.ts";
 import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
 import { problemSchema } from "../../core/report/problem.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
-import type { AskedSync, SyncAsk } from "../../core/report/triggers.ts";
+import type { RequestedSync, SyncRequest } from "../../core/report/triggers.ts";
 import type { Secret } from "../../core/secret.ts";
 import { visible, withTexts } from "../../core/text/forms.ts";
 import { runIdSchema } from "../../core/text/run-id.ts";
-import { errorOf, type ProfileStart, type Triggers } from "../../queue/asking/asks.ts";
-import type { Steering } from "../../queue/dead-letters/dead-letters.ts";
+import type { QueueControl } from "../../queue/dead-letters/dead-letters.ts";
 import type { Queues } from "../../queue/redis/queues.ts";
+import { errorOf, type ProfileStart, type Triggers } from "../../queue/requests/sync-requests.ts";
 import { PROOF_PATH, proofSchema, provesKey } from "../../server/access/key-store.ts";
 import type { CommandContext, Profiles } from "../command.ts";
 import { keyForWorker } from "./access-keys.ts";
@@ -129,7 +129,7 @@ export const callWorker = async ({ address, cert, key }: WorkerPlace, call: Work
 const ANSWER_MS = 30_000;
 
 export interface FleetConnection {
-  readonly steering: Steering;
+  readonly steering: QueueControl;
   /** Throws REDIS_UNAVAILABLE. */
   read(): Promise<Fleet>;
 }
@@ -141,7 +141,7 @@ export interface WorkerConnection {
   /** All queues, members and pauses; null without Redis. */
   readonly fleet: FleetConnection | null;
   /** Asks the worker for syncs of all its profiles; null with Redis, where each is requested by itself. */
-  readonly startAll: ((ask: SyncAsk) => Promise<readonly ProfileStart[]>) | null;
+  readonly startAll: ((ask: SyncRequest) => Promise<readonly ProfileStart[]>) | null;
   /** Profiles that a worker cannot sync, with the worker's host if there is Redis. */
   unable(): Promise<readonly (UnableProfile & { readonly host: string | null })[]>;
   close(): Promise<void>;
@@ -166,7 +166,7 @@ const runSchema = z
     progress: syncProgress.nullable(),
     paused: z.boolean().default(false),
   })
-  .transform(({ run_id: runId, asked_at: askedAt, due_at: dueAt, report, ...rest }): AskedSync => {
+  .transform(({ run_id: runId, asked_at: askedAt, due_at: dueAt, report, ...rest }): RequestedSync => {
     return { ...rest, runId, askedAt, dueAt, report };
   });
 const errorSchema = z.object({ error: problemSchema });
@@ -209,7 +209,10 @@ export const httpWorker = (place: WorkerPlace): Pick<WorkerConnection, "triggers
     }
     throw errorOf(problem);
   };
-  const post = async (ask: SyncAsk, whose: { readonly profile: string | null } | { readonly all_profiles: true }) => {
+  const post = async (
+    ask: SyncRequest,
+    whose: { readonly profile: string | null } | { readonly all_profiles: true },
+  ) => {
     const { streams, full, reset = [], since, idempotencyKey, traceparent, timeoutMs } = ask;
     const headers: Record<string, string> = {
       ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
@@ -253,19 +256,19 @@ export const connectWorker = async (profiles: Profiles, context: CommandContext)
       close: async () => undefined,
     };
   }
-  const { atRedis, openAsking } = await import("../../queue/redis/queue-connections.ts");
+  const { atRedis, openCommandConnection } = await import("../../queue/redis/queue-connections.ts");
   const { closeQueues, openQueues } = await import("../../queue/redis/queues.ts");
   const { createQueuedTriggers } = await import("../../queue/syncs/redis/queued-triggers.ts");
   const { clock } = context;
   const onError = () => undefined;
   // The worker warns about this Redis; a command that runs every few minutes does not repeat it.
-  const connection = await openAsking(config.redisUrl, () => undefined);
+  const connection = await openCommandConnection(config.redisUrl, () => undefined);
   const queues = openQueues(connection.redis, onError);
   const triggers = createQueuedTriggers({ connection, queues, profiles, clock, random: Math.random });
   const { readFleet } = await import("../../queue/fleet/fleet.ts");
-  const { createSteering } = await import("../../queue/dead-letters/dead-letters.ts");
-  const asking = createSteering(connection.redis, queues);
-  const steering: Steering = {
+  const { createQueueControl } = await import("../../queue/dead-letters/dead-letters.ts");
+  const asking = createQueueControl(connection.redis, queues);
+  const steering: QueueControl = {
     pause: (target) => atRedis(connection, () => asking.pause(target)),
     resume: (target) => atRedis(connection, () => asking.resume(target)),
   };

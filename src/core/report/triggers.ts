@@ -2,13 +2,13 @@
 // process; server, command line and schedules use them.
 import type { ProgressEvent, SyncProgress } from "./sync-progress.ts";
 
-export const ASKED_STATES = ["queued", "running", "done", "partial", "stopped", "failed", "cancelled"] as const;
-export type AskedState = (typeof ASKED_STATES)[number];
+export const REQUESTED_STATES = ["queued", "running", "done", "partial", "stopped", "failed", "cancelled"] as const;
+export type RequestedState = (typeof REQUESTED_STATES)[number];
 
 /** A requested sync or verification. */
-export interface AskedSync {
+export interface RequestedSync {
   readonly runId: string;
-  readonly state: AskedState;
+  readonly state: RequestedState;
   readonly profile: string;
   /** ms since the epoch. */
   readonly askedAt: number;
@@ -27,7 +27,7 @@ export interface AskedSync {
   readonly paused?: boolean;
 }
 
-export interface SyncAsk {
+export interface SyncRequest {
   /** Empty: the configured streams. */
   readonly streams: readonly string[];
   readonly full: boolean;
@@ -58,14 +58,14 @@ export interface SyncTriggers {
    * Throws USAGE for a stream or list that does not exist, SINCE_UNSUPPORTED, PROFILE_UNKNOWN, IDEMPOTENCY_REUSED and,
    * where the queue is in Redis, REDIS_UNAVAILABLE.
    */
-  start(ask: SyncAsk): Promise<Started>;
-  find(runId: string): Promise<AskedSync | null>;
+  start(ask: SyncRequest): Promise<Started>;
+  find(runId: string): Promise<RequestedSync | null>;
   /** Returns false when it is unknown or has ended. */
   cancel(runId: string): Promise<boolean>;
   /** Compares mirror and service for few credits; absent: not possible here. */
   verify?(ask: { readonly profile: string | null }): Promise<Started>;
   /** Queued and running work, for the page; absent: the page shows only what it started. */
-  active?(): Promise<readonly AskedSync[]>;
+  active?(): Promise<readonly RequestedSync[]>;
   /** Calls `listener` for the events of runs; returns a function that stops it. */
   listen?(listener: (event: ProgressEvent, run: { runId: string; profile: string }) => void): () => void;
 }

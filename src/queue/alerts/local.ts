@@ -5,7 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { detailOf } from "../../core/errors.ts";
 import { counted } from "../../core/text/units.ts";
-import { createLocalWork, type LocalWork } from "../asking/rounds.ts";
+import { createProfileTasks, type ProfileTasks } from "../requests/keyed-tasks.ts";
 
 /** Most time between two passes of a rule, ms: data gets old while no sync runs. */
 export const CHECK_MS = 60_000;
@@ -45,9 +45,9 @@ export const passOf = async (
   return waitMs < CHECK_MS ? waitMs : null;
 };
 
-export const createLocalAlerts = (deps: AlertingDeps & { readonly clock: Clock }): LocalWork => {
+export const createLocalAlerts = (deps: AlertingDeps & { readonly clock: Clock }): ProfileTasks => {
   const logged: Logged = new Map();
-  return createLocalWork(
+  return createProfileTasks(
     deps.clock,
     ({ alerts }) => alerts,
     (config, name) => (_attempt, signal) =>

@@ -3,9 +3,9 @@
 // attempts and dead letters are files of the rule (alerts/store), so that Redis may lose everything.
 import type { Job } from "bullmq";
 import type { Config } from "../../core/config/config.ts";
-import { type AlertPayload, alertPayload, WRITTEN } from "../asking/payloads.ts";
+import { type ActiveJob, type KnownProfiles, postpone, runProfileJob } from "../redis/job-consumers.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
-import { carryOut, type KnownProfiles, putOff, type Taken } from "../redis/take-jobs.ts";
+import { type AlertPayload, alertPayload, WRITTEN } from "../requests/job-payloads.ts";
 import { type AlertingDeps, type Logged, passOf } from "./local.ts";
 
 /** Asks for one pass of a rule. */
@@ -29,11 +29,11 @@ export const askAlerts = async (queues: Pick<Queues, "alert">, profiles: readonl
 
 /** Makes a pass. Where a message is due again within the minute, the job is put off until then. */
 export const processAlert = async (
-  taken: Taken<Job>,
+  taken: ActiveJob<Job>,
   deps: KnownProfiles & AlertingDeps,
   logged: Logged,
 ): Promise<void> => {
   const pass = (config: Config, { alert }: AlertPayload) => passOf(config, alert, taken.signal, deps, logged);
-  const waitMs = await carryOut(taken, alertPayload, deps, pass, ["ALERT_UNKNOWN", "ALERTS_MISSING"]);
-  if (typeof waitMs === "number") await putOff(taken, waitMs, deps.clock.now());
+  const waitMs = await runProfileJob(taken, alertPayload, deps, pass, ["ALERT_UNKNOWN", "ALERTS_MISSING"]);
+  if (typeof waitMs === "number") await postpone(taken, waitMs, deps.clock.now());
 };

@@ -1,5 +1,5 @@
-// Dead letters: failed jobs, kept for thirty days, one for a sync. Retrying one requests a new sync of the streams that failed;
-// of a delivery, an alert pass or a verification, that work anew. Dropping removes them.
+// Lists, retries and drops dead letters: jobs that failed for good, kept for thirty days, one for a sync. A retry of a sync requests a new
+// one of the streams that failed; a retry of a delivery, an alert or a verification repeats it. Also pauses and resumes queues.
 import type { Job, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { z } from "zod";
@@ -8,8 +8,9 @@ import type { Problem } from "../../core/report/problem.ts";
 import type { Started } from "../../core/report/triggers.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { askAlert } from "../alerts/redis.ts";
-import type { Triggers } from "../asking/asks.ts";
-import { storedProblem } from "../asking/failures.ts";
+import { askDelivery } from "../deliveries/redis.ts";
+import { dropPause, notePause, type PauseTarget } from "../fleet/fleet.ts";
+import { QUEUE, type QueueName, type Queues } from "../redis/queues.ts";
 import {
   alertPayload,
   deliverPayload,
@@ -18,24 +19,23 @@ import {
   parsePayload,
   syncPayload,
   verifyPayload,
-} from "../asking/payloads.ts";
-import { askDelivery } from "../deliveries/redis.ts";
-import { dropPause, notePause, type PauseTarget } from "../fleet/fleet.ts";
-import { QUEUE, type QueueName, type Queues } from "../redis/queues.ts";
+} from "../requests/job-payloads.ts";
+import { storedProblem } from "../requests/stored-failures.ts";
+import type { Triggers } from "../requests/sync-requests.ts";
 import { liveSyncs } from "../syncs/redis/live-syncs.ts";
 import { bringForward } from "../syncs/redis/start-sync.ts";
 import { storedVerifyProblem } from "../verifications/redis.ts";
 
 // Pauses and resumes the fleet, a profile or a queue, and starts what a pause had put off.
 
-export interface Steering {
+export interface QueueControl {
   /** Pauses; returns false when it was paused already. Throws USAGE for an unknown queue. */
   pause(target: PauseTarget): Promise<boolean>;
   /** Resumes, and starts what waited; returns false when it was not paused. Throws USAGE for an unknown queue. */
   resume(target: PauseTarget): Promise<boolean>;
 }
 
-export const createSteering = (redis: Redis, queues: Queues): Steering => {
+export const createQueueControl = (redis: Redis, queues: Queues): QueueControl => {
   const queueNamed = (name: string | null): Queue => {
     const found = Object.values(queues).find((queue) => queue.name === name);
     if (found !== undefined) return found;
@@ -159,7 +159,7 @@ const askAgain = async (name: QueueName, job: Job, triggers: Triggers, queues: Q
  * Retries a dead letter and drops it; returns the id of the new sync, null if none is needed. Throws RUN_UNKNOWN,
  * JOB_VERSION, and errors of `Triggers.start`; then the letter stays.
  */
-export const retryLetter = async (queues: Queues, triggers: Triggers, id: string): Promise<string | null> => {
+export const retryDeadLetter = async (queues: Queues, triggers: Triggers, id: string): Promise<string | null> => {
   for (const name of QUEUES) {
     const job: Job | undefined = await queues[name].getJob(id);
     if (job === undefined || !(await job.isFailed())) continue;
@@ -171,7 +171,7 @@ export const retryLetter = async (queues: Queues, triggers: Triggers, id: string
 };
 
 /** Which letters: by id, or all of these queues. */
-export type LetterChoice =
+export type DeadLetterChoice =
   | { readonly by: "id"; readonly ids: readonly string[] }
   | { readonly by: "queue"; readonly queues: readonly string[] };
 
@@ -187,9 +187,9 @@ const queueWith = async (list: readonly Queue[], id: string): Promise<Queue> => 
 };
 
 /** Returns the dropped letters. Throws RUN_UNKNOWN for an id that is no letter; then nothing is dropped. */
-export const dropLetters = async (
+export const dropDeadLetters = async (
   queues: Queues,
-  choice: LetterChoice,
+  choice: DeadLetterChoice,
 ): Promise<readonly { readonly id: string; readonly queue: string }[]> => {
   const list = Object.values(queues);
   const chosen: { readonly id: string; readonly queue: Queue }[] = [];

@@ -6,8 +6,8 @@ import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { counted, formatDuration } from "../../core/text/units.ts";
 import type { openDestination } from "../../deliver/open-destination.ts";
-import { isWorthRepeating } from "../asking/failures.ts";
-import { createLocalWork, type LocalWork } from "../asking/rounds.ts";
+import { createProfileTasks, type ProfileTasks } from "../requests/keyed-tasks.ts";
+import { isWorthRepeating } from "../requests/stored-failures.ts";
 
 /** Attempts until a delivery is given up; the next publish asks for it again. */
 export const ATTEMPTS = 10;
@@ -44,8 +44,8 @@ export const deliverTo = async (
     log("info", `delivered to ${name}: ${counted(rows, "row")} (${formatDuration(report?.durationMs ?? 0)})`);
 };
 
-export const createLocalDeliveries = (deps: DeliveryDeps & { readonly clock: Clock }): LocalWork =>
-  createLocalWork(
+export const createLocalDeliveries = (deps: DeliveryDeps & { readonly clock: Clock }): ProfileTasks =>
+  createProfileTasks(
     deps.clock,
     ({ destinations }) => destinations,
     (config, name) => async (attempt, signal) => {

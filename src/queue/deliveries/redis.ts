@@ -2,9 +2,9 @@
 // nothing, because it will take the newest snapshot; while one runs, another ask is followed by one more.
 import type { Job } from "bullmq";
 import type { Config } from "../../core/config/config.ts";
-import { type DeliverPayload, deliverPayload, WRITTEN } from "../asking/payloads.ts";
+import { type ActiveJob, type KnownProfiles, runProfileJob } from "../redis/job-consumers.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
-import { carryOut, type KnownProfiles, type Taken } from "../redis/take-jobs.ts";
+import { type DeliverPayload, deliverPayload, WRITTEN } from "../requests/job-payloads.ts";
 import { ATTEMPTS, type DeliveryDeps, deliverTo, FIRST_WAIT_MS } from "./local.ts";
 
 type Ask = Pick<DeliverPayload, "syncId" | "profile" | "destination">;
@@ -38,9 +38,9 @@ export const askDeliveries = async (
   for (const { name } of config.destinations) await askDelivery(queues, { syncId, profile, destination: name }, waitMs);
 };
 
-/** Delivers. A failure is tried again by BullMQ, unless only a change of configuration mends it (take-jobs.ts). */
-export const processDeliver = (taken: Taken<Job>, deps: KnownProfiles & DeliveryDeps): Promise<void> =>
-  carryOut(
+/** Delivers. A failure is tried again by BullMQ, unless only a change of configuration mends it (job-consumers.ts). */
+export const processDeliver = (taken: ActiveJob<Job>, deps: KnownProfiles & DeliveryDeps): Promise<void> =>
+  runProfileJob(
     taken,
     deliverPayload,
     deps,

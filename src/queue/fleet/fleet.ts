@@ -14,10 +14,10 @@ import {
   type QueueState,
   type UnableProfile,
 } from "../../core/report/fleet.ts";
-import { VERSION } from "../asking/payloads.ts";
-import { every } from "../asking/rounds.ts";
 import { redisNow } from "../redis/queue-connections.ts";
 import { keyOf, type Queues } from "../redis/queues.ts";
+import { VERSION } from "../requests/job-payloads.ts";
+import { every } from "../requests/keyed-tasks.ts";
 
 // The register of the fleet: each worker process has a key in Redis that it renews every few seconds and that expires
 // without renewal. A set is the index of the keys; an id in it without a key is a member that is gone.

@@ -1,5 +1,6 @@
-// Marks in Redis of a requested sync or verification: started, due, cancelled, and its progress. One key per mark, so that no
-// mark is lost while a worker reconnects. A lost mark costs a superfluous run, never a wrong result.
+// State in Redis of each requested sync or verification: when it started and is due, whether it was cancelled, and its progress. One key
+// per fact, so that none is lost while a worker reconnects. A lost key costs a superfluous run, never a wrong result. Also adds jobs
+// and sends commands in batches.
 
 import type { BulkJobOptions, Queue } from "bullmq";
 import type { Redis } from "ioredis";

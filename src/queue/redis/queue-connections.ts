@@ -1,5 +1,5 @@
-// Redis connections of the queue. Commands that add or find jobs fail at once while Redis is away, so that no caller
-// hangs; workers wait until it is back.
+// Opens the two Redis connections of a process: one for commands, which fail at once while Redis is away, so that no caller hangs; and
+// one for a worker's job consumers, which wait until Redis is back.
 import { Redis } from "ioredis";
 import { checkRedis, connectRedis, type RedisConnection } from "../../budget/store/redis-connection.ts";
 import { untilAborted } from "../../core/async/when-free.ts";
@@ -20,7 +20,7 @@ const LONGEST_RETRY_MS = 2_000;
  * Opens the connection for adding and finding jobs. Throws REDIS_UNAVAILABLE, REDIS_REFUSED, REDIS_TOO_OLD,
  * REDIS_EVICTS, REDIS_REPLICA, and the signal's reason. `warn` is called with warnings about this Redis.
  */
-export const openAsking = async (
+export const openCommandConnection = async (
   url: Secret,
   warn: (text: string) => void,
   signal?: AbortSignal,
@@ -52,13 +52,13 @@ export const atRedis = async <T>(connection: RedisConnection, work: () => Promis
   }
 };
 
-export interface WorkingConnection {
+export interface ConsumerConnection {
   readonly redis: Redis;
   end(): void;
 }
 
 /** The connection of a worker, and a function that closes it with all derived connections in any state. */
-export const openWorking = (url: Secret, onError: (error: Error) => void): WorkingConnection => {
+export const openConsumerConnection = (url: Secret, onError: (error: Error) => void): ConsumerConnection => {
   const opened: Redis[] = [];
   /** BullMQ's worker derives a blocking connection from this one; it must be known, so that it can be closed. */
   class Tracked extends Redis {

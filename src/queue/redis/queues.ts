@@ -2,7 +2,7 @@
 import { Job, type JobType, Queue, type RepeatOptions } from "bullmq";
 import type { Redis } from "ioredis";
 import { CronProblem, nextRun, parseCron } from "../../core/config/schedules/cron.ts";
-import { unreadable } from "../asking/payloads.ts";
+import { unreadable } from "../requests/job-payloads.ts";
 
 /** In braces, so that all keys are in one slot of a Redis Cluster, because BullMQ's scripts use several of them. */
 export const PREFIX = "{duckmirror}";

@@ -6,9 +6,9 @@ import { nextRun, parseCron } from "../../core/config/schedules/cron.ts";
 import type { Schedule } from "../../core/config/schedules/schedules.ts";
 import { detailOf } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/problem.ts";
-import type { Started, SyncAsk } from "../../core/report/triggers.ts";
+import type { Started, SyncRequest } from "../../core/report/triggers.ts";
 import { inTrail } from "../../warehouse/audit/trail.ts";
-import { keyDigest, profileOf, type Triggers } from "../asking/asks.ts";
+import { keyDigest, profileOf, type Triggers } from "../requests/sync-requests.ts";
 
 // Starts the sync of a schedule, with its lines in the audit trail of the profile.
 
@@ -32,7 +32,7 @@ export interface ScheduledStart {
 
 /** Throws AUDIT_UNWRITABLE where the trail is required, and errors of the triggers. */
 export const startScheduled = (
-  ask: Omit<SyncAsk, "scheduled">,
+  ask: Omit<SyncRequest, "scheduled">,
   config: Config,
   { triggers, clock, warn }: ScheduledStart,
 ): Promise<Started> => {

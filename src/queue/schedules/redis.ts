@@ -7,9 +7,9 @@ import type { Config } from "../../core/config/config.ts";
 import type { Schedule } from "../../core/config/schedules/schedules.ts";
 import { isCode } from "../../core/errors.ts";
 import type { Started } from "../../core/report/triggers.ts";
-import { readability, tickPayload, WRITTEN } from "../asking/payloads.ts";
+import { type ActiveJob, knownProfile, postpone, readPayload } from "../redis/job-consumers.ts";
 import { JOB_OPTIONS, type Queues } from "../redis/queues.ts";
-import { knownProfile, putOff, readPayload, type Taken } from "../redis/take-jobs.ts";
+import { readability, tickPayload, WRITTEN } from "../requests/job-payloads.ts";
 import { type ScheduledStart, schedulesOf, startScheduled } from "./local.ts";
 
 /** Time for which a tick waits for a worker that has its profile, ms: the next tick comes anyway. */
@@ -76,7 +76,7 @@ export interface TickDeps extends ScheduledStart {
 }
 
 /** A schedule is due: requests its sync like any other caller. */
-export const processTick = async (taken: Taken<Job>, deps: TickDeps): Promise<Started> => {
+export const processTick = async (taken: ActiveJob<Job>, deps: TickDeps): Promise<Started> => {
   const { job } = taken;
   const tick = await readPayload(tickPayload, taken, deps);
   let config: Config;
@@ -89,7 +89,7 @@ export const processTick = async (taken: Taken<Job>, deps: TickDeps): Promise<St
   }
   if (!tick.putOff && tick.jitterMs > 0) {
     await job.updateData({ ...tick, putOff: true });
-    return putOff(taken, Math.floor(deps.random() * tick.jitterMs), deps.clock.now());
+    return postpone(taken, Math.floor(deps.random() * tick.jitterMs), deps.clock.now());
   }
   const { profile, streams, full } = tick;
   // A tick that is delivered twice requests one sync.

@@ -3,9 +3,9 @@
 import type { RunResult } from "../../../jobs/publish.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
 import { type Problem, problemOf } from "../../core/report/problem.ts";
-import type { AskedState } from "../../core/report/triggers.ts";
-import { BUSY_MS, HANDED_ON_MS } from "../asking/failures.ts";
+import type { RequestedState } from "../../core/report/triggers.ts";
 import type { SyncTimes } from "../redis/marks.ts";
+import { BUSY_MS, HANDED_ON_MS } from "../requests/stored-failures.ts";
 
 /** Time left for a sync, ms. null: unlimited. */
 export interface TimeLeft {
@@ -22,7 +22,7 @@ export const timeLeftOf = ({ now, startedAt, dueAt }: SyncTimes, timeoutMs: numb
 };
 
 /** State of a sync that has not ended. A waiting one that was cancelled, or is past its deadline, never starts. */
-export const openState = ({ now, startedAt, dueAt }: SyncTimes, cancelled: boolean): AskedState => {
+export const openState = ({ now, startedAt, dueAt }: SyncTimes, cancelled: boolean): RequestedState => {
   // A run that started exactly at the deadline does not count.
   if (startedAt !== null && (dueAt === null || startedAt < dueAt)) return "running";
   if (cancelled) return "cancelled";

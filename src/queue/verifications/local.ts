@@ -7,11 +7,11 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf, EXIT, isCode } from "../../core/errors.ts";
 import { levelOf, problemOf } from "../../core/report/problem.ts";
-import type { AskedState, AskedSync, Started } from "../../core/report/triggers.ts";
+import type { RequestedState, RequestedSync, Started } from "../../core/report/triggers.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import type { VerifyResult } from "../../sync/verify/verify.ts";
-import { profileOf, type Triggers } from "../asking/asks.ts";
-import type { VerifyOutcome } from "../asking/payloads.ts";
+import type { VerifyOutcome } from "../requests/job-payloads.ts";
+import { profileOf, type Triggers } from "../requests/sync-requests.ts";
 
 // Runs one verification in a worker: never during a sync of its profile, and with a time limit for requests in flight once it
 // is cancelled.
@@ -77,7 +77,7 @@ const BUSY_MS = 500;
 const REMEMBERED = 100;
 
 interface Entry {
-  asked: AskedSync;
+  asked: RequestedSync;
   readonly cancel: AbortController;
   ended: Promise<void>;
 }
@@ -88,7 +88,7 @@ const isOver = ({ asked: { state } }: Entry) => state !== "queued" && state !== 
 const carryOut = async (config: Config, entry: Entry, deps: VerificationDeps): Promise<void> => {
   const { runId } = entry.asked;
   const { signal } = entry.cancel;
-  const note = (state: AskedState, error: unknown = null, report: unknown = null) => {
+  const note = (state: RequestedState, error: unknown = null, report: unknown = null) => {
     entry.asked = { ...entry.asked, state, report, error: error === null ? null : problemOf(error) };
   };
   const run = { ...deps, signal, onRunning: () => note("running") };
@@ -122,13 +122,13 @@ export const createVerifications = (deps: VerificationDeps) => {
       if (stopped) throw new DuckmirrorError("INTERRUPTED");
       dropOldest();
       const runId = newRunId(clock.now(), random);
-      const asked: AskedSync = { runId, profile, askedAt: clock.now(), state: "queued", report: null, error: null };
+      const asked: RequestedSync = { runId, profile, askedAt: clock.now(), state: "queued", report: null, error: null };
       const entry: Entry = { asked, cancel: new AbortController(), ended: Promise.resolve() };
       entries.set(runId, entry);
       entry.ended = carryOut(config, entry, deps);
       return { runId, joined: false };
     },
-    find: (runId: string): AskedSync | null => entries.get(runId)?.asked ?? null,
+    find: (runId: string): RequestedSync | null => entries.get(runId)?.asked ?? null,
     /** Returns false when it is unknown or finished. */
     cancel: (runId: string): boolean => {
       const entry = entries.get(runId);
@@ -136,7 +136,7 @@ export const createVerifications = (deps: VerificationDeps) => {
       entry.cancel.abort(new DuckmirrorError("INTERRUPTED"));
       return true;
     },
-    active: (): readonly AskedSync[] => open().map(({ asked }) => asked),
+    active: (): readonly RequestedSync[] => open().map(({ asked }) => asked),
     /** Ends running verifications; resolves when they have ended. */
     stop: async (): Promise<void> => {
       stopped = true;

@@ -7,12 +7,13 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
 import { type Problem, problemOf } from "../../core/report/problem.ts";
-import type { AskedSync, Started } from "../../core/report/triggers.ts";
+import type { RequestedSync, Started } from "../../core/report/triggers.ts";
 import type { Scrubber } from "../../core/secret.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import type { VerifyReport } from "../../sync/verify/report.ts";
-import { profileOf } from "../asking/asks.ts";
-import { ABORT, HANDED_ON_MS, scrubbed, storedProblem } from "../asking/failures.ts";
+import { type ActiveJob, knownProfile, postpone, readPayload } from "../redis/job-consumers.ts";
+import { cancelledOf, markCancelled, type SyncMarks, timesOf } from "../redis/marks.ts";
+import { JOB_OPTIONS, MOST_VERIFY_STALLS, type Queues } from "../redis/queues.ts";
 import {
   parsePayload,
   syncHead,
@@ -21,10 +22,9 @@ import {
   verifyOutcome,
   verifyPayload,
   WRITTEN,
-} from "../asking/payloads.ts";
-import { cancelledOf, markCancelled, type SyncMarks, timesOf } from "../redis/marks.ts";
-import { JOB_OPTIONS, MOST_VERIFY_STALLS, type Queues } from "../redis/queues.ts";
-import { knownProfile, putOff, readPayload, type Taken } from "../redis/take-jobs.ts";
+} from "../requests/job-payloads.ts";
+import { ABORT, HANDED_ON_MS, scrubbed, storedProblem } from "../requests/stored-failures.ts";
+import { profileOf } from "../requests/sync-requests.ts";
 import { runVerification, type VerificationRunDeps, verifiedState } from "./local.ts";
 
 /** The failure of a verification that lost its worker too often, which BullMQ words for any job. */
@@ -50,7 +50,7 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
   const isCancelled = async (runId: string) => (await cancelledOf(redis, [runId])).has(runId);
 
   /** Null: of a profile that is not among those of this process, whose keys and sessions say nothing about it. */
-  const described = async (job: Job, state: string): Promise<AskedSync | null> => {
+  const described = async (job: Job, state: string): Promise<RequestedSync | null> => {
     const { syncId: runId, profile, askedAt } = syncHead.safeParse(job.data).data ?? payloadIn(job);
     if (!profiles.some((config) => config.profile === profile)) return null;
     const base = { runId, profile, askedAt, report: null, error: null };
@@ -68,7 +68,7 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
   };
   const payloadIn = (job: Job): VerifyPayload => parsePayload(verifyPayload, job.id ?? "", job.data);
 
-  const find = async (runId: string): Promise<AskedSync | null> => {
+  const find = async (runId: string): Promise<RequestedSync | null> => {
     // Read the state first: a job read after its end has its result.
     const state = await queue.getJobState(runId);
     const job: Job | undefined = state === "unknown" ? undefined : await queue.getJob(runId);
@@ -98,7 +98,7 @@ export const createQueuedVerifications = ({ redis, queues, profiles, clock, rand
       return true;
     },
     /** Queued and running ones of these profiles. */
-    active: async (): Promise<readonly AskedSync[]> => {
+    active: async (): Promise<readonly RequestedSync[]> => {
       const jobs: (Job | undefined)[] = await queue.getJobs([...OPEN]);
       const found = await Promise.all(jobs.map((job) => (job?.id === undefined ? null : find(job.id))));
       return found.filter((run) => run !== null).filter(({ state }) => state === "queued" || state === "running");
@@ -128,7 +128,7 @@ const withoutValues = (report: VerifyReport): VerifyReport => ({
 });
 
 /** Runs a verification and returns its result. Throws REDIS_UNAVAILABLE; other failures are results. */
-export const processVerify = async (taken: Taken, deps: VerifyDeps): Promise<VerifyOutcome> => {
+export const processVerify = async (taken: ActiveJob, deps: VerifyDeps): Promise<VerifyOutcome> => {
   const { signal } = taken;
   const { syncId: runId, profile: name } = await readPayload(verifyPayload, taken, deps);
   const profile = await knownProfile(taken, name, deps);
@@ -155,5 +155,5 @@ export const processVerify = async (taken: Taken, deps: VerifyDeps): Promise<Ver
     }
   };
   const end = await attempt();
-  return typeof end === "number" ? putOff(taken, end, deps.clock.now()) : end;
+  return typeof end === "number" ? postpone(taken, end, deps.clock.now()) : end;
 };

@@ -13,11 +13,11 @@ import { isTakenAway } from "../../core/report/problem.ts";
 import type { Scrubber, Secret } from "../../core/secret.ts";
 import { noTracer, type Tracer } from "../../core/tracing.ts";
 import { CHECK_MS } from "../alerts/local.ts";
-import { tracedTriggers } from "../asking/asks.ts";
 import type { DeliveryDeps } from "../deliveries/local.ts";
 import { createSyncMarks } from "../redis/marks.ts";
-import { openAsking, openWorking, redisFailure } from "../redis/queue-connections.ts";
+import { openCommandConnection, openConsumerConnection, redisFailure } from "../redis/queue-connections.ts";
 import { closeQueues, openQueues } from "../redis/queues.ts";
+import { tracedTriggers } from "../requests/sync-requests.ts";
 import { createQueuedTriggers } from "../syncs/redis/queued-triggers.ts";
 import type { Verify } from "../verifications/local.ts";
 
@@ -151,12 +151,12 @@ export const CLOSING_MS = 500;
 export const openWorker = async (deps: WorkerDeps) => {
   const { profiles, clock, random, log, redisUrl, tracer = noTracer } = deps;
   const times = { ...TIMES, ...deps.times };
-  const asking = await openAsking(redisUrl, (text) => log("warn", text));
+  const asking = await openCommandConnection(redisUrl, (text) => log("warn", text));
   const complain = createComplaints(deps, asking);
   const queues = openQueues(asking.redis, complain);
   const queued = createQueuedTriggers({ connection: asking, queues, profiles, clock, random });
   const triggers = tracedTriggers(queued, tracer);
-  const working = openWorking(redisUrl, complain);
+  const working = openConsumerConnection(redisUrl, complain);
   const workerId = randomUUID();
   const marks = createSyncMarks(asking);
   /** Has a time limit, because commands of BullMQ wait for Redis without one. */

@@ -1,4 +1,5 @@
-// The worker with Redis: takes the jobs of every queue (take-queues.ts), and ends cleanly.
+// Starts and stops a worker with Redis: opens it (open-worker.ts), starts its queue consumers (queue-consumers.ts), registers it in the
+// fleet, and ends its jobs in time when it stops.
 
 import { setMaxListeners } from "node:events";
 import { createSessions, type Sessions } from "../../../jobs/session.ts";
@@ -6,17 +7,17 @@ import { checkRedis } from "../../budget/store/redis-connection.ts";
 import { endsWithin } from "../../core/async/when-free.ts";
 import { noTracer } from "../../core/tracing.ts";
 import { askAlerts } from "../alerts/redis.ts";
-import type { RunningWorker } from "../asking/asks.ts";
-import { ABORT } from "../asking/failures.ts";
-import { every } from "../asking/rounds.ts";
 import { joinFleet, newestReader, readFleet } from "../fleet/fleet.ts";
+import { closeConsumers, createJobConsumers, type JobConsumers, setConcurrency } from "../redis/job-consumers.ts";
 import { cancelledOf, keepProgress } from "../redis/marks.ts";
 import { atRedis } from "../redis/queue-connections.ts";
-import { createTaking, endTaking, type Taking, takeAtOnce } from "../redis/take-jobs.ts";
+import { every } from "../requests/keyed-tasks.ts";
+import { ABORT } from "../requests/stored-failures.ts";
+import type { RunningWorker } from "../requests/sync-requests.ts";
 import { settleSchedules } from "../schedules/redis.ts";
 import { CLOSING_MS, type OpenWorker, openWorker, type WorkerDeps } from "./open-worker.ts";
+import { type QueueConsumers, startQueueConsumers } from "./queue-consumers.ts";
 import { createProgressBook, type ProgressBook } from "./run-engine.ts";
-import { type TakenQueues, takeQueues } from "./take-queues.ts";
 
 // Work that a worker with Redis repeats at intervals: schedules, alerts, a check of Redis's settings, cancelled syncs, and
 // reports that the worker still runs.
@@ -31,8 +32,8 @@ const startChores = (
     book,
     stopping,
   }: {
-    readonly taking: Taking;
-    readonly taken: TakenQueues;
+    readonly taking: JobConsumers;
+    readonly taken: QueueConsumers;
     readonly book: ProgressBook;
     readonly stopping: AbortSignal;
   },
@@ -81,11 +82,11 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
   const { asking, working, queues, triggers, times, complain, release } = opened;
   const most = Math.max(1, profiles[0]?.maxSyncs ?? 1);
   const book = createProgressBook(deps.run(asking), clock);
-  const onLent = (lent: number) => takeAtOnce(taken.syncs, most + lent, complain);
+  const onLent = (lent: number) => setConcurrency(taken.syncs, most + lent, complain);
   const sessions = sessionsOf(deps, opened, { book, most, onLent });
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
-  const taking = createTaking({
+  const taking = createJobConsumers({
     ...deps,
     tracer,
     asking,
@@ -95,7 +96,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
     times,
     complain,
   });
-  const taken = takeQueues(deps, opened, { taking, sessions, most });
+  const taken = startQueueConsumers(deps, opened, { taking, sessions, most });
   try {
     await atRedis(asking, () => settleSchedules(queues.schedule, profiles));
   } catch (error) {
@@ -119,7 +120,7 @@ export const startWorker = async (deps: WorkerDeps): Promise<RunningWorker> => {
 
   const stop = async (): Promise<void> => {
     stopping.abort();
-    await endTaking(taken.all, { clock, mostMs: times.stop, onError: complain });
+    await closeConsumers(taken.all, { clock, mostMs: times.stop, onError: complain });
     await endsWithin(Promise.all([...chores, leave()]), CLOSING_MS, clock).catch(complain);
     await release();
   };

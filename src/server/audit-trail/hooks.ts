@@ -8,7 +8,7 @@ import { isStreamName } from "../../catalog/streams.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";
 import { Refusal } from "../../replica/refusal.ts";
 import type { Action } from "../../warehouse/audit/audit-line.ts";
-import type { AuditTrail, Deed, Result } from "../../warehouse/audit/trail.ts";
+import type { AuditedAction, AuditTrail, Result } from "../../warehouse/audit/trail.ts";
 import { isSafe } from "../access/access-checks.ts";
 import { errorAnswer } from "../http/refusals.ts";
 import type { Mirror, ServerContext } from "../http/server-context.ts";
@@ -161,14 +161,14 @@ const actedOn = (request: FastifyRequest, context: ServerContext): readonly Mirr
   return mirror === undefined ? [] : [mirror];
 };
 
-const actorOf = (request: FastifyRequest): Pick<Deed, "actor" | "way" | "address"> => {
+const actorOf = (request: FastifyRequest): Pick<AuditedAction, "actor" | "way" | "address"> => {
   const { access } = notesOf(request);
   if (access === null) return { actor: "unknown", way: "refused", address: request.ip };
   if (access.by === "open") return { actor: "local", way: "open" };
   return { actor: access.holder.name, way: access.by === "bearer" ? "key" : "session" };
 };
 
-const deedOf = (request: FastifyRequest): Deed => {
+const auditedActionOf = (request: FastifyRequest): AuditedAction => {
   const { method } = request;
   const template = templateOf(request);
   const action = actionOf(method, template) ?? "request";
@@ -203,12 +203,12 @@ const resultOf = (request: FastifyRequest, reply: FastifyReply, payload: unknown
 const tryNote = (
   context: ServerContext,
   trail: AuditTrail | undefined,
-  deed: Deed,
+  audited: AuditedAction,
   result: Result,
   startedAt: number,
 ) => {
   try {
-    trail?.note(deed, result, startedAt);
+    trail?.note(audited, result, startedAt);
   } catch (error) {
     context.onFault(error);
   }
@@ -220,7 +220,11 @@ const MOST_READ = 600;
 /** Parts of a file are one read: a reader has a line in this time. */
 const SESSION_MS = 3_600_000;
 
-const kindOf = ({ access, denied }: RequestNotes, { actor, route, parameters = [] }: Deed, { outcome }: Result) => {
+const kindOf = (
+  { access, denied }: RequestNotes,
+  { actor, route, parameters = [] }: AuditedAction,
+  { outcome }: Result,
+) => {
   if (access === null) return { name: "refused", most: MOST_REFUSED };
   if (denied) return { name: `denied ${actor}`, most: MOST_REFUSED };
   const name = ["read", actor, route, ...parameters, outcome].join(" ");
@@ -229,22 +233,30 @@ const kindOf = ({ access, denied }: RequestNotes, { actor, route, parameters = [
 
 /** Lines about requests that begin nothing, as many as `kindOf` allows; `close` writes how many had none since the last line. */
 const createCountedNotes = (context: ServerContext) => {
-  const counts = createLineCounts<{ readonly deed: Deed; readonly result: Result; readonly trail: AuditTrail }>();
+  const counts = createLineCounts<{
+    readonly audited: AuditedAction;
+    readonly result: Result;
+    readonly trail: AuditTrail;
+  }>();
   return {
     note: (request: FastifyRequest, result: Result, trail: AuditTrail | undefined): void => {
       if (trail === undefined) return;
       const notes = notesOf(request);
-      const deed = deedOf(request);
-      const unwritten = counts.next(kindOf(notes, deed, result), context.clock.now(), { deed, result, trail });
+      const audited = auditedActionOf(request);
+      const unwritten = counts.next(kindOf(notes, audited, result), context.clock.now(), {
+        audited,
+        result,
+        trail,
+      });
       if (unwritten === null) return;
       const counted = { ...result, unwritten: unwritten || null };
       // A refused request is refused, whether or not it gets its line.
-      if (notes.access === null) tryNote(context, trail, deed, counted, notes.startedAt);
-      else trail.note(deed, counted, notes.startedAt);
+      if (notes.access === null) tryNote(context, trail, audited, counted, notes.startedAt);
+      else trail.note(audited, counted, notes.startedAt);
     },
     close: (): void => {
       for (const { last, unwritten } of counts.left()) {
-        tryNote(context, last.trail, last.deed, { ...last.result, unwritten }, context.clock.now());
+        tryNote(context, last.trail, last.audited, { ...last.result, unwritten }, context.clock.now());
       }
     },
   };
@@ -261,7 +273,7 @@ export const recordRequests = (app: FastifyInstance, context: ServerContext): vo
     const ends = new Map<string, (result: Result) => void>();
     begun.set(request, ends);
     for (const { name, audit } of actedOn(request, context)) {
-      if (audit !== undefined) ends.set(name, audit.begin(deedOf(request)));
+      if (audit !== undefined) ends.set(name, audit.begin(auditedActionOf(request)));
     }
   });
 

@@ -4,8 +4,8 @@ import { createHash, randomUUID } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { RouteSpec } from "../../catalog/endpoints.ts";
+import { createCache, createFilledColumns, createListOrders, type KnownOrder } from "../../replica/cache/list-cache.ts";
 import { type Answer, type Coding, codingFor, compressed, writeEnvelope } from "../../replica/envelope.ts";
-import { createFilledColumns, createKept, createListOrders, type KnownOrder } from "../../replica/kept/kept.ts";
 import { matchRoute, type RouteMatch } from "../../replica/query/route-match.ts";
 import { createReplica, type ReplicaRequest } from "../../replica/replica.ts";
 import { lastQuota, quotaOf } from "../../replica/usage.ts";
@@ -72,7 +72,7 @@ const ENTRY_BYTES = 512;
 
 /** A cache of at most `mostBytes`. A failed `write` is not kept. */
 export const createAnswerCache = (mostBytes: number): AnswerCache => {
-  const kept = createKept<KeptAnswer>(mostBytes);
+  const kept = createCache<KeptAnswer>(mostBytes);
   const pending = new Map<string, Promise<KeptAnswer>>();
 
   const written = async (key: string, write: () => Promise<KeptAnswer>): Promise<KeptAnswer> => {
@@ -184,7 +184,7 @@ const sendKept = async (
 
 /** Answers a request below `prefix` from a mirror. Throws `Refusal`. */
 export const createMirrorAnswer = ({ clock, version }: ServerContext) => {
-  const orders = createKept<KnownOrder>(MOST_ORDER_BYTES);
+  const orders = createCache<KnownOrder>(MOST_ORDER_BYTES);
   const replicaOf = perSnapshot(async (snapshot: Snapshot) => {
     // The list orders of the earlier snapshot.
     orders.dropAll(`${snapshot.path} `);
@@ -196,7 +196,7 @@ export const createMirrorAnswer = ({ clock, version }: ServerContext) => {
       columns: createFilledColumns(snapshot),
       orders: createListOrders({
         reader: snapshot,
-        kept: orders,
+        cache: orders,
         mostBytes: MOST_ORDER_BYTES,
         name: `${snapshot.path} ${snapshot.version}`,
       }),

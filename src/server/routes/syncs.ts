@@ -5,7 +5,7 @@ import { z } from "zod";
 import { withParents } from "../../catalog/streams.ts";
 import { mapAtOnce } from "../../core/async/map-at-once.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { AskedSync, Started, SyncTriggers } from "../../core/report/triggers.ts";
+import type { RequestedSync, Started, SyncTriggers } from "../../core/report/triggers.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { deliveryFigures } from "../../deliver/notes.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
@@ -118,7 +118,7 @@ const partOf = ({ reset, since }: z.output<typeof askSchema>) => ({
 const startedJson = ({ runId, joined }: Started) => ({ run_id: runId, joined, url: `/api/syncs/${runId}` });
 
 /** A run as the page and programs get it. */
-export const runJson = ({ runId, askedAt, dueAt = null, progress = null, ...run }: AskedSync) => ({
+export const runJson = ({ runId, askedAt, dueAt = null, progress = null, ...run }: RequestedSync) => ({
   run_id: runId,
   asked_at: askedAt,
   ...run,
@@ -170,7 +170,7 @@ export const syncRoutes = (app: FastifyInstance, context: ServerContext): void =
 
   app.get("/api/syncs", async () => {
     const active = (await triggers().active?.()) ?? [];
-    const isUnderWay = ({ state }: AskedSync) => state === "queued" || state === "running";
+    const isUnderWay = ({ state }: RequestedSync) => state === "queued" || state === "running";
     return { runs: active.filter(isUnderWay).map(runJson) };
   });
 

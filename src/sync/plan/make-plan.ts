@@ -1,7 +1,7 @@
 // Makes the plan from the mirror's state and the configuration. `plan` and `sync` both use it, so a sync does what
 // `plan` announces.
 import { streamSpec, wantedContent } from "../../catalog/streams.ts";
-import { splitWaiting, type Unusable, type Waiting, waitsDeep } from "../../core/state/unusable-answers.ts";
+import { splitWaiting, type Unusable, type Waiting, waitsDeep } from "../../core/state/unusable-responses.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
 import { dueCandidates } from "./due.ts";

@@ -5,7 +5,7 @@ import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import type { Checked } from "../../core/state/checked.ts";
 import { isProven, type KnownTier } from "../../core/state/tier.ts";
-import { type Unusable, unusablesSchema } from "../../core/state/unusable-answers.ts";
+import { type Unusable, unusablesSchema } from "../../core/state/unusable-responses.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import { type ListShape, listShapeSchema } from "../list/form.ts";
 import { filtersOf, scopeText } from "../rows/row-scope.ts";

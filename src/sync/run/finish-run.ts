@@ -5,7 +5,7 @@ import { DuckmirrorError, type ErrorCode, EXIT, isCode, withHint } from "../../c
 import type { JsonObject } from "../../core/json.ts";
 import { problemOf } from "../../core/report/problem.ts";
 import type { CheckReport, RunStatus, SyncReport, SyncResult } from "../../core/report/sync-report.ts";
-import type { Unusable } from "../../core/state/unusable-answers.ts";
+import type { Unusable } from "../../core/state/unusable-responses.ts";
 import { counted, formatBytes } from "../../core/text/units.ts";
 import { isoTime } from "../../core/time.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";

@@ -44,7 +44,7 @@ export const appendLine = (dir: string, at: number, line: string): void => {
 const MOST_SQL = 1000;
 const MOST_SUBJECT = 1000;
 
-export interface Deed {
+export interface AuditedAction {
   /** Name of the key, or `local`. */
   readonly actor: string;
   readonly way: (typeof WAYS)[number];
@@ -73,9 +73,9 @@ export interface AuditTrail {
    * Writes that an action begins; the returned function writes how it ended. Both throw AUDIT_UNWRITABLE if the trail
    * is required.
    */
-  begin(deed: Deed): (result: Result) => void;
+  begin(audited: AuditedAction): (result: Result) => void;
   /** Writes one line for an action that is over. `startedAt`: ms since the epoch. Throws as `begin`. */
-  note(deed: Deed, result: Result, startedAt: number): void;
+  note(audited: AuditedAction, result: Result, startedAt: number): void;
 }
 
 export interface TrailOptions {
@@ -95,19 +95,19 @@ const statementOf = (dir: string, sql: string) => {
 };
 const NO_STATEMENT = { sql: null, sql_length: null, sql_hash: null };
 
-const lineOf = (dir: string, deed: Deed, at: number): AuditLine => ({
+const lineOf = (dir: string, audited: AuditedAction, at: number): AuditLine => ({
   audit: 1,
   id: randomBytes(8).toString("hex"),
   started_at: new Date(at).toISOString(),
-  actor: deed.actor,
-  way: deed.way,
-  os_user: deed.osUser ?? null,
-  address: deed.address ?? null,
-  action: deed.action,
-  subject: deed.subject ?? null,
-  route: deed.route ?? null,
-  parameters: [...(deed.parameters ?? [])],
-  ...(typeof deed.sql === "string" ? statementOf(dir, deed.sql) : NO_STATEMENT),
+  actor: audited.actor,
+  way: audited.way,
+  os_user: audited.osUser ?? null,
+  address: audited.address ?? null,
+  action: audited.action,
+  subject: audited.subject ?? null,
+  route: audited.route ?? null,
+  parameters: [...(audited.parameters ?? [])],
+  ...(typeof audited.sql === "string" ? statementOf(dir, audited.sql) : NO_STATEMENT),
   run_id: null,
   outcome: STARTED,
   rows: null,
@@ -151,18 +151,18 @@ export const openTrail = ({ dataDir, enabled, required, clock, warn }: TrailOpti
   };
   const append = (line: AuditLine) => appendLine(dir, clock.now(), lineText(line));
   return {
-    begin: (deed) => {
+    begin: (audited) => {
       const startedAt = clock.now();
       const line = attempt(() => {
-        const begun = lineOf(dir, deed, startedAt);
+        const begun = lineOf(dir, audited, startedAt);
         append(begun);
         return begun;
       });
       return (result) =>
-        void attempt(() => append(ended(line ?? lineOf(dir, deed, startedAt), result, clock.now() - startedAt)));
+        void attempt(() => append(ended(line ?? lineOf(dir, audited, startedAt), result, clock.now() - startedAt)));
     },
-    note: (deed, result, startedAt) =>
-      void attempt(() => append(ended(lineOf(dir, deed, startedAt), result, clock.now() - startedAt))),
+    note: (audited, result, startedAt) =>
+      void attempt(() => append(ended(lineOf(dir, audited, startedAt), result, clock.now() - startedAt))),
   };
 };
 
@@ -172,12 +172,12 @@ export const openTrail = ({ dataDir, enabled, required, clock, warn }: TrailOpti
  */
 export const inTrail = async <T>(
   options: TrailOptions,
-  deed: Deed,
+  audited: AuditedAction,
   work: () => Promise<T>,
   resultOf: (value: T) => Partial<Result> = () => ({}),
   codeOf: (error: unknown) => string = (error) => withCode(error).code,
 ): Promise<T> => {
-  const end = openTrail(options).begin(deed);
+  const end = openTrail(options).begin(audited);
   // The action is over: a line that cannot be written must hide neither its result nor its error.
   const note = (result: Result) => {
     try {

@@ -5,7 +5,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../src/core/clock.ts";
 import { snapshotPath } from "../../../src/core/data-dir.ts";
-import type { Bought, MirrorDoor } from "../../../src/mcp/door.ts";
+import type { MirrorBackend, PaidResult } from "../../../src/mcp/backend.ts";
 import { createMcpServer, openPurse, type PurseLimits } from "../../../src/mcp/server.ts";
 import { openWarehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { openSnapshot, streamQuery } from "../../../src/warehouse/read/query.ts";
@@ -31,12 +31,12 @@ beforeEach(async () => {
 });
 
 const purchases: string[] = [];
-const bought = (what: string, credits: number): Bought => {
+const bought = (what: string, credits: number): PaidResult => {
   purchases.push(what);
   return { value: { status: "found" }, credits };
 };
 
-const doorOf = (): MirrorDoor => {
+const doorOf = (): MirrorBackend => {
   const snapshot = snapshotPath(dataDir);
   return {
     dataDir,

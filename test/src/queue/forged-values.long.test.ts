@@ -8,9 +8,9 @@ import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
 import { createLogger } from "../../../src/core/log.ts";
 import { createScrubber } from "../../../src/core/secret.ts";
-import { keyDigest } from "../../../src/queue/asking/asks.ts";
-import { WRITTEN } from "../../../src/queue/asking/payloads.ts";
 import { deadLetters } from "../../../src/queue/dead-letters/dead-letters.ts";
+import { WRITTEN } from "../../../src/queue/requests/job-payloads.ts";
+import { keyDigest } from "../../../src/queue/requests/sync-requests.ts";
 import { aFleet, anAsk, aWorker, reached, someTriggers } from "./worker-rig.ts";
 
 const INJECTED = "INJECTED";

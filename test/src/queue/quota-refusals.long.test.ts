@@ -2,7 +2,7 @@
 // credits that are bought are used by the next one. A refusal for want of credits is no rate: it holds nobody up. Shows P15.
 
 import { expect, test } from "vitest";
-import type { Triggers } from "../../../src/queue/asking/asks.ts";
+import type { Triggers } from "../../../src/queue/requests/sync-requests.ts";
 import type { FakeAnswer } from "../../support/fake-service.ts";
 import { aWorkerOf, synced, WAYS } from "./worker-rig.ts";
 

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
-import type { AskedSync } from "../../../src/core/report/triggers.ts";
+import type { RequestedSync } from "../../../src/core/report/triggers.ts";
 import { createScrubber } from "../../../src/core/secret.ts";
-import type { Triggers } from "../../../src/queue/asking/asks.ts";
+import type { Triggers } from "../../../src/queue/requests/sync-requests.ts";
 import { engineRunner } from "../../../src/queue/worker/run-engine.ts";
 import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
 import { createSeenMirrors } from "../../../src/warehouse/file/empty-mirror.ts";
@@ -37,7 +37,7 @@ const WORKERS: readonly (readonly [string, (org: Organization) => Promise<Trigge
   ],
 ];
 
-const reportOf = ({ report }: AskedSync) => syncReportSchema.parse(report);
+const reportOf = ({ report }: RequestedSync) => syncReportSchema.parse(report);
 
 /** Does `strike` at a request of the next sync. */
 const strikeAt = (org: Organization, request: number, strike: () => void): void => {

@@ -8,12 +8,12 @@ import { vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../../src/core/report/sync-progress.ts";
-import type { AskedSync, SyncAsk } from "../../../src/core/report/triggers.ts";
+import type { RequestedSync, SyncRequest } from "../../../src/core/report/triggers.ts";
 import { createScrubber, Secret } from "../../../src/core/secret.ts";
-import type { RunningWorker, Triggers } from "../../../src/queue/asking/asks.ts";
-import { WRITTEN } from "../../../src/queue/asking/payloads.ts";
-import { openAsking } from "../../../src/queue/redis/queue-connections.ts";
+import { openCommandConnection } from "../../../src/queue/redis/queue-connections.ts";
 import { closeQueues, openQueues } from "../../../src/queue/redis/queues.ts";
+import { WRITTEN } from "../../../src/queue/requests/job-payloads.ts";
+import type { RunningWorker, Triggers } from "../../../src/queue/requests/sync-requests.ts";
 import { createQueuedTriggers } from "../../../src/queue/syncs/redis/queued-triggers.ts";
 import { type LocalWorkerDeps, startLocalWorker } from "../../../src/queue/worker/local-worker.ts";
 import type { WorkerDeps } from "../../../src/queue/worker/open-worker.ts";
@@ -30,7 +30,7 @@ import { configOf } from "../../support/given-config.ts";
 import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
 import { type RedisOptions, startRedis, type TestRedis } from "../../support/redis.ts";
 import { aReport } from "../../support/reports.ts";
-import { anAsk } from "./asking/an-ask.ts";
+import { anAsk } from "./requests/a-sync-request.ts";
 
 export { anAsk };
 
@@ -131,7 +131,7 @@ export const someTriggers = async (
   profiles: readonly Config[],
   connected: (client: Redis) => Promise<void> = async () => undefined,
 ) => {
-  const connection = await openAsking(new Secret(redis.url), () => undefined);
+  const connection = await openCommandConnection(new Secret(redis.url), () => undefined);
   await connected(connection.redis);
   const queues = openQueues(connection.redis, () => undefined);
   const deps = { connection, queues, profiles, clock: systemClock, random: Math.random };
@@ -264,8 +264,8 @@ export const NEWER = { v: WRITTEN.v + 1, since: WRITTEN.v + 1 };
 export const reached = (
   triggers: Triggers,
   runId: string,
-  states: readonly AskedSync["state"][] = ["done", "partial", "stopped", "failed", "cancelled"],
-): Promise<AskedSync> =>
+  states: readonly RequestedSync["state"][] = ["done", "partial", "stopped", "failed", "cancelled"],
+): Promise<RequestedSync> =>
   vi.waitFor(
     async () => {
       const sync = await triggers.find(runId);
@@ -276,5 +276,5 @@ export const reached = (
   );
 
 /** A sync that was asked for, once it has ended. */
-export const synced = async (triggers: Triggers, more: Partial<SyncAsk> = {}): Promise<AskedSync> =>
+export const synced = async (triggers: Triggers, more: Partial<SyncRequest> = {}): Promise<RequestedSync> =>
   reached(triggers, (await triggers.start(anAsk(more))).runId);

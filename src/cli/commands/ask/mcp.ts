@@ -9,7 +9,7 @@ import type { Config } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { orBroken } from "../../../core/report/sync-report.ts";
-import type { Bought, MirrorDoor } from "../../../mcp/door.ts";
+import type { MirrorBackend, PaidResult } from "../../../mcp/backend.ts";
 import { createMcpServer, openPurse, parsePurse } from "../../../mcp/server.ts";
 import type { LookupQuestion } from "../../../sync/rows/lookup-outcome.ts";
 import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/query.ts";
@@ -25,7 +25,7 @@ const SQL_LIMITS = { timeMs: 30_000, memoryMiB: 512, rowCharacters: 1_000_000 };
 /** Lookups and syncs of an assistant, with their lines in the audit trail. */
 const purchases = (config: Config, context: CommandContext) => {
   const { clock, scrubber } = context;
-  const bought = (result: LookupResult): Bought => ({
+  const bought = (result: LookupResult): PaidResult => ({
     value: { ...withError(lookupJson(result), result.error, scrubber) },
     credits: result.credits,
   });
@@ -43,7 +43,7 @@ const purchases = (config: Config, context: CommandContext) => {
       const found = await lookupInMirror(config, { ...question, maxAgeMs: null }, { clock });
       return found === null ? null : bought(found);
     },
-    sync: async (streams: readonly string[], credits: number): Promise<Bought> => {
+    sync: async (streams: readonly string[], credits: number): Promise<PaidResult> => {
       const within = await context.loadConfig({ max_credits: String(credits) });
       const request = { streams, maxDurationMs: within.syncTimeoutMs };
       const { report, error } = await orBroken(
@@ -54,7 +54,7 @@ const purchases = (config: Config, context: CommandContext) => {
   };
 };
 
-const doorOf = (config: Config, context: CommandContext): MirrorDoor & { close(): Promise<void> } => {
+const doorOf = (config: Config, context: CommandContext): MirrorBackend & { close(): Promise<void> } => {
   const { clock } = context;
   const path = snapshotPath(config.dataDir);
   const processes = createQueryProcesses(SQL_LIMITS, config.userSql, { spare: true });

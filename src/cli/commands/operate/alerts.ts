@@ -120,14 +120,16 @@ const run = async ({ args, after, since }: Input, context: CommandContext): Prom
   if (action === "list") return list(names, context);
   const { clock, signal } = context;
   const config = await context.loadConfig();
-  const deed = { action: "alert", subject: [action, ...names].join(" ") } as const;
-  if (action === "test") return audited(config, context, deed, () => tryOut(only(names, "test"), context));
+  const noted = { action: "alert", subject: [action, ...names].join(" ") } as const;
+  if (action === "test") return audited(config, context, noted, () => tryOut(only(names, "test"), context));
   const using = { clock, signal, random: Math.random };
   const work = async (): Promise<readonly RulePass[]> =>
     action === "send"
       ? alertsJob(config, names, using)
       : [await replayAlert(config, { name: only(names, "replay"), after: after ?? null }, using)];
-  const passes = await audited(config, context, deed, work, (all) => ({ outcome: failureOf(all)?.code ?? "ok" }));
+  const passes = await audited(config, context, noted, work, (all) => ({
+    outcome: failureOf(all)?.code ?? "ok",
+  }));
   return showPasses(passes, context);
 };
 

@@ -1,25 +1,25 @@
 // duckmirror jobs: lists queued, running and failed jobs, queues, members and pauses; retries, drops and cancels.
 import { z } from "zod";
 import { DuckmirrorError, EXIT, withHint } from "../../../core/errors.ts";
-import type { AskedSync } from "../../../core/report/triggers.ts";
+import type { RequestedSync } from "../../../core/report/triggers.ts";
 import { isoTime } from "../../../core/time.ts";
 import type { DeadLetter } from "../../../queue/dead-letters/dead-letters.ts";
 import { anyArguments, type CommandContext, defineCommand, flag, option, usage } from "../../command.ts";
 import { renderTable } from "../../terminal/table.ts";
 import {
-  actOnLetters,
-  chosenLetters,
-  type LetterAction,
+  chosenDeadLetters,
+  type DeadLetterAction,
   recorded,
   renderMembers,
   renderPauses,
   renderQueues,
-} from "../../worker/steer.ts";
+  retryOrDrop,
+} from "../../worker/control-queues.ts";
 import { connectWorker, type WorkerConnection } from "../../worker/worker-connection.ts";
 
-const ACTIONS: readonly LetterAction[] = ["retry", "drop"];
+const ACTIONS: readonly DeadLetterAction[] = ["retry", "drop"];
 
-const activeJson = ({ runId, askedAt, profile, state, paused = false }: AskedSync) => ({
+const activeJson = ({ runId, askedAt, profile, state, paused = false }: RequestedSync) => ({
   run_id: runId,
   profile,
   state,
@@ -27,7 +27,7 @@ const activeJson = ({ runId, askedAt, profile, state, paused = false }: AskedSyn
   paused,
 });
 /** State as shown. A sync may have ended although no worker has taken all of its jobs yet. */
-const stateOf = ({ state, paused = false }: AskedSync): string => {
+const stateOf = ({ state, paused = false }: RequestedSync): string => {
   if (state !== "queued" && state !== "running") return `${state}, until a worker takes its jobs`;
   return paused ? `${state}, paused` : state;
 };
@@ -113,19 +113,19 @@ export const command = defineCommand({
     const [word, ...ids] = input.args;
     const action = ACTIONS.find((known) => known === word);
     if (word !== undefined && action === undefined) throw usage(`"${word}" is not ${ACTIONS.join(" or ")}`);
-    const choice = action === undefined ? null : chosenLetters({ ids, all: input.all, queue: input.queue });
+    const choice = action === undefined ? null : chosenDeadLetters({ ids, all: input.all, queue: input.queue });
     if (action === undefined && (input.all || input.queue !== undefined))
       throw usage("--all and --queue belong to `jobs retry` and `jobs drop`");
     const profiles = await context.loadProfiles();
     const [config] = profiles;
     const worker = await connectWorker(profiles, context);
     try {
-      if (action !== undefined && choice !== null) return await actOnLetters(action, choice, worker, config, context);
+      if (action !== undefined && choice !== null) return await retryOrDrop(action, choice, worker, config, context);
       if (input.retry !== undefined) {
-        const named = chosenLetters(
+        const named = chosenDeadLetters(
           input.retry === "all" ? { ids: [], all: true } : { ids: [input.retry], all: false },
         );
-        return await actOnLetters("retry", named, worker, config, context);
+        return await retryOrDrop("retry", named, worker, config, context);
       }
       if (input.cancel === undefined) {
         await show(input.failed, worker, context);

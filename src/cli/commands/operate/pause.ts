@@ -1,6 +1,6 @@
 // duckmirror pause: lets nothing new start in a profile, a queue or the whole fleet; what runs ends.
 import { defineCommand } from "../../command.ts";
-import { explainTargets, steer, targetsInput } from "../../worker/steer.ts";
+import { explainTargets, pauseOrResume, targetsInput } from "../../worker/control-queues.ts";
 
 export const command = defineCommand({
   configure: (cli) => explainTargets(cli, "pause"),
@@ -11,5 +11,5 @@ export const command = defineCommand({
     "duckmirror pause --queue deliver --json": "nothing is delivered until `resume`",
   },
   input: targetsInput("pause"),
-  run: (input, context) => steer("pause", input, context),
+  run: (input, context) => pauseOrResume("pause", input, context),
 });

@@ -1,6 +1,6 @@
 // duckmirror resume: ends a pause; what waited starts at once.
 import { defineCommand } from "../../command.ts";
-import { explainTargets, steer, targetsInput } from "../../worker/steer.ts";
+import { explainTargets, pauseOrResume, targetsInput } from "../../worker/control-queues.ts";
 
 export const command = defineCommand({
   configure: (cli) => explainTargets(cli, "resume"),
@@ -10,5 +10,5 @@ export const command = defineCommand({
     "duckmirror resume --queue export --json": "for a program",
   },
   input: targetsInput("resume"),
-  run: (input, context) => steer("resume", input, context),
+  run: (input, context) => pauseOrResume("resume", input, context),
 });

@@ -8,8 +8,8 @@ import { mapAtOnce } from "../../../core/async/map-at-once.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Fleet } from "../../../core/report/fleet.ts";
 import { type SyncReport, syncReportSchema } from "../../../core/report/sync-report.ts";
-import type { AskedSync, SyncAsk } from "../../../core/report/triggers.ts";
-import { errorOf, type ProfileStart, STARTS_AT_ONCE } from "../../../queue/asking/asks.ts";
+import type { RequestedSync, SyncRequest } from "../../../core/report/triggers.ts";
+import { errorOf, type ProfileStart, STARTS_AT_ONCE } from "../../../queue/requests/sync-requests.ts";
 import {
   anyArguments,
   type CommandContext,
@@ -24,7 +24,7 @@ import { addStreams, partOptions, streamsOf } from "../../options/streams-argume
 import { problemJson } from "../../problem.ts";
 import { renderSummary } from "../../terminal/summary.ts";
 import { renderTable } from "../../terminal/table.ts";
-import { recordedStart, type Start, untilEnded } from "../../worker/asking/await-sync.ts";
+import { recordedStart, type Start, untilEnded } from "../../worker/await-sync.ts";
 import { connectWorker, type WorkerConnection } from "../../worker/worker-connection.ts";
 
 /** Syncs of --all-profiles whose end is awaited at once; the others are asked for later, and may have ended by then. */
@@ -52,14 +52,14 @@ const pausesOf = (profile: string, { paused }: Fleet): readonly string[] => {
 };
 
 interface Asking {
-  readonly ask: SyncAsk;
+  readonly ask: SyncRequest;
   readonly worker: WorkerConnection;
   readonly start: Start;
   readonly warn: (text: string) => void;
   readonly context: CommandContext;
 }
 
-const warnIfPaused = async ({ worker, warn }: Asking, { runId, profile }: AskedSync): Promise<void> => {
+const warnIfPaused = async ({ worker, warn }: Asking, { runId, profile }: RequestedSync): Promise<void> => {
   const pauses = await worker.fleet?.read().then((fleet) => pausesOf(profile, fleet));
   for (const text of pauses ?? []) warn(`${runId} waits: ${text}`);
 };
@@ -74,7 +74,7 @@ const warnIfNobodyWorks = async ({ worker, warn }: Asking): Promise<void> => {
 interface Ended {
   readonly profile: string;
   readonly runId: string;
-  readonly state: AskedSync["state"];
+  readonly state: RequestedSync["state"];
   readonly report: SyncReport | null;
   readonly error: DuckmirrorError | null;
 }
@@ -153,7 +153,7 @@ const namedProfile = ({ allProfiles }: Input, { shared, env }: CommandContext): 
   return allProfiles ? null : named;
 };
 
-const trigger = async (input: Input, ask: SyncAsk, profiles: Profiles, context: CommandContext) => {
+const trigger = async (input: Input, ask: SyncRequest, profiles: Profiles, context: CommandContext) => {
   const { shared, terminal } = context;
   const worker = await connectWorker(profiles, context);
   try {
@@ -190,7 +190,7 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async (input, context) => {
-    const ask: SyncAsk = {
+    const ask: SyncRequest = {
       streams: input.withParents ? withParents(streamsOf(input.args)) : streamsOf(input.args),
       full: input.full,
       reset: input.reset,

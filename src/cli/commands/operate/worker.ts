@@ -7,7 +7,7 @@ import type { ListenAddress } from "../../../core/config/setting-parsers.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/log.ts";
 import type { Tracer } from "../../../core/tracing.ts";
-import type { RunningWorker } from "../../../queue/asking/asks.ts";
+import type { RunningWorker } from "../../../queue/requests/sync-requests.ts";
 import { type CommandContext, defineCommand, option, optionOf, type Profiles } from "../../command.ts";
 import { listenOf, resolveAccess, type ServerAccess, serverOptions } from "../../worker/access-keys.ts";
 import { createWorkerLog } from "../../worker/log.ts";

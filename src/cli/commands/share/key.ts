@@ -90,7 +90,7 @@ export const command = defineCommand({
     const [action] = input.args;
     if (action === "list") return list(path, context);
     const change = () => (action === "add" ? add(input, path, context) : revoke(input, path, context));
-    const deed = { action: `key ${action}`, subject: nameOf(input) } as const;
-    return audited(config, context, deed, change);
+    const noted = { action: `key ${action}`, subject: nameOf(input) } as const;
+    return audited(config, context, noted, change);
   },
 });

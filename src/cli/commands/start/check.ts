@@ -9,7 +9,7 @@ import type { ScopedTable } from "../../../catalog/tables.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { isJsonObject } from "../../../core/json.ts";
 import { shownTier } from "../../../core/state/tier.ts";
-import { waitingJson } from "../../../core/state/unusable-answers.ts";
+import { waitingJson } from "../../../core/state/unusable-responses.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { isoTimeOrNull, minuteText } from "../../../core/time.ts";
 import { type CommandContext, defineCommand, flag } from "../../command.ts";

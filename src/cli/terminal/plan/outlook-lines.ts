@@ -1,6 +1,6 @@
 // Lines of `plan` on the credits: what is left, how long it lasts, what is not known. Pure.
 import type { PlanReport } from "../../../../jobs/plan.ts";
-import type { Waiting } from "../../../core/state/unusable-answers.ts";
+import type { Waiting } from "../../../core/state/unusable-responses.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { isoTime, minuteText } from "../../../core/time.ts";
 import { renderTable, right } from "../table.ts";

@@ -10,21 +10,21 @@ import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
 import { endLine, levelOf, type Problem, problemOf, withCode } from "../../../core/report/problem.ts";
 import type { SyncProgress } from "../../../core/report/sync-progress.ts";
-import type { AskedSync, SyncAsk } from "../../../core/report/triggers.ts";
+import type { RequestedSync, SyncRequest } from "../../../core/report/triggers.ts";
 import { inSpan, type Tracer } from "../../../core/tracing.ts";
+import type { SyncPayload } from "../../requests/job-payloads.ts";
+import type { ProfileTasks } from "../../requests/keyed-tasks.ts";
+import { findStored } from "../../requests/stored-failures.ts";
 import {
-  askDigest,
   endedState,
-  joins,
   KEY_LASTS_S,
-  laterOf,
+  laterDeadline,
+  mayJoin,
   payloadOf,
   profileOf,
+  requestDigest,
   type Triggers,
-} from "../../asking/asks.ts";
-import { findStored } from "../../asking/failures.ts";
-import type { SyncPayload } from "../../asking/payloads.ts";
-import type { LocalWork } from "../../asking/rounds.ts";
+} from "../../requests/sync-requests.ts";
 import { LATE, timeLeftOf } from "../sync-life.ts";
 
 // Carries out one sync of the local worker: runs its streams, publishes, exports.
@@ -53,8 +53,8 @@ interface CarrierDeps {
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
   readonly emit: SessionDeps["emit"];
   readonly tracer: Tracer;
-  readonly deliveries: Pick<LocalWork, "ask">;
-  readonly alerts: Pick<LocalWork, "ask">;
+  readonly deliveries: Pick<ProfileTasks, "ask">;
+  readonly alerts: Pick<ProfileTasks, "ask">;
 }
 
 const free = ({ cancel }: Entry, { clock }: CarrierDeps) => ({ clock, busyMs: BUSY_MS, signal: cancel.signal });
@@ -156,7 +156,7 @@ export const timeLeft = ({ config, startedAt, dueAt }: Entry, now: number) =>
 /** Number of ended syncs kept in memory; older ones are read from the mirror. */
 const REMEMBERED = 1_000;
 
-const keyOf = ({ idempotencyKey }: SyncAsk, profile: string | null): string | null =>
+const keyOf = ({ idempotencyKey }: SyncRequest, profile: string | null): string | null =>
   idempotencyKey === null ? null : JSON.stringify([profile, idempotencyKey]);
 
 export const createKnownSyncs = ({ now }: Pick<Clock, "now">) => {
@@ -177,25 +177,26 @@ export const createKnownSyncs = ({ now }: Pick<Clock, "now">) => {
      * The run that an earlier ask with this key got; null: none. Throws IDEMPOTENCY_REUSED if it asked for something
      * else.
      */
-    runOfKey: (ask: SyncAsk, profile: string | null): string | null => {
+    runOfKey: (ask: SyncRequest, profile: string | null): string | null => {
       const key = keyOf(ask, profile);
       const earlier = key === null ? undefined : asked.get(key);
       if (earlier === undefined) return null;
-      if (earlier.digest !== askDigest(ask)) throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: earlier.runId });
+      if (earlier.digest !== requestDigest(ask))
+        throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: earlier.runId });
       return earlier.runId;
     },
-    keepKey: (ask: SyncAsk, profile: string | null, runId: string): void => {
+    keepKey: (ask: SyncRequest, profile: string | null, runId: string): void => {
       const key = keyOf(ask, profile);
-      if (key !== null) asked.set(key, { runId, digest: askDigest(ask), until: now() + KEY_LASTS_S * 1000 });
+      if (key !== null) asked.set(key, { runId, digest: requestDigest(ask), until: now() + KEY_LASTS_S * 1000 });
     },
     /** A sync under way that does what is asked for. */
-    joinedBy: (ask: SyncAsk, sync: SyncPayload): Entry | undefined =>
+    joinedBy: (ask: SyncRequest, sync: SyncPayload): Entry | undefined =>
       all().find(
         (entry) =>
           !hasEnded(entry) &&
           entry.sync.profile === sync.profile &&
           !entry.cancel.signal.aborted &&
-          joins(ask, sync, { ...entry.sync, started: entry.isStarted }),
+          mayJoin(ask, sync, { ...entry.sync, started: entry.isStarted }),
       ),
   };
 };
@@ -246,7 +247,7 @@ interface TriggerDeps {
   readonly stopping: AbortSignal;
 }
 
-const describeEntry = (entry: Entry, { clock, book }: Pick<TriggerDeps, "clock" | "book">): AskedSync => {
+const describeEntry = (entry: Entry, { clock, book }: Pick<TriggerDeps, "clock" | "book">): RequestedSync => {
   const { sync, isStarted, outcome, cancel } = entry;
   const base = { runId: sync.syncId, profile: sync.profile, askedAt: sync.askedAt };
   if (outcome === null) {
@@ -262,7 +263,7 @@ const describeEntry = (entry: Entry, { clock, book }: Pick<TriggerDeps, "clock" 
 
 export const createLocalTriggers = (deps: TriggerDeps): Triggers => {
   const { profiles, clock, random, known, order, stopping } = deps;
-  const start = async (ask: SyncAsk) => {
+  const start = async (ask: SyncRequest) => {
     const config = profileOf(profiles, ask.profile);
     const sync = payloadOf(ask, config, clock.now(), random);
     known.dropOld();
@@ -272,7 +273,7 @@ export const createLocalTriggers = (deps: TriggerDeps): Triggers => {
     const runId = joined?.sync.syncId ?? sync.syncId;
     known.keepKey(ask, config.profile, runId);
     const dueAt = typeof ask.timeoutMs === "number" ? clock.now() + ask.timeoutMs : null;
-    if (joined?.isStarted === false) joined.dueAt = laterOf(joined.dueAt, dueAt);
+    if (joined?.isStarted === false) joined.dueAt = laterDeadline(joined.dueAt, dueAt);
     if (joined !== undefined) return { runId, joined: true };
     if (stopping.aborted) throw new DuckmirrorError("INTERRUPTED");
     const cancel = new AbortController();

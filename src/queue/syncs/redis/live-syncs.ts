@@ -4,11 +4,11 @@ import type { Redis } from "ioredis";
 import { z } from "zod";
 import { isStreamName } from "../../../catalog/streams.ts";
 import { runIdSchema } from "../../../core/text/run-id.ts";
-import type { SyncExtent } from "../../asking/asks.ts";
-import { isForOthers, type SyncPayload, versions } from "../../asking/payloads.ts";
 import type { RedisCommand } from "../../redis/marks.ts";
 import { cancelledOf, timesOfAll } from "../../redis/marks.ts";
 import { keyOf, type Queues } from "../../redis/queues.ts";
+import { isForOthers, type SyncPayload, versions } from "../../requests/job-payloads.ts";
+import type { SyncExtent } from "../../requests/sync-requests.ts";
 
 const extent = z
   .string()

@@ -9,8 +9,8 @@ import { isCode } from "../../../core/errors.ts";
 import type { Problem } from "../../../core/report/problem.ts";
 import type { Scrubber } from "../../../core/secret.ts";
 import { inSpan, noTracer, type Tracer } from "../../../core/tracing.ts";
-import { errorOf } from "../../asking/asks.ts";
-import { ABORT, BUSY_MS, HANDED_ON_MS, scrubbed } from "../../asking/failures.ts";
+import { type ActiveJob, knownProfile, leaveToNewerWorker, postpone, readPayload } from "../../redis/job-consumers.ts";
+import type { SyncMarks } from "../../redis/marks.ts";
 import {
   isForOthers,
   keptSync,
@@ -21,9 +21,9 @@ import {
   syncOutcome,
   syncPayload,
   WRITTEN,
-} from "../../asking/payloads.ts";
-import type { SyncMarks } from "../../redis/marks.ts";
-import { knownProfile, leaveUnread, putOff, readPayload, type Taken } from "../../redis/take-jobs.ts";
+} from "../../requests/job-payloads.ts";
+import { ABORT, BUSY_MS, HANDED_ON_MS, scrubbed } from "../../requests/stored-failures.ts";
+import { errorOf } from "../../requests/sync-requests.ts";
 import { type NextStep, stepAfter, stepAfterError, timeLeftOf, unsettled } from "../sync-life.ts";
 
 /**
@@ -64,7 +64,7 @@ const joined = (earlier: readonly RunResult[], later: readonly RunResult[]): Run
  * Puts a paused job off. A pause that ended meanwhile did not find the job among the delayed ones, so it is asked for once
  * more. Never returns.
  */
-const putOffPaused = async (taken: Taken, ms: number, isPaused: () => Promise<boolean>, now: number) => {
+const putOffPaused = async (taken: ActiveJob, ms: number, isPaused: () => Promise<boolean>, now: number) => {
   await taken.job.moveToDelayed(now + ms, taken.token);
   // Where another worker has the job by now, it is due already.
   if (!(await isPaused())) await taken.job.promote().catch(() => undefined);
@@ -72,7 +72,7 @@ const putOffPaused = async (taken: Taken, ms: number, isPaused: () => Promise<bo
 };
 
 /** Puts a job off that is paused and that this worker could not run: its patience does not count during a pause. */
-const holdBackStrange = async (taken: Taken, { holdBack, profiles, clock }: SyncJobDeps): Promise<void> => {
+const holdBackStrange = async (taken: ActiveJob, { holdBack, profiles, clock }: SyncJobDeps): Promise<void> => {
   const { data } = taken.job;
   const head = syncHead.safeParse(data).data;
   if (head === undefined || holdBack === undefined) return;
@@ -83,7 +83,7 @@ const holdBackStrange = async (taken: Taken, { holdBack, profiles, clock }: Sync
 
 /** Puts the job off while its sync is held back. A sync whose time is over ends all the same. */
 const putOffHeld = async (
-  taken: Taken,
+  taken: ActiveJob,
   sync: SyncPayload,
   leftMs: number,
   { holdBack, clock }: SyncJobDeps,
@@ -91,14 +91,14 @@ const putOffHeld = async (
   const held = leftMs <= 0 ? null : ((await holdBack?.(sync)) ?? null);
   if (held === null) return;
   const heldMs = Math.min(HELD_BACK_MS[held], leftMs);
-  if (held !== "paused") return putOff(taken, heldMs, clock.now());
+  if (held !== "paused") return postpone(taken, heldMs, clock.now());
   const isPaused = async () => (await holdBack?.(sync)) === "paused";
   return putOffPaused(taken, heldMs, isPaused, clock.now());
 };
 
 /** A sync whose job this worker has. */
 interface Work {
-  readonly taken: Taken;
+  readonly taken: ActiveJob;
   readonly sync: SyncPayload;
   readonly profile: Config;
   readonly deps: SyncJobDeps;
@@ -154,24 +154,24 @@ const publishEnd = async (work: Work, results: readonly RunResult[], problem: Pr
     const outcome = { ...WRITTEN, ...end, cancelled: cancelled && end.report.status === "interrupted" };
     return scrubbed(syncOutcome, outcome, deps);
   } catch (error) {
-    if (isCode(error, "WRITER_BUSY") || isCode(error, "INTERRUPTED")) return putOff(taken, BUSY_MS, clock.now());
+    if (isCode(error, "WRITER_BUSY") || isCode(error, "INTERRUPTED")) return postpone(taken, BUSY_MS, clock.now());
     throw error;
   }
 };
 
 /** Runs a sync to its end and returns its outcome. Throws the problem of a sync that failed, also in part. */
-export const processSync = async (taken: Taken, deps: SyncJobDeps): Promise<StoredOutcome> => {
+export const processSync = async (taken: ActiveJob, deps: SyncJobDeps): Promise<StoredOutcome> => {
   const { job } = taken;
   const { clock } = deps;
   await holdBackStrange(taken, deps);
   const sync = await readPayload(syncPayload, taken, deps);
   const profile = await knownProfile(taken, sync.profile, deps);
   // A program of another version had it before, and kept what this one cannot read.
-  if (isForOthers(job.progress)) return leaveUnread(taken, job.progress, clock.now());
+  if (isForOthers(job.progress)) return leaveToNewerWorker(taken, job.progress, clock.now());
   const work = { taken, sync, profile, deps };
   const kept = keptSync.safeParse(job.progress).data;
   const [results, ending] = await runOpen(work, kept?.results ?? []);
-  if (ending.kind === "again") return putOff(taken, ending.afterMs, clock.now());
+  if (ending.kind === "again") return postpone(taken, ending.afterMs, clock.now());
   const outcome = await publishEnd(work, results, ending.problem);
   const { report, problem } = outcome;
   const hasFailed = report.status === "failed" || report.status === "partial";

@@ -8,14 +8,14 @@ import { endsWithin } from "../../../core/async/when-free.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { isCode } from "../../../core/errors.ts";
-import type { AskedSync } from "../../../core/report/triggers.ts";
-import { endedState, profileOf, type Triggers } from "../../asking/asks.ts";
-import { findStored, storedProblem } from "../../asking/failures.ts";
-import { keptSync, parsePayload, syncHead, syncOutcome, syncPayload } from "../../asking/payloads.ts";
+import type { RequestedSync } from "../../../core/report/triggers.ts";
 import { isPaused } from "../../fleet/fleet.ts";
 import { cancelledOf, markCancelled, readProgress, timesOf } from "../../redis/marks.ts";
 import { atRedis } from "../../redis/queue-connections.ts";
 import type { Queues } from "../../redis/queues.ts";
+import { keptSync, parsePayload, syncHead, syncOutcome, syncPayload } from "../../requests/job-payloads.ts";
+import { findStored, storedProblem } from "../../requests/stored-failures.ts";
+import { endedState, profileOf, type Triggers } from "../../requests/sync-requests.ts";
 import { createQueuedVerifications } from "../../verifications/redis.ts";
 import { LATE, openState, timeLeftOf } from "../sync-life.ts";
 import { isLive, openSyncs } from "./live-syncs.ts";
@@ -34,7 +34,7 @@ export interface FinderDeps {
 const describedLive = async (
   { syncId, profile, askedAt }: z.output<typeof syncHead>,
   { connection: { redis }, queues, profiles, clock }: FinderDeps,
-): Promise<AskedSync> => {
+): Promise<RequestedSync> => {
   const [times, cancelled, progress, held] = await Promise.all([
     timesOf(redis, syncId),
     cancelledOf(redis, [syncId]),
@@ -51,7 +51,7 @@ const describedLive = async (
 };
 
 /** Null: of a profile that is not among those of this process, whose keys and sessions say nothing about it. */
-const described = async (job: Job, state: string, deps: FinderDeps): Promise<AskedSync | null> => {
+const described = async (job: Job, state: string, deps: FinderDeps): Promise<RequestedSync | null> => {
   // Also of one that a newer program queued: its worker does what this one cannot read.
   const sync = syncHead.safeParse(job.data).data ?? parsePayload(syncPayload, job.id ?? "", job.data);
   if (!deps.profiles.some(({ profile }) => profile === sync.profile)) return null;
@@ -66,14 +66,14 @@ const described = async (job: Job, state: string, deps: FinderDeps): Promise<Ask
 
 export const createFinder = (deps: FinderDeps) => {
   const { queues, profiles } = deps;
-  const find = async (runId: string): Promise<AskedSync | null> => {
+  const find = async (runId: string): Promise<RequestedSync | null> => {
     // Read the state first: a job read after its end has its result; a job read before may not.
     const state = await queues.sync.getJobState(runId);
     const job: Job | undefined = state === "unknown" ? undefined : await queues.sync.getJob(runId);
     return job === undefined ? findStored(profiles, runId) : described(job, state, deps);
   };
   /** The syncs that this program can show: a newer program may have queued others. */
-  const findAll = async (runIds: readonly string[]): Promise<readonly AskedSync[]> => {
+  const findAll = async (runIds: readonly string[]): Promise<readonly RequestedSync[]> => {
     const known = (error: unknown) => {
       if (isCode(error, "JOB_VERSION")) return null;
       throw error;

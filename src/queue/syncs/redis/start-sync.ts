@@ -8,13 +8,21 @@ import { z } from "zod";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import type { Started, SyncAsk } from "../../../core/report/triggers.ts";
+import type { Started, SyncRequest } from "../../../core/report/triggers.ts";
 import { runIdSchema } from "../../../core/text/run-id.ts";
-import { askDigest, joins, KEY_LASTS_S, keyDigest, laterOf, payloadOf, profileOf } from "../../asking/asks.ts";
-import type { SyncPayload } from "../../asking/payloads.ts";
 import { createAddJob, createSend, type RedisCommand, type Send, settingDue } from "../../redis/marks.ts";
 import { redisNow } from "../../redis/queue-connections.ts";
 import { keyOf, type Queues, SCHEDULED_PRIORITY, SYNC_OPTIONS } from "../../redis/queues.ts";
+import type { SyncPayload } from "../../requests/job-payloads.ts";
+import {
+  KEY_LASTS_S,
+  keyDigest,
+  laterDeadline,
+  mayJoin,
+  payloadOf,
+  profileOf,
+  requestDigest,
+} from "../../requests/sync-requests.ts";
 import { announcing, dropSync, type LiveSync, liveAmong, noteAsked, readingEntries } from "./live-syncs.ts";
 
 // Changes the waiting job of a sync: makes a postponed one due at once, so that it sees a cancellation or the end of a pause;
@@ -80,11 +88,11 @@ const remembered = z.string().transform((text) => {
 });
 
 /** The sync that an earlier request with this idempotency key started; null: none. Throws IDEMPOTENCY_REUSED. */
-const askedBefore = (found: unknown, ask: SyncAsk): string | null => {
+const askedBefore = (found: unknown, ask: SyncRequest): string | null => {
   if (found === null || found === undefined) return null;
   const { runId, digest } = remembered.parse(found);
   if (runId === null) return null;
-  if (digest !== askDigest(ask)) throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: runId });
+  if (digest !== requestDigest(ask)) throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: runId });
   return runId;
 };
 
@@ -100,13 +108,13 @@ interface StartDeps {
 
 /** A request and its sync, should it join none. */
 interface Wanted {
-  readonly ask: SyncAsk;
+  readonly ask: SyncRequest;
   readonly config: Config;
   readonly sync: SyncPayload;
 }
 
 /** Makes the function that starts syncs. It throws as `Triggers.start`, and the errors of Redis. */
-export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started>) => {
+export const createStart = (deps: StartDeps): ((ask: SyncRequest) => Promise<Started>) => {
   const { queues, profiles, clock, random, isKnown } = deps;
   const { redis } = deps.connection;
   const send = createSend(redis);
@@ -126,7 +134,7 @@ export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started
   };
 
   const join = async (joined: LiveSync, { ask, config }: Wanted, dueAt: number | null): Promise<void> => {
-    if (!joined.started) await send([settingDue(joined.syncId, laterOf(joined.dueAt, dueAt))]);
+    if (!joined.started) await send([settingDue(joined.syncId, laterDeadline(joined.dueAt, dueAt))]);
     if (!joined.scheduled || ask.scheduled === true) return;
     await noteAsked(redis, config.profile, joined.syncId);
     await raisePriority(queues, joined.syncId);
@@ -134,7 +142,7 @@ export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started
 
   const startOne = async (wanted: Wanted, live: readonly LiveSync[]): Promise<Started> => {
     const { ask, sync } = wanted;
-    const joined = live.find((other) => other.readable && joins(ask, sync, other));
+    const joined = live.find((other) => other.readable && mayJoin(ask, sync, other));
     const dueAt = typeof ask.timeoutMs === "number" ? (await redisNow(redis)) + ask.timeoutMs : null;
     if (joined === undefined) await add(wanted, dueAt);
     else await join(joined, wanted, dueAt);
@@ -153,7 +161,7 @@ export const createStart = (deps: StartDeps): ((ask: SyncAsk) => Promise<Started
       // An earlier sync that is no longer stored would be waited for in vain.
       if (earlier !== null && (await isKnown(earlier))) return { runId: earlier, joined: true };
       const started = await startOne({ ask, config, sync }, await liveAmong(entries, redis, queues, profile));
-      if (key !== null) await send([["set", key, `${started.runId} ${askDigest(ask)}`, "EX", KEY_LASTS_S]]);
+      if (key !== null) await send([["set", key, `${started.runId} ${requestDigest(ask)}`, "EX", KEY_LASTS_S]]);
       return started;
     });
   };

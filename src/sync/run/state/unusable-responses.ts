@@ -1,5 +1,5 @@
 // Counts, during a run, requests whose responses could not be used, and refused ones. Says how often to try such a request, which
-// streams to skip for the rest of the run, and what the next run should remember (core/state/unusable-answers.ts), so that not every
+// streams to skip for the rest of the run, and what the next run should remember (core/state/unusable-responses.ts), so that not every
 // sync pays for the same unusable response.
 import { DuckmirrorError } from "../../../core/errors.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type Waiting,
   withUnusable,
   withUsable,
-} from "../../../core/state/unusable-answers.ts";
+} from "../../../core/state/unusable-responses.ts";
 
 export class UnusableResponses {
   /** What earlier runs knew. */

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { DuckmirrorError, ERRORS, type ErrorCode } from "../../../../src/core/errors.ts";
 import { problemOf } from "../../../../src/core/report/problem.ts";
 import { withoutPaths } from "../../../../src/core/text/forms.ts";
-import { failureOf } from "../../../../src/mcp/door.ts";
-import { failureToKeep } from "../../../../src/queue/asking/failures.ts";
+import { failureOf } from "../../../../src/mcp/backend.ts";
+import { failureToKeep } from "../../../../src/queue/requests/stored-failures.ts";
 import { errorAnswer } from "../../../../src/server/http/refusals.ts";
 
 const isCode = (name: string): name is ErrorCode => Object.hasOwn(ERRORS, name);

@@ -23,7 +23,7 @@ import {
   waitsDeep,
   withUnusable,
   withUsable,
-} from "../../../../src/core/state/unusable-answers.ts";
+} from "../../../../src/core/state/unusable-responses.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 
 const counted = (total: number, page: number | null = null, filters: string | null = null) => ({

@@ -1,7 +1,7 @@
 // Jobs that another program wrote into Redis and that cannot be read: they hide no other job, and can be dropped.
 import { expect, test } from "vitest";
 import { isoTime } from "../../../../src/core/time.ts";
-import { deadLetters, dropLetters, retryLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
+import { deadLetters, dropDeadLetters, retryDeadLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { keyOf, QUEUE } from "../../../../src/queue/redis/queues.ts";
 import { aFleet, someTriggers } from "../worker-rig.ts";
@@ -37,9 +37,9 @@ test("an unreadable job is listed as one, beside the others, and dropped with th
   ]);
   for (const { failedAt } of letters) expect(isoTime(failedAt)).toMatch(/Z$/);
   expect((await readFleet(client, queues)).queues.find(({ name }) => name === "sync")).toMatchObject({ failed: 6 });
-  await expect(retryLetter(queues, triggers, "data")).rejects.toMatchObject({ code: "JOB_VERSION" });
-  expect(await dropLetters(queues, { by: "id", ids: ["text"] })).toEqual([{ id: "text", queue: "sync" }]);
-  expect(await dropLetters(queues, { by: "queue", queues: ["sync"] })).toHaveLength(5);
+  await expect(retryDeadLetter(queues, triggers, "data")).rejects.toMatchObject({ code: "JOB_VERSION" });
+  expect(await dropDeadLetters(queues, { by: "id", ids: ["text"] })).toEqual([{ id: "text", queue: "sync" }]);
+  expect(await dropDeadLetters(queues, { by: "queue", queues: ["sync"] })).toHaveLength(5);
   expect(await deadLetters(queues)).toEqual([]);
   expect(
     await client.exists(...["good", "data", "opts", "progress", "text", "time"].map((id) => keyOf(QUEUE.sync, id))),

@@ -4,7 +4,7 @@
 import { expect, test, vi } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { deliveryStates } from "../../../../src/deliver/notes.ts";
-import { deadLetters, retryLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
+import { deadLetters, retryDeadLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { createLocalDeliveries } from "../../../../src/queue/deliveries/local.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 import { emptyCopy, mapDestination } from "../../deliver/copies.ts";
@@ -110,7 +110,7 @@ test("with Redis: a delivery that is refused is a dead letter, which can be retr
   expect(await failing()).toMatchObject({ code: "DESTINATION_OTHER_MIRROR", attempts: 1, givenUp: true });
   state.fault = null;
   const [letter] = await deadLetters(queues);
-  expect(await retryLetter(queues, triggers, letter?.id ?? "")).toBeNull();
+  expect(await retryDeadLetter(queues, triggers, letter?.id ?? "")).toBeNull();
   await until(() => expect(copy.position).not.toBeNull());
   await until(async () => expect(await failing()).toBeNull());
   expect(await deadLetters(queues)).toEqual([]);

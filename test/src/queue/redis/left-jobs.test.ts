@@ -4,8 +4,8 @@
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { createSteering, deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
-import { leftFor } from "../../../../src/queue/redis/take-jobs.ts";
+import { createQueueControl, deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
+import { leftFor } from "../../../../src/queue/redis/job-consumers.ts";
 import { schedulesOf } from "../../../../src/queue/schedules/local.ts";
 import { settleSchedules } from "../../../../src/queue/schedules/redis.ts";
 import { aFleet, anAsk, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
@@ -18,7 +18,7 @@ const YEARLY = { cron: "0 0 1 1 *", timeZone: "UTC", streams: ["signals"], full:
 const aRig = async () => {
   const { redis, profiles } = await aFleet();
   const rig = await someTriggers(redis, profiles);
-  return { ...rig, address: redis, profiles, steering: createSteering(rig.redis, rig.queues) };
+  return { ...rig, address: redis, profiles, steering: createQueueControl(rig.redis, rig.queues) };
 };
 
 /** Makes a job older than it is, as after a long pause. */

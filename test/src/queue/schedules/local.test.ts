@@ -4,18 +4,18 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { Started, SyncAsk } from "../../../../src/core/report/triggers.ts";
+import type { Started, SyncRequest } from "../../../../src/core/report/triggers.ts";
 import { TICKS } from "../../../../src/queue/redis/queues.ts";
 import { createDueCheck, startScheduled } from "../../../../src/queue/schedules/local.ts";
 import { aFolder } from "../../../support/cli.ts";
 import { configOf } from "../../../support/given-config.ts";
-import { anAsk } from "../asking/an-ask.ts";
+import { anAsk } from "../requests/a-sync-request.ts";
 
 // Starting the sync of a schedule, with its lines in the audit trail.
 
 const NOW = Date.UTC(2026, 10, 21, 5);
 
-const rig = (start: (ask: SyncAsk) => Promise<Started>, env: Record<string, string> = {}) => {
+const rig = (start: (ask: SyncRequest) => Promise<Started>, env: Record<string, string> = {}) => {
   const dataDir = aFolder();
   const config = configOf(null, { DUCKMIRROR_DATA_DIR: dataDir, ...env });
   const warnings: string[] = [];
@@ -37,7 +37,7 @@ const rig = (start: (ask: SyncAsk) => Promise<Started>, env: Record<string, stri
 };
 
 test("the sync is asked for as a schedule's, and the trail says who asked, for what, and which sync it became", async () => {
-  const asked: SyncAsk[] = [];
+  const asked: SyncRequest[] = [];
   const { start, lines } = rig(async (ask) => {
     asked.push(ask);
     return { runId: "run-1", joined: false };

@@ -3,10 +3,16 @@
 import type { Clock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { AskedState, AskedSync, SyncAsk } from "../../../../src/core/report/triggers.ts";
-import { endedState, joins, laterOf, payloadOf, type Triggers } from "../../../../src/queue/asking/asks.ts";
-import { keptSync, type SyncPayload, syncOutcome } from "../../../../src/queue/asking/payloads.ts";
+import type { RequestedState, RequestedSync, SyncRequest } from "../../../../src/core/report/triggers.ts";
 import type { SyncMarks, SyncTimes } from "../../../../src/queue/redis/marks.ts";
+import { keptSync, type SyncPayload, syncOutcome } from "../../../../src/queue/requests/job-payloads.ts";
+import {
+  endedState,
+  laterDeadline,
+  mayJoin,
+  payloadOf,
+  type Triggers,
+} from "../../../../src/queue/requests/sync-requests.ts";
 import { LATE, openState, timeLeftOf } from "../../../../src/queue/syncs/sync-life.ts";
 
 export const LOCK_MS = 15_000;
@@ -37,7 +43,7 @@ export class SimQueue {
   readonly due = new Map<string, number>();
   away = false;
   /** Runs as the mirror keeps them: what Redis forgot is looked up here. */
-  readonly stored = new Map<string, AskedSync>();
+  readonly stored = new Map<string, RequestedSync>();
   private readonly clock: Clock;
   private readonly random: () => number;
 
@@ -108,7 +114,7 @@ export class SimQueue {
     return job !== undefined && !ENDED.includes(job.state);
   }
 
-  stateOf(syncId: string): AskedState {
+  stateOf(syncId: string): RequestedState {
     return openState(this.timesOf(syncId), this.marks.has(`cancelled ${syncId}`));
   }
 
@@ -133,7 +139,7 @@ export class SimQueue {
   }
 
   triggers(config: Config): Triggers {
-    const find = (runId: string): AskedSync | null => {
+    const find = (runId: string): RequestedSync | null => {
       const sync = this.syncs.get(runId);
       const job = this.jobs.get(runId);
       if (sync === undefined || job === undefined) return this.stored.get(runId) ?? null;
@@ -149,7 +155,7 @@ export class SimQueue {
       const { report, problem, cancelled } = kept ?? syncOutcome.parse(job.result);
       return { ...base, state: cancelled ? "cancelled" : endedState(report.status), report, error: problem };
     };
-    const start = (ask: SyncAsk) => {
+    const start = (ask: SyncRequest) => {
       const sync = payloadOf(ask, config, this.clock.now(), this.random);
       const earlier = this.keys.get(ask.idempotencyKey ?? "");
       if (earlier !== undefined && find(earlier) !== null) return { runId: earlier, joined: true };
@@ -159,13 +165,13 @@ export class SimQueue {
           !this.marks.has(`cancelled ${syncId}`) &&
           (this.due.get(syncId) ?? Number.POSITIVE_INFINITY) > this.clock.now(),
       );
-      const there = live.find((other) => joins(ask, sync, { ...other, started: this.started.has(other.syncId) }));
+      const there = live.find((other) => mayJoin(ask, sync, { ...other, started: this.started.has(other.syncId) }));
       const dueAt = typeof ask.timeoutMs === "number" ? this.clock.now() + ask.timeoutMs : null;
       if (there === undefined) {
         this.add(sync);
         if (dueAt !== null) this.due.set(sync.syncId, dueAt);
       } else if (!this.started.has(there.syncId)) {
-        const later = laterOf(this.due.get(there.syncId) ?? null, dueAt);
+        const later = laterDeadline(this.due.get(there.syncId) ?? null, dueAt);
         if (later === null) this.due.delete(there.syncId);
         else this.due.set(there.syncId, later);
       }

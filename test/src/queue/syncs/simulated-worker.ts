@@ -6,7 +6,7 @@ import { createSessions, type SessionDeps } from "../../../../jobs/session.ts";
 import type { Clock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { DuckmirrorError, isCode } from "../../../../src/core/errors.ts";
-import { ABORT, BUSY_MS, failureToKeep } from "../../../../src/queue/asking/failures.ts";
+import { ABORT, BUSY_MS, failureToKeep } from "../../../../src/queue/requests/stored-failures.ts";
 import { processSync, type SyncJobDeps } from "../../../../src/queue/syncs/redis/process-sync.ts";
 import type { SyncResult } from "../../../../src/sync/run/run-sync.ts";
 import { aReport, aStreamReport } from "../../../support/reports.ts";

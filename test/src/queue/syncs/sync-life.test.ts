@@ -3,10 +3,10 @@
 
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
-import { untilEnded } from "../../../../src/cli/worker/asking/await-sync.ts";
+import { untilEnded } from "../../../../src/cli/worker/await-sync.ts";
 import { isCode } from "../../../../src/core/errors.ts";
-import type { AskedState, AskedSync, SyncAsk } from "../../../../src/core/report/triggers.ts";
-import { payloadOf } from "../../../../src/queue/asking/asks.ts";
+import type { RequestedState, RequestedSync, SyncRequest } from "../../../../src/core/report/triggers.ts";
+import { payloadOf } from "../../../../src/queue/requests/sync-requests.ts";
 import { seededRandom } from "../../../support/chance.ts";
 import { configOf } from "../../../support/given-config.ts";
 import { SimQueue } from "./simulated-queue.ts";
@@ -28,11 +28,11 @@ const ASKS = [[], ["accounts"], ["accounts", "account_insights"], ["signals", "c
 interface Client {
   readonly askedAt: number;
   endedAt: number;
-  readonly ask: SyncAsk;
+  readonly ask: SyncRequest;
   /** Ids it followed. */
   readonly runs: Set<string>;
   /** `waited`: its time was over, and the sync goes on. */
-  end: AskedSync | "away" | "waited" | null;
+  end: RequestedSync | "away" | "waited" | null;
 }
 
 /** Everything that goes wrong in one history, and how often. */
@@ -62,7 +62,7 @@ const aHistory = async (seed: number) => {
   const cancelled = new Set<string>();
   let emptied = false;
   /** State of each sync when it was last read. */
-  const seen = new Map<string, AskedState>();
+  const seen = new Map<string, RequestedState>();
   const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(random() * items.length)];
 
   const ask = async () => {
@@ -70,7 +70,7 @@ const aHistory = async (seed: number) => {
     const timeoutMs = random() < 0.3 ? Math.round(1_000 + random() * 60_000) : null;
     if (timeoutMs !== null) COUNTED.timeouts += 1;
     const streams = pick(ASKS) ?? [];
-    const asked: SyncAsk = { streams, full: false, profile: null, idempotencyKey: `key ${random()}`, timeoutMs };
+    const asked: SyncRequest = { streams, full: false, profile: null, idempotencyKey: `key ${random()}`, timeoutMs };
     const client: Client = { askedAt: clock.now(), endedAt: 0, ask: asked, runs: new Set(), end: null };
     const triggers = queue.triggers(config);
     const following = {
@@ -144,7 +144,7 @@ const aHistory = async (seed: number) => {
 
   /** A sync never goes back: neither from its end, nor from a run to waiting. */
   const look = () => {
-    const rank = (state: AskedState | undefined) =>
+    const rank = (state: RequestedState | undefined) =>
       state === undefined || state === "queued" ? 0 : state === "running" ? 1 : 2;
     for (const syncId of queue.syncs.keys()) {
       const state = queue.isLive(syncId) ? queue.stateOf(syncId) : "done";

@@ -6,9 +6,9 @@ import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { VERIFY_CREDITS } from "../../../../jobs/verify.ts";
-import type { Triggers } from "../../../../src/queue/asking/asks.ts";
-import { findStored } from "../../../../src/queue/asking/failures.ts";
 import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
+import { findStored } from "../../../../src/queue/requests/stored-failures.ts";
+import type { Triggers } from "../../../../src/queue/requests/sync-requests.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anAsk, anOrg, aRedis, aWorker, aWorkerOf, reached, someTriggers, synced, WAYS } from "../worker-rig.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 import { createScrubber } from "../../../../src/core/secret.ts";
-import { deadLetters, retryLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
+import { deadLetters, retryDeadLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { anAccount } from "../../../support/fake-data.ts";
 import {
   aFleet,
@@ -170,7 +170,7 @@ describe("a sync that fails", () => {
     expect(kept).not.toContain("node_modules");
 
     org.service.options = { ...org.service.options, before: () => undefined };
-    const again = await retryLetter(queues, triggers, runId);
+    const again = await retryDeadLetter(queues, triggers, runId);
     expect(await reached(triggers, again ?? "")).toMatchObject({ state: "done" });
     expect(await org.rows("SELECT count(*)::INTEGER FROM contacts")).toEqual([[12]]);
     expect(await deadLetters(queues)).toEqual([]);
@@ -188,7 +188,7 @@ describe("a sync that fails", () => {
     expect(letter?.problem?.message).toBe(
       `The queued job future has payload version ${NEWER.v}; this program reads version ${NEWER.v - 1}.`,
     );
-    await expect(retryLetter(queues, triggers, "future")).rejects.toMatchObject({ code: "JOB_VERSION" });
+    await expect(retryDeadLetter(queues, triggers, "future")).rejects.toMatchObject({ code: "JOB_VERSION" });
     expect(await deadLetters(queues)).toHaveLength(1);
   });
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ENDPOINTS } from "../../../../src/catalog/endpoints.ts";
 import { signal } from "../../../../src/catalog/resources.ts";
-import { hasNumberKey } from "../../../../src/replica/kept/kept.ts";
+import { hasNumberKey } from "../../../../src/replica/cache/list-cache.ts";
 import { nearRows } from "../../../../src/replica/query/list-query.ts";
 import { chooseFields, defaultFields, Params } from "../../../../src/replica/query/params.ts";
 import { matchRoute } from "../../../../src/replica/query/route-match.ts";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createSteering } from "../../../../src/queue/dead-letters/dead-letters.ts";
+import { createQueueControl } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
 import { aRunningServer, serving } from "../../../support/served.ts";
 import { anOrg, someTriggers } from "../../queue/worker-rig.ts";
@@ -18,7 +18,7 @@ const fleetSchema = z.object({
 
 const steeringOf = async (...[redis, profiles]: Parameters<typeof someTriggers>) => {
   const rig = await someTriggers(redis, profiles);
-  return { ...rig, steering: createSteering(rig.redis, rig.queues) };
+  return { ...rig, steering: createQueueControl(rig.redis, rig.queues) };
 };
 
 test("the API names queues, members and pauses to those with a key", async () => {

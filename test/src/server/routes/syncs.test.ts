@@ -1,13 +1,13 @@
 // The routes that start, follow and cancel syncs, with a stand-in for the worker.
 import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { SyncAsk, SyncTriggers } from "../../../../src/core/report/triggers.ts";
+import type { SyncRequest, SyncTriggers } from "../../../../src/core/report/triggers.ts";
 import { HERE, mirrorForFile } from "../served-mirror.ts";
 
 const mirror = await mirrorForFile(1);
 
 const worker = () => {
-  const asks: SyncAsk[] = [];
+  const asks: SyncRequest[] = [];
   const triggers: SyncTriggers = {
     start: async (ask) => {
       asks.push(ask);

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, test } from "vitest";
 import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
-import { type Deed, openTrail, trailDir } from "../../../../src/warehouse/audit/trail.ts";
+import { type AuditedAction, openTrail, trailDir } from "../../../../src/warehouse/audit/trail.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";
 import { aFolder } from "../../../support/cli.ts";
@@ -38,7 +38,12 @@ const clock = { now: () => now, sleep: () => Promise.reject(new Error("nothing s
 const trailOf = (required = false) =>
   openTrail({ dataDir, enabled: true, required, clock, warn: (text) => void warnings.push(text) });
 
-const A_QUERY: Deed = { actor: "ann", way: "key", action: "query", sql: "from contacts where email = 'ada@x.example'" };
+const A_QUERY: AuditedAction = {
+  actor: "ann",
+  way: "key",
+  action: "query",
+  sql: "from contacts where email = 'ada@x.example'",
+};
 
 const publish = async (auditRetentionDays: number | null = null) => {
   await copyMigratedMirror(dataDir);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createManualClock, settled } from "../../../../../bench/rates/manual-clock.ts";
 import { createOrder, type Entry } from "../../../../../src/queue/syncs/local/local-triggers.ts";
 import { aReport } from "../../../../support/reports.ts";
-import { config, syncOf } from "../../asking/an-ask.ts";
+import { config, syncOf } from "../../requests/a-sync-request.ts";
 
 const rig = () => {
   const clock = createManualClock(0);

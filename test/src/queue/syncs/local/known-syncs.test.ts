@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { SyncOutcome } from "../../../../../jobs/publish.ts";
-import type { SyncAsk } from "../../../../../src/core/report/triggers.ts";
+import type { SyncRequest } from "../../../../../src/core/report/triggers.ts";
 import { createKnownSyncs, type Entry } from "../../../../../src/queue/syncs/local/local-triggers.ts";
 import { aReport } from "../../../../support/reports.ts";
-import { anAsk, config, syncOf } from "../../asking/an-ask.ts";
+import { anAsk, config, syncOf } from "../../requests/a-sync-request.ts";
 
 const DAY_MS = 86_400_000;
 const OUTCOME: SyncOutcome = { report: aReport({}), problem: null };
 
-const anEntry = (more: Partial<Entry> = {}, ask: Partial<SyncAsk> = {}): Entry => ({
+const anEntry = (more: Partial<Entry> = {}, ask: Partial<SyncRequest> = {}): Entry => ({
   sync: syncOf(ask),
   config,
   cancel: new AbortController(),

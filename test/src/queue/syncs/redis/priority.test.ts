@@ -1,7 +1,7 @@
 // A sync that a person asks for is taken before those of schedules, in one profile and across profiles.
 
 import { expect, test } from "vitest";
-import { createSteering } from "../../../../../src/queue/dead-letters/dead-letters.ts";
+import { createQueueControl } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { SCHEDULED_PRIORITY } from "../../../../../src/queue/redis/queues.ts";
 import { liveSyncs } from "../../../../../src/queue/syncs/redis/live-syncs.ts";
 import { aGate, aNotingEngine, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
@@ -35,7 +35,7 @@ test("across profiles, the person's sync is taken first though schedules asked b
 
 test("in one profile, the person's sync runs next, though the older one of a schedule is offered first", async () => {
   const { address, profiles, queues, redis, triggers } = await aRig("acme");
-  const steering = createSteering(redis, queues);
+  const steering = createQueueControl(redis, queues);
   const target = { kind: "profile", name: "acme" } as const;
   await steering.pause(target);
   const notes: string[] = [];

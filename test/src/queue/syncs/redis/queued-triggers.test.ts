@@ -3,8 +3,8 @@
 // Syncs of a part over the worker: one list anew, or what is dated after a day.
 import { expect, test, vi } from "vitest";
 import { mapAtOnce } from "../../../../../src/core/async/map-at-once.ts";
-import { STARTS_AT_ONCE } from "../../../../../src/queue/asking/asks.ts";
-import { deadLetters, retryLetter } from "../../../../../src/queue/dead-letters/dead-letters.ts";
+import { deadLetters, retryDeadLetter } from "../../../../../src/queue/dead-letters/dead-letters.ts";
+import { STARTS_AT_ONCE } from "../../../../../src/queue/requests/sync-requests.ts";
 import { aFleet, anAsk, anOrg, aRedis, aWorker, reached, someTriggers, synced } from "../../worker-rig.ts";
 
 // Many requests at once: they stand in line in the process that asks, and not all of them at Redis.
@@ -116,7 +116,7 @@ test("a list that the mirror does not read yet ends as by sync, and a dead lette
   expect(await reached(triggers, runId)).toMatchObject({ state: "failed", error: problem });
   const { queues } = await someTriggers(redis, profiles);
   expect(await deadLetters(queues)).toMatchObject([{ id: runId, problem }]);
-  const again = (await retryLetter(queues, triggers, runId)) ?? "";
+  const again = (await retryDeadLetter(queues, triggers, runId)) ?? "";
   expect((await queues.sync.getJob(again))?.data).toMatchObject({ reset: ["filings:nobody"] });
   expect(await reached(triggers, again)).toMatchObject({ state: "failed", error: problem });
 });

@@ -3,9 +3,9 @@ import { Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { outcomeOf } from "../../../../../jobs/publish.ts";
-import { payloadOf } from "../../../../../src/queue/asking/asks.ts";
-import { WRITTEN } from "../../../../../src/queue/asking/payloads.ts";
 import { PREFIX, QUEUE, SYNC_OPTIONS } from "../../../../../src/queue/redis/queues.ts";
+import { WRITTEN } from "../../../../../src/queue/requests/job-payloads.ts";
+import { payloadOf } from "../../../../../src/queue/requests/sync-requests.ts";
 import { anAsk, anOrg, aRedis, someTriggers } from "../../worker-rig.ts";
 
 const PATIENCE = { timeout: 120_000, interval: 10 };

@@ -1,8 +1,8 @@
 // Old and new programs on one Redis: what this one cannot read it leaves to another, and unreadable schedules go on.
 
 import { expect, test } from "vitest";
-import { WRITTEN } from "../../../../../src/queue/asking/payloads.ts";
 import { deadLetters } from "../../../../../src/queue/dead-letters/dead-letters.ts";
+import { WRITTEN } from "../../../../../src/queue/requests/job-payloads.ts";
 import { schedulesOf } from "../../../../../src/queue/schedules/local.ts";
 import { aFleet, anAsk, aWorker, NEWER, reached, someTriggers } from "../../worker-rig.ts";
 

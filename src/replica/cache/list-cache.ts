@@ -1,4 +1,5 @@
-// What the replica keeps of a mirror: orders of lists, and columns without a value. Values that may be made again are kept up to a number of bytes: those used longest ago go first.
+// Caches of the replica, which serves lists from a snapshot that never changes: the keys of a list in its order, so that a page needs no
+// sort, and the columns that hold no value. A cache is limited in bytes and drops the least recently used values.
 import type { FieldSpec } from "../../catalog/fields.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";
@@ -94,7 +95,7 @@ export interface OrdersOptions {
   /** Rows that never change. */
   readonly reader: Pick<Sql, "cells" | "integers">;
   /** Where orders are kept, also those of other readers. */
-  readonly kept: Kept<KnownOrder>;
+  readonly cache: Cache<KnownOrder>;
   /** Most bytes of one order. */
   readonly mostBytes: number;
   /** Name of the reader among the kept orders. */
@@ -102,7 +103,7 @@ export interface OrdersOptions {
 }
 
 /** Orders of the lists of one reader. */
-export const createListOrders = ({ reader, kept, mostBytes, name }: OrdersOptions): ListOrders => {
+export const createListOrders = ({ reader, cache, mostBytes, name }: OrdersOptions): ListOrders => {
   /** Order → pages found by statements since it was last known. */
   const asked = new Map<string, number>();
   let making = false;
@@ -126,7 +127,7 @@ export const createListOrders = ({ reader, kept, mostBytes, name }: OrdersOption
     const known = await read(order);
     if (known === null) return;
     asked.delete(nameOf(order));
-    kept.set(`${name} ${nameOf(order)}`, known, bytesOf(known.keys.length, known.lists.size, known.places !== null));
+    cache.set(`${name} ${nameOf(order)}`, known, bytesOf(known.keys.length, known.lists.size, known.places !== null));
   };
   const startMaking = (order: ListOrder): void => {
     // Counts no further: an order that is too large, or cannot be read, is not tried again. Its pages are found by statements.
@@ -142,7 +143,7 @@ export const createListOrders = ({ reader, kept, mostBytes, name }: OrdersOption
   return {
     page: (order, value, offset, limit) => {
       if (!hasNumberKey(order.table)) return undefined;
-      const known = kept.get(`${name} ${nameOf(order)}`);
+      const known = cache.get(`${name} ${nameOf(order)}`);
       if (known !== undefined) return cut(known, value, offset, limit);
       const times = (asked.get(nameOf(order)) ?? 0) + 1;
       asked.set(nameOf(order), times);
@@ -206,7 +207,7 @@ export const createFilledColumns = (reader: Pick<Reader, "cells">): FilledColumn
   };
 };
 
-export interface Kept<T> {
+export interface Cache<T> {
   get(key: string): T | undefined;
   /** `bytes`: what the value takes. A value larger than the bound is not kept. */
   set(key: string, value: T, bytes: number): void;
@@ -215,7 +216,7 @@ export interface Kept<T> {
 }
 
 /** Keeps values of at most `mostBytes` together. */
-export const createKept = <T>(mostBytes: number): Kept<T> => {
+export const createCache = <T>(mostBytes: number): Cache<T> => {
   /** In the order of their last use. */
   const entries = new Map<string, { readonly value: T; readonly bytes: number }>();
   let total = 0;

@@ -5,13 +5,13 @@ import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { createScrubber, Secret } from "../../../../src/core/secret.ts";
-import { createSteering } from "../../../../src/queue/dead-letters/dead-letters.ts";
+import { createQueueControl } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { createSyncMarks } from "../../../../src/queue/redis/marks.ts";
-import { openAsking } from "../../../../src/queue/redis/queue-connections.ts";
+import { openCommandConnection } from "../../../../src/queue/redis/queue-connections.ts";
 import { keyOf } from "../../../../src/queue/redis/queues.ts";
 import { processSync } from "../../../../src/queue/syncs/redis/process-sync.ts";
-import { holdBackBy } from "../../../../src/queue/worker/take-queues.ts";
+import { holdBackBy } from "../../../../src/queue/worker/queue-consumers.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aGate, aNotingEngine, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
 
@@ -25,7 +25,7 @@ const aRig = async (...names: string[]) => {
   const orgs = await Promise.all((names.length === 0 ? ["default"] : names).map((name) => anOrg(name)));
   const profiles = orgs.map((org) => org.config(redis));
   const rig = await someTriggers(redis, profiles);
-  const steering = createSteering(rig.redis, rig.queues);
+  const steering = createQueueControl(rig.redis, rig.queues);
   const paused = async () => (await readFleet(rig.redis, rig.queues)).paused.map(({ kind, name }) => [kind, name]);
   /** Every waiting family's job was checked and put off. */
   const heldBack = async () => {
@@ -81,7 +81,7 @@ test("a pause that ends while a worker puts its sync off leaves no job waiting",
     },
     promote: () => job.promote(),
   };
-  const connection = await openAsking(new Secret(address.url), () => undefined);
+  const connection = await openCommandConnection(new Secret(address.url), () => undefined);
   afterTest(() => connection.close());
   const processing = processSync(
     { job: taken, token: "token", signal: new AbortController().signal, leftFor: async () => 0 },

@@ -4,12 +4,12 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { tableSpec } from "../../../../src/catalog/tables.ts";
 import {
-  createKept,
+  type Cache,
+  createCache,
   createListOrders,
-  type Kept,
   type KnownOrder,
   type ListOrder,
-} from "../../../../src/replica/kept/kept.ts";
+} from "../../../../src/replica/cache/list-cache.ts";
 import { aMirror, ask, watched } from "../rig.ts";
 
 /** More than DuckDB returns at once. */
@@ -29,16 +29,16 @@ const order = (sortBy: string, sortOrder: "asc" | "desc", per: string | null) =>
 };
 
 /** Orders of the signals. `learn` asks for one until it is made. */
-const ordersOf = (inner: Kept<KnownOrder>, name = "a", mostBytes = MOST_BYTES) => {
+const ordersOf = (inner: Cache<KnownOrder>, name = "a", mostBytes = MOST_BYTES) => {
   let made: () => void = () => undefined;
-  const kept: Kept<KnownOrder> = {
+  const cache: Cache<KnownOrder> = {
     ...inner,
     set: (...entry) => {
       inner.set(...entry);
       made();
     },
   };
-  const orders = createListOrders({ reader: database, kept, mostBytes, name });
+  const orders = createListOrders({ reader: database, cache, mostBytes, name });
   const learn = async (wanted: ListOrder) => {
     const making = new Promise<void>((resolve) => {
       made = resolve;
@@ -52,7 +52,7 @@ const ordersOf = (inner: Kept<KnownOrder>, name = "a", mostBytes = MOST_BYTES) =
 };
 
 test("a page of a list whose order is known is, to the byte, the one that statements find", async () => {
-  const { orders, learn } = ordersOf(createKept(MOST_BYTES));
+  const { orders, learn } = ordersOf(createCache(MOST_BYTES));
   for (const sortBy of ["date", "headline"]) {
     for (const sortOrder of ["asc", "desc"] as const) {
       for (const per of [null, "account_id"]) await learn(order(sortBy, sortOrder, per));
@@ -78,7 +78,7 @@ test("a page of a list whose order is known is, to the byte, the one that statem
 });
 
 test("keys of a known order cost no statement; an order is made only after fifty pages", async () => {
-  const { orders, learn } = ordersOf(createKept(MOST_BYTES));
+  const { orders, learn } = ordersOf(createCache(MOST_BYTES));
   await learn(order("date", "desc", null));
   const statements: string[] = [];
   const counting = watched(database, (sql) => statements.push(sql));
@@ -98,7 +98,7 @@ test("an order that needs more memory than there may be is not made, and not tri
       },
       integers: () => Promise.reject(new TypeError("too large")),
     },
-    kept: createKept(MOST_BYTES),
+    cache: createCache(MOST_BYTES),
     mostBytes: SIGNALS * 8,
     name: "a",
   });
@@ -111,8 +111,8 @@ test("an order that needs more memory than there may be is not made, and not tri
 });
 
 test("orders of another reader are not used", async () => {
-  const kept = createKept<KnownOrder>(MOST_BYTES);
+  const cache = createCache<KnownOrder>(MOST_BYTES);
   const wanted = order("date", "desc", null);
-  await ordersOf(kept, "before").learn(wanted);
-  await ordersOf(kept, "after").learn(wanted);
+  await ordersOf(cache, "before").learn(wanted);
+  await ordersOf(cache, "after").learn(wanted);
 });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { DuckmirrorError, ERRORS } from "../../../../src/core/errors.ts";
 import { createScrubber, Secret } from "../../../../src/core/secret.ts";
-import { failureToKeep, findStored, storedProblem } from "../../../../src/queue/asking/failures.ts";
+import { failureToKeep, findStored, storedProblem } from "../../../../src/queue/requests/stored-failures.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { aFolder } from "../../../support/cli.ts";
 import { configOf } from "../../../support/given-config.ts";

@@ -1,5 +1,5 @@
-// Takes the jobs of queues: runs each, puts off what Redis interrupted, keeps every other failure as a dead letter. Ends
-// them in time when the worker stops.
+// Consumes jobs from BullMQ's queues: starts one consumer per queue, runs each job, postpones a job that Redis interrupted or that
+// another worker must run, and keeps every other failure as a dead letter. Closes the consumers when the worker stops.
 import { DelayedError, type Job, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import { z } from "zod";
@@ -12,10 +12,10 @@ import { isTakenAway, levelOf, problemOf } from "../../core/report/problem.ts";
 import type { Scrubber } from "../../core/secret.ts";
 import { runIdSchema } from "../../core/text/run-id.ts";
 import { errorTypeOf, type Tracer } from "../../core/tracing.ts";
-import { profileOf, StoredError } from "../asking/asks.ts";
-import { ABORT, BUSY_MS, failureToKeep, HANDED_ON_MS, isWorthRepeating } from "../asking/failures.ts";
-import { firstReader, isForOthers, parsePayload, shownId, unreadable } from "../asking/payloads.ts";
-import { atRedis, type WorkingConnection } from "./queue-connections.ts";
+import { firstReader, isForOthers, parsePayload, shownId, unreadable } from "../requests/job-payloads.ts";
+import { ABORT, BUSY_MS, failureToKeep, HANDED_ON_MS, isWorthRepeating } from "../requests/stored-failures.ts";
+import { profileOf, StoredError } from "../requests/sync-requests.ts";
+import { atRedis, type ConsumerConnection } from "./queue-connections.ts";
 import { keyOf, MOST_STALLS, MOST_VERIFY_STALLS, PREFIX, type QueueName, TICKS } from "./queues.ts";
 
 // A job that a worker took: leaving it to other workers, postponing it, carrying it out.
@@ -34,7 +34,7 @@ export interface QueuedJob {
 }
 
 /** A job from BullMQ with the token of its lock and the signal that cancels it. */
-export interface Taken<J extends QueuedJob = QueuedJob> {
+export interface ActiveJob<J extends QueuedJob = QueuedJob> {
   readonly job: J;
   readonly token: string | undefined;
   readonly signal: AbortSignal;
@@ -64,20 +64,24 @@ const offerAgainMs = (ageMs: number): number =>
   Math.min(OFFER_AGAIN.most, Math.max(OFFER_AGAIN.least, Math.round(ageMs * OFFER_AGAIN.share)));
 
 /** Postpones a job by `ms`. Never returns. */
-export const putOff = async ({ job, token }: Pick<Taken, "job" | "token">, ms: number, now: number): Promise<never> => {
+export const postpone = async (
+  { job, token }: Pick<ActiveJob, "job" | "token">,
+  ms: number,
+  now: number,
+): Promise<never> => {
   await job.moveToDelayed(now + ms, token);
   throw new DelayedError();
 };
 
 /** Leaves a job to another worker. Never returns. */
-export const leaveToOthers = (taken: Taken, now: number): Promise<never> =>
-  putOff(taken, offerAgainMs(now - taken.job.timestamp), now);
+export const leaveToOthers = (taken: ActiveJob, now: number): Promise<never> =>
+  postpone(taken, offerAgainMs(now - taken.job.timestamp), now);
 
 /**
  * Leaves a job to another worker, because of something that only a newer program reads. Throws JOB_VERSION where
  * no such worker was there for ten minutes.
  */
-export const leaveUnread = async (taken: Taken, unread: unknown, now: number): Promise<never> => {
+export const leaveToNewerWorker = async (taken: ActiveJob, unread: unknown, now: number): Promise<never> => {
   if ((await taken.leftFor(firstReader(unread))) < UNREAD_PATIENCE_MS) return leaveToOthers(taken, now);
   throw unreadable(taken.job.id ?? "", unread);
 };
@@ -85,11 +89,11 @@ export const leaveUnread = async (taken: Taken, unread: unknown, now: number): P
 /** The payload of a job. One that only a newer program reads is left to it. Throws JOB_VERSION. */
 export const readPayload = async <T>(
   schema: z.ZodType<T>,
-  taken: Taken,
+  taken: ActiveJob,
   { clock }: Pick<KnownProfiles, "clock">,
 ): Promise<T> => {
   const { job } = taken;
-  if (isForOthers(job.data)) return leaveUnread(taken, job.data, clock.now());
+  if (isForOthers(job.data)) return leaveToNewerWorker(taken, job.data, clock.now());
   return parsePayload(schema, job.id ?? "", job.data);
 };
 
@@ -98,7 +102,7 @@ export const readPayload = async <T>(
  * day by default; then PROFILE_UNKNOWN is thrown.
  */
 export const knownProfile = async (
-  taken: Taken,
+  taken: ActiveJob,
   name: string,
   { clock, profiles }: KnownProfiles,
   patienceMs = STRANGE_PATIENCE_MS,
@@ -112,8 +116,8 @@ export const knownProfile = async (
  * THE rule of a job that does one work for one profile. A busy mirror and a worker that stops put the job off; work that is no longer
  * configured (`gone`) is done with: undefined. Throws the other errors of `work`, which BullMQ repeats or keeps.
  */
-export const carryOut = async <P extends { readonly profile: string }, T>(
-  taken: Taken,
+export const runProfileJob = async <P extends { readonly profile: string }, T>(
+  taken: ActiveJob,
   schema: z.ZodType<P>,
   deps: KnownProfiles,
   work: (config: Config, payload: P) => Promise<T>,
@@ -124,8 +128,8 @@ export const carryOut = async <P extends { readonly profile: string }, T>(
   try {
     return await work(config, payload);
   } catch (error) {
-    if (isCode(error, "WRITER_BUSY")) return putOff(taken, BUSY_MS, deps.clock.now());
-    if (taken.signal.reason === ABORT.stopping) return putOff(taken, HANDED_ON_MS, deps.clock.now());
+    if (isCode(error, "WRITER_BUSY")) return postpone(taken, BUSY_MS, deps.clock.now());
+    if (taken.signal.reason === ABORT.stopping) return postpone(taken, HANDED_ON_MS, deps.clock.now());
     if (gone.some((code) => isCode(error, code))) return undefined;
     throw error;
   }
@@ -178,14 +182,14 @@ const inJobSpan = async <T>(tracer: Tracer, job: Job, work: () => Promise<T>): P
   }
 };
 
-interface TakingDeps {
+interface JobConsumersDeps {
   readonly clock: Clock;
   readonly log: (level: "info" | "warn" | "error", text: string) => void;
   readonly scrubber: Pick<Scrubber, "scrub">;
   /** The newest version of payloads that a worker of the fleet reads. */
   readonly newestReader: () => Promise<number>;
   readonly asking: RedisConnection;
-  readonly working: WorkingConnection;
+  readonly working: ConsumerConnection;
   readonly tracer: Tracer;
   /** Ends jobs that BullMQ gives no signal. */
   readonly stopping: AbortSignal;
@@ -195,9 +199,9 @@ interface TakingDeps {
   readonly complain: (error: unknown) => void;
 }
 
-export interface Taking {
+export interface JobConsumers {
   /** Starts taking jobs of a queue, `concurrency` at once, after the worker's own `run`. */
-  from<T>(name: QueueName, concurrency: number, process: (taken: Taken<Job>) => Promise<T>): Worker;
+  from<T>(name: QueueName, concurrency: number, process: (taken: ActiveJob<Job>) => Promise<T>): Worker;
   /** Ids of running jobs. */
   readonly underWay: ReadonlySet<string>;
 }
@@ -205,7 +209,7 @@ export interface Taking {
 /** Queues whose jobs get a span here; others make their own, or are too many. */
 const SPANNED: readonly string[] = ["export", "deliver"];
 
-export const createTaking = (deps: TakingDeps): Taking => {
+export const createJobConsumers = (deps: JobConsumersDeps): JobConsumers => {
   const { asking, working, tracer, stopping, times, clock, log, scrubber, newestReader, complain } = deps;
   const underWay = new Set<string>();
 
@@ -229,7 +233,7 @@ export const createTaking = (deps: TakingDeps): Taking => {
           } catch (error) {
             if (error instanceof DelayedError) throw error;
             // That Redis was away is no failure of the job. If it still is, the lock expires and the job is delivered again.
-            if (isCode(error, "REDIS_UNAVAILABLE")) return await putOff({ job, token }, BUSY_MS, clock.now());
+            if (isCode(error, "REDIS_UNAVAILABLE")) return await postpone({ job, token }, BUSY_MS, clock.now());
             const kept = failureToKeep(error, scrubber);
             if (isTakenAway(error)) complain(error);
             // A stored one was logged with the end of its sync.
@@ -265,7 +269,7 @@ export const createTaking = (deps: TakingDeps): Taking => {
 };
 
 /** Changes how many jobs a worker takes at once. */
-export const takeAtOnce = (worker: Worker, jobs: number, onError: (error: unknown) => void): void => {
+export const setConcurrency = (worker: Worker, jobs: number, onError: (error: unknown) => void): void => {
   const wake = jobs > worker.concurrency && !worker.closing;
   worker.concurrency = jobs;
   // A worker with all places taken waits until one of its jobs ends; resuming makes it check again.
@@ -277,7 +281,7 @@ export const takeAtOnce = (worker: Worker, jobs: number, onError: (error: unknow
 };
 
 /** Ends all jobs and takes no more; resolves when they have ended, or after `mostMs`. */
-export const endTaking = async (
+export const closeConsumers = async (
   workers: readonly Worker[],
   {
     clock,

@@ -4,7 +4,7 @@ import { type Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { pauseName, renderMembers, renderPauses, renderQueues } from "../../../../src/cli/worker/steer.ts";
+import { pauseName, renderMembers, renderPauses, renderQueues } from "../../../../src/cli/worker/control-queues.ts";
 import type { Fleet, Pause, QueueState, SeenMember } from "../../../../src/core/report/fleet.ts";
 import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { PREFIX } from "../../../../src/queue/redis/queues.ts";

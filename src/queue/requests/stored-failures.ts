@@ -1,14 +1,14 @@
-// Failures and results as a queue stores them, without secrets. A failure is one line that starts with the code, without stack or secret, because a
-// dead letter is kept for thirty days.
+// Turns failures and results of jobs into the form in which a queue stores them, and back: one line that starts with the error code,
+// without stack or secret, because a dead letter is kept for thirty days. Says which failures BullMQ should repeat.
 import type { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
 import { type DuckmirrorError, ERRORS, EXIT } from "../../core/errors.ts";
 import { type Problem, problemOf } from "../../core/report/problem.ts";
-import type { AskedSync } from "../../core/report/triggers.ts";
+import type { RequestedSync } from "../../core/report/triggers.ts";
 import type { Scrubber } from "../../core/secret.ts";
 import { readRun } from "../../warehouse/read/read-run.ts";
-import { endedState } from "./asks.ts";
+import { endedState } from "./sync-requests.ts";
 
 // Finds syncs that the queue has dropped in the mirrors: DuckDB holds the truth, the queue only work in progress.
 
@@ -16,7 +16,7 @@ import { endedState } from "./asks.ts";
  * Searches the run in every profile's snapshot; null when none has it, or when a kill ended it (recover.ts): nobody
  * carries that sync out any more, so it is asked for again. Throws QUERY_FAILED.
  */
-export const findStored = async (profiles: readonly Config[], runId: string): Promise<AskedSync | null> => {
+export const findStored = async (profiles: readonly Config[], runId: string): Promise<RequestedSync | null> => {
   for (const { dataDir, profile } of profiles) {
     const run = await readRun(snapshotPath(dataDir), runId);
     if (run === null) continue;

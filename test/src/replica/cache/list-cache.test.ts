@@ -1,9 +1,9 @@
 // Values kept up to a number of bytes.
 import { expect, test } from "vitest";
-import { createKept } from "../../../../src/replica/kept/kept.ts";
+import { createCache } from "../../../../src/replica/cache/list-cache.ts";
 
 test("the values used longest ago go first", () => {
-  const kept = createKept<string>(100);
+  const kept = createCache<string>(100);
   for (const key of ["a", "b", "c"]) kept.set(key, key, 30);
   expect(kept.get("a")).toBe("a");
   kept.set("d", "d", 30);
@@ -11,7 +11,7 @@ test("the values used longest ago go first", () => {
 });
 
 test("a value larger than the bound pushes no other out, and a value set again counts once", () => {
-  const kept = createKept<string>(100);
+  const kept = createCache<string>(100);
   kept.set("a", "a", 50);
   kept.set("large", "large", 101);
   kept.set("a", "later", 50);
@@ -20,7 +20,7 @@ test("a value larger than the bound pushes no other out, and a value set again c
 });
 
 test("values go by the beginning of their keys, and make room", () => {
-  const kept = createKept<string>(100);
+  const kept = createCache<string>(100);
   for (const key of ["one 1", "one 2", "two 1"]) kept.set(key, key, 30);
   kept.dropAll("one ");
   kept.set("two 2", "two 2", 70);

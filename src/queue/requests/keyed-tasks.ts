@@ -1,29 +1,30 @@
-// THE rule of work that is asked for by key (a destination, an alert rule), in one process. With Redis, BullMQ's deduplication with
-// `keepLastIfActive`, its attempts and `putOff` are the same rule (redis/take-jobs.ts).
+// Runs tasks by key (a destination, an alert rule) in one process: one at a time per key, a repeat after a failure, and requests that
+// come while a task waits or runs become one more run. With Redis, BullMQ's deduplication with `keepLastIfActive`, its attempts and
+// `postpone` do the same (redis/job-consumers.ts).
 //
 //   idle ─ask─▶ running ─done─▶ idle          running ─ask─▶ running, then once more
 //                │     ▲
-//                └ ms ─▶ waiting               an ask adds nothing: the next round takes what is new by then
+//                └ ms ─▶ waiting               a request adds nothing: the next run takes what is new by then
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 
 /** One round. `attempt`: 1-based since the last round that named no time. Returns ms until the next one; null: none is needed. */
-export type Round = (attempt: number, signal: AbortSignal) => Promise<number | null>;
+export type KeyedTask = (attempt: number, signal: AbortSignal) => Promise<number | null>;
 
-export interface Rounds {
+export interface KeyedTasks {
   /** Asks for a round of this key; returns at once. A round never rejects. */
-  ask(key: string, round: Round): void;
+  ask(key: string, round: KeyedTask): void;
   /** Ends what runs. */
   stop(): Promise<void>;
 }
 
-export const createRounds = (clock: Clock): Rounds => {
+export const createKeyedTasks = (clock: Clock): KeyedTasks => {
   const running = new Map<string, { asked: boolean; ended: Promise<void> }>();
   const stopping = new AbortController();
   const { signal } = stopping;
 
-  const carryOut = async (key: string, round: Round): Promise<void> => {
+  const carryOut = async (key: string, round: KeyedTask): Promise<void> => {
     let attempt = 1;
     for (let entry = running.get(key); entry?.asked === true && !signal.aborted; entry = running.get(key)) {
       entry.asked = false;
@@ -54,7 +55,7 @@ export const createRounds = (clock: Clock): Rounds => {
 };
 
 /** Work by key that a worker without Redis does for a profile. */
-export interface LocalWork {
+export interface ProfileTasks {
   /** Asks for a round of every key of the profile; returns at once. */
   ask(config: Config): void;
   /** Ends what runs. */
@@ -62,12 +63,12 @@ export interface LocalWork {
 }
 
 /** `keysOf`: names of the keys in a profile. */
-export const createLocalWork = (
+export const createProfileTasks = (
   clock: Clock,
   keysOf: (config: Config) => readonly { readonly name: string }[],
-  roundOf: (config: Config, name: string) => Round,
-): LocalWork => {
-  const rounds = createRounds(clock);
+  roundOf: (config: Config, name: string) => KeyedTask,
+): ProfileTasks => {
+  const rounds = createKeyedTasks(clock);
   return {
     ask: (config) => {
       for (const { name } of keysOf(config)) rounds.ask(`${config.profile}.${name}`, roundOf(config, name));

@@ -1,5 +1,5 @@
-// What an assistant may do with a mirror (`MirrorDoor`): the program that starts the MCP server implements it. Each answer has
-// one form, and says which tables it comes from and how old they are.
+// `MirrorBackend`: the interface through which the MCP server reads a mirror and spends credits; the command `mcp` implements it. Also
+// the one form of every tool result: its JSON, the tables it comes from, and their age and completeness.
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { TABLE_NAMES, type TableName, VIEW_NAMES } from "../catalog/tables.ts";
 import { ExactNumber } from "../core/json.ts";
@@ -108,12 +108,12 @@ export const cutToFit = <T>(
 };
 
 /** What a purchase brought, and what it cost. */
-export interface Bought {
+export interface PaidResult {
   readonly value: Readonly<Record<string, unknown>>;
   readonly credits: number;
 }
 
-export interface MirrorDoor {
+export interface MirrorBackend {
   /** Data directory of the mirror. */
   readonly dataDir: string;
   /** Runs the program's own statements on the published snapshot. Throws SNAPSHOT_MISSING. */
@@ -123,9 +123,9 @@ export interface MirrorDoor {
   /** The next sync's requests and price; sends nothing. */
   plan(streams: readonly string[]): Promise<unknown>;
   /** The mirror's answer to a lookup; null: it has none that is fresh enough. */
-  known(question: LookupQuestion): Promise<Bought | null>;
+  known(question: LookupQuestion): Promise<PaidResult | null>;
   /** Asks the service, for at most one credit. */
-  lookup(question: LookupQuestion): Promise<Bought>;
+  lookup(question: LookupQuestion): Promise<PaidResult>;
   /** Syncs, for at most `credits`. */
-  sync(streams: readonly string[], credits: number): Promise<Bought>;
+  sync(streams: readonly string[], credits: number): Promise<PaidResult>;
 }

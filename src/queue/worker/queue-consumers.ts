@@ -1,4 +1,5 @@
-// The queues that a worker takes jobs from, and the function that runs each kind of job.
+// Starts the consumers of a worker with Redis: one per queue (syncs, exports, deliveries, alerts, verifications, schedules), with its
+// concurrency and the function that runs its jobs.
 import type { Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import { exportAll } from "../../../jobs/export.ts";
@@ -7,13 +8,13 @@ import type { Sessions } from "../../../jobs/session.ts";
 import type { Config } from "../../core/config/config.ts";
 import { endLine } from "../../core/report/problem.ts";
 import { askAlerts, processAlert } from "../alerts/redis.ts";
-import { exportPayload, type SyncPayload, WRITTEN } from "../asking/payloads.ts";
 import { askDeliveries, processDeliver } from "../deliveries/redis.ts";
 import { isMember, isPaused } from "../fleet/fleet.ts";
+import { type ActiveJob, type JobConsumers, type KnownProfiles, runProfileJob } from "../redis/job-consumers.ts";
 import { dropTimes } from "../redis/marks.ts";
 import { atRedis, redisNow } from "../redis/queue-connections.ts";
 import { JOB_OPTIONS, keyOf, type Queues } from "../redis/queues.ts";
-import { carryOut, type KnownProfiles, type Taken, type Taking } from "../redis/take-jobs.ts";
+import { exportPayload, type SyncPayload, WRITTEN } from "../requests/job-payloads.ts";
 import { processTick } from "../schedules/redis.ts";
 import { isScheduled, liveSyncs } from "../syncs/redis/live-syncs.ts";
 import { type HeldBack, processSync, type SyncJobDeps } from "../syncs/redis/process-sync.ts";
@@ -83,8 +84,8 @@ interface ExportDeps extends KnownProfiles {
 }
 
 /** Writes the profile's exports; returns the formats. */
-const processExport = (taken: Taken, deps: ExportDeps) =>
-  carryOut(taken, exportPayload, deps, async (config, { profile, syncId: runId }) => {
+const processExport = (taken: ActiveJob, deps: ExportDeps) =>
+  runProfileJob(taken, exportPayload, deps, async (config, { profile, syncId: runId }) => {
     const startedAt = performance.now();
     const formats = await exportAll(config, taken.signal);
     deps.onExported(formats, performance.now() - startedAt, { runId, profile });
@@ -95,7 +96,7 @@ const EXPORTS_AT_ONCE = 2;
 const DELIVERIES_AT_ONCE = 4;
 const ALERTS_AT_ONCE = 8;
 
-export interface TakenQueues {
+export interface QueueConsumers {
   readonly syncs: Worker;
   readonly verifying: Worker;
   /** These two, and all the others. */
@@ -132,11 +133,11 @@ const syncDeps = (deps: WorkerDeps, opened: OpenWorker, sessions: Sessions): Syn
 };
 
 /** Starts taking jobs, after each worker's own `run`. `most`: syncs at once. */
-export const takeQueues = (
+export const startQueueConsumers = (
   deps: WorkerDeps,
   opened: OpenWorker,
-  { taking, sessions, most }: { readonly taking: Taking; readonly sessions: Sessions; readonly most: number },
-): TakenQueues => {
+  { taking, sessions, most }: { readonly taking: JobConsumers; readonly sessions: Sessions; readonly most: number },
+): QueueConsumers => {
   const { asking, marks, queues, triggers, complain } = opened;
   const { profiles, clock, random, log } = deps;
   const syncing = syncDeps(deps, opened, sessions);

@@ -1,5 +1,5 @@
-// Shared code of commands that steer workers and queues (`pause`, `resume`, `jobs`): options, the work on each target, tables of
-// dead letters and of the fleet.
+// Shared code of the commands `pause`, `resume` and `jobs`, which control workers through Redis: their options, pausing a profile, a
+// queue or the fleet, retrying and dropping dead letters, and tables of queues, workers and pauses.
 import type { Command } from "commander";
 import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
@@ -8,7 +8,7 @@ import type { Fleet, Pause } from "../../core/report/fleet.ts";
 import { visible } from "../../core/text/forms.ts";
 import { formatDuration } from "../../core/text/units.ts";
 import { isoTime } from "../../core/time.ts";
-import type { Deed, Result } from "../../warehouse/audit/trail.ts";
+import type { AuditedAction, Result } from "../../warehouse/audit/trail.ts";
 import { audited } from "../audited.ts";
 import { type CommandContext, flag, option, usage } from "../command.ts";
 import { renderTable, right } from "../terminal/table.ts";
@@ -16,7 +16,7 @@ import { connectWorker, type WorkerConnection } from "./worker-connection.ts";
 
 // Retries and drops failed jobs, one or many, for `jobs`.
 
-export type LetterAction = "retry" | "drop";
+export type DeadLetterAction = "retry" | "drop";
 
 /** Which letters: by id, those of one queue, or all. */
 type Choice =
@@ -31,7 +31,7 @@ interface Typed {
 }
 
 /** Throws USAGE unless exactly one way is used. */
-export const chosenLetters = ({ ids, all, queue }: Typed): Choice => {
+export const chosenDeadLetters = ({ ids, all, queue }: Typed): Choice => {
   const ways = [ids.length > 0, all, queue !== undefined].filter(Boolean).length;
   if (ways !== 1) throw usage("name failed jobs by id, or by --queue NAME, or --all");
   if (queue !== undefined) return { by: "queue", queue };
@@ -69,13 +69,13 @@ const retry = async (
   context: CommandContext,
 ): Promise<number> => {
   const redis = inRedis(worker);
-  const { retryLetter } = await import("../../queue/dead-letters/dead-letters.ts");
+  const { retryDeadLetter } = await import("../../queue/dead-letters/dead-letters.ts");
   const retried: { id: string; run_id: string | null }[] = [];
   const ids = await idsToRetry(choice, redis);
   let problem: unknown = null;
   for (const id of ids) {
     try {
-      const again = () => retryLetter(redis.queues, worker.triggers, id);
+      const again = () => retryDeadLetter(redis.queues, worker.triggers, id);
       retried.push({
         id,
         run_id: await recorded({ action: "retry" }, worker, config, context, again, (runId) => ({ runId })),
@@ -99,7 +99,7 @@ const drop = async (
   context: CommandContext,
 ): Promise<number> => {
   const redis = inRedis(worker);
-  const { dropLetters } = await import("../../queue/dead-letters/dead-letters.ts");
+  const { dropDeadLetters } = await import("../../queue/dead-letters/dead-letters.ts");
   const names = Object.values(redis.queues).map((queue) => queue.name);
   const which =
     choice.by === "id"
@@ -108,15 +108,15 @@ const drop = async (
           by: "queue" as const,
           queues: choice.by === "all" ? names : [knownQueue(redis, choice.queue)],
         };
-  const work = () => dropLetters(redis.queues, which);
+  const work = () => dropDeadLetters(redis.queues, which);
   const rowsOf = (result: Awaited<ReturnType<typeof work>>) => ({ rows: result.length });
   const dropped = await recorded({ action: "drop" }, worker, config, context, work, rowsOf);
   return context.show({ dropped }, () => dropped.map(({ id }) => `${id} dropped`).join("\n"));
 };
 
 /** Carries the action out and prints it. Throws USAGE, RUN_UNKNOWN, and the errors of Redis. */
-export const actOnLetters = (
-  action: LetterAction,
+export const retryOrDrop = (
+  action: DeadLetterAction,
   choice: Choice,
   worker: WorkerConnection,
   config: Config,
@@ -160,13 +160,13 @@ export const renderMembers = ({ members }: Fleet, columns: number): string => {
 
 /** Does `work`; `resultOf` says what it came to. Throws AUDIT_UNWRITABLE where the trail is required. */
 export const recorded = async <T>(
-  deed: Pick<Deed, "action" | "subject">,
+  action: Pick<AuditedAction, "action" | "subject">,
   worker: WorkerConnection,
   config: Config,
   context: CommandContext,
   work: () => Promise<T>,
   resultOf: (value: T) => Partial<Result>,
-): Promise<T> => (worker.queues === null ? work() : audited(config, context, deed, work, resultOf));
+): Promise<T> => (worker.queues === null ? work() : audited(config, context, action, work, resultOf));
 
 type Verb = "pause" | "resume";
 
@@ -197,7 +197,7 @@ const targetsOf = ({ queue, fleet }: Targets, profile: string | undefined): read
 };
 
 /** Pauses or resumes the targets, and prints what is paused and how many syncs still run. */
-export const steer = async (verb: Verb, input: Targets, context: CommandContext): Promise<number> => {
+export const pauseOrResume = async (verb: Verb, input: Targets, context: CommandContext): Promise<number> => {
   const { shared, terminal } = context;
   const targets = targetsOf(input, shared.profile);
   const profiles = await context.loadProfiles();
@@ -208,9 +208,9 @@ export const steer = async (verb: Verb, input: Targets, context: CommandContext)
     if (fleet === null) throw usage(`\`${verb}\` needs Redis (REDIS_URL), which keeps what is paused`);
     const done: (Target & { readonly changed: boolean })[] = [];
     for (const target of targets) {
-      const deed = { action: verb, subject: pauseName(target) };
+      const action = { action: verb, subject: pauseName(target) };
       const work = () => fleet.steering[verb](target);
-      done.push({ ...target, changed: await recorded(deed, worker, config, context, work, () => ({})) });
+      done.push({ ...target, changed: await recorded(action, worker, config, context, work, () => ({})) });
     }
     const { paused } = await fleet.read();
     const active = await worker.triggers.active();

@@ -1,8 +1,8 @@
 // A job that a worker cannot take: left to another worker for a while, then failed.
 import { DelayedError } from "bullmq";
 import { expect, test } from "vitest";
-import { knownProfile, leaveToOthers, putOff, type Taken } from "../../../../src/queue/redis/take-jobs.ts";
-import { config } from "../asking/an-ask.ts";
+import { type ActiveJob, knownProfile, leaveToOthers, postpone } from "../../../../src/queue/redis/job-consumers.ts";
+import { config } from "../requests/a-sync-request.ts";
 
 const NOW = 10_000_000;
 const PATIENCE_MS = 60_000;
@@ -11,7 +11,7 @@ const clock = { now: () => NOW };
 /** A job of this age that was left to others for `leftMs`, and the delays that it got. */
 const aJob = ({ ageMs = 0, leftMs = 0, data = {} }: { ageMs?: number; leftMs?: number; data?: unknown } = {}) => {
   const delays: number[] = [];
-  const taken: Taken = {
+  const taken: ActiveJob = {
     job: {
       id: "job-1",
       data,
@@ -30,7 +30,7 @@ const aJob = ({ ageMs = 0, leftMs = 0, data = {} }: { ageMs?: number; leftMs?: n
 
 test("a postponed job goes back to the queue under its lock, and its worker does nothing more", async () => {
   const { taken, delays } = aJob();
-  await expect(putOff(taken, 5_000, NOW)).rejects.toBeInstanceOf(DelayedError);
+  await expect(postpone(taken, 5_000, NOW)).rejects.toBeInstanceOf(DelayedError);
   expect(delays).toEqual([5_000]);
 });
 

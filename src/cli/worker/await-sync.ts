@@ -1,17 +1,18 @@
-// Waits for the end of a sync that was asked for, and asks again for one that is lost.
+// Requests a sync from a worker and waits for its end (`trigger`, `sync` beside a worker); requests it again if the worker or Redis lost
+// it. Each request is noted in the audit trail.
 
-import type { Clock } from "../../../core/clock.ts";
-import { DuckmirrorError, isCode } from "../../../core/errors.ts";
-import type { AskedSync, Started, SyncAsk } from "../../../core/report/triggers.ts";
-import { type ProfileStart, profileOf, type Triggers, tracedTriggers } from "../../../queue/asking/asks.ts";
-import { audited } from "../../audited.ts";
-import type { CommandContext, Profiles } from "../../command.ts";
-import type { WorkerConnection } from "../worker-connection.ts";
+import type { Clock } from "../../core/clock.ts";
+import { DuckmirrorError, isCode } from "../../core/errors.ts";
+import type { RequestedSync, Started, SyncRequest } from "../../core/report/triggers.ts";
+import { type ProfileStart, profileOf, type Triggers, tracedTriggers } from "../../queue/requests/sync-requests.ts";
+import { audited } from "../audited.ts";
+import type { CommandContext, Profiles } from "../command.ts";
+import type { WorkerConnection } from "./worker-connection.ts";
 
 // Requests for syncs with their lines in the audit trail of their profiles. Over HTTP, the worker's server writes the lines.
 
 /** Requests the sync of a profile. Throws PROFILE_UNKNOWN, AUDIT_UNWRITABLE and the errors of the triggers. */
-export type Start = (ask: SyncAsk) => Promise<ProfileStart>;
+export type Start = (ask: SyncRequest) => Promise<ProfileStart>;
 
 export const recordedStart = async (
   worker: WorkerConnection,
@@ -23,9 +24,9 @@ export const recordedStart = async (
   return async (ask) => {
     if (worker.startAll !== null) return { ...(await triggers.start(ask)), profile: ask.profile };
     const config = profileOf(profiles, ask.profile);
-    const deed = { action: "sync", subject: ask.streams.join(",") || null } as const;
+    const action = { action: "sync", subject: ask.streams.join(",") || null } as const;
     const start = () => triggers.start({ ...ask, profile: config.profile });
-    const started = await audited(config, context, deed, start, ({ runId }) => ({ runId }));
+    const started = await audited(config, context, action, start, ({ runId }) => ({ runId }));
     return { ...started, profile: config.profile };
   };
 };
@@ -43,7 +44,7 @@ export interface Waiting {
   readonly signal: AbortSignal;
   readonly timeoutMs: number | null;
   /** Called once when the sync waits because of a pause. */
-  readonly onPaused?: (sync: AskedSync) => Promise<void>;
+  readonly onPaused?: (sync: RequestedSync) => Promise<void>;
   /** Called when nobody knew the sync `lost` any more and it was asked for again. */
   readonly onAgain?: (lost: string, again: Started) => void;
 }
@@ -54,7 +55,7 @@ export interface Waiting {
  * because another caller gave it more time, or did not end in time; INTERRUPTED; and the error that kept the worker
  * away for a minute.
  */
-export const untilEnded = async (runId: string, ask: SyncAsk, waiting: Waiting): Promise<AskedSync> => {
+export const untilEnded = async (runId: string, ask: SyncRequest, waiting: Waiting): Promise<RequestedSync> => {
   const { triggers, clock, signal, timeoutMs } = waiting;
   let onPaused = waiting.onPaused;
   const deadline = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.now() + timeoutMs;

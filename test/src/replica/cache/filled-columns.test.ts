@@ -1,7 +1,7 @@
 // Columns that hold no value anywhere: left out of statements, without a trace in what is answered.
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createFilledColumns, type FilledColumns } from "../../../../src/replica/kept/kept.ts";
+import { createFilledColumns, type FilledColumns } from "../../../../src/replica/cache/list-cache.ts";
 import type { Reader } from "../../../../src/replica/reader.ts";
 import { aMirror, ask } from "../rig.ts";
 

@@ -1,7 +1,13 @@
 // Which program reads which payload, and the error for one that this program cannot read.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { isForOthers, parsePayload, readability, syncPayload, WRITTEN } from "../../../../src/queue/asking/payloads.ts";
+import {
+  isForOthers,
+  parsePayload,
+  readability,
+  syncPayload,
+  WRITTEN,
+} from "../../../../src/queue/requests/job-payloads.ts";
 
 test.each([
   [{}, "none"],

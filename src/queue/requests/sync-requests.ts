@@ -1,5 +1,5 @@
-// A request for a sync (by `trigger`, the API or an assistant): what it may ask for, and the states it goes through, with Redis and
-// without. PURE.
+// Requests for a sync (from `trigger`, the API or an assistant), with Redis and without: what a request may ask for, whether it may join
+// a sync that waits already, its idempotency key, and the states and errors that its caller reads. PURE.
 import { createHash } from "node:crypto";
 import { callersExtent } from "../../../jobs/asked-extent.ts";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
@@ -8,15 +8,15 @@ import { DuckmirrorError, ERRORS } from "../../core/errors.ts";
 import type { Fleet } from "../../core/report/fleet.ts";
 import type { Problem } from "../../core/report/problem.ts";
 import type { RunStatus } from "../../core/report/sync-report.ts";
-import type { AskedState, AskedSync, Started, SyncAsk, SyncTriggers } from "../../core/report/triggers.ts";
+import type { RequestedState, RequestedSync, Started, SyncRequest, SyncTriggers } from "../../core/report/triggers.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { timeMs } from "../../core/time.ts";
 import { inSpan, noTracer, type Tracer } from "../../core/tracing.ts";
-import { SYNC_WRITTEN, type SyncPayload } from "./payloads.ts";
+import { SYNC_WRITTEN, type SyncPayload } from "./job-payloads.ts";
 
 // Adds a trace span to each request for a sync; the spans of its later work belong to it. The engine and the jobs at the end of a
-// sync have their own spans (src/sync/request/tracing.ts, take-jobs.ts).
+// sync have their own spans (src/sync/request/tracing.ts, job-consumers.ts).
 
 /** Triggers with a span around each request. */
 export const tracedTriggers = <T extends Pick<Triggers, "start">>(triggers: T, tracer: Tracer = noTracer): T => ({
@@ -73,7 +73,7 @@ export const STARTS_AT_ONCE = 50;
 /** The interface of every worker. */
 export interface Triggers extends SyncTriggers {
   /** Queued and running syncs; also one that is over while its jobs wait for a worker, with the state in which it ends. */
-  active(): Promise<readonly AskedSync[]>;
+  active(): Promise<readonly RequestedSync[]>;
 }
 
 /** A worker, with Redis or without. */
@@ -102,7 +102,7 @@ export const profileOf = (profiles: readonly Config[], name: string | null): Con
 };
 
 /** The payload of a request. Throws USAGE for a stream or list that does not exist, SINCE_UNSUPPORTED. */
-export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () => number): SyncPayload => {
+export const payloadOf = (ask: SyncRequest, config: Config, now: number, random: () => number): SyncPayload => {
   const extent = callersExtent(config, ask);
   const wanted = extent.streams.length > 0 ? extent.streams : (config.streams ?? STREAM_NAMES);
   const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
@@ -124,11 +124,14 @@ export const payloadOf = (ask: SyncAsk, config: Config, now: number, random: () 
  * True when a request may join this sync: the sync covers it and has not started. A started run may have read its
  * lists before the change that the request is about.
  */
-export const joins = (ask: SyncAsk, wanted: SyncExtent, sync: SyncExtent & { readonly started: boolean }): boolean =>
-  covers(sync, wanted) && (!sync.started || ask.scheduled === true);
+export const mayJoin = (
+  ask: SyncRequest,
+  wanted: SyncExtent,
+  sync: SyncExtent & { readonly started: boolean },
+): boolean => covers(sync, wanted) && (!sync.started || ask.scheduled === true);
 
 /** Deadline of a sync after another request joins: the later of the two. null: none. */
-export const laterOf = (one: number | null, other: number | null): number | null =>
+export const laterDeadline = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : Math.max(one, other);
 
 /** A key of any length and content in a form for names. */
@@ -137,13 +140,13 @@ export const keyDigest = (key: string): string => createHash("sha256").update(ke
 const sorted = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
 
 /** Digest of the request behind an idempotency key. The same key with another digest is a mistake of the caller. */
-export const askDigest = (ask: Pick<SyncAsk, "streams" | "full" | "timeoutMs" | "reset" | "since">): string => {
+export const requestDigest = (ask: Pick<SyncRequest, "streams" | "full" | "timeoutMs" | "reset" | "since">): string => {
   const { streams, full, timeoutMs = null, reset = [], since = null } = ask;
   return keyDigest(JSON.stringify([sorted(streams), full, timeoutMs, sorted(reset), since]));
 };
 
 /** State of an ended sync. */
-export const endedState = (status: RunStatus): AskedState => (status === "interrupted" ? "cancelled" : status);
+export const endedState = (status: RunStatus): RequestedState => (status === "interrupted" ? "cancelled" : status);
 
 /** An error of another process or of a stored result, with its message already filled in. */
 export class StoredError extends DuckmirrorError {

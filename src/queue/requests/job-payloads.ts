@@ -1,6 +1,6 @@
-// Payloads of queued jobs: versioned, validated once when a worker takes a job. A payload has the version that wrote
-// it (`v`) and the first version that can read it (`since`). What this program cannot read it leaves to another
-// worker, because old and new programs run side by side during an upgrade.
+// THE schemas of job payloads and stored results of every queue: versioned, validated once when a worker takes a job. A payload has the
+// version that wrote it (`v`) and the first version that can read it (`since`). A worker leaves a payload that it cannot read to a
+// newer one, because old and new programs run side by side during an upgrade.
 import { z } from "zod";
 import { runResultSchema } from "../../../jobs/publish.ts";
 import { isStreamName } from "../../catalog/streams.ts";

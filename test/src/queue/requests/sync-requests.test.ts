@@ -1,17 +1,17 @@
 // Requests for a sync: what is stored of one, what is refused, and its digest.
 import { expect, test } from "vitest";
-import type { SyncAsk } from "../../../../src/core/report/triggers.ts";
-import { askDigest, covers, tracedTriggers } from "../../../../src/queue/asking/asks.ts";
-import { readability } from "../../../../src/queue/asking/payloads.ts";
+import type { SyncRequest } from "../../../../src/core/report/triggers.ts";
+import { readability } from "../../../../src/queue/requests/job-payloads.ts";
+import { covers, requestDigest, tracedTriggers } from "../../../../src/queue/requests/sync-requests.ts";
 import { recordingTracer } from "../../../support/recorded-spans.ts";
-import { anAsk, syncOf } from "./an-ask.ts";
+import { anAsk, syncOf } from "./a-sync-request.ts";
 
 // Spans of requests for syncs: the sync's own spans belong to them.
 
 const started = { runId: "run-1", joined: true };
 /** Triggers that note the trace of each request. */
 const noting = (asked: unknown[]) => ({
-  start: async ({ traceparent }: SyncAsk) => {
+  start: async ({ traceparent }: SyncRequest) => {
     asked.push(traceparent);
     return started;
   },
@@ -41,19 +41,19 @@ test("without tracing here, the caller's trace goes on to the sync", async () =>
 
 test("a refused request is a failed span, and its error is the caller's", async () => {
   const { tracer, spans } = recordingTracer();
-  const refused = tracedTriggers({ start: (_: SyncAsk) => Promise.reject(new TypeError("no")) }, tracer);
+  const refused = tracedTriggers({ start: (_: SyncRequest) => Promise.reject(new TypeError("no")) }, tracer);
   await expect(refused.start(anAsk({}))).rejects.toThrow("no");
   expect(spans).toMatchObject([{ failures: ["TypeError"], ended: true }]);
 });
 
 test("what else the triggers can do stays as it is", () => {
   const cancel = async () => true;
-  expect(tracedTriggers({ start: async (_: SyncAsk) => started, cancel }).cancel).toBe(cancel);
+  expect(tracedTriggers({ start: async (_: SyncRequest) => started, cancel }).cancel).toBe(cancel);
 });
 
 // Which requests a queued sync covers.
 
-test.each<[string, Partial<SyncAsk>, Partial<SyncAsk>, boolean]>([
+test.each<[string, Partial<SyncRequest>, Partial<SyncRequest>, boolean]>([
   ["all that is due covers a stream of it", {}, { streams: ["signals"] }, true],
   ["what is due does not cover a list anew", {}, { reset: ["signals"] }, false],
   ["nor does a complete walk", { full: true }, { reset: ["signals"] }, false],
@@ -70,7 +70,7 @@ test.each<[string, Partial<SyncAsk>, Partial<SyncAsk>, boolean]>([
   expect(covers(syncOf(sync), syncOf(other))).toBe(expected);
 });
 
-test.each<[Partial<SyncAsk>, string]>([
+test.each<[Partial<SyncRequest>, string]>([
   [{ reset: ["signal"] }, "--reset signal: signal is not a stream. Did you mean signals?"],
   [{ reset: ["signals"], streams: ["accounts"] }, "--reset already names its streams: leave out the other ones"],
   [
@@ -93,7 +93,7 @@ test("a sync of all that is due names no part", () => {
 });
 
 test("the digest of a request knows lists and days, whatever their order", () => {
-  const digest = (more: Partial<SyncAsk>) => askDigest(anAsk(more));
+  const digest = (more: Partial<SyncRequest>) => requestDigest(anAsk(more));
   const reset = digest({ reset: ["signals", "accounts"] });
   expect(new Set([digest({}), reset, digest({ reset: ["signals"] }), digest({ since: "2026-11-01" })]).size).toBe(4);
   expect(digest({ reset: ["accounts", "signals", "signals"] })).toBe(reset);

@@ -1,13 +1,13 @@
 // Waiting for a sync that was asked for: when it ends, when it is asked for again, and when the caller gives up.
 import { expect, test } from "vitest";
-import { untilEnded, type Waiting } from "../../../../../src/cli/worker/asking/await-sync.ts";
-import { DuckmirrorError } from "../../../../../src/core/errors.ts";
-import type { AskedSync, SyncAsk } from "../../../../../src/core/report/triggers.ts";
-import { simulatedClock } from "../../../../support/sync-rig.ts";
-import { anAsk } from "../../../queue/asking/an-ask.ts";
+import { untilEnded, type Waiting } from "../../../../src/cli/worker/await-sync.ts";
+import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import type { RequestedSync, SyncRequest } from "../../../../src/core/report/triggers.ts";
+import { simulatedClock } from "../../../support/sync-rig.ts";
+import { anAsk } from "../../queue/requests/a-sync-request.ts";
 
 const MINUTE_MS = 60_000;
-const aSync = (more: Partial<AskedSync>): AskedSync => ({
+const aSync = (more: Partial<RequestedSync>): RequestedSync => ({
   runId: "run-1",
   state: "running",
   profile: "default",
@@ -20,11 +20,11 @@ const away = new DuckmirrorError("REDIS_UNAVAILABLE", { detail: "refused" });
 
 /** Waits for run-1 at a worker; `find`: its state by the run and the time since the start, an error: it is away. */
 const rig = (
-  find: (run: string, afterMs: number) => AskedSync | null | DuckmirrorError,
-  more: Partial<Waiting> & { readonly ask?: SyncAsk } = {},
+  find: (run: string, afterMs: number) => RequestedSync | null | DuckmirrorError,
+  more: Partial<Waiting> & { readonly ask?: SyncRequest } = {},
 ) => {
   const clock = simulatedClock(0);
-  const asked: SyncAsk[] = [];
+  const asked: SyncRequest[] = [];
   const waiting: Waiting = {
     triggers: {
       find: async (run) => {

@@ -1,12 +1,12 @@
 // The rule of work that is asked for by key: one round at a time, one more for what was asked for meanwhile, and again after a wait.
 import { expect, test } from "vitest";
-import { createRounds, every } from "../../../../src/queue/asking/rounds.ts";
+import { createKeyedTasks, every } from "../../../../src/queue/requests/keyed-tasks.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test("however often a running key is asked for, one more round follows, and other keys run beside it", async () => {
-  const rounds = createRounds(simulatedClock());
+  const rounds = createKeyedTasks(simulatedClock());
   const open: (() => void)[] = [];
   const begun: string[] = [];
   const round = (key: string) => () =>
@@ -31,7 +31,7 @@ test("however often a running key is asked for, one more round follows, and othe
 test("a round that names a time is followed by another one then, with the number of its attempt", async () => {
   const clock = simulatedClock();
   const startedAt = clock.now();
-  const rounds = createRounds(clock);
+  const rounds = createKeyedTasks(clock);
   const attempts: string[] = [];
   const done = new Promise<void>((resolve) => {
     rounds.ask("a", async (attempt) => {
@@ -48,7 +48,7 @@ test("a round that names a time is followed by another one then, with the number
 });
 
 test("stopping ends the wait and the round that runs, and later asks begin nothing", async () => {
-  const rounds = createRounds(simulatedClock());
+  const rounds = createKeyedTasks(simulatedClock());
   let begun = 0;
   const round = (_attempt: number, signal: AbortSignal) =>
     new Promise<null>((resolve) => {

@@ -15,7 +15,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 const row = z.record(z.string(), z.string().nullable());
 
 /** Columns by the file's first line, and the rows' values in that order. Throws USAGE when it is no CSV. */
-export const readCsv = async (
+const readCsv = async (
   path: string,
 ): Promise<{ readonly columns: readonly string[]; readonly rows: readonly (readonly (string | null)[])[] }> => {
   const database = await openDatabase(":memory:", { threads: 1 });

@@ -20,8 +20,8 @@ import { readTrail } from "../../../../src/warehouse/audit/read-trail.ts";
 import { type AuditedAction, openTrail, trailDir } from "../../../../src/warehouse/audit/trail.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";
+import { change } from "../../../support/change-mirror.ts";
 import { aFolder } from "../../../support/cli.ts";
-import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 10, 22, 12);
@@ -45,15 +45,8 @@ const A_QUERY: AuditedAction = {
   sql: "from contacts where email = 'ada@x.example'",
 };
 
-const publish = async (auditRetentionDays: number | null = null) => {
-  await copyMigratedMirror(dataDir);
-  const warehouse = await openWarehouse({ dataDir, clock, auditRetentionDays });
-  try {
-    await warehouse.publish();
-  } finally {
-    await warehouse.close();
-  }
-};
+const publish = (auditRetentionDays: number | null = null) =>
+  change(dataDir, async () => undefined, { clock, auditRetentionDays });
 const rowsOf = async (sql: string) => (await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql })).rows;
 const actions = () => rowsOf("select actor, action, outcome, rows from sync.audit order by started_at, actor, rows");
 const damaged = async () => (await rowsOf("select coalesce(sum(damaged), 0)::INT from sync.audit_files"))[0]?.[0];

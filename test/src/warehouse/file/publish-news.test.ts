@@ -42,22 +42,13 @@ test("a sync without news publishes nothing, and status knows its run, its check
   // The ledger in the working file has everything, and the next snapshot will have it.
   expect((await readRun(snapshot, report.run_id))?.report?.run_id).toBe(report.run_id);
   expect(await rig.rows(`select * from sync.runs where run_id = '${report.run_id}'`)).toEqual([]);
-});
-
-test("what a worker reports of such a sync needs no publish either", async () => {
-  const { snapshot, sync, settle, rig } = await start();
-  await settle();
-  const { report } = await sync();
-  const { ino } = statSync(snapshot);
+  // What a worker reports of it needs no publish either.
   const config = configOf(null, { DUCKMIRROR_BASE_URL: "https://api.example.com", DUCKMIRROR_DATA_DIR: rig.dataDir });
   const ended = { syncId: report.run_id, full: false, results: [{ report, problem: null }], problem: null };
-  const outcome = await publishJob(
-    config,
-    { ...ended, streams: ["accounts"] },
-    { clock: simulatedClock(), signal: new AbortController().signal },
-  );
-  expect(outcome.report.status).toBe("done");
-  expect(statSync(snapshot).ino).toBe(ino);
+  const context = { clock: simulatedClock(), signal: new AbortController().signal };
+  const { ino } = statSync(snapshot);
+  const outcome = await publishJob(config, { ...ended, streams: ["accounts"] }, context);
+  expect([outcome.report.status, statSync(snapshot).ino]).toEqual(["done", ino]);
 });
 
 test("it publishes nevertheless when the snapshot is old, small, or has many looks", async () => {
@@ -71,19 +62,12 @@ test("it publishes nevertheless when the snapshot is old, small, or has many loo
   const look = lines.findLast((line) => line !== "");
   writeFileSync(looksFile(rig.dataDir), [head, ...Array<string>(100).fill(look ?? "")].join("\n"));
   expect((await sync()).isNew).toBe(true);
+  const small = { DUCKMIRROR_PUBLISH_UNCHANGED_BELOW: "32MiB", DUCKMIRROR_PUBLISH_UNCHANGED_EVERY: "0s" };
+  expect((await sync(small)).isNew).toBe(true);
 });
 
-test("small snapshots are published by every sync", async () => {
-  const { sync } = await start({
-    DUCKMIRROR_PUBLISH_UNCHANGED_BELOW: "32MiB",
-    DUCKMIRROR_PUBLISH_UNCHANGED_EVERY: "0s",
-  });
-  await sync();
-  expect((await sync()).isNew).toBe(true);
-});
-
-test("a look that was cut off, a missing file or another snapshot lose no news", async () => {
-  const { service, snapshot, sync, settle, rig } = await start();
+test("a look that was cut off, a missing file, another snapshot or a kill lose no news", async () => {
+  const { service, clock, snapshot, sync, settle, rig } = await start();
   await settle();
   await sync();
   appendFileSync(looksFile(rig.dataDir), '{"run":{"run_id":"cut');
@@ -95,13 +79,8 @@ test("a look that was cut off, a missing file or another snapshot lose no news",
   service.data.accounts.push(anAccount(99));
   expect((await sync()).isNew).toBe(true);
   expect(await rig.rows("select name from accounts where id = 99")).toHaveLength(1);
-});
-
-test("a commit whose publish never came is published by the next sync, although that one finds nothing", async () => {
-  const { service, clock, sync, settle, rig } = await start();
-  await settle();
+  // Nor does a process that is killed after its commits, before its publish: the next sync publishes them, although it finds nothing.
   service.data.accounts.push(anAccount(98));
-  // A process that is killed after its commits, before its publish.
   const warehouse = await openWarehouse({ dataDir: rig.dataDir, clock });
   await warehouse.commit(
     aCheckpoint([

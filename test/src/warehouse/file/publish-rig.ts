@@ -20,9 +20,9 @@ export const startPublishing = async (env: Record<string, string> = {}) => {
   afterTest(() => rig.close());
   const snapshot = join(rig.dataDir, "warehouse.duckdb");
   /** Syncs, and returns how it ended and whether there is a new snapshot. */
-  const sync = async () => {
+  const sync = async (more: Record<string, string> = {}) => {
     const before = statSync(snapshot, { throwIfNoEntry: false })?.ino;
-    const { report, error } = await rig.sync({ streams: STREAMS });
+    const { report, error } = await rig.sync({ streams: STREAMS }, more);
     await clock.sleep(60_000);
     return { report, error, isNew: statSync(snapshot).ino !== before };
   };

@@ -8,7 +8,7 @@ import { TABLE_NAMES, VIEW_NAMES } from "../../../../src/catalog/tables.ts";
 import { openWorld } from "../../../../src/sandbox/sandbox.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
-import { applyViews, describeViews } from "../../../../src/warehouse/file/views.ts";
+import { applyViews } from "../../../../src/warehouse/file/views.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const NOW = Date.UTC(2025, 0, 1);
@@ -85,21 +85,6 @@ test("the described tables have exactly the columns and types of the warehouse",
     expect(named(columns), table.name).toEqual(named(table.columns));
   }
   expect(LEDGER_TABLES.length).toBeGreaterThan(5);
-});
-
-test("views are described without any warehouse, columns in their order", async () => {
-  const views = await describeViews();
-  expect(views.map(({ name }) => name)).toEqual([...VIEW_NAMES].sort());
-  const daily = views.find(({ name }) => name === "signals_daily");
-  expect(daily?.columns.map(({ name, type }) => `${name} ${type}`)).toEqual([
-    "day DATE",
-    "account_id BIGINT",
-    "account_name VARCHAR",
-    "type VARCHAR",
-    "signals BIGINT",
-    "first_at TIMESTAMPTZ",
-    "last_at TIMESTAMPTZ",
-  ]);
 });
 
 test("every view answers the same whatever the time zone of the session, also on generated data", async () => {

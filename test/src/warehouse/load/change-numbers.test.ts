@@ -1,11 +1,6 @@
 // Numbers of changes, and which of them a replay leaves out.
 import { expect, test } from "vitest";
-import {
-  type ChangeKind,
-  nextNumbers,
-  numberSql,
-  type RedactedChange,
-} from "../../../../src/warehouse/load/change-log.ts";
+import { type ChangeKind, nextNumbers, type RedactedChange } from "../../../../src/warehouse/load/change-log.ts";
 
 const insert: ChangeKind = { table: "contacts", change: "insert", runId: "r", at: 1 };
 const update: ChangeKind = { ...insert, change: "update" };
@@ -30,16 +25,4 @@ test("a replay leaves out the numbers of erased contacts, and keeps those of the
   expect(stretches).toEqual([{ first: 5, last: 9, kind: insert }]);
   expect([last, skipped.map(({ n }) => n)]).toEqual([9, [5, 7, 9]]);
   expect(nextNumbers(9, { count: 0, kind: insert }, past)).toMatchObject({ ranges: [], last: 10 });
-});
-
-test("a row's number is its place among the rows, beyond the numbers left out", () => {
-  expect(numberSql([{ first: 5, count: 3 }], "k.id")).toBe("row_number() OVER (ORDER BY k.id) + 4");
-  const place = "row_number() OVER (ORDER BY k.id)";
-  const ranges = [
-    { first: 6, count: 1 },
-    { first: 8, count: 2 },
-  ];
-  expect(numberSql(ranges, "k.id")).toBe(
-    `CASE WHEN ${place} <= 1 THEN ${place} + 5 WHEN ${place} <= 3 THEN ${place} + 6 END`,
-  );
 });

@@ -41,6 +41,26 @@ const row = fc.record({
   extra: fc.constantFrom(null, "{}", ' { "new": {"a": 9007199254740993} , "x":null } '),
 });
 
+test("a row is written exactly: digits, quotes, NULL left out, dates without a time of day, microseconds where there are some", async () => {
+  await database.run(`DELETE FROM main.contacts; INSERT INTO main.contacts (id, first_name, account_id, main_score, last_change_detected_on,
+      in_current_role_since, matching_target_keywords, person_insights, _extra) VALUES
+    ('1', 'say "hi"' || chr(10), 9007199254740993, 50, '2026-11-25 10:00:00.120+02', '2026-11-25', ['a', NULL],
+     '{"n": 12345678901234567890}', '{"big": 12345678901234567890}')`);
+  const written =
+    '{"id":"1","accountId":9007199254740993,"firstName":"say \\"hi\\"\\n","inCurrentRoleSince":"2026-11-25",' +
+    '"lastChangeDetectedOn":"2026-11-25T08:00:00.120Z","mainScore":50,"personInsights":{"n": 12345678901234567890},' +
+    '"matchingTargetKeywords":["a",null],"big": 12345678901234567890}';
+  expect(await both()).toEqual({ sql: written, js: written });
+  await database.run(`UPDATE main.contacts SET in_current_role_since = '2026-11-25 10:30:00+00', main_score = 50.05,
+    last_change_detected_on = '2026-11-25 10:00:00.120001+00', _extra = '{ }'`);
+  const later = written
+    .replace('"2026-11-25",', '"2026-11-25T10:30:00.000Z",')
+    .replace("08:00:00.120Z", "10:00:00.120001Z")
+    .replace(":50,", ":50.05,")
+    .replace(',"big": 12345678901234567890', "");
+  expect(await both()).toEqual({ sql: later, js: later });
+});
+
 test("a row written from its cells is the object that SQL writes", async () => {
   await fc.assert(
     fc.asyncProperty(row, async ({ name, account, score, changed, micros, since, keywords, insights, extra }) => {

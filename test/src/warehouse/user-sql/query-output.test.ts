@@ -1,6 +1,5 @@
 // What a query writes: every value survives in every format.
 import fc from "fast-check";
-import { parse } from "lossless-json";
 import { describe, expect, test } from "vitest";
 import type { OutValue } from "../../../../src/warehouse/duckdb/out-values.ts";
 import { cellJson, isNumeric, type QueryColumn, rowWriter } from "../../../../src/warehouse/user-sql/query-output.ts";
@@ -105,7 +104,6 @@ describe("JSON", () => {
 
   test("nested values with any integer are read back exactly", () => {
     const nested = { list: [1, 2n ** 70n, null, { 'quo"te': true }], text: "ü\u2028" };
-    expect(String(parse(cellJson(nested), null, (number) => BigInt(number)))).toBe("[object Object]");
     expect(cellJson(nested)).toBe(`{"list":[1,1180591620717411303424,null,{"quo\\"te":true}],"text":"ü\u2028"}`);
   });
 });

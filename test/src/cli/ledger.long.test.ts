@@ -1,13 +1,14 @@
 // The request ledger against the service's own log: every request of every command, with its credit, request by request.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { callsDir } from "../../../src/warehouse/journal/journal.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
+import { afterTest } from "../../support/after-test.ts";
 import { aPlaceFor, cli } from "../../support/cli.ts";
 import { forFile } from "../../support/for-file.ts";
 
@@ -55,11 +56,9 @@ const ledger = async (dataDir: string): Promise<readonly string[]> => {
   });
 };
 
-const statusOf = async (env: Record<string, string>) => JSON.parse((await cli(["status", "--json"], { env })).out);
-
 describe("every request is in the ledger", () => {
   test("of check, feedback, sync and verify, before the first sync and after it", async () => {
-    const { dataDir, env } = aMirror();
+    const { dataDir, run } = aMirror();
     const usedBefore = sandbox.stats().credits.used;
     for (const argv of [
       ["check"],
@@ -71,7 +70,7 @@ describe("every request is in the ledger", () => {
       ["check"],
       ["sync", "accounts", "usage"],
     ]) {
-      const { code, err } = await cli(argv, { env });
+      const { code, err } = await run(...argv);
       expect([argv, code, err]).toEqual([argv, 0, err]);
     }
     expect([...(await ledger(dataDir))].sort()).toEqual([...log].sort());
@@ -90,15 +89,15 @@ describe("every request is in the ledger", () => {
   });
 
   test("of a check and a feedback beside a process that holds the warehouse, as soon as it publishes", async () => {
-    const { dataDir, env } = aMirror();
-    expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
+    const { dataDir, run } = aMirror();
+    expect((await run("sync", "accounts")).code).toBe(0);
     let beside: Promise<unknown> | null = null;
     sandbox.intercept(async (request, next) => {
       // The first request of the running sync; the two commands run while it waits.
       if (beside === null && request.path === "/v1/accounts" && request.query.perPage !== "1") {
         beside = (async () => {
-          expect((await cli(["check"], { env })).code).toBe(0);
-          expect((await cli(["feedback", "beside"], { env })).code).toBe(0);
+          expect((await run("check")).code).toBe(0);
+          expect((await run("feedback", "beside")).code).toBe(0);
         })();
         await beside;
       }
@@ -106,17 +105,17 @@ describe("every request is in the ledger", () => {
       log.push(logged(request.path, Object.entries(request.query), response.status));
       return response;
     });
-    expect((await cli(["sync", "accounts", "usage"], { env })).code).toBe(0);
+    expect((await run("sync", "accounts", "usage")).code).toBe(0);
     expect([...(await ledger(dataDir))].sort()).toEqual([...log].sort());
   });
 
   test("a refused call is free, and its row says why", async () => {
-    const { dataDir, env } = aMirror();
+    const { dataDir, run } = aMirror();
     sandbox.intercept(async () => ({ status: 500, headers: {}, body: "broken" }));
-    expect((await cli(["check"], { env })).code).toBe(5);
-    expect((await cli(["feedback", "words"], { env })).code).toBe(5);
+    expect((await run("check")).code).toBe(5);
+    expect((await run("feedback", "words")).code).toBe(5);
     listen();
-    expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
+    expect((await run("sync", "accounts")).code).toBe(0);
     const rows = await rowsOf(
       dataDir,
       "SELECT stream, endpoint, status, charge, credits, error FROM sync.requests WHERE status = 500 ORDER BY stream",
@@ -133,42 +132,34 @@ describe("every request is in the ledger", () => {
 describe("spent by others is never our own", () => {
   test("a fresh mirror shows no difference, nor does one after checks, feedback and the usage routes", async () => {
     const own = await startSandbox({ seed: 6, accounts: 2, plan: "enterprise", threads: 1 });
-    try {
-      const { env } = aMirror();
-      const here = { ...env, DUCKMIRROR_BASE_URL: own.url, DUCKMIRROR_TOKEN: own.token, DUCKMIRROR_STREAMS: "" };
-      const steps = [["sync"], ["check"], ["sync", "usage"], ["feedback", "x"], ["check"], ["sync", "accounts"]];
-      for (const argv of steps) {
-        expect((await cli(argv, { env: here })).code).toBe(0);
-        const { credits } = await statusOf(here);
-        expect([argv, credits.spent_by_others, credits.undecided]).toEqual([argv, 0, []]);
-        expect((await cli(["status"], { env: here })).out).not.toMatch(/spent by others|fewer/);
-      }
-    } finally {
-      await own.close();
+    afterTest(own.close);
+    const { run, json } = aPlaceFor(own, { DUCKMIRROR_LOG_LEVEL: "error" });
+    const steps = [["sync"], ["check"], ["sync", "usage"], ["feedback", "x"], ["check"], ["sync", "accounts"]];
+    for (const argv of steps) {
+      expect((await run(...argv)).code).toBe(0);
+      const { credits } = await json("status");
+      expect([argv, credits.spent_by_others, credits.undecided]).toEqual([argv, 0, []]);
+      expect((await run("status")).out).not.toMatch(/spent by others|fewer/);
     }
   });
 
   test("what another program spends is named as such", async () => {
     const own = await startSandbox({ seed: 7, accounts: 2, plan: "enterprise", threads: 1 });
-    try {
-      const { env } = aMirror();
-      const here = { ...env, DUCKMIRROR_BASE_URL: own.url, DUCKMIRROR_TOKEN: own.token };
-      const headers = { authorization: `Bearer ${own.token}` };
-      for (let nth = 0; nth < 3; nth += 1) await fetch(`${own.url}/v1/accounts`, { headers });
-      expect((await cli(["sync", "accounts", "usage"], { env: here })).code).toBe(0);
-      expect((await statusOf(here)).credits.spent_by_others).toBe(3);
-      expect((await cli(["status"], { env: here })).out).toContain("the service counts 3 more, spent by others");
-    } finally {
-      await own.close();
-    }
+    afterTest(own.close);
+    const { run, json } = aPlaceFor(own, { DUCKMIRROR_LOG_LEVEL: "error" });
+    const headers = { authorization: `Bearer ${own.token}` };
+    for (let nth = 0; nth < 3; nth += 1) await fetch(`${own.url}/v1/accounts`, { headers });
+    expect((await run("sync", "accounts", "usage")).code).toBe(0);
+    expect((await json("status")).credits.spent_by_others).toBe(3);
+    expect((await run("status")).out).toContain("the service counts 3 more, spent by others");
   });
 });
 
 describe("a command that is killed", () => {
   test("leaves a request that may have cost a credit: the ledger has it, and status names it", async () => {
-    const { dataDir, env } = aMirror();
-    expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
-    const others = (await statusOf(env)).credits.spent_by_others;
+    const { dataDir, env, run, json } = aMirror();
+    expect((await run("sync", "accounts")).code).toBe(0);
+    const others = (await json("status")).credits.spent_by_others;
     const reached = new Promise<void>((resolve) => {
       sandbox.intercept(async (request, next) => {
         // Too large a page is refused, and costs nothing.
@@ -188,56 +179,35 @@ describe("a command that is killed", () => {
     listen();
 
     // The process might still wait for its answer, so it and the refused one before it are only announced.
-    expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
-    expect((await statusOf(env)).credits).toMatchObject({ pending_here: 2, undecided: [] });
-    expect((await cli(["status"], { env })).out).toContain("2 requests of other commands will enter the ledger");
+    expect((await run("sync", "accounts")).code).toBe(0);
+    expect((await json("status")).credits).toMatchObject({ pending_here: 2, undecided: [] });
+    expect((await run("status")).out).toContain("2 requests of other commands will enter the ledger");
 
     const clock = { ...systemClock, now: () => Date.now() + HOUR_MS };
     expect((await cli(["sync", "accounts"], { env, clock })).code).toBe(0);
-    const { credits } = await statusOf(env);
+    const { credits } = await json("status");
     expect(credits).toMatchObject({
       pending_here: 0,
       spent_by_others: others,
       undecided: [{ endpoint: "/v1/accounts", url: expect.stringMatching(/^\/v1\/accounts\?/) }],
     });
-    expect((await cli(["status"], { env })).out).toMatch(/^undecided: \/v1\/accounts\?.*no answer/m);
+    expect((await run("status")).out).toMatch(/^undecided: \/v1\/accounts\?.*no answer/m);
     expect(readdirSync(callsDir(dataDir))).toEqual([]);
   });
-
-  test("in the middle of a line, loses only that line", async () => {
-    const { dataDir, env } = aMirror();
-    expect((await cli(["check"], { env })).code).toBe(0);
-    const [name = ""] = readdirSync(callsDir(dataDir));
-    writeFileSync(join(callsDir(dataDir), name), '{"line":"sent","requestId":"cut', { flag: "a" });
-    const clock = { ...systemClock, now: () => Date.now() + HOUR_MS };
-    expect((await cli(["sync", "accounts"], { env, clock })).code).toBe(0);
-    expect([...(await ledger(dataDir))].sort()).toEqual([...log].sort());
-  });
-});
-
-test("calls whose file was not removed after booking are booked once", async () => {
-  const { dataDir, env } = aMirror();
-  expect((await cli(["check"], { env })).code).toBe(0);
-  const [name = ""] = readdirSync(callsDir(dataDir));
-  const text = readFileSync(join(callsDir(dataDir), name), "utf8");
-  expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
-  writeFileSync(join(callsDir(dataDir), name), text);
-  expect((await cli(["sync", "accounts"], { env })).code).toBe(0);
-  expect([...(await ledger(dataDir))].sort()).toEqual([...log].sort());
 });
 
 test("a check whose calls cannot be noted says so and ends well", async () => {
-  const { dataDir, env } = aMirror();
+  const { dataDir, run } = aMirror();
   mkdirSync(join(dataDir, "state"), { recursive: true });
   writeFileSync(join(dataDir, "state", "calls"), "a file in place of the folder");
-  const { code, err } = await cli(["check"], { env });
+  const { code, err } = await run("check");
   expect([code, err]).toEqual([0, expect.stringMatching(/^warning: the ledger will lack requests of this command: /)]);
 });
 
 test("a replay from the archive brings the same ledger", async () => {
-  const { dataDir, env } = aMirror();
+  const { dataDir, run } = aMirror();
   for (const argv of [["check"], ["feedback", "x"], ["sync", "accounts"], ["replay"]]) {
-    expect((await cli(argv, { env })).code).toBe(0);
+    expect((await run(...argv)).code).toBe(0);
   }
   expect([...(await ledger(dataDir))].sort()).toEqual([...log].sort());
 });

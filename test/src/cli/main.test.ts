@@ -32,36 +32,30 @@ const launch = (
   return { child, ended: readOutput(child).ended, firstOutput: once(child.stdout, "data") };
 };
 
-test("--help and --version answer on stdout", async () => {
-  const [help, version] = await Promise.all([
-    launch(["--help"], aFolder()).ended,
-    launch(["--version"], aFolder()).ended,
-  ]);
-  expect(help).toMatchObject({ code: 0, err: "", out: expect.stringContaining("Usage: duckmirror") });
-  expect(version).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
-});
-
 test("a Node that is too old is refused in one sentence, before the program is loaded", async () => {
   const lowest = z
     .object({ engines: z.object({ node: z.string() }) })
     .parse(JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"))).engines.node;
   expect(lowest).toMatch(/^>=20\.18\./);
-  const at = (version: string) => {
+  const at = (version: string, option: string) => {
     const fake = `Object.defineProperty(process.versions, "node", { value: "${version}" })`;
-    return launch(["--help"], aFolder(), {}, ["--import", `data:text/javascript,${encodeURIComponent(fake)}`]).ended;
+    return launch([option], aFolder(), {}, ["--import", `data:text/javascript,${encodeURIComponent(fake)}`]).ended;
   };
-  expect(await at("20.17.0")).toEqual({
+  expect(await at("20.17.0", "--help")).toEqual({
     code: 2,
     out: "",
     err: "duckmirror needs Node 20.18 or newer (24 is recommended), and this is Node 20.17.0.\n",
   });
-  for (const version of ["20.18.1", "22.0.0", "26.10.0"]) expect(await at(version)).toMatchObject({ code: 0, err: "" });
+  const [help, version] = [await at("20.18.1", "--help"), await at("26.10.0", "--version")];
+  expect(help).toMatchObject({ code: 0, err: "", out: expect.stringContaining("Usage: duckmirror") });
+  expect(version).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
 test("files are written for their owner only, whatever umask the program was started with", async () => {
   const cwd = aFolder();
   const { code } = await launch(["init", "--yes", "--config", "new/duckmirror.yaml"], cwd).ended;
-  expect([code, statSync(join(cwd, "new")).mode & 0o077]).toEqual([0, 0]);
+  expect(code).toBe(0);
+  for (const made of ["new", "new/duckmirror.yaml"]) expect(statSync(join(cwd, made)).mode & 0o077, made).toBe(0);
 });
 
 test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s ends a running sandbox cleanly", async (signal) => {

@@ -5,7 +5,7 @@ import { startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { aFolder } from "../../support/cli.ts";
 import { forFile } from "../../support/for-file.ts";
 
-const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 6000 }));
+const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 6000, threads: 1 }));
 
 const mirrorIn = (folder: string, settings: Settings = {}) =>
   createMirror({ folder, settings: { base_url: sandbox.url, token: sandbox.token, data_dir: "mirror", ...settings } });
@@ -49,11 +49,6 @@ test("delivers to the configured destinations, and says which failed", async () 
   await expect(mirror.deliver({ names: ["other"] })).rejects.toMatchObject({ code: "DESTINATION_UNKNOWN" });
 });
 
-test("a budget that is used up is an outcome, not a rejection", async () => {
-  const { report, error } = await mirrorIn(aFolder(), { max_credits: "1" }).sync();
-  expect([error?.code, error?.exitCode, report.status]).toEqual(["BUDGET_SPENT", 4, "stopped"]);
-});
-
 test("a sync whose signal is aborted ends at a checkpoint", async () => {
   const stop = new AbortController();
   const mirror = mirrorIn(aFolder());
@@ -91,7 +86,7 @@ test("refuses what the file refuses: a name that is no setting spends nothing", 
   expect(() => mirrorIn(aFolder(), { max_credits: -1 })).toThrow("max_credits");
 });
 
-test("takes numbers, yes and no, lists and maps, as the file does", async () => {
+test("a budget that is used up is an outcome, not a rejection; settings are numbers, yes and no, lists and maps, as in the file", async () => {
   const mirror = mirrorIn(aFolder(), {
     max_credits: 2,
     allow_plain_http: true,
@@ -99,5 +94,10 @@ test("takes numbers, yes and no, lists and maps, as the file does", async () => 
     budgets: { contacts: { per_day: 1 } },
   });
   const { report, error } = await mirror.sync();
-  expect([error?.code, report.credits.spent]).toEqual(["BUDGET_SPENT", 2]);
+  expect([error?.code, error?.exitCode, report.status, report.credits.spent]).toEqual([
+    "BUDGET_SPENT",
+    4,
+    "stopped",
+    2,
+  ]);
 });

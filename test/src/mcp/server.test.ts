@@ -1,23 +1,19 @@
 // The MCP server as an assistant's client sees it: tools, answers that equal SQL, provenance and the purse.
 import { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
-import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../src/core/clock.ts";
 import { snapshotPath } from "../../../src/core/data-dir.ts";
 import type { MirrorBackend, PaidResult } from "../../../src/mcp/backend.ts";
 import { createMcpServer, openPurse, type PurseLimits } from "../../../src/mcp/server.ts";
-import { openWarehouse } from "../../../src/warehouse/file/warehouse.ts";
 import { openSnapshot, streamQuery } from "../../../src/warehouse/read/query.ts";
-import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
+import { change } from "../../support/change-mirror.ts";
 import { aCheckpoint, aLoad, aSignal } from "../warehouse/checkpoints.ts";
-import { tempDir } from "../warehouse/temp-dir.ts";
+import { dirForFile, tempDir } from "../warehouse/temp-dir.ts";
 
-let dataDir = "";
-beforeEach(async () => {
-  dataDir = tempDir();
-  await copyMigratedMirror(dataDir);
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
+const dataDir = dirForFile();
+await change(dataDir, async (warehouse) => {
   const account = { organizationId: "o", type: "prospect", createdAt: "2024-01-01", updatedAt: "2024-01-01" };
   const signals = Array.from({ length: 20 }, (_, index) =>
     aSignal(100 + index, { accountId: 1, headline: `Signal ${index}`, date: "2024-06-01" }),
@@ -26,8 +22,6 @@ beforeEach(async () => {
   await warehouse.commit(aCheckpoint([aLoad("accounts", [named, { ...account, id: 2, name: "Aurora Bank" }])]));
   await warehouse.commit(aCheckpoint([aLoad("signals", [...signals, aSignal(9007199254740993n, { accountId: 2 })])]));
   await warehouse.commit(aCheckpoint([aLoad("accounts", [{ ...named, mainScore: 47.7 }])]));
-  await warehouse.publish();
-  await warehouse.close();
 });
 
 const purchases: string[] = [];
@@ -75,15 +69,8 @@ const ask = async (client: Client, name: string, args: Record<string, unknown> =
 
 test("without a purse there are seven tools, all read-only, and none that spends", async () => {
   const { tools } = await (await connect()).listTools();
-  expect(tools.map(({ name }) => name)).toEqual([
-    "describe",
-    "query",
-    "search",
-    "brief",
-    "changes",
-    "freshness",
-    "plan",
-  ]);
+  const names = ["describe", "query", "search", "brief", "changes", "freshness", "plan"];
+  expect(tools.map(({ name }) => name)).toEqual(names);
   expect(tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true);
 });
 
@@ -150,12 +137,9 @@ test("a sync spends at most what was asked for and what the purse holds", async 
 
 test("resources and prompts", async () => {
   const client = await connect();
-  expect((await client.listResources()).resources.map(({ name }) => name)).toEqual([
-    "dictionary",
-    "queries",
-    "freshness",
-  ]);
-  for (const { uri } of (await client.listResources()).resources) {
+  const { resources } = await client.listResources();
+  expect(resources.map(({ name }) => name)).toEqual(["dictionary", "queries", "freshness"]);
+  for (const { uri } of resources) {
     const [content] = (await client.readResource({ uri })).contents;
     expect(content !== undefined && "text" in content ? JSON.parse(content.text).length : 0).toBeGreaterThan(5);
   }

@@ -9,10 +9,12 @@ import { Secret } from "../../../src/core/secret.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { createServer, type Server } from "../../../src/server/app.ts";
 import type { ServerOptions } from "../../../src/server/http/server-context.ts";
+import { change } from "../../support/change-mirror.ts";
 import { forFile } from "../../support/for-file.ts";
 import { configOf } from "../../support/given-config.ts";
 import { copyMigratedMirror } from "../../support/migrated-mirror.ts";
-import { serving } from "../../support/served.ts";
+import { aServer, serving } from "../../support/served.ts";
+import { dirForFile } from "../warehouse/temp-dir.ts";
 
 export interface ServedMirror {
   readonly sandbox: Sandbox;
@@ -79,6 +81,14 @@ export const serveMirror = async (
 
 /** A mirror for the tests of a file, gone after the last of them. */
 export const mirrorForFile = (...given: Parameters<typeof serveMirror>) => forFile(serveMirror(...given));
+
+/** A published mirror without a row, for the tests of a file, and servers over it; each is closed after its test. */
+export const emptyMirrorForFile = async () => {
+  const dataDir = dirForFile();
+  await change(dataDir, async () => undefined);
+  return (options: Partial<ServerOptions> = {}): Promise<Server> =>
+    aServer({ ...serving(join(dataDir, "warehouse.duckdb")), ...options });
+};
 
 /** Headers of a program on this machine. */
 export const HERE = { host: "127.0.0.1:8737" };

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { renderSummary } from "../../../../src/cli/terminal/summary.ts";
 import { renderTable, right } from "../../../../src/cli/terminal/table.ts";
 import { type SyncReport, syncReportSchema } from "../../../../src/core/report/sync-report.ts";
+import { aReport, aStreamReport } from "../../../support/reports.ts";
 
 const widest = (text: string) => Math.max(...text.split("\n").map(displayWidth));
 
@@ -95,46 +96,31 @@ describe("renderTable", () => {
 });
 
 describe("renderSummary", () => {
-  const aStream: SyncReport["streams"][number] = {
-    stream: "accounts",
-    mode: "walk",
-    status: "done",
-    requests: 12,
-    credits: 11,
-    pages: 11,
-    inserted: 10_500,
-    updated: 0,
-    deleted: 0,
-    unchanged: 0,
-    rejected: 0,
-    complete: true,
-    unconfirmed: 0,
-  };
+  const aStream = aStreamReport("accounts", { requests: 12, credits: 11, pages: 11, inserted: 10_500 });
   const report: SyncReport = {
-    run_id: "r1",
+    ...aReport({}),
     status: "partial",
-    mode: "full",
-    started_at: "2026-03-01T12:00:00Z",
-    finished_at: "2026-03-01T12:01:10Z",
+    finished_at: "2026-01-01T00:01:10.000Z",
     requests: 15,
     credits: { spent: 13, ambiguous: 0, remaining: 4987, limit: 5000, resets_at: "2026-04-01T00:00:00Z" },
     streams: [aStream, { ...aStream, stream: "signals", status: "failed", pages: 2, inserted: 500, error: "HTTP 500" }],
-    warehouse: "data/warehouse.duckdb",
   };
+  const summary = (more: Partial<SyncReport> = {}, columns = 200) =>
+    renderSummary(syncReportSchema.parse({ ...report, ...more }), { columns, outColours: pc.createColors(false) });
 
   test("shows streams, totals, what failed, time and credits", () => {
-    const text = renderSummary(syncReportSchema.parse(report), { columns: 200, outColours: pc.createColors(false) });
+    const text = summary();
     expect(text).toMatch(/│ stream {3}│ mode │ status │ requests │ credits │ pages │ inserted │\n/);
     expect(text).toMatch(/│ accounts │ walk │ done {3}│ +12 │ +11 │ +11 │ +10,500 │/);
     expect(text).toMatch(/│ total {4}│ {6}│ {8}│ +24 │ +22 │ +13 │ +11,000 │/);
     expect(text).toContain("signals: HTTP 500");
     expect(text).toContain("15 requests in 1m 10s · 13 credits spent, 4,987 left of 5,000, reset 2026-04-01 00:00 UTC");
-    expect(text).toContain("warehouse: data/warehouse.duckdb");
+    expect(text).toContain("warehouse: /data/warehouse.duckdb");
   });
 
   test("gives columns up on a narrow terminal before it cuts the name of a stream", () => {
-    const long = { ...aStream, stream: "account_insights", mode: "on-change", unchanged: 7, updated: 3 };
-    const text = renderSummary({ ...report, streams: [long] }, { columns: 80, outColours: pc.createColors(false) });
+    const long = aStreamReport("account_insights", { mode: "on-change", unchanged: 7, updated: 3, inserted: 10_500 });
+    const text = summary({ streams: [long] }, 80);
     const [, head = ""] = text.split("\n");
     expect(text).toContain("│ account_insights │ done ");
     expect(head).not.toContain("mode");
@@ -148,35 +134,30 @@ describe("renderSummary", () => {
     ["failed", "failed before anything was fetched"],
     ["interrupted", "Interrupted before anything was fetched"],
   ] as const)("a run that is %s and fetched nothing does not claim that something is committed", (status, says) => {
-    const refused = { ...aStream, requests: 1, credits: 0, pages: 0, inserted: 0 };
-    const view = { columns: 200, outColours: pc.createColors(false) };
-    const text = renderSummary({ ...report, status, streams: [refused] }, view);
+    const text = summary({ status, streams: [aStreamReport("accounts", { credits: 0, pages: 0 })] });
     expect(text).toContain(says);
     expect(text).not.toContain("committed");
   });
 
   test.each([
-    ["failed", "error", "A check keeps it from readers: the snapshot is as it was."],
-    ["broken", "error", "committed and published, although some checks could not run."],
-  ] as const)("a run with a check that %s blames no stream", (status, severity, says) => {
-    const checks = [
-      { check: "unnamed", severity: "warn" as const, status: "failed" as const, failing: 2 },
-      { check: "too-high", severity, status, failing: status === "failed" ? 1 : null },
+    ["failed", 1, "A check keeps it from readers: the snapshot is as it was."],
+    ["broken", null, "committed and published, although some checks could not run."],
+  ] as const)("a run with a check that %s blames no stream", (status, failing, says) => {
+    const checks: SyncReport["checks"] = [
+      { check: "unnamed", severity: "warn", status: "failed", failing: 2 },
+      { check: "too-high", severity: "error", status, failing },
     ];
     for (const pages of [0, 2]) {
-      const checked = { ...report, checks, streams: [{ ...aStream, pages }] };
-      const text = renderSummary(checked, { columns: 200, outColours: pc.createColors(false) });
+      const text = summary({ checks, streams: [{ ...aStream, pages }] });
       expect(text).toContain(says);
       expect(text).not.toMatch(/streams failed|Nothing could be fetched/);
     }
-    const both = renderSummary({ ...report, checks }, { columns: 200, outColours: pc.createColors(false) });
-    expect(both).toContain("Some streams failed");
+    expect(summary({ checks })).toContain("Some streams failed");
   });
 
   test("claims nothing about credits the service never reported", () => {
-    const unknown = { ...report, credits: { spent: 1, ambiguous: 2, remaining: null, limit: null, resets_at: null } };
-    const text = renderSummary(unknown, { columns: 200, outColours: pc.createColors(false) });
-    expect(text).toContain("· 1 credit spent (up to 2 more: answers lost on the way)\n");
+    const credits = { spent: 1, ambiguous: 2, remaining: null, limit: null, resets_at: null };
+    expect(summary({ credits })).toContain("· 1 credit spent (up to 2 more: answers lost on the way)\n");
   });
 });
 

@@ -9,7 +9,7 @@ import type { Fleet, Pause, QueueState, SeenMember } from "../../../../src/core/
 import { deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { PREFIX } from "../../../../src/queue/redis/queues.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { aFolder, cli, startCli } from "../../../support/cli.ts";
+import { aFolder, cli, cliIn, startCli } from "../../../support/cli.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
 import { anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../queue/worker-rig.ts";
 
@@ -84,13 +84,8 @@ const aShell = async () => {
     DUCKMIRROR_DATA_DIR: org.dataDir,
     REDIS_URL: redis.url,
   };
-  const run = (...argv: string[]) => cli(argv, { env, cwd: org.dataDir });
-  const runJson = async (...argv: string[]): Promise<unknown> => {
-    const { code, out, err } = await run(...argv, "--json");
-    expect(code, err).toBe(0);
-    return JSON.parse(out);
-  };
-  return { ...(await someTriggers(redis, [config])), address: redis, config, env, org, run, runJson };
+  const { run, json } = cliIn({ env, cwd: org.dataDir });
+  return { ...(await someTriggers(redis, [config])), address: redis, config, env, org, run, json };
 };
 
 /** Starts a worker that fails every job of a queue; call the result to stop it. */
@@ -118,13 +113,13 @@ const someLetters = async (address: { readonly url: string }, queue: Queue, name
 };
 
 test("pause and resume say what changed, in words and as JSON", async () => {
-  const { run, runJson } = await aShell();
+  const { run, json } = await aShell();
   expect(await run("pause", "--fleet", "--queue", "deliver")).toMatchObject({
     code: 0,
     out: "the fleet is paused\nqueue deliver is paused\n",
   });
   expect((await run("pause", "--fleet")).out).toBe("the fleet was paused already\n");
-  expect(await runJson("pause", "--profile", "default")).toEqual({
+  expect(await json("pause", "--profile", "default")).toEqual({
     pauses: [{ kind: "profile", name: "default", changed: true }],
     paused: [
       { kind: "fleet", name: null, since: expect.any(Number) },
@@ -141,11 +136,9 @@ test("pause and resume say what changed, in words and as JSON", async () => {
   expect((await run("resume", "--profile", "default", "--queue", "deliver")).out).toBe(
     "profile default is resumed\nqueue deliver is resumed\n",
   );
-  expect(await runJson("resume", "--fleet")).toMatchObject({ paused: [], resumes: [{ changed: true }] });
+  expect(await json("resume", "--fleet")).toMatchObject({ paused: [], resumes: [{ changed: true }] });
   expect((await run("resume", "--fleet")).out).toBe("the fleet was not paused\n");
-  const { actions } = z
-    .object({ actions: z.array(z.object({ action: z.string(), subject: z.string() })) })
-    .parse(await runJson("audit"));
+  const actions = z.array(z.object({ action: z.string(), subject: z.string() })).parse((await json("audit")).actions);
   expect(actions).toContainEqual({ action: "pause", subject: "queue deliver" });
   expect(actions).toContainEqual({ action: "resume", subject: "profile default" });
 });
@@ -168,22 +161,18 @@ test("without Redis `jobs --failed` says that failed jobs are not kept, and name
   expect([code, out]).toEqual([0, expect.stringContaining("`duckmirror status` shows the last runs")]);
 });
 
-test("a command that asks Redis does not repeat what the worker warns about", async () => {
-  const { run } = await aShell();
-  expect(await run("jobs")).toMatchObject({ code: 0, err: "" });
-});
-
 test("jobs lists all queues, the members and what is paused; --failed stays as it was", async () => {
-  const { runJson, run, address, config } = await aShell();
+  const { json, run, address, config } = await aShell();
   const worker = await aWorker(address, [config]);
-  expect(await runJson("jobs", "--failed")).toEqual({ failed: [] });
-  const read = () => runJson("jobs");
+  expect(await json("jobs", "--failed")).toEqual({ failed: [] });
+  const read = () => json("jobs");
   const members = [{ version: "0.0.0", host: "test-host", pid: 1, in_flight: 0 }];
   await expect.poll(read, PATIENCE).toMatchObject({ active: [], failed: [], members, paused: [] });
-  const names = z.object({ queues: z.array(z.object({ name: z.string() })) }).parse(await read());
-  expect(names.queues.map(({ name }) => name)).toEqual(FLEET_QUEUES);
-  const { out } = await run("jobs");
-  expect(out).toContain("Nothing is queued or under way.\n");
+  const { queues } = await read();
+  expect(queues.map(({ name }: { name: string }) => name)).toEqual(FLEET_QUEUES);
+  // It does not repeat what the worker warns about.
+  const { out, err } = await run("jobs");
+  expect([out, err]).toEqual([expect.stringContaining("Nothing is queued or under way.\n"), ""]);
   for (const word of ["oldest waits", "deliver", "last seen", "test-host", "now"]) expect(out).toContain(word);
   // Each table ends its line.
   expect(out).toMatch(/┘\n┌[\s\S]*┘\n$/);
@@ -208,7 +197,7 @@ test("trigger says that its profile is paused, with and without --wait, and the 
 });
 
 test("failed jobs are dropped by id, by queue, or all", async () => {
-  const { run, runJson, address, queues, triggers } = await aShell();
+  const { run, json, address, queues, triggers } = await aShell();
   const requests = queues.deliver;
   await someLetters(address, requests, ["r1", "r2", "r3"]);
   expect((await run("jobs", "drop", "r1")).out).toBe("r1 dropped\n");
@@ -217,24 +206,23 @@ test("failed jobs are dropped by id, by queue, or all", async () => {
   const { runId } = await triggers.start(anAsk({ streams: ["accounts", "signals"] }));
   await failAll(address, queues.sync.name);
   await expect.poll(() => queues.sync.getFailedCount(), PATIENCE).toBe(1);
-  expect(await runJson("jobs", "drop", "--queue", "deliver")).toEqual({
+  expect(await json("jobs", "drop", "--queue", "deliver")).toEqual({
     dropped: expect.arrayContaining([
       { id: "r2", queue: "deliver" },
       { id: "r3", queue: "deliver" },
     ]),
   });
-  expect(await runJson("jobs", "drop", "--all")).toEqual({ dropped: [{ id: runId, queue: "sync" }] });
+  expect(await json("jobs", "drop", "--all")).toEqual({ dropped: [{ id: runId, queue: "sync" }] });
   expect(await deadLetters(queues)).toEqual([]);
 });
 
 test("failed jobs are retried by id, by queue, or all, as --retry does", async () => {
-  const { run, runJson, address, queues } = await aShell();
+  const { run, json, address, queues } = await aShell();
   await someLetters(address, queues.schedule, ["t1", "t2", "t3", "t4"]);
-  expect(await runJson("jobs", "--retry", "t1")).toEqual({ retried: [{ id: "t1", run_id: null }] });
+  expect(await json("jobs", "--retry", "t1")).toEqual({ retried: [{ id: "t1", run_id: null }] });
   expect((await run("jobs", "retry", "t2")).out).toBe("t2 dropped\n");
-  expect(await runJson("jobs", "retry", "--queue", "export")).toEqual({ retried: [] });
-  const both = await runJson("jobs", "retry", "--all");
-  expect(z.object({ retried: z.array(z.object({ id: z.string() })) }).parse(both).retried).toHaveLength(2);
+  expect(await json("jobs", "retry", "--queue", "export")).toEqual({ retried: [] });
+  expect((await json("jobs", "retry", "--all")).retried).toHaveLength(2);
   expect((await run("jobs", "retry", "--queue", "fetch")).err).toContain('"fetch" is no queue');
   expect((await run("jobs", "retry")).err).toContain("name failed jobs by id, or by --queue NAME, or --all");
   for (const several of [
@@ -248,14 +236,14 @@ test("failed jobs are retried by id, by queue, or all, as --retry does", async (
 });
 
 test("jobs lists a sync that is over as long as its jobs wait, and not as queued", async () => {
-  const { triggers, run, runJson, address, config } = await aShell();
+  const { triggers, run, json, address, config } = await aShell();
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"], timeoutMs: 1 }));
   await reached(triggers, runId);
   const shown = await run("jobs");
   expect(shown.out).not.toContain("Nothing is queued");
   expect(shown.out).toContain(`${runId} │ default │ stopped, until a worker takes its jobs │`);
   expect(shown.out).toMatch(/│ sync +│ +1 │/);
-  expect(await runJson("jobs")).toMatchObject({ active: [{ run_id: runId, state: "stopped" }] });
+  expect(await json("jobs")).toMatchObject({ active: [{ run_id: runId, state: "stopped" }] });
   // It is joined by nobody.
   expect((await triggers.start(anAsk({ streams: ["accounts"] }))).joined).toBe(false);
   await aWorker(address, [config]);

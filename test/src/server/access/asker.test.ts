@@ -1,10 +1,9 @@
 // Whose statements a request runs: the server runs a few of each asker at once, so that one cannot keep the others waiting.
 import { expect, test } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
 import { snapshotPath } from "../../../../src/core/data-dir.ts";
 import { addKey, keysPath } from "../../../../src/server/access/key-store.ts";
 import { asking } from "../../../../src/server/snapshots/snapshot.ts";
-import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
+import { change } from "../../../support/change-mirror.ts";
 import { aServer, serving } from "../../../support/served.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 
@@ -43,9 +42,7 @@ test("without keys each network is one", async () => {
 
 test("long SQL of one key leaves a place for another, which has one", async () => {
   const dataDir = tempDir();
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  await warehouse.publish();
-  await warehouse.close();
+  await change(dataDir, async () => undefined);
   const file = keysPath(dataDir);
   const key = async (name: string) => (await addKey(file, { name, role: "read", expiresAt: null }, 0)).reveal();
   const [ada, bob] = [await key("ada"), await key("bob")];

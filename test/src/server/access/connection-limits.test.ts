@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { Secret } from "../../../../src/core/secret.ts";
-import type { ConnectionLimits } from "../../../../src/server/access/connection-limits.ts";
+import { type ConnectionLimits, createRoom, networkOf } from "../../../../src/server/access/connection-limits.ts";
 import { aRunningServer, serving } from "../../../support/served.ts";
 
 const KEY = new Secret("0123456789abcdef0123456789abcdef");
@@ -98,4 +98,56 @@ test("requests that do not wait for responses are answered up to their number, t
   const statuses = [...(await ended).matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status);
   expect(statuses).toEqual(["200", "200", "200", "200", "429"]);
   expect(await health(port)).toBe(200);
+});
+
+// Which connection goes when there are too many.
+
+const aRoom = (connections: number, perNetwork = connections) => {
+  const room = createRoom({ connections, perNetwork });
+  const closed: string[] = [];
+  return {
+    closed,
+    enter: (name: string, busy = false) =>
+      room.enter({ network: name.split(" ")[0] ?? "", isBusy: () => busy, close: () => void closed.push(name) }),
+  };
+};
+
+test("the oldest idle connection of the largest network goes first", () => {
+  const { enter, closed } = aRoom(4);
+  for (const name of ["a 1", "b 1", "b 2", "b 3"]) enter(name);
+  expect([enter("c 1"), closed]).toEqual([true, ["b 1"]]);
+});
+
+test("a newcomer takes a busy connection's place only of a network that holds many", () => {
+  const { enter, closed } = aRoom(3);
+  for (const name of ["a 1", "a 2", "b 1"]) enter(name, true);
+  expect([enter("c 1"), closed]).toEqual([true, ["a 1"]]);
+  expect([enter("d 1"), closed]).toEqual([true, ["a 1", "c 1"]]);
+});
+
+test("a network of many connections drives out its own, and nobody of a smaller one", () => {
+  const { enter, closed } = aRoom(4);
+  for (const name of ["a 1", "b 1", "b 2", "b 3"]) enter(name);
+  for (const nth of [4, 5, 6, 7]) enter(`b ${nth}`);
+  expect(closed).toEqual(["b 1", "b 2", "b 3", "b 4"]);
+});
+
+test("without a connection that may go, the new one is refused", () => {
+  const { enter, closed } = aRoom(3, 2);
+  for (const name of ["a 1", "a 2", "b 1"]) enter(name, true);
+  expect([enter("a 3"), enter("b 2"), closed]).toEqual([false, false, []]);
+});
+
+test.each([
+  ["192.0.2.7", "192.0.2.7"],
+  ["::ffff:192.0.2.7", "192.0.2.7"],
+  ["::1", "0:0:0:0"],
+  ["2001:db8::1", "2001:db8:0:0"],
+  ["2001:db8::ffff:1:2:3", "2001:db8:0:0"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+  ["2001:db8:1::", "2001:db8:1:0"],
+  ["fe80::1%eth0", "fe80:0:0:0"],
+  ["", ""],
+])("%s belongs to %s", (address, network) => {
+  expect(networkOf(address)).toBe(network);
 });

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { HERE, mirrorForFile } from "../served-mirror.ts";
+import { emptyMirrorForFile, HERE } from "../served-mirror.ts";
 
-const mirror = await mirrorForFile(1);
+const served = await emptyMirrorForFile();
 
 const text = z.string().min(5);
 const line = text.regex(/^[^\n]*$/, "more than one line");
@@ -28,14 +28,23 @@ test.each([
   ["GET", "/api/changes?after=x", undefined, 400],
   ["GET", "/api/fleet", undefined, 404],
 ] as const)("%s %s", async (method, url, payload, status) => {
-  const { app } = await mirror.server({ onFault: () => undefined });
+  const { app } = await served({ onFault: () => undefined });
   const headers = { ...HERE, "content-type": "application/json" };
   const answer = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
   expect([answer.statusCode, bodySchema.safeParse(answer.json()).error]).toEqual([status, undefined]);
 });
 
+test.each(["1e308", "-1", "NaN", "Infinity", "8.64e15", "1.5", "0"])(
+  "no moment is a fault: before=%s",
+  async (before) => {
+    const { app } = await served();
+    const { statusCode } = await app.inject({ url: `/api/runs?before=${before}`, headers: HERE });
+    expect([200, 400]).toContain(statusCode);
+  },
+);
+
 test("a request that is no HTTP, too", async () => {
-  const { app } = await mirror.server();
+  const { app } = await served();
   const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
   const socket = connect(Number(port), "127.0.0.1");
   socket.write("GET / NONSENSE\r\n\r\n");

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { catalogTables } from "../../../../src/catalog/dictionary.ts";
-import { Secret } from "../../../../src/core/secret.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { writeResultFile } from "../../../../src/warehouse/user-sql/result-file.ts";
 import { afterTest } from "../../../support/after-test.ts";
@@ -183,20 +182,6 @@ test("readers who let their files wait cannot fill the disk", async () => {
   await waiting.pop()?.body?.cancel();
   await vi.waitFor(async () => expect((await askAt(port, "select 1 as one")).status).toBe(200), { timeout: 10_000 });
   for (const one of waiting) await one.body?.cancel();
-});
-
-test("a key that may read may download; one for metrics may not", async () => {
-  const secret = new Secret("0123456789abcdef0123456789abcdef");
-  const { app } = await mirror.server({ key: secret });
-  const ask = (authorization: string) =>
-    app.inject({
-      method: "POST",
-      url: "/api/download",
-      headers: { ...HERE, authorization },
-      payload: { sql: "select 1 as one", format: "csv" },
-    });
-  expect((await ask(`Bearer ${secret.reveal()}`)).body).toBe("one\r\n1\r\n");
-  expect((await ask("Bearer wrong")).statusCode).toBe(401);
 });
 
 test("two million rows take little memory", async () => {

@@ -136,12 +136,6 @@ test("with keys, a reader needs one of role read, and has one line in the audit 
   expect(lines).toMatchObject([{ action: "read", route: "/warehouse.duckdb", way: "key", outcome: "ok" }]);
 });
 
-test("a page of another site cannot make a browser without a key fetch the file", async () => {
-  const { ask } = await start();
-  expect((await ask("/warehouse.duckdb", { origin: "https://elsewhere.example" })).status).toBe(403);
-  expect((await ask("/snapshots", { origin: "https://elsewhere.example" })).status).toBe(403);
-});
-
 test("a reader that got its bytes of this minute waits for the next one; other readers do not", async () => {
   let now = Date.UTC(2026, 10, 27);
   const clock = { ...systemClock, now: () => now };

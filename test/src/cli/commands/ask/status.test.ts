@@ -1,4 +1,4 @@
-// duckmirror status, on a real published snapshot, beside a writer that holds the working database.
+// duckmirror status, on real published snapshots.
 import { copyFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -6,47 +6,35 @@ import { STREAM_NAMES } from "../../../../../src/catalog/streams.ts";
 import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
 import { learnTier } from "../../../../../src/core/state/tier.ts";
 import { noteDelivery } from "../../../../../src/deliver/notes.ts";
+import type { Warehouse } from "../../../../../src/warehouse/file/warehouse.ts";
+import { change } from "../../../../support/change-mirror.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
 import { json, startScriptedServer } from "../../../../support/scripted-server.ts";
-import { aCheckpoint, aLoad, aRequest, aSignal, aState, aWarehouse, T0 } from "../../../warehouse/builders.ts";
+import { aCheckpoint, aLoad, aRequest, aSignal, aState, T0 } from "../../../warehouse/checkpoints.ts";
+import { dirForFile } from "../../../warehouse/temp-dir.ts";
 
 const HOUR_MS = 3_600_000;
 const clock = { now: () => T0 + 26 * HOUR_MS, sleep: () => Promise.reject(new Error("status never waits")) };
 
-/** A published mirror with two signals, a failed stream, an ambiguous request and a quota. Its writer stays open. */
-const aMirror = async (dataDir: string, resets: readonly (number | null)[] = [T0 + 700 * HOUR_MS]) => {
-  const warehouse = await aWarehouse(dataDir);
+/** Two signals, a failed stream, an ambiguous request, and a quota by each of these resets. */
+const history = (resets: readonly (number | null)[]) => async (warehouse: Warehouse) => {
   await warehouse.startRun({ runId: "run-1", mode: "full", startedAt: T0, forecast: { requests: 2 } });
   const load = aLoad("signals", [aSignal(1), aSignal(2), "no record"], { requestId: "r1" });
   const time = new Date(T0).toISOString();
   const account = { organizationId: "o", type: "prospect", createdAt: time, updatedAt: time };
-  const accounts = aLoad("accounts", [
-    { ...account, id: 1, companyId: "c1" },
-    { ...account, id: 2, companyId: "c2" },
-  ]);
+  const accounts = [1, 2].map((id) => ({ ...account, id, companyId: `c${id}` }));
+  const failed = { status: "failed", checkedAt: T0, error: "GET filings failed: status 500" } as const;
+  const walked = { status: "idle", walkId: null, cursor: null, walkedAt: T0, totalCount: 2 } as const;
   await warehouse.commit(
-    aCheckpoint([load, accounts], {
+    aCheckpoint([load, aLoad("accounts", accounts)], {
       requests: [
         aRequest("r1"),
         aRequest("r2", { status: 404, charge: "free" }),
         aRequest("r3", { status: null, charge: "ambiguous" }),
       ],
       scopes: [
-        aState({
-          status: "idle",
-          walkId: null,
-          cursor: null,
-          checkedAt: T0 + 24 * HOUR_MS,
-          walkedAt: T0,
-          totalCount: 2,
-        }),
-        aState({
-          stream: "filings",
-          scope: "c1",
-          status: "failed",
-          checkedAt: T0,
-          error: "GET filings failed: status 500",
-        }),
+        aState({ ...walked, checkedAt: T0 + 24 * HOUR_MS }),
+        aState({ stream: "filings", scope: "c1", ...failed }),
         aState({ stream: "filings", scope: "c2", status: "idle", checkedAt: T0 + 25 * HOUR_MS, totalCount: 7 }),
         aState({ stream: "contacts", checkedAt: T0 }),
       ],
@@ -57,28 +45,26 @@ const aMirror = async (dataDir: string, resets: readonly (number | null)[] = [T0
     const quota = { capturedAt: T0 + (index + 1) * HOUR_MS, limit: 5000, used: 1, remaining: 4999, resetsAt };
     await warehouse.commit(aCheckpoint([], { quota }));
   }
-  await warehouse.finishRun("run-1", {
-    status: "partial",
-    finishedAt: T0 + 70_000,
-    summary: null,
-    error: "filings failed",
-  });
-  await warehouse.publish();
+  const ended = { status: "partial", finishedAt: T0 + 70_000, summary: null, error: "filings failed" } as const;
+  await warehouse.finishRun("run-1", ended);
 };
 
-const publishedAt = async (dataDir: string): Promise<number> =>
-  Date.parse(JSON.parse((await cli(["status", "--json", "--data-dir", dataDir], { clock })).out).snapshot.published_at);
+const mirror = dirForFile();
+await change(mirror, history([T0 + 700 * HOUR_MS]));
+
+const show = async (dataDir: string, ...more: readonly string[]) =>
+  (await cli(["status", "--data-dir", dataDir, ...more], { clock })).out;
+const statusOf = async (dataDir: string) => JSON.parse(await show(dataDir, "--json"));
 
 describe("a mirror with a history", () => {
   test("published: when the snapshot was, whatever the date of its file says of a copy", async () => {
-    const dataDir = aFolder();
-    await aMirror(dataDir);
     const copies = aFolder();
     const copy = join(copies, "warehouse.duckdb");
-    copyFileSync(join(dataDir, "warehouse.duckdb"), copy);
+    copyFileSync(join(mirror, "warehouse.duckdb"), copy);
     utimesSync(copy, new Date(T0 + 800 * HOUR_MS), new Date(T0 + 800 * HOUR_MS));
-    expect(await publishedAt(copies)).toBe(await publishedAt(dataDir));
-    expect(await publishedAt(copies)).not.toBe(T0 + 800 * HOUR_MS);
+    const { published_at } = (await statusOf(mirror)).snapshot;
+    expect((await statusOf(copies)).snapshot.published_at).toBe(published_at);
+    expect(Date.parse(published_at)).not.toBe(T0 + 800 * HOUR_MS);
   });
 
   test.each([
@@ -87,16 +73,16 @@ describe("a mirror with a history", () => {
     ["a reset that is over is not kept", [T0 + HOUR_MS, null], null, "in the month before"],
   ])("credits: %s", async (_, resets, others, period) => {
     const dataDir = aFolder();
-    await aMirror(dataDir, resets);
-    const { out } = await cli(["status", "--json", "--data-dir", dataDir], { clock });
-    expect(JSON.parse(out).credits).toMatchObject({ spent_here: 1, ambiguous_here: 1, spent_by_others: others });
-    expect((await cli(["status", "--data-dir", dataDir], { clock })).out).toContain(`1 spent by this mirror ${period}`);
+    await change(dataDir, history(resets));
+    const { credits } = await statusOf(dataDir);
+    expect(credits).toMatchObject({ spent_here: 1, ambiguous_here: 1, spent_by_others: others });
+    expect(await show(dataDir)).toContain(`1 spent by this mirror ${period}`);
   });
 
   test("destinations: how far each is behind the snapshot, and why deliveries to it fail", async () => {
     const dataDir = aFolder();
-    await aMirror(dataDir);
-    const published = await publishedAt(dataDir);
+    copyFileSync(join(mirror, "warehouse.duckdb"), join(dataDir, "warehouse.duckdb"));
+    const publishedAt = Date.parse((await statusOf(dataDir)).snapshot.published_at);
     const [crm, lake] = [
       { name: "crm", kind: "parquet", url: "copies" },
       { name: "lake", kind: "postgres", url: "postgres://hidden@db/x" },
@@ -109,34 +95,17 @@ describe("a mirror with a history", () => {
       { name: "lake", state: "never_delivered" },
     ]);
     const now = T0 + 24 * HOUR_MS;
-    const delivered = {
-      from: null,
-      to: { mirror: "m", n: 7, mark: "" },
-      tables: [],
-      leftOut: [{ table: "news_articles", rows: 2, keys: ["k"] }],
-      bytes: 3,
-    };
-    await noteDelivery(dataDir, "crm", { delivered, publishedAt: published, ms: 40, now });
-    await noteDelivery(dataDir, "lake", { delivered, publishedAt: published - HOUR_MS, ms: 40, now });
+    const leftOut = [{ table: "news_articles", rows: 2, keys: ["k"] }];
+    const delivered = { from: null, to: { mirror: "m", n: 7, mark: "" }, tables: [], leftOut, bytes: 3 };
+    await noteDelivery(dataDir, "crm", { delivered, publishedAt, ms: 40, now });
+    await noteDelivery(dataDir, "lake", { delivered, publishedAt: publishedAt - HOUR_MS, ms: 40, now });
     await noteDelivery(dataDir, "lake", { code: "DESTINATION_AWAY", isLast: false, now: now + HOUR_MS });
+    const left_out = [{ table: "news_articles", rows: 2 }];
     expect(JSON.parse(await status("--json")).destinations).toMatchObject([
+      { name: "crm", kind: "parquet", state: "up_to_date", change: 7, behind_seconds: 0, left_out, error: null },
       {
-        name: "crm",
-        kind: "parquet",
-        state: "up_to_date",
-        change: 7,
-        behind_seconds: 0,
-        left_out: [{ table: "news_articles", rows: 2 }],
-        error: null,
-      },
-      {
-        name: "lake",
-        state: "failing",
-        behind_seconds: 3600,
-        delivered_at: "2025-01-02T00:00:00.000Z",
-        error: "DESTINATION_AWAY",
-        failing_since: "2025-01-02T01:00:00.000Z",
-        failed_attempts: 1,
+        ...{ name: "lake", state: "failing", behind_seconds: 3600, delivered_at: "2025-01-02T00:00:00.000Z" },
+        ...{ error: "DESTINATION_AWAY", failing_since: "2025-01-02T01:00:00.000Z", failed_attempts: 1 },
       },
     ]);
     const shown = await status();
@@ -146,9 +115,7 @@ describe("a mirror with a history", () => {
   });
 
   test("as JSON: every table and stream, credits, runs and what wants a look", async () => {
-    const dataDir = aFolder();
-    await aMirror(dataDir);
-    const { code, out, err } = await cli(["status", "--json", "--data-dir", dataDir], { clock });
+    const { code, out, err } = await cli(["status", "--json", "--data-dir", mirror], { clock });
     expect([code, err]).toEqual([0, ""]);
     const status = JSON.parse(out);
     expect(status.tables.map(({ table }: { table: string }) => table)).toEqual(TABLE_NAMES);
@@ -195,13 +162,11 @@ describe("a mirror with a history", () => {
     });
     const parts: Record<string, number> = disk.bytes;
     expect(disk.total_bytes).toBe(Object.values(parts).reduce((sum, bytes) => sum + bytes, 0));
-    expect(status.snapshot).toMatchObject({ path: `${dataDir}/warehouse.duckdb`, bytes: expect.any(Number) });
+    expect(status.snapshot).toMatchObject({ path: `${mirror}/warehouse.duckdb`, bytes: expect.any(Number) });
   });
 
   test("for people: ages, states, what failed, credits and the run", async () => {
-    const dataDir = aFolder();
-    await aMirror(dataDir);
-    const { out } = await cli(["status", "--data-dir", dataDir], { clock });
+    const out = await show(mirror);
     for (const line of [
       /disk: [\d.]+ MiB \(snapshot [\d.]+ MiB, \d+% of it free blocks; working [\d.]+ MiB; journal .*\)/,
       /archive: 1 file; it grew by [\d.]+ KiB in \d{4}-\d\d/,
@@ -219,16 +184,14 @@ describe("a mirror with a history", () => {
   });
 
   test("--runs bounds how many runs are shown", async () => {
-    const dataDir = aFolder();
-    await aMirror(dataDir);
-    expect(JSON.parse((await cli(["status", "--json", "--runs", "0", "--data-dir", dataDir])).out).runs).toEqual([]);
-    expect((await cli(["status", "--runs", "some", "--data-dir", dataDir])).code).toBe(2);
+    expect(JSON.parse(await show(mirror, "--json", "--runs", "0")).runs).toEqual([]);
+    expect((await cli(["status", "--runs", "some", "--data-dir", mirror])).code).toBe(2);
   });
 });
 
 test("an empty mirror has no credits and no runs to show", async () => {
   const dataDir = aFolder();
-  await (await aWarehouse(dataDir)).publish();
+  await change(dataDir, async () => undefined);
   const { code, out } = await cli(["status", "--data-dir", dataDir]);
   expect(code).toBe(0);
   expect(out).toContain("credits: the service has not reported any yet\nno runs yet\n");
@@ -236,7 +199,7 @@ test("an empty mirror has no credits and no runs to show", async () => {
 
 test("a tier that was lowered after a sync is the one that `check` shows, at once", async () => {
   const dataDir = aFolder();
-  await (await aWarehouse(dataDir)).publish();
+  await change(dataDir, async () => undefined);
   const at = (ms: number) => ({ clock: { ...clock, now: () => ms } });
   await learnTier(dataDir, { shows: "full", because: "accounts were returned" }, T0);
   const service = await startScriptedServer();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../../../../src/warehouse/read/query.ts";
-import { aPlaceFor, cli } from "../../../../support/cli.ts";
+import { aPlaceFor } from "../../../../support/cli.ts";
 import { forFile } from "../../../../support/for-file.ts";
 
 let paths: string[] = [];
@@ -19,8 +19,8 @@ afterEach(() => {
 });
 
 const aMirror = () => {
-  const { dataDir, env } = aPlaceFor(sandbox, { DUCKMIRROR_LOG_LEVEL: "error" });
-  const sync = (...argv: string[]) => cli(["sync", ...argv], { env });
+  const { dataDir, run } = aPlaceFor(sandbox, { DUCKMIRROR_LOG_LEVEL: "error" });
+  const sync = (...argv: string[]) => run("sync", ...argv);
   const rows = async (sql: string) => (await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql })).rows;
   return { sync, rows };
 };

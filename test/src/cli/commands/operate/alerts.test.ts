@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { change } from "../../../../support/change-mirror.ts";
-import { aFolder, cli } from "../../../../support/cli.ts";
+import { aFolder, cli, cliIn } from "../../../../support/cli.ts";
 import { aReceiver, SECRET } from "../../../alerts/a-receiver.ts";
 
 const aMirror = async (): Promise<string> => {
@@ -24,7 +24,7 @@ test("without a rule, with an unknown one, and with an unknown word, it says wha
   const dataDir = await aMirror();
   const none = await cli(["alerts"], { env: { DUCKMIRROR_DATA_DIR: dataDir } });
   expect(none).toMatchObject({ code: 2, out: "", err: expect.stringContaining("error ALERTS_MISSING") });
-  const env = envOf(dataDir, "https://x.example", RULE);
+  const { run } = cliIn({ env: envOf(dataDir, "https://x.example", RULE) });
   const problems = [
     [["send", "x"], "There is no alert rule x; configured: failed"],
     [["shout"], '"shout" is not list, send, test, replay'],
@@ -33,20 +33,19 @@ test("without a rule, with an unknown one, and with an unknown word, it says wha
     [["replay", "failed", "--after", "x"], "is no number of a change"],
   ] as const;
   for (const [words, problem] of problems) {
-    expect(await cli(["alerts", ...words], { env })).toMatchObject({ code: 2, err: expect.stringContaining(problem) });
+    expect(await run("alerts", ...words)).toMatchObject({ code: 2, err: expect.stringContaining(problem) });
   }
 });
 
 test("send, list, test and replay a rule", async () => {
   const { url, received } = await aReceiver((nth) => (nth === 0 ? { status: 400 } : {}));
-  const env = envOf(await aMirror(), url, RULE);
-  const tried = await cli(["alerts", "send", "--json"], { env });
+  const { run, json } = cliIn({ env: envOf(await aMirror(), url, RULE) });
+  const tried = await run("alerts", "send", "--json");
   expect([tried.code, JSON.parse(tried.out)]).toMatchObject([
     5,
     { alerts: [{ name: "failed", sent: 0, dead: 1, waiting: 0, error: { code: "ALERT_UNDELIVERED" } }] },
   ]);
-  const { out } = await cli(["alerts", "--json"], { env });
-  expect(JSON.parse(out).alerts).toMatchObject([
+  expect((await json("alerts")).alerts).toMatchObject([
     {
       name: "failed",
       event: "run_failed",
@@ -54,19 +53,20 @@ test("send, list, test and replay a rule", async () => {
       dead: [{ attempts: 1, error: "it answered 400" }],
     },
   ]);
-  expect(await cli(["alerts", "list"], { env })).toMatchObject({
+  expect(await run("alerts", "list")).toMatchObject({
     code: 0,
     out: expect.stringContaining("it answered 400"),
   });
-  expect(await cli(["alerts", "replay", "failed"], { env })).toMatchObject({ code: 0, err: "" });
-  expect(await cli(["alerts", "test", "failed"], { env })).toMatchObject({
+  expect(await run("alerts", "replay", "failed")).toMatchObject({ code: 0, err: "" });
+  expect(await run("alerts", "test", "failed")).toMatchObject({
     code: 0,
     out: expect.stringContaining("The receiver took a test message."),
   });
   // The failed run is of 1970.
-  const past = await cli(["alerts", "test", "failed", "--since", "1970-01-01", "--json"], { env });
-  expect(JSON.parse(past.out)).toMatchObject({ found: [{ type: "run.failed", at: "1970-01-01T00:00:00.002Z" }] });
-  expect(await cli(["alerts", "test", "failed", "--since", "90d"], { env })).toMatchObject({
+  expect(await json("alerts", "test", "failed", "--since", "1970-01-01")).toMatchObject({
+    found: [{ type: "run.failed", at: "1970-01-01T00:00:00.002Z" }],
+  });
+  expect(await run("alerts", "test", "failed", "--since", "90d")).toMatchObject({
     code: 0,
     out: expect.stringMatching(/^0 events since \d{4}-/),
   });
@@ -79,39 +79,34 @@ test("send, list, test and replay a rule", async () => {
 
 test("a test message that is not taken is an error that says how to try again, and is not kept", async () => {
   const { url } = await aReceiver(() => ({ status: 400 }));
-  const env = envOf(await aMirror(), url, RULE);
-  expect(await cli(["alerts", "test", "failed"], { env })).toMatchObject({
+  const { run, json } = cliIn({ env: envOf(await aMirror(), url, RULE) });
+  expect(await run("alerts", "test", "failed")).toMatchObject({
     code: 5,
     err: expect.stringMatching(/ALERT_TEST_UNDELIVERED[\s\S]*`duckmirror alerts test failed` again/),
   });
-  expect(JSON.parse((await cli(["alerts", "--json"], { env })).out).alerts).toMatchObject([{ waiting: 0, dead: [] }]);
+  expect((await json("alerts")).alerts).toMatchObject([{ waiting: 0, dead: [] }]);
 });
 
 test("neither address nor secret is shown, whatever fails", async () => {
-  const dataDir = await aMirror();
-  const secret = SECRET.slice("whsec_".length);
-  const urls = [
-    "http://127.0.0.1:1/hush-path",
-    "https://hush.invalid/hush-path",
-    "hush-path",
-    "https://a:hush-path@x.example",
-  ];
-  for (const url of urls) {
-    for (const format of ["json", "slack"]) {
-      const rule = {
-        ...RULE,
-        name: `r${urls.indexOf(url)}`,
-        format,
-        ...(format === "slack" ? { secret_env: undefined } : {}),
-      };
-      const env = envOf(dataDir, url, rule);
-      const sent = await cli(["alerts", "send", "--json"], { env });
-      const tried = await cli(["alerts", "test", rule.name, "--verbose"], { env });
-      const listed = await cli(["alerts", "list", "--verbose"], { env });
-      expect([sent.code, tried.code]).not.toContain(0);
-      const shown = [sent, tried, listed].map(({ out, err }) => out + err).join();
-      expect(shown).not.toContain("hush-path");
-      expect(shown).not.toContain(secret);
-    }
+  const urls = {
+    REFUSED: "http://127.0.0.1:1/hush-path",
+    UNKNOWN: "https://hush.invalid/hush-path",
+    NO_URL: "hush-path",
+    WITH_USER: "https://a:hush-path@x.example",
+  };
+  const rules = Object.keys(urls).flatMap((url_env, nth) => [
+    { ...RULE, name: `json${nth}`, url_env },
+    { ...RULE, name: `slack${nth}`, url_env, format: "slack", secret_env: undefined },
+  ]);
+  const { run } = cliIn({ env: { ...envOf(await aMirror(), "", ...rules), ...urls } });
+  const runs = [await run("alerts", "send", "--json"), await run("alerts", "list", "--verbose")];
+  for (const { name } of rules) {
+    const tried = await run("alerts", "test", name, "--verbose");
+    expect([name, tried.code]).not.toContain(0);
+    runs.push(tried);
   }
+  expect(runs[0]?.code).not.toBe(0);
+  const shown = runs.map(({ out, err }) => out + err).join();
+  expect(shown).not.toContain("hush-path");
+  expect(shown).not.toContain(SECRET.slice("whsec_".length));
 });

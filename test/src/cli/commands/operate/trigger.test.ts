@@ -1,5 +1,5 @@
-// duckmirror trigger: what it refuses before it asks a worker, and a worker that refuses it.
-// `trigger` with several profiles, over Redis and over HTTP: one that is named, or all; never silently the first.
+// duckmirror trigger: what it refuses before it asks a worker, a worker that refuses it, and several profiles: one that is
+// named, or all; never silently the first.
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -61,7 +61,7 @@ const twoProfiles = async (redis: { readonly url: string } | null) => {
   const { said } = startCli(["worker", "--listen", "127.0.0.1:0", "--json", "--quiet"], { env });
   await expect.poll(() => said.out, PATIENCE).toContain("url");
   const { url } = z.object({ url: z.string() }).parse(JSON.parse(said.out));
-  return { orgs, url, env: { ...env, DUCKMIRROR_LISTEN: new URL(url).host } };
+  return { orgs, env: { ...env, DUCKMIRROR_LISTEN: new URL(url).host } };
 };
 
 const syncsSchema = z.object({
@@ -93,32 +93,6 @@ test.each([["Redis"], ["HTTP"]])("over %s, none named is refused by name; --all-
     env: { ...env, DUCKMIRROR_PROFILE: "bolt" },
   });
   expect([named.code, named.err]).toEqual([0, ""]);
-});
-
-const post = async (url: string, path: string, body: object) => {
-  const headers = { "content-type": "application/json" };
-  const answer = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
-  return { status: answer.status, body: await answer.json() };
-};
-
-test("over HTTP, what changes something names its profile, and all_profiles excludes a name", async () => {
-  const { url } = await twoProfiles(null);
-  const unnamed = {
-    status: 400,
-    body: { error: { code: "PROFILE_UNKNOWN", message: expect.stringContaining("acme, bolt") } },
-  };
-  expect(await post(url, "/api/syncs", {})).toMatchObject(unnamed);
-  expect(await post(url, "/api/verifications", {})).toMatchObject(unnamed);
-  expect(await post(url, "/api/following", { inputs: ["a.example"] })).toMatchObject(unnamed);
-  expect(await post(url, "/api/feedback", { message: "m" })).toMatchObject(unnamed);
-  expect(await post(url, "/api/syncs", { all_profiles: true, profile: "acme" })).toMatchObject({
-    status: 400,
-    body: { error: { code: "USAGE", message: "all_profiles: excludes `profile`" } },
-  });
-  const { status, body } = await post(url, "/api/syncs", { all_profiles: true });
-  const { syncs } = z.object({ syncs: z.array(z.object({ profile: z.string(), url: z.string() })) }).parse(body);
-  expect([status, syncs.map(({ profile }) => profile)]).toEqual([202, ["acme", "bolt"]]);
-  expect((await fetch(url + syncs[1]?.url)).status).toBe(200);
 });
 
 test("trigger --wait says that Redis lost its sync, and ends with the one that it asked for again", async () => {

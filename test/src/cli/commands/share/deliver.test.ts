@@ -5,18 +5,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { deliverJob } from "../../../../../jobs/deliver.ts";
 import { systemClock } from "../../../../../src/core/clock.ts";
-import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
+import { change } from "../../../../support/change-mirror.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";
 import { configOf } from "../../../../support/given-config.ts";
-import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 import { emptyCopy, mapDestination } from "../../../deliver/copies.ts";
 
 const aMirror = async (): Promise<string> => {
   const dataDir = aFolder();
-  await copyMigratedMirror(dataDir);
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  await warehouse.publish();
-  await warehouse.close();
+  await change(dataDir, async () => undefined);
   return dataDir;
 };
 

@@ -7,11 +7,9 @@ import {
   unknownLinesOf,
   waitingLines,
 } from "../../../../../src/cli/terminal/plan/outlook-lines.ts";
-import { systemClock } from "../../../../../src/core/clock.ts";
 import { rememberUnusable } from "../../../../../src/sync/plan/remembered.ts";
-import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
-import { aFolder, cli } from "../../../../support/cli.ts";
-import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
+import { change } from "../../../../support/change-mirror.ts";
+import { aFolder, cliIn } from "../../../../support/cli.ts";
 import { json, startScriptedServer } from "../../../../support/scripted-server.ts";
 
 // Lists that wait because their answers could not be used are named by the commands that look ahead.
@@ -34,23 +32,20 @@ test("a line names the stream, how many of its requests wait, until when, and ho
 test("plan and check say what waits, and when it is asked for again", async () => {
   const cwd = aFolder();
   const dataDir = join(cwd, "data");
-  await copyMigratedMirror(dataDir);
   const now = Date.now();
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  const unusable = [{ stream: "contacts", scope: "", times: 3, at: now }] as const;
-  await rememberUnusable(warehouse, unusable, now);
-  await warehouse.publish();
-  await warehouse.close();
+  await change(dataDir, (warehouse) =>
+    rememberUnusable(warehouse, [{ stream: "contacts", scope: "", times: 3, at: now }], now),
+  );
   const service = await startScriptedServer();
   const usage = { limit: 50, used: 1, remaining: 49, resetsAt: "2026-04-01T00:00:00Z" };
   const answer = json({ data: [{ id: 1 }], meta: { page: 1, perPage: 1, totalCount: 1, totalPages: 1 }, usage });
   service.play(answer, answer);
   const env = { DUCKMIRROR_BASE_URL: service.origin, DUCKMIRROR_TOKEN: "test-token", DUCKMIRROR_DATA_DIR: dataDir };
+  const there = cliIn({ env, cwd });
   const waiting = [{ stream: "contacts", requests: 1, asked_again_at: new Date(now + 2 * HOUR_MS).toISOString() }];
   for (const command of ["plan", "check"]) {
-    const { out } = await cli([command, "--json"], { env, cwd });
-    expect([command, JSON.parse(out).waiting]).toEqual([command, waiting]);
-    expect((await cli([command], { env, cwd })).out).toContain("contacts: 1 request waits until");
+    expect([command, (await there.json(command)).waiting]).toEqual([command, waiting]);
+    expect((await there.run(command)).out).toContain("contacts: 1 request waits until");
   }
   await service.close();
 });
